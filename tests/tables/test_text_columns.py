@@ -21,13 +21,13 @@ from deciban.training.task import plan
 from deciban.training.train import train_task
 from deciban.validation.splits import FoldAssignment
 from tests.tables.clinic import json_lines, parquet
-from tests.tables.dealt import stratified
 from tests.tables.reviews import as_csv, reviews
+from tests.tables.stratified_folds import stratified
 
 ROLES = {"text": "text", "stars": "number", "head": "text", "country": "category"}
 
 
-def trained(table, **settings):
+def train_model(table, **settings):
     return deciban.train(table, target="verdict", judge=False, **settings)
 
 
@@ -51,21 +51,21 @@ def texts_of(table, name="text"):
 @pytest.mark.parametrize("alpha", [1.0, 0.1])
 def test_a_text_alone_is_a_multinomial_of_the_words_of_count_vectorizer(words, counting, alpha):
     table = reviews(missing=False).select(["text", "verdict"])
-    model = trained(table, words=words, alpha=alpha)
+    model = train_model(table, words=words, alpha=alpha)
     vectorizer = CountVectorizer(**counting)
     X = vectorizer.fit_transform(texts_of(table))
     y = np.array(table.column("verdict").to_pylist())
     peer = MultinomialNB(alpha=alpha).fit(X, y)
     assert model.roles == {"text": "text"}
-    strange = reviews(50, seed=1, missing=False)
-    expected = peer.predict_log_proba(vectorizer.transform(texts_of(strange)))
-    assert np.allclose(log_proba(model, strange), expected, rtol=1e-12, atol=1e-12)
+    unusual = reviews(50, seed=1, missing=False)
+    expected = peer.predict_log_proba(vectorizer.transform(texts_of(unusual)))
+    assert np.allclose(log_proba(model, unusual), expected, rtol=1e-12, atol=1e-12)
     assert sorted(model.ledger.schema.blocks[0].names) == sorted(vectorizer.get_feature_names_out())
 
 
 def test_a_text_alone_is_the_text_classifier():
     table = reviews(missing=False)
-    model = trained(table.select(["text", "verdict"]))
+    model = train_model(table.select(["text", "verdict"]))
     peer = deciban.TextClassifier().fit(texts_of(table), table.column("verdict").to_pylist())
     assert model.ledger.parts == peer.ledger_.parts
     assert model.ledger.schema == peer.ledger_.schema
@@ -73,21 +73,23 @@ def test_a_text_alone_is_the_text_classifier():
 
 
 def test_columns_of_all_kinds_add_their_evidence():
-    table, strange = reviews(), reviews(60, seed=1)
-    model = trained(table, roles=ROLES)
-    alone = {name: trained(table, roles={**dict.fromkeys(ROLES, "skip"), name: ROLES[name]}) for name in ROLES}
+    table, unusual = reviews(), reviews(60, seed=1)
+    model = train_model(table, roles=ROLES)
+    alone = {name: train_model(table, roles={**dict.fromkeys(ROLES, "skip"), name: ROLES[name]}) for name in ROLES}
     prior = np.log(list(model.priors.values()))
-    evidence = [log_proba(part, strange) - prior for part in alone.values()]
+    evidence = [log_proba(part, unusual) - prior for part in alone.values()]
     joint = prior + sum(evidence)
     expected = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
-    assert np.allclose(log_proba(model, strange), expected, rtol=1e-12, atol=1e-12)
-    assert np.array_equal(model.predict(strange), np.array(model.classes, object)[expected.argmax(axis=1)])
+    assert np.allclose(log_proba(model, unusual), expected, rtol=1e-12, atol=1e-12)
+    assert np.array_equal(model.predict(unusual), np.array(model.classes, object)[expected.argmax(axis=1)])
 
 
 def test_the_density_of_a_row_is_that_of_its_columns():
     table = reviews()
-    parts = [trained(table, roles={**dict.fromkeys(ROLES, "skip"), name: ROLES[name]}) for name in ("text", "stars")]
-    both = trained(table, roles={**ROLES, "head": "skip", "country": "skip"}, prior="uniform")
+    parts = [
+        train_model(table, roles={**dict.fromkeys(ROLES, "skip"), name: ROLES[name]}) for name in ("text", "stars")
+    ]
+    both = train_model(table, roles={**ROLES, "head": "skip", "country": "skip"}, prior="uniform")
     joint = sum(log_proba(p.with_priors("uniform"), table) for p in parts)
     density = [p.with_priors("uniform").score_samples(table).to_numpy() for p in parts]
     log_joint = joint + sum(density)[:, None] - np.log(0.5)
@@ -96,12 +98,12 @@ def test_the_density_of_a_row_is_that_of_its_columns():
 
 def test_a_missing_text_is_left_out():
     table = reviews()
-    model = trained(table, roles=ROLES)
+    model = train_model(table, roles=ROLES)
     seen = [row for row in table.to_pylist() if row["text"] is not None]
     place = [feature.column for feature in model.layout.texts].index("text") - len(model.layout.texts)
     weights = model.ledger.parts[place].weight[:, 0]
     assert weights.tolist() == [sum(row["verdict"] == label for row in seen) for label in model.classes]
-    without = trained(table, roles={**ROLES, "text": "skip"})
+    without = train_model(table, roles={**ROLES, "text": "skip"})
     gone = table.set_column(0, "text", pa.nulls(len(table), pa.string()))
     assert np.allclose(log_proba(model, gone), log_proba(without, gone), rtol=1e-12)
     absent = model.predict_proba(table.drop_columns(["text"]), allow_missing_columns=True)
@@ -138,8 +140,8 @@ def _view(kind):
 def test_every_source_gives_the_same_ledger(name, tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "BLOCK_BYTES", 2000)
     table = reviews()
-    expected = trained(table, roles=ROLES).ledger
-    assert trained(SOURCES[name](table, tmp_path), roles=ROLES).ledger == expected
+    expected = train_model(table, roles=ROLES).ledger
+    assert train_model(SOURCES[name](table, tmp_path), roles=ROLES).ledger == expected
 
 
 def test_blocks_end_where_their_texts_have_come_to_so_many_bytes_however_batches_come(monkeypatch):
@@ -175,7 +177,7 @@ def test_exact_folds_are_models_of_the_other_rows(words):
     labels, hits, loss = table.column("verdict").to_pylist(), 0, 0.0
     for f in range(k):
         mine = stratified(labels, k) == f
-        model = trained(table.filter(pa.array(~mine)), roles=ROLES, words=words)
+        model = train_model(table.filter(pa.array(~mine)), roles=ROLES, words=words)
         p = log_proba(model, table.filter(pa.array(mine)))
         codes = np.array([model.classes.index(label) for label, own in zip(labels, mine) if own])
         hits += int((p.argmax(axis=1) == codes).sum())
@@ -184,7 +186,7 @@ def test_exact_folds_are_models_of_the_other_rows(words):
     assert report.log_loss == pytest.approx(loss / len(table), rel=1e-9)
 
 
-def test_training_judges_every_row_as_exact_folds_do():
+def test_training_scores_every_row_as_exact_folds_do():
     model = deciban.train(reviews(), target="verdict", roles=ROLES)
     report = deciban.evaluate(reviews(), target="verdict", roles=ROLES, folds=10)
     assert model.held_out.accuracy == report.accuracy
@@ -203,7 +205,7 @@ def test_the_total_of_the_folds_is_the_ledger_without_folds():
 
 
 def test_where_folds_take_too_much_memory_they_are_given_up_and_nothing_else(monkeypatch):
-    expected = trained(reviews(), roles=ROLES)
+    expected = train_model(reviews(), roles=ROLES)
     monkeypatch.setattr("deciban.model.summarise_table.MAX_FOLD_CELLS", 1000)
     model = deciban.train(reviews(), target="verdict", roles=ROLES)
     assert model.held_out is None
@@ -211,7 +213,7 @@ def test_where_folds_take_too_much_memory_they_are_given_up_and_nothing_else(mon
     assert np.allclose(model.predict_log_proba(reviews()), expected.predict_log_proba(reviews()), rtol=1e-9)
 
 
-def test_the_sample_to_be_judged_is_bounded_by_the_size_of_its_texts(monkeypatch):
+def test_the_sample_to_be_scored_is_bounded_by_the_size_of_its_texts(monkeypatch):
     table = reviews(missing=False).select(["text", "verdict"])
     monkeypatch.setattr(reservoir, "MAX_SAMPLE_BYTES", 3000)
     found = []
@@ -223,7 +225,7 @@ def test_the_sample_to_be_judged_is_bounded_by_the_size_of_its_texts(monkeypatch
     order = np.argsort(reservoir.hash_row_numbers(np.arange(len(table))))
     kept = int(np.searchsorted(np.cumsum(np.array(sizes)[order]), 3000, side="right"))
     assert found[0] == found[1] == sorted(order[:kept].tolist())
-    assert sample.parts[0].shape == (kept, len(trained(table).ledger.schema.blocks[0].names))
+    assert sample.parts[0].shape == (kept, len(train_model(table).ledger.schema.blocks[0].names))
     report = deciban.train(table, target="verdict").held_out
     assert f"{kept} of {len(table)} rows" in report.measured
 
@@ -235,8 +237,8 @@ def halves(table):
 @pytest.mark.parametrize("words", [{}, {"values": "presence", "ngrams": 2}, {"hashed": 6}])
 def test_models_with_texts_obey_the_algebra(words):
     table = reviews()
-    whole = trained(table, roles=ROLES, words=words)
-    a, b = (trained(part, like=whole) for part in halves(table))
+    whole = train_model(table, roles=ROLES, words=words)
+    a, b = (train_model(part, like=whole) for part in halves(table))
     ask = reviews(40, seed=3)
 
     def close(x, y):
@@ -247,15 +249,15 @@ def test_models_with_texts_obey_the_algebra(words):
     close(a + b, whole)
     close(b + a, whole)
     close((a + b) - b, a)
-    close(trained(halves(table)[0], like=whole).add(halves(table)[1]), whole)
-    close(trained(table, like=whole).forget(halves(table)[1]), a)
+    close(train_model(halves(table)[0], like=whole).add(halves(table)[1]), whole)
+    close(train_model(table, like=whole).forget(halves(table)[1]), a)
     close(whole * 2, whole + whole)
     close((whole * 0.5) + (whole * 0.5), whole)
 
 
 def test_other_priors_move_the_odds_and_nothing_else():
     table, ask = reviews(), reviews(40, seed=3)
-    model = trained(table, roles=ROLES)
+    model = train_model(table, roles=ROLES)
     even = model.with_priors("uniform")
     shift = np.diff(log_proba(model, ask)) - np.diff(log_proba(even, ask))
     assert np.allclose(shift, np.log(model.priors["good"] / model.priors["bad"]))
@@ -264,55 +266,56 @@ def test_other_priors_move_the_odds_and_nothing_else():
 
 def test_two_texts_have_vocabularies_of_their_own_whatever_order_they_stand_in():
     table = reviews()
-    model = trained(table, roles=ROLES)
+    model = train_model(table, roles=ROLES)
     heads, texts = (set(block.names) for block in model.ledger.schema.blocks[-2:])
     assert "once" in heads
     assert "once" not in texts
-    turned = trained(table.select(["head", "country", "text", "verdict", "stars"]), roles=ROLES)
+    turned = train_model(table.select(["head", "country", "text", "verdict", "stars"]), roles=ROLES)
     assert (model + turned).ledger.parts[-2:] == (model * 2).ledger.parts[-2:]
 
 
 def test_forgetting_a_text_that_was_not_learned_is_refused_and_changes_nothing():
-    model = trained(reviews(), roles=ROLES)
+    model = train_model(reviews(), roles=ROLES)
     before = model.ledger
-    strange = pa.table({**reviews(2).to_pydict(), "text": ["an unheard sentence"] * 2})
+    unusual = pa.table({**reviews(2).to_pydict(), "text": ["an unheard sentence"] * 2})
     with pytest.raises(deciban.errors.ForgetError, match="word"):
-        model.forget(strange)
+        model.forget(unusual)
     assert model.ledger is before
 
 
 def test_models_that_read_texts_differently_are_not_added():
     table = reviews()
-    a, b = trained(table, roles=ROLES), trained(table, roles=ROLES, words=Words(lower=False))
+    a, b = train_model(table, roles=ROLES), train_model(table, roles=ROLES, words=Words(lower=False))
     with pytest.raises(SchemaError, match="read texts differently: lower is True in one and False in the other"):
         a + b
     plain = {**ROLES, "text": "skip", "head": "skip"}
-    assert trained(table, roles=plain) + trained(table, roles=plain, words={"lower": False})
+    assert train_model(table, roles=plain) + train_model(table, roles=plain, words={"lower": False})
 
 
 def test_like_takes_the_reading_of_the_other_model():
-    model = trained(reviews(), roles=ROLES, words={"ngrams": 2})
-    assert trained(reviews(), like=model).options.words == Words(ngrams=2)
+    model = train_model(reviews(), roles=ROLES, words={"ngrams": 2})
+    assert train_model(reviews(), like=model).options.words == Words(ngrams=2)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [("two", "a mapping"), ({"grams": 2}, "not specified by 'grams'"), ({"ngrams": 0}, "ngrams")]
+    ("words", "reported"),
+    [("two", "a mapping"), ({"grams": 2}, "not specified by 'grams'"), ({"ngrams": 0}, "ngrams")],
 )
-def test_a_reading_that_is_none_is_refused(words, said):
-    with pytest.raises(InputError, match=said):
-        trained(reviews(), words=words)
+def test_a_reading_that_is_none_is_refused(words, reported):
+    with pytest.raises(InputError, match=reported):
+        train_model(reviews(), words=words)
 
 
 def test_numbers_are_no_text():
     with pytest.raises(InputError, match=r"column 'stars' cannot be read as text: .*double.*--as stars=category"):
-        trained(reviews(), roles={"stars": "text"})
+        train_model(reviews(), roles={"stars": "text"})
 
 
-def test_a_class_without_texts_is_told_by_what_all_say():
+def test_a_class_without_texts_is_scored_by_what_all_have():
     rows = {"text": ["a fine day in june", "such a wet day", None], "x": [1.0, 2.0, 3.0], "y": ["p", "p", "q"]}
     model = deciban.train(rows, target="y", roles={"text": "text", "x": "number"}, judge=False, alpha=0.0)
-    told = model.predict_proba({"text": ["fine day", None], "x": [2.0, 2.0]})
-    assert np.allclose(told[0], told[1])
+    result = model.predict_proba({"text": ["fine day", None], "x": [2.0, 2.0]})
+    assert np.allclose(result[0], result[1])
 
 
 def test_texts_without_a_single_word_say_nothing():
@@ -326,8 +329,8 @@ def test_texts_without_a_single_word_say_nothing():
 def test_weights_are_repetitions():
     table = reviews(60)
     times = np.arange(60) % 3
-    weighted = trained(table.append_column("w", pa.array(times.astype(float))), roles=ROLES, weights="w")
-    repeated = trained(table.take(np.repeat(np.arange(60), times)), roles=ROLES)
+    weighted = train_model(table.append_column("w", pa.array(times.astype(float))), roles=ROLES, weights="w")
+    repeated = train_model(table.take(np.repeat(np.arange(60), times)), roles=ROLES)
     assert weighted.ledger.parts[-2:] == repeated.ledger.parts[-2:]
     assert weighted.ledger.schema == repeated.ledger.schema
 
@@ -345,38 +348,38 @@ def test_the_number_of_threads_changes_nothing():
     assert found[0] == found[1]
 
 
-def test_a_file_is_read_as_its_bytes_are_told_to_be(tmp_path):
+def test_a_file_is_read_as_its_bytes_are_given(tmp_path):
     table = reviews(40).select(["head", "verdict"])
     path = tmp_path / "t.csv"
     as_csv(table, path)
     path.write_bytes(path.read_text(encoding="utf-8").encode("latin-1"))
-    model = trained(path, encoding="latin-1")
+    model = train_model(path, encoding="latin-1")
     assert "café" in model.ledger.schema.blocks[0].names
     assert model.predict(path, encoding="latin-1").read_all().num_rows == 40
 
 
 def test_parquet_with_one_huge_group_is_read_in_pieces(tmp_path, monkeypatch):
-    from deciban.sources import parquet_files as files
+    from deciban.sources import arrow_files as files
 
     monkeypatch.setattr(files, "MAX_TEXT_BYTES", 1000)
     path = tmp_path / "t.parquet"
     pyarrow.parquet.write_table(reviews(), path)
     read = list(open_source(path).batches({"text": "words", "verdict": "text"}))
     assert len(read) > 10
-    assert trained(path, roles=ROLES).ledger == trained(reviews(), roles=ROLES).ledger
+    assert train_model(path, roles=ROLES).ledger == train_model(reviews(), roles=ROLES).ledger
 
 
 @pytest.mark.parametrize("unseen", ["ignore", "error"])
-def test_a_model_is_judged_by_other_rows(unseen):
+def test_a_model_is_scored_by_other_rows(unseen):
     table, others = reviews(), reviews(80, seed=7)
-    model = trained(table, roles=ROLES, unseen=unseen)
+    model = train_model(table, roles=ROLES, unseen=unseen)
     report = deciban.evaluate(others, model=model)
     hits = np.asarray(model.predict(others)) == np.asarray(others.column("verdict"))
     assert report.accuracy == pytest.approx(hits.mean())
 
 
-def test_a_number_without_end_is_named_beside_a_text():
-    model = trained(reviews(), roles=ROLES)
+def test_a_number_without_end_is_named_with_a_text():
+    model = train_model(reviews(), roles=ROLES)
     rows = reviews(9).set_column(1, "stars", pa.array([1.0] * 8 + [np.inf]))
     with pytest.raises(InputError, match="column 'stars' holds inf, which is not finite"):
         model.predict(rows)
@@ -384,7 +387,7 @@ def test_a_number_without_end_is_named_beside_a_text():
 
 def test_a_file_is_answered_by_a_stream(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "BLOCK_BYTES", 1000)
-    model, table = trained(reviews(), roles=ROLES), reviews(90, seed=2)
+    model, table = train_model(reviews(), roles=ROLES), reviews(90, seed=2)
     stream = model.predict_proba(as_csv(table, tmp_path / "t.csv"))
     batches = list(stream)
     assert len(batches) > 5

@@ -31,7 +31,7 @@ def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
     """Return the column to predict: that of --target, or the names of the sub-folders of a folder of documents."""
     target = options.get("target")
     if table.format == "folders" and target in (None, "class"):
-        from deciban.sources.document_folders import CLASS, Folders
+        from deciban.sources.document_files import CLASS, Folders
 
         source = table.open()
         if options.get("classes") is None and isinstance(source, Folders):

@@ -1,1 +1,1 @@
-"""The partner: score forms fitted to tell the classes apart, in place of those that a ledger is solved into."""
+"""Score forms fitted to rows: logistic regression, evidence regression, and boosting."""

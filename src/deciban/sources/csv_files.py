@@ -28,7 +28,7 @@ from deciban.sources.database import (
 )
 from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.records import find_fault, read_records, split_cells
-from deciban.sources.source import BLOCK_CELLS, FileOptions, Reading, reword_errors, role_hint
+from deciban.sources.source import BLOCK_CELLS, FileOptions, FileSource, Reading, reword_errors, role_hint
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,10 +65,9 @@ ERROR_LINE = re.compile(r"(?:Invalid Input|Conversion) Error: CSV Error on Line:
 
 
 @dataclass(frozen=True)
-class Delimited:
+class Delimited(FileSource):
     """A table of one or more text files that have the same header line."""
 
-    paths: Sequence[str]
     columns: Sequence[str]
     delimiter: str
     options: FileOptions
@@ -77,11 +76,6 @@ class Delimited:
     line_end: str | None = None
     typed: bool = False
     fills_cores: bool = True
-
-    @property
-    def name(self) -> str:
-        """See `Source.name`."""
-        return repr(self.paths[0])
 
     @classmethod
     def open(cls, paths: Sequence[str], delimiter: str | None, options: FileOptions) -> Self:

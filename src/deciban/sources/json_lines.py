@@ -20,7 +20,7 @@ from deciban.sources.database import (
     quote_text,
     reword_duckdb_errors,
 )
-from deciban.sources.source import FileOptions, Reading
+from deciban.sources.source import FileOptions, FileSource, Reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,21 +37,15 @@ TYPES = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE", "BOOLEAN")
 
 
 @dataclass(frozen=True)
-class Lines:
+class Lines(FileSource):
     """Files with one JSON object per line."""
 
-    paths: Sequence[str]
     types: Mapping[str, str]
     n_rows: int | None = None
     typed: bool = True
     fills_cores: bool = True
     is_inferred: bool = False
     """Whether the types are all as DuckDB infers them from a small file."""
-
-    @property
-    def name(self) -> str:
-        """See `Source.name`."""
-        return repr(self.paths[0])
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions) -> Self:

@@ -60,7 +60,7 @@ def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
 
 def _open_files(paths: Sequence[str], form: str, options: FileOptions) -> Source:
     if form == "folders":
-        from deciban.sources.document_folders import Folders
+        from deciban.sources.document_files import Folders
 
         return Folders.open(paths, options)
     if form in ("csv", "tsv"):
@@ -72,7 +72,7 @@ def _open_files(paths: Sequence[str], form: str, options: FileOptions) -> Source
 
         return Lines.open(paths, options)
     if form == "parquet":
-        from deciban.sources.parquet_files import Parquet
+        from deciban.sources.arrow_files import Parquet
 
         return Parquet.open(paths)
     if form == "arrow":

@@ -87,6 +87,18 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
+class FileSource:
+    """Files of one format, read one after the other."""
+
+    paths: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """See `Source.name`."""
+        return repr(self.paths[0])
+
+
+@dataclass(frozen=True)
 class SourceView:
     """A source derived from another: everything except `batches` is taken from that source."""
 

@@ -27,7 +27,7 @@ from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSum
 from deciban.scorer import vocabularies
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty, density_per_cell
-from deciban.sources.document_folders import FOLDS
+from deciban.sources.document_files import FOLDS
 from deciban.text import matrix
 from deciban.training.learners import learn_excluding_each, make_learner
 from deciban.training.number_roles import decide
