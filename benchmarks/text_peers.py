@@ -87,7 +87,8 @@ class Program:
 class FastText(Program):
     """fastText's supervised training with its tutorial's settings for accuracy, and its own number of threads.
 
-    With its defaults (learning rate 0.1, 5 epochs, single words) on text split at spaces it reaches 11 % on 20 Newsgroups.
+    With its defaults (learning rate 0.1, 5 epochs, single words) on text split at spaces it reaches 11 % on
+    20 Newsgroups.
     """
 
     name = "fastText"
