@@ -1,11 +1,11 @@
-"""What an exact table of probabilities says, in exact fractions."""
+"""Mutual information of an exact table of probabilities, in fractions."""
 
 import math
 from fractions import Fraction
 
 
 def mutual(table):
-    """I(X;Y|C) of a table of probabilities by (c, x, y), as it is defined."""
+    """Compute I(X;Y|C) of a table of probabilities by (c, x, y), by its definition."""
 
     def of(*places):
         found = {}

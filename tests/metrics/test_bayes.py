@@ -129,9 +129,9 @@ def test_every_text_can_be_read(table):
 ASKED = ["bayes", "--prior", "0.01", "--sensitivity", "0.9", "--specificity", "0.95"]
 
 
-def test_the_command_says_it_in_words_in_figures_and_as_a_picture(tmp_path):
-    said = done(*ASKED).stdout
-    assert "Of those who test positive, 15.4 % have it: 90 of 585." in said
+def test_the_command_states_it_in_words_in_figures_and_as_a_picture(tmp_path):
+    reported = done(*ASKED).stdout
+    assert "Of those who test positive, 15.4 % have it: 90 of 585." in reported
     figures = json.loads(done(*ASKED, "--json").stdout)
     assert figures["positive_predictive_value"] == pytest.approx(2 / 13)
     assert figures["population"] == 10_000

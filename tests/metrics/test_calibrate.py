@@ -137,8 +137,8 @@ def test_each_row_is_calibrated_by_the_other_folds():
 def test_auto_takes_the_simplest_map_that_serves():
     fold = np.arange(2000) % 10
     prior = np.log(np.full(2, 0.5))
-    honest, _, y = two_classes(2000, seed=1, trust=1.0)
-    tilted = tilt(honest, 0.5)  # as they come true, by the way they were made
+    cross_validated, _, y = two_classes(2000, seed=1, trust=1.0)
+    tilted = tilt(cross_validated, 0.5)  # as they come true, by the way they were made
     assert calibrate("auto", tilted, y, None, fold, prior).calibration is None
     L, _, y = two_classes(2000, trust=0.4)
     assert calibrate("auto", tilt(L, 1.25), y, None, fold, prior).calibration.method == "temperature"
@@ -159,9 +159,9 @@ def test_a_calibration_tells_the_log_loss_before_and_after():
 
 def test_rows_of_no_known_class_take_no_part():
     L, _, y = two_classes(100)
-    more, told = np.vstack([L, [[-9.0, -0.1]]]), np.append(y, -1)
+    more, result = np.vstack([L, [[-9.0, -0.1]]]), np.append(y, -1)
     a = calibrate("platt", L, y, None, np.arange(100) % 5, np.zeros(2))
-    b = calibrate("platt", more, told, None, np.arange(101) % 5, np.zeros(2))
+    b = calibrate("platt", more, result, None, np.arange(101) % 5, np.zeros(2))
     assert a.calibration.map.slope == pytest.approx(b.calibration.map.slope, rel=1e-12)
     assert (b.log_posterior[-1] == more[-1]).all()
 
@@ -187,7 +187,7 @@ def test_an_unknown_method_is_refused():
         deciban.train(clinic.patients(60), target="diagnosis", calibrate="magic")
 
 
-def test_a_large_calibration_error_is_told_from_chance():
+def test_a_large_calibration_error_is_distinguished_from_chance():
     L, _, y = two_classes(2000, trust=0.2)
     assert is_clearly_miscalibrated(Scorecard.of(L, y).report([0, 1]))
     L, _, y = two_classes(60, trust=1.0)
@@ -198,21 +198,25 @@ def test_a_large_calibration_error_is_told_from_chance():
 def test_a_calibrated_model_of_a_table_answers_and_is_saved(method, tmp_path):
     rows = clinic.patients(300)
     model = deciban.train(rows, target="diagnosis", calibrate=method)
-    told = np.asarray(model.predict_proba(rows))
-    np.testing.assert_allclose(told.sum(axis=1), 1, rtol=1e-12)
+    result = np.asarray(model.predict_proba(rows))
+    np.testing.assert_allclose(result.sum(axis=1), 1, rtol=1e-12)
     if model.calibration is not None:
         plain = deciban.train(rows, target="diagnosis")
         assert model.held_out.log_loss == pytest.approx(model.calibration.after)
         assert plain.held_out.log_loss == pytest.approx(model.calibration.before)
         mended = model.calibration.map.apply(np.asarray(plain.predict_log_proba(rows)))
-        np.testing.assert_allclose(told, np.exp(mended), atol=1e-12)
+        np.testing.assert_allclose(result, np.exp(mended), atol=1e-12)
     model.save(tmp_path / "m")
     again = deciban.load(tmp_path / "m")
-    assert (np.asarray(again.predict_proba(rows)) == told).all()
+    assert (np.asarray(again.predict_proba(rows)) == result).all()
     assert str(again.calibration) == str(model.calibration)
     report = deciban.evaluate(rows, model=again)
-    told = [(called, truth) for called, truth in zip(again.predict(rows).to_pylist(), rows["diagnosis"].to_pylist())]
-    assert report.accuracy == pytest.approx(np.mean([called == truth for called, truth in told if truth is not None]))
+    result = [
+        (called, truth) for called, truth in zip(again.predict(rows).to_pylist(), rows["diagnosis"].to_pylist())
+    ]
+    assert report.accuracy == pytest.approx(
+        np.mean([called == truth for called, truth in result if truth is not None])
+    )
 
 
 def test_without_judging_a_model_is_calibrated_all_the_same():
@@ -243,7 +247,7 @@ def test_learning_more_drops_the_calibration_with_a_warning(change):
         assert change(model, rows).calibration is None
 
 
-def test_a_model_that_was_not_calibrated_says_nothing():
+def test_a_model_that_was_not_calibrated_states_nothing():
     rows = clinic.patients(100)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DecibanWarning)

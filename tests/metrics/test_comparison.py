@@ -70,7 +70,7 @@ def test_naive_bayes_is_taken_where_nobody_is_shown_to_be_better():
     assert found.advice == "Naive Bayes will do: these 300 rows show no difference between it and any other learner."
 
 
-def test_a_learner_is_taken_that_is_shown_to_be_better_and_the_advice_says_by_how_much():
+def test_a_learner_is_taken_that_is_shown_to_be_better_and_the_advice_states_by_how_much():
     found = compare_noisy([0.3, 2.0, 1.0])[2]
     gap = found.loss_gap("naive Bayes", "logistic")
     assert found.best.name == "logistic"
@@ -84,7 +84,7 @@ def test_those_who_are_level_with_it_are_named():
     assert f"{other} shows no difference that these 300 rows could tell" in found.advice
 
 
-def test_naive_bayes_that_is_better_than_all_is_said_to_be():
+def test_naive_bayes_that_is_better_than_all_is_reported_to_be():
     found = compare_noisy([3.0, 0.5, 0.5])[2]
     assert found.advice.startswith("Take naive Bayes: its log-loss is lower than that of every other learner")
 
@@ -128,7 +128,7 @@ def test_of_level_log_losses_the_one_is_taken_that_calls_more_rows_rightly(p, lo
     )
 
 
-def test_where_each_is_beaten_in_something_the_advice_says_in_what():
+def test_where_each_is_beaten_in_something_the_advice_states_in_what():
     found = compare_by_hits(NAIVE, ("logistic", 901, 0.9999))
     share = f"10.2 ± {100 * found.accuracy_gap('logistic', 'naive Bayes').error:.1f} %"
     assert found.unbeaten == []
@@ -143,14 +143,14 @@ def test_where_each_is_beaten_in_something_the_advice_says_in_what():
     )
 
 
-def test_a_learner_that_calls_fewer_rows_rightly_is_not_said_to_be_as_good():
+def test_a_learner_that_calls_fewer_rows_rightly_is_not_reported_to_be_as_good():
     found = compare_by_hits(("naive Bayes", 650, 0.6), ("logistic", 901, 0.993), ("boosted", *NAIVE[1:]))
     assert {each.name for each in found.level} == {"logistic", "boosted"}
     assert found.best.name == "logistic"
     assert "boosted" not in found.advice
 
 
-def test_naive_bayes_is_not_said_to_be_alike_where_others_call_fewer_rows_rightly():
+def test_naive_bayes_is_not_reported_to_be_alike_where_others_call_fewer_rows_rightly():
     found = compare_by_hits(("naive Bayes", 901, 0.993), ("logistic", *NAIVE[1:]))
     assert found.advice == (
         "Take naive Bayes: these 1 000 rows show none to be better, and each other to be worse than the best, in "
@@ -168,7 +168,7 @@ def test_one_learner_alone_has_nothing_to_be_compared_with():
     assert "nothing to compare it with" in compare_noisy([1.0], names=["logistic"])[2].advice
 
 
-def test_a_learner_that_says_what_another_says_is_left_out_with_a_note():
+def test_a_learner_that_states_what_another_states_is_left_out_with_a_note():
     truth, candidates, _ = compare_noisy([1.0, 2.0])
     twin = CandidateScores("Gaussian diagonal", {}, candidates[0].log_posterior + 1e-15, 0.1, 3)
     found = compare_candidates("y", [*candidates, twin], truth, None, np.ones((300, 2), dtype=bool), ["a", "b"], "")
@@ -218,7 +218,7 @@ def growth(accuracies, draws=6, noise=0.002, sizes=(10, 20, 40, 80)):
     return LearningCurves(("naive Bayes", "logistic")[: len(accuracies)], sizes, noisy, 1 - noisy, 50)
 
 
-def grown(curves) -> Comparison:
+def make_curves(curves) -> Comparison:
     return replace(compare_noisy([1.0, 1.01], noise=0.3)[2], growth=growth(curves))
 
 
@@ -253,17 +253,17 @@ def test_what_the_draws_cannot_show_is_no_crossing():
     ],
     ids=["overtaken", "ahead", "behind", "late", "level", "twice", "the other way"],
 )  # fmt: skip
-def test_curves_are_told_in_a_sentence(curves, words):
-    found = grown(curves)
+def test_curves_are_described_in_a_sentence(curves, words):
+    found = make_curves(curves)
     assert words in found.growing
     assert (found.overtaken_at is not None) == ("cross" in words)  # naive Bayes is
     assert words in str(found)
 
 
-def test_everything_is_told_to_a_program():
-    told = json.loads(json.dumps(grown([[0.80, 0.84, 0.86, 0.87], [0.70, 0.80, 0.90, 0.93]]).to_dict()))
-    assert told["best"] == "naive Bayes"
-    assert told["curves"]["sizes"] == [10, 20, 40, 80]
-    assert set(told["curves"]["learners"]) == {"naive Bayes", "logistic"}
-    assert told["curves"]["overtaken_at"] == pytest.approx(26, abs=3)
-    assert {each["name"] for each in told["learners"]} == {"naive Bayes", "logistic"}
+def test_everything_is_given_to_a_program():
+    result = json.loads(json.dumps(make_curves([[0.80, 0.84, 0.86, 0.87], [0.70, 0.80, 0.90, 0.93]]).to_dict()))
+    assert result["best"] == "naive Bayes"
+    assert result["curves"]["sizes"] == [10, 20, 40, 80]
+    assert set(result["curves"]["learners"]) == {"naive Bayes", "logistic"}
+    assert result["curves"]["overtaken_at"] == pytest.approx(26, abs=3)
+    assert {each["name"] for each in result["learners"]} == {"naive Bayes", "logistic"}

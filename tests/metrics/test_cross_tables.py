@@ -14,7 +14,7 @@ ROLES = {"age": "number", "pain": "category", "flag": "flag", "visits": "count"}
 LINES = ["red green blue", "green tea", "blue sky and sea", "tea time red", "sky high", "sea salt green"]
 
 
-def drawn(n=60):
+def draw_sample(n=60):
     rng = np.random.default_rng(5)
     k = rng.integers(0, 3, n)
     notes = [" ".join(rng.choice(LINES[c : c + 4], 2)) + (f" only{i}" if i % 9 == 0 else "") for i, c in enumerate(k)]
@@ -28,8 +28,8 @@ def drawn(n=60):
 
 @HOW
 @WEIGHED
-def test_a_mixed_table_with_texts_is_judged_as_by_refits(folds, weighed):
-    table, y, w = drawn()
+def test_a_mixed_table_with_texts_is_scored_as_by_refits(folds, weighed):
+    table, y, w = draw_sample()
     assert_as_refitted(deciban.NaiveBayes(roles={**ROLES, "note": "text"}), table, y, folds, w if weighed else None)
 
 
@@ -46,8 +46,8 @@ ARGUMENTS = [
 @HOW
 @WEIGHED
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
-def test_whatever_is_open_is_settled_without_the_fold(arguments, folds, weighed):
-    table, y, w = drawn(40)
+def test_whatever_is_open_is_decided_without_the_fold(arguments, folds, weighed):
+    table, y, w = draw_sample(40)
     model = deciban.NaiveBayes(**{"roles": ROLES, **arguments})
     assert_as_refitted(model, table.drop(columns="note"), y, folds, w if weighed else None)
 
@@ -70,21 +70,21 @@ EVENTS = [
 @HOW
 @WEIGHED
 @pytest.mark.parametrize("arguments", EVENTS, ids=str)
-def test_documents_are_judged_by_the_words_of_the_others(arguments, folds, weighed):
-    table, y, w = drawn(45)
+def test_documents_are_scored_by_the_words_of_the_others(arguments, folds, weighed):
+    table, y, w = draw_sample(45)
     assert_as_refitted(
         deciban.TextClassifier(**arguments), table["note"].to_numpy(), y, folds, w if weighed else None
     )
 
 
-def test_calibration_is_fitted_anew_without_the_fold():
-    table, y, _ = drawn()
+def test_calibration_is_fitted_again_without_the_fold():
+    table, y, _ = draw_sample()
     model = deciban.NaiveBayes(roles=ROLES, calibrate="temperature")
     assert_as_refitted(model, table.drop(columns="note"), y, 3)
 
 
 def test_rows_may_come_in_any_kind_of_frame():
-    table, y, _ = drawn()
+    table, y, _ = draw_sample()
     model = deciban.NaiveBayes(roles={**ROLES, "note": "text"})
     expected = deciban.cross_validate(model, table, y, 3).log_proba
     columns = {name: table[name].to_numpy() for name in table}

@@ -34,7 +34,7 @@ def test_folds_of_each_class_differ_by_one_row_at_most():
     assert np.ptp(np.bincount(fold)) <= 5
 
 
-def test_pieces_are_dealt_as_the_whole():
+def test_pieces_are_assigned_as_the_whole():
     codes = np.random.default_rng(0).integers(-1, 5, 203)
     pieces = StratifiedAssigner(7)
     assigned = np.concatenate([pieces.assign(codes[a:b]) for a, b in [(0, 1), (1, 50), (50, 50), (50, 203)]])
@@ -80,7 +80,7 @@ def test_the_estimator_stays_as_it_is(example):
     assert fitted.ledger_ is before[1]
 
 
-def test_groups_are_judged_by_the_others():
+def test_groups_are_scored_by_the_others():
     X, y = GAUSS.data(60)
     groups = np.random.default_rng(0).integers(0, 9, 60)
     report = deciban.cross_validate(GAUSS.make(), X, y, 4, groups=groups)
@@ -91,7 +91,7 @@ def test_groups_are_judged_by_the_others():
     np.testing.assert_allclose(alone.log_proba, expected, atol=1e-9)
 
 
-def test_in_order_a_fold_is_judged_by_those_before_it():
+def test_in_order_a_fold_is_scored_by_those_before_it():
     X, y = GAUSS.data(60)
     when = np.random.default_rng(0).permutation(60)
     report = deciban.cross_validate(GAUSS.make(), X, y, 4, order=when)
@@ -143,7 +143,7 @@ def test_a_fold_without_rows_to_learn_from_is_refused():
 
 
 @pytest.mark.parametrize("splitter", [KFold(3, shuffle=True, random_state=0), GroupKFold(3), TimeSeriesSplit(3)])
-def test_splitters_of_scikit_learn_say_who_is_judged_by_whom(splitter):
+def test_splitters_of_scikit_learn_define_who_is_scored_by_whom(splitter):
     X, y = GAUSS.data(60)
     groups = np.arange(60) % 7 if isinstance(splitter, GroupKFold) else None
     report = deciban.cross_validate(GAUSS.make(), X, y, splitter, groups=groups)
@@ -277,10 +277,10 @@ def test_folds_that_do_not_fit_into_memory_are_fitted_one_after_the_other(monkey
     np.testing.assert_allclose(deciban.cross_validate(GAUSS.make(), X, Y, 3).log_proba, expected, atol=1e-9)
 
 
-def test_a_calibration_that_is_no_argument_is_said_to_be_left_out():
+def test_a_calibration_that_is_no_argument_is_reported_to_be_left_out():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), np.arange(80) % 2
-    honest = deciban.GaussianNB().fit(X, y).calibrated(X, y, "temperature")
+    cross_validated = deciban.GaussianNB().fit(X, y).calibrated(X, y, "temperature")
     with pytest.warns(DecibanWarning, match="scored by a model without any"):
-        report = deciban.cross_validate(honest, X, y)
+        report = deciban.cross_validate(cross_validated, X, y)
     np.testing.assert_array_equal(report.log_proba, deciban.cross_validate(deciban.GaussianNB(), X, y).log_proba)

@@ -97,7 +97,7 @@ def test_columns_that_tell_the_class_only_together_are_to_be_joined():
     assert after < 0.1 < 0.6 < before
 
 
-def bells(n=600, rho=0.9, seed=7):
+def gaussians(n=600, rho=0.9, seed=7):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     z = rng.normal(size=(2, n))
@@ -107,7 +107,7 @@ def bells(n=600, rho=0.9, seed=7):
 
 
 def test_two_numbers_have_their_correlation_within_classes():
-    table = bells()
+    table = gaussians()
     found = deciban.dependence(table, target="y")
     pair = found.pairs[0]
     y, height, weight = (table[name] for name in ("y", "height", "weight"))
@@ -122,7 +122,7 @@ def test_two_numbers_have_their_correlation_within_classes():
 
 
 def test_a_number_and_a_category_that_depend_on_each_other_are_left_and_one_that_it_gives_away_goes():
-    table = bells()
+    table = gaussians()
     table["tall"] = np.where(table["height"] > np.median(table["height"]), "tall", "small")
     found = deciban.dependence(table, target="y")
     actions = {(p.first, p.second): p.action for p in found.pairs if p.p_value < 1e-9}
@@ -140,15 +140,15 @@ def independent(seed, n=120):
 
 
 def test_of_a_hundred_tables_of_independent_columns_at_most_one_gets_advice():
-    told = [deciban.dependence(independent(seed), target="y") for seed in range(100)]
-    assert sum(bool(found.advice) for found in told) <= 1
-    least = np.array([min(pair.p_value for pair in found.pairs) * len(found.pairs) for found in told])
+    result = [deciban.dependence(independent(seed), target="y") for seed in range(100)]
+    assert sum(bool(found.advice) for found in result) <= 1
+    least = np.array([min(pair.p_value for pair in found.pairs) * len(found.pairs) for found in result])
     assert 0.03 <= np.mean(least < 0.1) <= 0.17  # one in ten, as it should be, and what chance adds to that
 
 
 @pytest.mark.parametrize(("weaker", "other"), [("height", "metres"), ("metres", "height")])
 def test_the_weaker_of_two_numbers_that_are_the_same_goes(weaker, other):
-    table = bells()
+    table = gaussians()
     table["metres"] = table["height"] / 100
     table[weaker] = table[weaker] + 0.05 * table[weaker].std() * np.random.default_rng(9).normal(size=600)
     del table["weight"]
@@ -162,7 +162,7 @@ def test_the_weaker_of_two_numbers_that_are_the_same_goes(weaker, other):
 
 
 def test_equal_weights_change_nothing_and_unequal_ones_count_rows_less():
-    table = bells()
+    table = gaussians()
     plain = deciban.dependence(table, target="y")
     equal = deciban.dependence({**table, "w": np.full(600, 2.0)}, target="y", weights="w")
     assert equal.matrix == pytest.approx(plain.matrix, abs=1e-9, nan_ok=True)
@@ -173,7 +173,7 @@ def test_equal_weights_change_nothing_and_unequal_ones_count_rows_less():
 
 
 def test_rows_that_lack_one_of_two_are_left_out_of_that_pair():
-    table = bells()
+    table = gaussians()
     some = np.arange(600) % 3 == 0
     holes = {**table, "weight": np.where(some, np.nan, table["weight"])}
     found = deciban.dependence(holes, target="y")
@@ -184,7 +184,7 @@ def test_rows_that_lack_one_of_two_are_left_out_of_that_pair():
 
 
 def test_two_columns_that_no_row_has_both_of_have_no_dependence():
-    table = bells()
+    table = gaussians()
     half = np.arange(600) % 2 == 0
     table["height"] = np.where(half, table["height"], np.nan)
     table["weight"] = np.where(half, np.nan, table["weight"])
@@ -210,14 +210,14 @@ def test_dates_have_parts_and_texts_are_left_out():
 
 
 def test_matrices_are_symmetric_and_pairs_in_order():
-    found = deciban.dependence(bells(), target="y")
+    found = deciban.dependence(gaussians(), target="y")
     assert found.features == ("height", "weight", "colour")
     for matrix in (found.matrix, found.marginal):
         assert matrix.shape == (3, 3)
         assert np.isnan(np.diag(matrix)).all()
         assert np.array_equal(matrix, matrix.T, equal_nan=True)
-    told = [pair.conditional for pair in found.pairs]
-    assert told == sorted(told, reverse=True)
+    result = [pair.conditional for pair in found.pairs]
+    assert result == sorted(result, reverse=True)
     assert found.matrix[0, 1] == found.pairs[0].conditional
     assert "given class" in str(found)
     assert found.to_dict()["pairs"][0]["action"] == "join"

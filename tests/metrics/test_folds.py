@@ -46,22 +46,22 @@ def ledger(assumption, parts, codes, weight, rows):
 
 
 def without_by_fitting(assumption, parts, codes, weight, fold):
-    """What so many separate fits would believe."""
+    """Return the models of separate fits to all rows but each fold."""
     return [GenerativeModel(assumption, ledger(assumption, parts, codes, weight, fold != i)) for i in range(FOLDS)]
 
 
 def without_by_subtracting(assumption, parts, codes, weight, fold):
     total = ledger(assumption, parts, codes, weight, fold >= 0)
     folds = (ledger(assumption, parts, codes, weight, fold == i) for i in range(FOLDS))
-    return [GenerativeModel(assumption, total.without(mine)) for mine in folds]
+    return [GenerativeModel(assumption, total.without(own)) for own in folds]
 
 
-def judged(beliefs, parts, fold, codes, weight):
-    """Every row judged by the belief of its own fold."""
+def evaluate(models, parts, fold, codes, weight):
+    """Evaluate every row by the model without its own fold."""
     card = Scorecard.empty(K)
-    for i, belief in enumerate(beliefs):
+    for i, model in enumerate(models):
         rows = fold == i
-        card += evaluate_rows(belief, [X[rows] for X in parts], codes[rows], weight[rows], 1)
+        card += evaluate_rows(model, [X[rows] for X in parts], codes[rows], weight[rows], 1)
     return card
 
 
@@ -74,7 +74,7 @@ def test_subtracting_is_fitting_without_the_fold(kind):
         without_by_fitting(assumption, parts, codes, weight, fold),
     )
     for ours, separate in pairs:
-        a, b = (belief.scores(parts, "log_posterior", 1) for belief in (ours, separate))
+        a, b = (model.scores(parts, "log_posterior", 1) for model in (ours, separate))
         assert a == pytest.approx(b, abs=1e-9)
 
 
@@ -82,11 +82,11 @@ def test_subtracting_is_fitting_without_the_fold(kind):
 def test_the_figures_are_those_of_separate_fits(kind):
     assumption = Assumption(FAMILIES[kind], PRIOR)
     parts, codes, weight, fold = table(FAMILIES[kind])
-    beliefs = without_by_subtracting(assumption, parts, codes, weight, fold)
-    report = judged(beliefs, parts, fold, codes, weight).report(range(K))
+    models = without_by_subtracting(assumption, parts, codes, weight, fold)
+    report = evaluate(models, parts, fold, codes, weight).report(range(K))
     log_posterior = np.empty((len(codes), K))
-    for i, belief in enumerate(without_by_fitting(assumption, parts, codes, weight, fold)):
-        log_posterior[fold == i] = belief.scores([X[fold == i] for X in parts], "log_posterior", 1)
+    for i, model in enumerate(without_by_fitting(assumption, parts, codes, weight, fold)):
+        log_posterior[fold == i] = model.scores([X[fold == i] for X in parts], "log_posterior", 1)
     losses = -log_posterior[np.arange(len(codes)), codes]
     assert report.accuracy == pytest.approx(np.average(log_posterior.argmax(axis=1) == codes, weights=weight))
     assert report.log_loss == pytest.approx(np.average(losses, weights=weight), abs=1e-9)
@@ -98,8 +98,8 @@ def test_the_only_row_of_a_class_is_an_error_without_log_loss():
     parts, codes, weight, fold = table(FAMILIES["number"])
     codes = np.minimum(codes, 1).astype(np.int32)
     codes[7] = 2
-    beliefs = without_by_subtracting(assumption, parts, codes, weight, fold)
-    report = judged(beliefs, parts, fold, codes, weight).report(range(K))
+    models = without_by_subtracting(assumption, parts, codes, weight, fold)
+    report = evaluate(models, parts, fold, codes, weight).report(range(K))
     assert report.unknown == 1
     assert np.isfinite(report.log_loss)
     assert report.confusion.sum() == report.weight - weight[7]
@@ -108,6 +108,6 @@ def test_the_only_row_of_a_class_is_an_error_without_log_loss():
 def test_no_rows_to_judge_are_no_trouble():
     assumption = Assumption(FAMILIES["mixed"], PRIOR)
     parts, codes, weight, fold = table(FAMILIES["mixed"])
-    belief = without_by_subtracting(assumption, parts, codes, weight, fold)[0]
-    card = evaluate_rows(belief, [X[:0] for X in parts], codes[:0], None, 1)
+    model = without_by_subtracting(assumption, parts, codes, weight, fold)[0]
+    card = evaluate_rows(model, [X[:0] for X in parts], codes[:0], None, 1)
     assert card.weight == 0

@@ -19,7 +19,7 @@ def tables(counts):
     return Tables(counts, np.array([0]))
 
 
-def drawn(rng, n, A, B, K=1):
+def draw_sample(rng, n, A, B, K=1):
     """A table of independent features, classes and all."""
     counts = np.zeros((K, A, B))
     p, q = rng.dirichlet(np.ones(A)), rng.dirichlet(np.ones(B))
@@ -44,7 +44,7 @@ def test_information_is_that_of_an_exact_table(seed):
 
 def test_many_features_side_by_side_are_each_what_they_are_alone():
     rng = np.random.default_rng(0)
-    parts = [drawn(rng, 300, 3, B, K=2) for B in (2, 5, 3)]
+    parts = [draw_sample(rng, 300, 3, B, K=2) for B in (2, 5, 3)]
     together = Tables(np.concatenate(parts, axis=2), np.array([0, 2, 7]))
     for name, i in (("value", 0), ("error", 1), ("p_value", 2), ("rows", 3)):
         alone = [getattr(mutual_information(tables(part)), name)[0] for part in parts]
@@ -63,7 +63,7 @@ def test_large_tables_lose_what_miller_and_madow_take_away():
 @pytest.mark.parametrize(("n", "A", "B", "K"), [(40, 2, 2, 1), (60, 8, 8, 1), (200, 12, 12, 1), (150, 3, 3, 3)])
 def test_independent_features_tell_nothing_on_average(n, A, B, K):
     rng = np.random.default_rng(n)
-    found = [mutual_information(tables(drawn(rng, n, A, B, K))) for _ in range(600)]
+    found = [mutual_information(tables(draw_sample(rng, n, A, B, K))) for _ in range(600)]
     values = np.array([one.value[0] for one in found])
     plain = np.mean([one.value[0] for one in found])
     error = values.std() / math.sqrt(len(values))
@@ -77,7 +77,7 @@ def test_of_small_cells_less_is_taken_away_than_miller_and_madow_would():
     rng = np.random.default_rng(0)
     found = []
     for _ in range(400):
-        counts = drawn(rng, 50, 16, 16)[0]
+        counts = draw_sample(rng, 50, 16, 16)[0]
         counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
         table = {(0, *key): Fraction(int(n), 50) for key, n in np.ndenumerate(counts) if n}
         plug_in = mutual(table)
@@ -142,7 +142,7 @@ def test_what_joining_gains_is_that_of_every_row_left_out():
     assert found.joining_error[0] == pytest.approx(np.std(gains) / math.sqrt(len(gains)), abs=1e-12)
 
 
-def test_one_bell_is_judged_by_every_row_left_out():
+def test_one_gaussian_is_scored_by_every_row_left_out():
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 2, 40)
     x = rng.normal(size=(40, 2)) @ np.array([[1, 0.8], [0, 0.6]]) + codes[:, None] * [1.0, -1.0]
@@ -151,7 +151,7 @@ def test_one_bell_is_judged_by_every_row_left_out():
     pooled = sum(np.cov(x[codes == k].T, bias=True) * (codes == k).sum() for k in (0, 1)) / 40
     gains = []
     for i in range(40):
-        told = {}
+        result = {}
         for shape in ("joint", "naive"):
             scores = []
             for k in (0, 1):
@@ -162,8 +162,8 @@ def test_one_bell_is_judged_by_every_row_left_out():
                 u = x[i] - rows.mean(axis=0)
                 density = math.exp(-0.5 * u @ np.linalg.inv(cov) @ u) / math.sqrt(np.linalg.det(cov))
                 scores.append((codes == k).mean() * density)
-            told[shape] = math.log(scores[codes[i]] / sum(scores))
-        gains.append(told["joint"] - told["naive"])
+            result[shape] = math.log(scores[codes[i]] / sum(scores))
+        gains.append(result["joint"] - result["naive"])
     assert mean == pytest.approx(np.mean(gains), abs=1e-6)
     assert error == pytest.approx(np.std(gains) / math.sqrt(40), abs=1e-6)
 

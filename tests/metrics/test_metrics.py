@@ -18,8 +18,8 @@ from deciban.metrics.intervals import wilson
 CLASSES = ("a", "b", "c", "d")
 
 
-def judged(seed=0, n=500, K=4, weighted=True):
-    """Posteriors of a middling model, true classes, and weights."""
+def random_scores(seed=0, n=500, K=4, weighted=True):
+    """Return posteriors of a middling model, true classes, and weights."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(K, size=n)
     joint = rng.normal(size=(n, K)) * 1.5
@@ -48,7 +48,7 @@ def calibration_by_hand(log_posterior, truth, weight, bins):
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 def test_figures_are_those_of_scikit_learn(weighted):
-    log_posterior, truth, w = judged(weighted=weighted)
+    log_posterior, truth, w = random_scores(weighted=weighted)
     report = Scorecard.of(log_posterior, truth, w).report(CLASSES)
     p, called = np.exp(log_posterior), log_posterior.argmax(axis=1)
     close = {"rel": 1e-12, "abs": 1e-12}
@@ -63,7 +63,7 @@ def test_figures_are_those_of_scikit_learn(weighted):
 @pytest.mark.parametrize("bins", [1, 7, 15])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 def test_calibration_error_is_that_of_a_loop(weighted, bins):
-    log_posterior, truth, w = judged(3, weighted=weighted)
+    log_posterior, truth, w = random_scores(3, weighted=weighted)
     report = Scorecard.of(log_posterior, truth, w, bins=bins).report(CLASSES)
     assert report.calibration_error == pytest.approx(calibration_by_hand(log_posterior, truth, w, bins), abs=1e-12)
 
@@ -78,7 +78,7 @@ def test_a_confidence_on_the_edge_of_two_bins_belongs_to_the_lower():
 @given(st.data())
 def test_any_split_adds_up(data):
     n = data.draw(st.integers(0, 30))
-    log_posterior, truth, w = judged(data.draw(st.integers(0, 9)), n)
+    log_posterior, truth, w = random_scores(data.draw(st.integers(0, 9)), n)
     known = np.array(data.draw(st.lists(st.booleans(), min_size=4, max_size=4)))
     truth = np.where(np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool), -1, truth)
     part = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=int)
@@ -106,7 +106,7 @@ def test_any_split_adds_up(data):
 
 
 def test_weight_two_is_a_row_twice_and_weight_nothing_a_row_absent():
-    log_posterior, truth, _ = judged(n=20)
+    log_posterior, truth, _ = random_scores(n=20)
     w = np.arange(20) % 3.0
     often = np.repeat(np.arange(20), w.astype(int))
     one = Scorecard.of(log_posterior, truth, w).report(CLASSES)
@@ -117,7 +117,7 @@ def test_weight_two_is_a_row_twice_and_weight_nothing_a_row_absent():
 
 @pytest.mark.parametrize("unit", [1e-6, 0.001, 3.0, 1000.0])
 def test_the_unit_of_the_weights_changes_only_what_is_a_weight(unit):
-    log_posterior, truth, w = judged(n=60)
+    log_posterior, truth, w = random_scores(n=60)
     truth[:5] = -1
     one, other = (
         report_of(log_posterior, truth, v, np.array([True, True, True, False]), CLASSES).to_dict()
@@ -125,25 +125,25 @@ def test_the_unit_of_the_weights_changes_only_what_is_a_weight(unit):
     )
     one["weight"] *= unit
     one["confusion"], one["reliability"]["weight"] = (
-        (np.array(told) * unit).tolist() for told in (one["confusion"], one["reliability"]["weight"])
+        (np.array(result) * unit).tolist() for result in (one["confusion"], one["reliability"]["weight"])
     )
-    one, other = (dict(leaves(told)) for told in (one, other))
+    one, other = (dict(leaves(result)) for result in (one, other))
     assert one.keys() == other.keys()
     for name, value in one.items():
         assert value == (pytest.approx(other[name], rel=1e-9) if isinstance(value, float) else other[name]), name
 
 
-def leaves(told, path=()):
+def leaves(result, path=()):
     """Every value of nested mappings and lists, by where it stands."""
-    if isinstance(told, (dict, list)):
-        for name, inner in told.items() if isinstance(told, dict) else enumerate(told):
+    if isinstance(result, (dict, list)):
+        for name, inner in result.items() if isinstance(result, dict) else enumerate(result):
             yield from leaves(inner, (*path, name))
     else:
-        yield path, told
+        yield path, result
 
 
-def test_equal_weights_are_as_sure_as_rows_without_weights():
-    log_posterior, truth, _ = judged(n=60)
+def test_equal_weights_are_as_certain_as_rows_without_weights():
+    log_posterior, truth, _ = random_scores(n=60)
     plain, weighed = (Scorecard.of(log_posterior, truth, w).report(CLASSES) for w in (None, np.full(60, 0.001)))
     assert plain.effective_rows == 60
     assert weighed.accuracy_interval == pytest.approx(plain.accuracy_interval, rel=1e-9)
@@ -151,7 +151,7 @@ def test_equal_weights_are_as_sure_as_rows_without_weights():
     assert "the weights differ" not in str(plain) + str(weighed)
 
 
-def test_unequal_weights_are_as_sure_as_kish_says():
+def test_unequal_weights_are_as_certain_as_kish_finds():
     """One of 8 rows with weight 4, the others 1: (Σw)²/Σw² = 121/23, and the error of a mean of so many rows."""
     p = np.array([0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.9])
     w = np.array([4.0, 1, 1, 1, 1, 1, 1, 1])
@@ -184,7 +184,7 @@ def test_a_row_of_weight_nothing_may_even_be_impossible():
 
 
 def test_the_standard_error_is_that_of_a_mean():
-    log_posterior, truth, _ = judged()
+    log_posterior, truth, _ = random_scores()
     losses = -log_posterior[np.arange(len(truth)), truth]
     report = Scorecard.of(log_posterior, truth).report(CLASSES)
     assert report.log_loss_error == pytest.approx(losses.std(ddof=1) / math.sqrt(len(losses)), rel=1e-12)
@@ -215,8 +215,8 @@ def test_a_class_without_training_rows_is_an_error_and_has_no_log_loss():
     assert "3 rows of a class without training rows" in str(report)
 
 
-def test_majority_says_always_the_commonest_class():
-    log_posterior, truth, w = judged()
+def test_majority_states_always_the_commonest_class():
+    log_posterior, truth, w = random_scores()
     report = Scorecard.of(log_posterior, truth, w).report(CLASSES)
     shares = np.bincount(truth, weights=w) / w.sum()
     assert report.majority == pytest.approx(shares.max(), rel=1e-12)
@@ -234,12 +234,12 @@ def test_a_posterior_of_one_that_rounds_above_it_is_no_gain():
 
 
 def test_the_report_is_json_and_reads_well():
-    log_posterior, truth, _ = judged()
+    log_posterior, truth, _ = random_scores()
     report = Scorecard.of(log_posterior, truth).report(np.array([1, 2, 3, 4]), "each row by a model without its fold")
-    told = json.loads(json.dumps(report.to_dict(), allow_nan=False))
-    assert told["accuracy"] == report.accuracy
-    assert told["classes"] == [1, 2, 3, 4]
-    assert told["confusion"] == report.confusion.tolist()
+    result = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert result["accuracy"] == report.accuracy
+    assert result["classes"] == [1, 2, 3, 4]
+    assert result["confusion"] == report.confusion.tolist()
     text = str(report)
     assert f"{100 * report.accuracy:.2f} %" in text
     assert text.endswith("each row by a model without its fold")
@@ -265,7 +265,7 @@ def test_what_does_not_fit_is_refused(change, says):
         Scorecard.of(**(fitting | change))
 
 
-def test_nothing_judged_is_nothing_to_report():
+def test_nothing_scored_is_nothing_to_report():
     with pytest.raises(InputError, match="nothing to report"):
         Scorecard.empty(2).report("ab")
     with pytest.raises(InputError, match="2 classes were evaluated"):

@@ -79,8 +79,8 @@ def test_missing_cells_make_no_row_novel():
     X, y = rows()
     X[::2, 0] = np.nan
     model = deciban.GaussianNB().fit(X, y).fit_novelty(X, y)
-    told = model.predict(X, reject_novel=0.05)
-    assert 0.01 < np.mean([label is None for label in told[::2]]) < 0.12
+    result = model.predict(X, reject_novel=0.05)
+    assert 0.01 < np.mean([label is None for label in result[::2]]) < 0.12
     far = np.array([[np.nan, 50.0, -50.0], [np.nan, 5.0, 5.0]])
     assert [label is None for label in model.predict(far, reject_novel=0.01)] == [True, False]
 
@@ -98,7 +98,7 @@ def test_long_documents_are_no_more_novel_than_short_ones():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_every_facade_knows_what_is_usual_or_says_why_not(example):
+def test_every_estimator_knows_what_is_usual_or_explains_why_not(example):
     X, y = example.data()
     model = example.make().fit(X, y)
     if example.name == "ComplementNB":
@@ -129,11 +129,11 @@ def test_a_table_is_trained_with_what_is_usual(tmp_path):
     table = clinic.patients(300)
     model = deciban.train(table, target="diagnosis")
     model.save(tmp_path / "m")
-    told = deciban.load(tmp_path / "m").predict(table, reject_novel=0.05).to_pylist()
-    assert 0.01 < np.mean([label is None for label in told]) < 0.1
-    strange = table.slice(0, 1).set_column(1, "age", [[900.0]])
-    assert model.predict(strange, reject_novel=0.01).to_pylist() == [None]
-    assert model.with_priors("uniform").predict(strange, reject_novel=0.01).to_pylist() == [None]
+    result = deciban.load(tmp_path / "m").predict(table, reject_novel=0.05).to_pylist()
+    assert 0.01 < np.mean([label is None for label in result]) < 0.1
+    unusual = table.slice(0, 1).set_column(1, "age", [[900.0]])
+    assert model.predict(unusual, reject_novel=0.01).to_pylist() == [None]
+    assert model.with_priors("uniform").predict(unusual, reject_novel=0.01).to_pylist() == [None]
     with pytest.raises(InputError, match="does not know which rows are usual"):
         model.add(table).predict(table, reject_novel=0.01).to_pylist()
 
@@ -141,17 +141,17 @@ def test_a_table_is_trained_with_what_is_usual(tmp_path):
 def test_the_share_holds_for_new_rows_of_texts_with_words_of_their_own():
     every = reviews(600)
     model = deciban.train(every.slice(0, 300), target="verdict", roles={"text": "text", "head": "skip"})
-    told = model.predict(every.slice(300), reject_novel=0.05).to_pylist()
-    assert 0.01 < np.mean([label is None for label in told]) < 0.12
+    result = model.predict(every.slice(300), reject_novel=0.05).to_pylist()
+    assert 0.01 < np.mean([label is None for label in result]) < 0.12
     texts, labels = every["text"].fill_null("").to_pylist(), every["verdict"].to_pylist()
     estimator = deciban.TextClassifier().fit(texts[:300], labels[:300]).fit_novelty(texts[:300], labels[:300])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DecibanWarning)
-        told = estimator.predict(texts[300:], reject_novel=0.2)
-    assert 0.1 < np.mean([label is None for label in told]) < 0.3
+        result = estimator.predict(texts[300:], reject_novel=0.2)
+    assert 0.1 < np.mean([label is None for label in result]) < 0.3
 
 
-def test_a_table_that_was_not_judged_says_how_to_get_it():
+def test_a_table_that_was_not_scored_states_how_to_get_it():
     model = deciban.train(clinic.patients(60), target="diagnosis", judge=False)
     with pytest.raises(InputError, match="judge=True"):
         model.predict(clinic.patients(5), reject_novel=0.01)

@@ -19,8 +19,8 @@ from deciban.scores.posterior import log_odds
 CLOSE = {"rel": 1e-12, "abs": 1e-12}
 
 
-def judged(K, ties, weighted, n=400, seed=1):
-    """Posteriors of a middling model, classes and weights; `ties`: a few different rows only."""
+def random_scores(K, ties, weighted, n=400, seed=1):
+    """Return posteriors of a middling model, classes and weights; `ties`: a few different rows only."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(K, size=n)
     joint = rng.normal(size=(n, K)) * 1.5
@@ -40,7 +40,7 @@ CASES = pytest.mark.parametrize(
 
 @CASES
 def test_areas_and_average_precisions_are_those_of_scikit_learn(K, ties, weighted):
-    log_posterior, truth, w = judged(K, ties, weighted)
+    log_posterior, truth, w = random_scores(K, ties, weighted)
     report = report_of(log_posterior, truth, w, None, range(K))
     for k in range(K):
         area = metrics.roc_auc_score(truth == k, log_posterior[:, k], sample_weight=w)
@@ -63,7 +63,7 @@ def test_areas_and_average_precisions_are_those_of_scikit_learn(K, ties, weighte
 
 @CASES
 def test_curves_are_those_of_scikit_learn(K, ties, weighted):
-    log_posterior, truth, w = judged(K, ties, weighted)
+    log_posterior, truth, w = random_scores(K, ties, weighted)
     report = report_of(log_posterior, truth, w, None, [f"class {k}" for k in range(K)])
     some = slice(None) if w is None else w > 0
     truth, p, w = truth[some], np.exp(log_posterior[some]), None if w is None else w[some]
@@ -83,7 +83,7 @@ def test_curves_are_those_of_scikit_learn(K, ties, weighted):
 
 @CASES
 def test_figures_by_class_are_those_of_scikit_learn(K, ties, weighted):
-    log_posterior, truth, w = judged(K, ties, weighted)
+    log_posterior, truth, w = random_scores(K, ties, weighted)
     report = Scorecard.of(log_posterior, truth, w).report(range(K))
     called = log_posterior.argmax(axis=1)
     precision, recall, f1, rows = metrics.precision_recall_fscore_support(truth, called, sample_weight=w)
@@ -123,7 +123,7 @@ def test_rows_of_a_class_the_model_does_not_know_are_errors_in_every_figure():
 
 
 def test_rows_may_have_models_of_their_own():
-    log_posterior, truth, w = judged(4, False, True, n=60)
+    log_posterior, truth, w = random_scores(4, False, True, n=60)
     known = np.random.default_rng(0).random((60, 4)) < 0.8
     ours = Scorecard.of(log_posterior, truth, w, known)
     parts = [Scorecard.of(log_posterior[i : i + 1], truth[i : i + 1], w[i : i + 1], known[i]) for i in range(60)]
@@ -135,7 +135,7 @@ def test_rows_may_have_models_of_their_own():
         Scorecard.of(log_posterior, truth, w, known[:5])
 
 
-def test_rows_that_are_sure_to_the_last_bit_are_still_told_apart():
+def test_rows_that_are_certain_to_the_last_bit_are_still_distinguished():
     """Evidence of 100 and of 200 nats: both posteriors are 1.0, and yet the second is surer."""
     evidence = np.array([100.0, 200.0, 300.0, -100.0])
     log_posterior = np.column_stack([-np.logaddexp(0, evidence), -np.logaddexp(0, -evidence)])
@@ -157,7 +157,7 @@ def test_rows_of_one_probability_are_ties_however_the_rest_is_shared_out():
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("K", [2, 4])
 def test_the_parts_of_the_brier_score_add_up_and_are_those_of_a_loop(K, weighted):
-    log_posterior, truth, w = judged(K, False, weighted)
+    log_posterior, truth, w = random_scores(K, False, weighted)
     report = report_of(log_posterior, truth, w, None, range(K))
     parts, p = report.brier_parts, np.exp(log_posterior)
     assert parts.score == pytest.approx(report.brier, **CLOSE)
@@ -194,27 +194,27 @@ def thresholds_by_hand(p, positive, w):
 @pytest.mark.parametrize("wish", [0.3, 0.6, 0.8, 1.0])
 @CASES
 def test_a_threshold_is_the_best_of_all_that_reach_the_wish(K, ties, weighted, wish):
-    log_posterior, truth, w = judged(K, ties, weighted)
+    log_posterior, truth, w = random_scores(K, ties, weighted)
     report = report_of(log_posterior, truth, w, None, [f"class {k}" for k in range(K)])
     w = np.ones(len(truth)) if w is None else w
     some = w > 0
     points = list(thresholds_by_hand(np.exp(log_posterior[some, 1]), truth[some] == 1, w[some]))
     enough = [point for point in points if point[1] >= wish]
     if enough:
-        told = report.threshold("class 1", precision=wish)
-        assert (told.probability, told.precision, told.recall) == pytest.approx(min(enough), **CLOSE)
+        result = report.threshold("class 1", precision=wish)
+        assert (result.probability, result.precision, result.recall) == pytest.approx(min(enough), **CLOSE)
     else:
         best = max(point[1] for point in points)
         with pytest.raises(InputError, match=f"best there is on these rows is {best:.6g}"):
             report.threshold("class 1", precision=wish)
-    told = report.threshold("class 1", recall=wish)
+    result = report.threshold("class 1", recall=wish)
     enough = [point for point in points if point[2] >= wish - 1e-12]
-    assert (told.probability, told.precision, told.recall) == pytest.approx(max(enough), **CLOSE)
-    called = w[np.exp(log_posterior[:, 1]) >= told.probability].sum() * report.effective_rows / report.weight
-    assert told.precision_interval == pytest.approx(wilson(told.precision, called), rel=1e-9)
-    assert told.recall_interval[0] < told.recall <= told.recall_interval[1] + 1e-12
-    assert json.dumps(told.to_dict())
-    assert "call class 1 from p ≥" in str(told)
+    assert (result.probability, result.precision, result.recall) == pytest.approx(max(enough), **CLOSE)
+    called = w[np.exp(log_posterior[:, 1]) >= result.probability].sum() * report.effective_rows / report.weight
+    assert result.precision_interval == pytest.approx(wilson(result.precision, called), rel=1e-9)
+    assert result.recall_interval[0] < result.recall <= result.recall_interval[1] + 1e-12
+    assert json.dumps(result.to_dict())
+    assert "call class 1 from p ≥" in str(result)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_sums_alone_have_no_ranking_and_say_what_would():
 @given(st.data())
 def test_any_split_of_the_rows_ranks_alike(data):
     n = data.draw(st.integers(1, 30))
-    log_posterior, truth, w = judged(3, True, True, n, data.draw(st.integers(0, 9)))
+    log_posterior, truth, w = random_scores(3, True, True, n, data.draw(st.integers(0, 9)))
     part = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=int)
     total = Scorecard.empty(3)
     for i in data.draw(st.permutations(range(4))):
@@ -263,7 +263,7 @@ def test_any_split_of_the_rows_ranks_alike(data):
 
 def test_of_too_many_rows_a_fair_sample_is_kept_the_same_however_they_came(monkeypatch):
     monkeypatch.setattr(ranking, "MAX_KEPT_SCORES", 2000)
-    log_posterior, truth, _ = judged(2, False, False, n=6000)
+    log_posterior, truth, _ = random_scores(2, False, False, n=6000)
     number = np.arange(6000)
     pieces = [number[i : i + 500] for i in range(0, 6000, 500)]
     cards = [Scorecard.of(log_posterior[rows], truth[rows], keep=True, number=rows) for rows in pieces]
@@ -280,14 +280,14 @@ def test_of_too_many_rows_a_fair_sample_is_kept_the_same_however_they_came(monke
 
 
 def test_rows_without_numbers_are_counted_as_they_come():
-    log_posterior, truth, _ = judged(2, False, False, n=20)
+    log_posterior, truth, _ = random_scores(2, False, False, n=20)
     ranks = Ranks.of(log_posterior[:12], truth[:12]) + Ranks.of(log_posterior[12:], truth[12:])
     assert ranks.rows.number.tolist() == list(range(20))
     assert np.array_equal(ranks.rows.truth, truth)
 
 
 def test_cards_whose_rows_were_not_all_kept_keep_none():
-    log_posterior, truth, _ = judged(2, False, False, n=20)
+    log_posterior, truth, _ = random_scores(2, False, False, n=20)
     kept, lost = Scorecard.of(log_posterior, truth, keep=True), Scorecard.of(log_posterior, truth)
     assert (kept + lost).ranks is None
     assert (lost + kept).ranks is None
@@ -295,7 +295,7 @@ def test_cards_whose_rows_were_not_all_kept_keep_none():
 
 
 def test_intervals_cover_what_they_are_of():
-    log_posterior, truth, w = judged(4, False, True)
+    log_posterior, truth, w = random_scores(4, False, True)
     report = report_of(log_posterior, truth, w, None, "abcd")
     figures = ("accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "average_precision")
     assert tuple(report.intervals) == figures
@@ -327,7 +327,7 @@ def test_the_interval_of_an_area_solves_hanley_and_mcneil():
     assert area_interval(math.nan, 5, 5) == (0.0, 1.0)
 
 
-def test_the_interval_of_an_area_holds_the_truth_about_as_often_as_it_says():
+def test_the_interval_of_an_area_holds_the_truth_about_as_often_as_it_states():
     rng = np.random.default_rng(7)
     inside = 0
     for _ in range(400):
@@ -357,15 +357,15 @@ def test_one_row_one_class_and_no_weight_have_a_report():
         report_of(np.zeros((0, 2)), np.zeros(0, dtype=int), None, None, "ab")
     with pytest.raises(InputError, match="nothing to report"):
         report_of(np.log([[0.9, 0.1]]), np.array([0]), np.array([0.0]), None, "ab")
-    strange = report_of(np.log([[0.9, 0.1]]), np.array([-1]), None, None, "ab")
-    assert strange.brier_parts is None
-    assert math.isnan(strange.balanced_accuracy)
-    assert str(strange)
-    assert json.dumps(strange.to_dict(), allow_nan=False)
+    unusual = report_of(np.log([[0.9, 0.1]]), np.array([-1]), None, None, "ab")
+    assert unusual.brier_parts is None
+    assert math.isnan(unusual.balanced_accuracy)
+    assert str(unusual)
+    assert json.dumps(unusual.to_dict(), allow_nan=False)
 
 
 def test_reliability_is_what_the_calibration_error_is_made_of():
-    log_posterior, truth, w = judged(4, False, True)
+    log_posterior, truth, w = random_scores(4, False, True)
     report = report_of(log_posterior, truth, w, None, "abcd")
     table = report.reliability
     gaps = np.abs(table.confidence - table.hits)[table.weight > 0] @ table.weight[table.weight > 0]

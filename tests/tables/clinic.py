@@ -97,7 +97,7 @@ def typed_arrays(table):
     return named
 
 
-def structured(table):
+def to_struct(table):
     named = typed_arrays(table)
     out = np.empty(table.num_rows, dtype=[(name, values.dtype) for name, values in named.items()])
     for name, values in named.items():
@@ -159,6 +159,6 @@ SOURCES = {
     "duckdb relation": lambda t, d: relation(t, duckdb.connect()),
     "ibis": lambda t, d: ibis_table(t),
     "mapping of arrays": lambda t, d: typed_arrays(t),
-    "structured array": lambda t, d: structured(t),
+    "structured array": lambda t, d: to_struct(t),
 }  # fmt: skip
 """Each makes its own kind of source from the Arrow table and a folder to write to."""

@@ -54,7 +54,7 @@ def test_numbers_that_are_joined_are_a_gaussian_with_full_covariance():
     assert np.asarray(mine.score_samples(rows)) == pytest.approx(bayes.score_samples(rows[columns]), abs=1e-9)
 
 
-def test_numbers_beside_other_columns_add_what_the_gaussian_says():
+def test_numbers_with_other_columns_add_what_the_gaussian_states():
     rows = people(holes=False)
     whole = deciban.train(rows, target="group", blocks=[["height", "weight"]], numbers="number", prior="uniform")
     rest = deciban.train(rows.drop(columns=["height", "weight"]), target="group", numbers="number", prior="uniform")
@@ -66,7 +66,7 @@ def test_numbers_beside_other_columns_add_what_the_gaussian_says():
 
 
 @pytest.mark.parametrize("piece", ["a", "a&", "\\\\", "\\\\&", " ", " & "])
-def test_long_names_of_levels_are_taken_apart_in_linear_time(piece):
+def test_long_names_of_levels_are_split_in_linear_time(piece):
     cost = {}
     for n in (20_000, 160_000):
         name, best = f"{piece * n}&", math.inf
@@ -105,18 +105,18 @@ def test_an_unseen_combination_of_seen_levels_is_unseen(model):
 
 def test_every_part_of_an_explanation_adds_up_to_the_odds(model):
     rows = people(40, seed=1)
-    told = model.explain(rows, classes=("a", "b"))
-    assert list(told.features) == ["height", "eyes & hair", "age", "weight", "left"]
+    result = model.explain(rows, classes=("a", "b"))
+    assert list(result.features) == ["height", "eyes & hair", "age", "weight", "left"]
     odds = posterior(model, rows)
     expected = (odds[:, 0] - odds[:, 1]) * 10 / np.log(10)
-    assert told.total == pytest.approx(expected, abs=1e-9)
-    parts = told.evidence.sum(axis=1) + told.prior + sum(told.extras.values())
+    assert result.total == pytest.approx(expected, abs=1e-9)
+    parts = result.evidence.sum(axis=1) + result.prior + sum(result.extras.values())
     assert parts == pytest.approx(expected, abs=1e-9)
-    assert set(told.extras) == {"shape"}
+    assert set(result.extras) == {"shape"}
     missing = rows["eyes"].isna().to_numpy()
-    assert (told.evidence[missing, 1] == 0).all()
-    assert told.values[0, 1] is None
-    assert told.values[1, 1] == f"{rows['eyes'][1]} & {rows['hair'][1]}"
+    assert (result.evidence[missing, 1] == 0).all()
+    assert result.values[0, 1] is None
+    assert result.values[1, 1] == f"{rows['eyes'][1]} & {rows['hair'][1]}"
 
 
 def test_each_number_has_its_own_square_and_half_of_each_cross_term():
@@ -124,9 +124,9 @@ def test_each_number_has_its_own_square_and_half_of_each_cross_term():
     columns = ["height", "weight"]
     mine = deciban.train(rows[[*columns, "group"]], target="group", blocks=[columns])
     bayes = deciban.GaussianBayes(parameter_prior=1.0).fit(rows[columns], rows["group"])
-    told, expected = (m.explain(rows[columns][:20], classes=("a", "c")) for m in (mine, bayes))
-    assert told.evidence == pytest.approx(expected.evidence, abs=1e-9)
-    assert told.extras["shape"] == pytest.approx(expected.extras["shape"], abs=1e-9)
+    result, expected = (m.explain(rows[columns][:20], classes=("a", "c")) for m in (mine, bayes))
+    assert result.evidence == pytest.approx(expected.evidence, abs=1e-9)
+    assert result.extras["shape"] == pytest.approx(expected.extras["shape"], abs=1e-9)
 
 
 def test_parts_added_up_are_the_whole_and_parts_taken_away_leave_the_rest(model):
@@ -134,9 +134,9 @@ def test_parts_added_up_are_the_whole_and_parts_taken_away_leave_the_rest(model)
     first, second = (deciban.train(part, target="group", like=model) for part in (rows[:170], rows[170:]))
     assert posterior(first + second, rows) == pytest.approx(posterior(model, rows), abs=1e-9)
     assert posterior(model - second, rows) == pytest.approx(posterior(first, rows), abs=1e-9)
-    grown = deciban.train(rows[:170], target="group", like=model).add(rows[170:])
-    assert posterior(grown, rows) == pytest.approx(posterior(model, rows), abs=1e-9)
-    assert posterior(grown.forget(rows[170:]), rows) == pytest.approx(posterior(first, rows), abs=1e-9)
+    curves = deciban.train(rows[:170], target="group", like=model).add(rows[170:])
+    assert posterior(curves, rows) == pytest.approx(posterior(model, rows), abs=1e-9)
+    assert posterior(curves.forget(rows[170:]), rows) == pytest.approx(posterior(first, rows), abs=1e-9)
     assert posterior(model * 2.0, rows).shape == (300, 3)
 
 
@@ -204,20 +204,20 @@ def test_a_file_whose_combinations_are_none_is_refused(model, tmp_path):
         deciban.load(tmp_path / "m")
 
 
-def test_folds_are_judged_by_models_without_them():
+def test_folds_are_scored_by_models_without_them():
     rows = few()
     fold = np.empty(len(rows), dtype=int)
     for k, label in enumerate(rows["group"].unique()):  # the i-th row of the k-th class to appear: (i + k) mod 4
         own = np.flatnonzero(rows["group"] == label)
         fold[own] = (np.arange(len(own)) + k) % 4
     report = deciban.evaluate(rows, target="group", blocks=BLOCKS, numbers="number", folds=4)
-    assert report.log_loss == pytest.approx(refitted(rows, fold), abs=1e-9)
+    assert report.log_loss == pytest.approx(refit(rows, fold), abs=1e-9)
 
 
 def test_what_is_left_out_alone_is_what_is_refitted_without_it():
     rows = few()
     report = deciban.evaluate(rows, target="group", blocks=BLOCKS, numbers="number", folds="loo")
-    assert report.log_loss == pytest.approx(refitted(rows, np.arange(len(rows))), abs=1e-9)
+    assert report.log_loss == pytest.approx(refit(rows, np.arange(len(rows))), abs=1e-9)
 
 
 def few():
@@ -227,42 +227,42 @@ def few():
     return rows
 
 
-def refitted(rows, fold):
+def refit(rows, fold):
     """The log-loss of each fold by a model that was trained without it."""
-    told = []
+    result = []
     for f in np.unique(fold):
         learned = deciban.train(rows[fold != f], target="group", blocks=BLOCKS, numbers="number", judge=False)
         scores = posterior(learned, rows[fold == f])
-        told += [row[learned.classes.index(label)] for row, label in zip(scores, rows["group"][fold == f])]
-    return -np.mean(told)
+        result += [row[learned.classes.index(label)] for row, label in zip(scores, rows["group"][fold == f])]
+    return -np.mean(result)
 
 
-def test_held_out_rows_are_judged_too(model):
+def test_held_out_rows_are_scored_too(model):
     assert 0 < model.held_out.log_loss < 2
 
 
 def test_rows_drawn_have_combinations_and_covariances_of_the_model(model):
-    drawn = model.sample(6000, random_state=0).to_pandas()
-    assert list(drawn.columns) == ["height", "hair", "age", "weight", "eyes", "left", "group"]
+    drawn_rows = model.sample(6000, random_state=0).to_pandas()
+    assert list(drawn_rows.columns) == ["height", "hair", "age", "weight", "eyes", "left", "group"]
     known = people()
     seen = {tuple(pair) for pair in known[["hair", "eyes"]].dropna().to_numpy()}
-    assert {tuple(pair) for pair in drawn[["hair", "eyes"]].to_numpy()} <= seen
-    a = drawn[drawn["group"] == "a"]
+    assert {tuple(pair) for pair in drawn_rows[["hair", "eyes"]].to_numpy()} <= seen
+    a = drawn_rows[drawn_rows["group"] == "a"]
     complete = known[known["group"] == "a"][["height", "weight"]].dropna()
     assert a[["height", "weight"]].corr().iloc[0, 1] == pytest.approx(complete.corr().iloc[0, 1], abs=0.05)
 
 
-def test_a_description_says_what_is_joined(model):
-    told = model.describe()
-    notes = {note.name: note for note in told.columns}
+def test_a_description_states_what_is_joined(model):
+    result = model.describe()
+    notes = {note.name: note for note in result.columns}
     assert notes["height"].reason == "joined with weight"
     assert notes["eyes"].reason == "joined with hair"
     assert notes["height"].rows == people()["height"].notna().sum()
-    assert {s.feature for s in told.strongest} == {"height & weight", "eyes & hair", "age", "left"}
-    assert str(told)
+    assert {s.feature for s in result.strongest} == {"height & weight", "eyes & hair", "age", "left"}
+    assert str(result)
 
 
-def test_the_facade_is_the_same_model(model, tmp_path):
+def test_the_estimator_is_the_same_model(model, tmp_path):
     rows = people()
     X, y = rows.drop(columns="group"), rows["group"]
     estimator = deciban.NaiveBayes(blocks=BLOCKS, numbers="number").fit(X, y)
@@ -298,7 +298,7 @@ def test_a_typed_table_is_read_as_the_text_file_that_was_learned(tmp_path):
     )
 
 
-def test_more_combinations_than_are_told_apart_are_pooled():
+def test_more_combinations_than_are_distinguished_are_pooled():
     rng = np.random.default_rng(0)
     rows = {"a": rng.choice([*"abcdef"], 200), "b": rng.choice([*"uvwxyz"], 200), "y": rng.choice(["k", "l"], 200)}
     model = deciban.train(rows, target="y", blocks=[["a", "b"]], most_levels=5, judge=False)
@@ -348,7 +348,7 @@ def test_a_column_named_as_the_columns_that_are_joined_is_refused():
 
 
 @pytest.mark.parametrize("levels", [["a", "b"], ["R&B", "x\\"], ["", " & "], ["\\& ", " "], ["a & b", "\\\\", "&"]])
-def test_a_combination_can_be_taken_apart(levels):
+def test_a_combination_can_be_split(levels):
     name = join_levels(levels)
     assert split_levels(name) == levels
     assert is_combination(name, len(levels))

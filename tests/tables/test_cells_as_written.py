@@ -13,7 +13,7 @@ import deciban
 from deciban.errors import InputError
 from deciban.sources.source import open_source
 
-STRANGE = [
+UNUSUAL = [
     "01/02", "02.01.2024", "2024-01-02", "12:30", "007", "1e5", "1_000", "0x10", "1,5", "true", "NA", "null", "None",
     "nan", "inf", "#comment", "say \"ah\"", "a\nb", "a,b", " spaced ", "'", "\\N", "\\",
     "123e4567-e89b-12d3-a456-426614174000", "[1]", '{"a": 1}', "é", "１",
@@ -21,12 +21,12 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("repeat", [1, 3000])
-def test_csv_cells_are_what_pythons_reader_says(repeat, tmp_path):
+def test_csv_cells_are_what_pythons_reader_states(repeat, tmp_path):
     """Also where strange values come late, and where a file begins with one."""
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(["x", "y"])
-    lines = [[word, "a"] for word in ["1"] * repeat + STRANGE]
+    lines = [[word, "a"] for word in ["1"] * repeat + UNUSUAL]
     writer.writerows(lines)
     (tmp_path / "t.csv").write_text(file.getvalue(), encoding="utf-8", newline="")
     batches = open_source(tmp_path / "t.csv").batches({"x": "text"})
@@ -35,7 +35,7 @@ def test_csv_cells_are_what_pythons_reader_says(repeat, tmp_path):
 
 @pytest.mark.parametrize("repeat", [1, 30_000])
 def test_json_texts_stay_texts_and_late_values_set_the_type(repeat, tmp_path):
-    cells = ["2024-01-02"] * repeat + STRANGE
+    cells = ["2024-01-02"] * repeat + UNUSUAL
     (tmp_path / "t.jsonl").write_text("".join(json.dumps({"x": cell}) + "\n" for cell in cells))
     batches = open_source(tmp_path / "t.jsonl").batches({"x": "text"})
     assert [cell for batch in batches for cell in batch.column("x").to_pylist()] == cells
@@ -209,12 +209,12 @@ def test_a_null_in_a_dictionary_is_a_missing_value(kind, chunks, tmp_path):
     """The same column with its nulls where they usually are gives the same ledger."""
     codes = pa.array(np.arange(N) % 3, pa.int32())
     inside = pa.DictionaryArray.from_arrays(codes, VALUES[kind])
-    beside = pa.DictionaryArray.from_arrays(
+    adjacent = pa.DictionaryArray.from_arrays(
         pa.array([None if i % 3 == 1 else i % 3 // 2 for i in range(N)], pa.int32()),
         pa.array([VALUES[kind][0].as_py(), VALUES[kind][2].as_py()], VALUES[kind].type),
     )
     models = []
-    for column in (inside, beside):
+    for column in (inside, adjacent):
         table = pa.table({"c": column, "y": TARGET})
         path = tmp_path / "t.arrow"
         with pa.ipc.new_file(str(path), table.schema) as writer:

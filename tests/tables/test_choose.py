@@ -15,7 +15,7 @@ from tests.tables.reviews import reviews
 FOLDS = 4
 
 
-def dealt(table, target):
+def assign_folds(table, target):
     """The fold of each row that has a class: classes in order of appearance."""
     labels = table.column(target).to_pylist()
     seen = list(dict.fromkeys(label for label in labels if label is not None))
@@ -24,25 +24,25 @@ def dealt(table, target):
     )
 
 
-def refitted(table, target, **settings):
-    """The report on models that were trained anew without each fold, with the roles that all rows have."""
-    fold, card = dealt(table, target), None
+def refit(table, target, **settings):
+    """Return the report on models that were trained without each fold, with the roles that all rows have."""
+    fold, card = assign_folds(table, target), None
     for f in range(FOLDS):
-        learned, asked = (table.filter(pa.array((fold == f) == mine)) for mine in (False, True))
+        learned, held = (table.filter(pa.array((fold == f) == is_held)) for is_held in (False, True))
         model = deciban.train(learned, target=target, judge=False, **settings)
-        told = [str(label) for label in model.classes]
-        scores = model.predict_log_proba(asked.drop_columns([target])).to_pandas().to_numpy()
-        truth = np.array([told.index(label) if label in told else -1 for label in asked.column(target).to_pylist()])
+        classes = [str(label) for label in model.classes]
+        scores = model.predict_log_proba(held.drop_columns([target])).to_pandas().to_numpy()
+        labels = held.column(target).to_pylist()
+        truth = np.array([classes.index(label) if label in classes else -1 for label in labels])
         has = truth >= 0
-        judged = Scorecard.of(scores[has], truth[has])
-        card = judged if card is None else card + judged
-    return card.report(told)
+        fold_card = Scorecard.of(scores[has], truth[has])
+        card = fold_card if card is None else card + fold_card
+    return card.report(classes)
 
 
-def found(choice, **told):
-    (only,) = [
-        each for each in choice.results if dict(each.setting.arguments) == told and each.setting.estimator == "train"
-    ]
+def find_result(choice, **arguments):
+    results = [each for each in choice.results if each.setting.estimator == "train"]
+    (only,) = [each for each in results if dict(each.setting.arguments) == arguments]
     return only
 
 
@@ -59,7 +59,7 @@ def choice(clinic):
 
 @pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
 def test_a_pseudo_count_that_is_chosen_is_chosen_without_the_fold(clinic):
-    exact = refitted(clinic, "diagnosis", alpha="auto")
+    exact = refit(clinic, "diagnosis", alpha="auto")
     report = deciban.evaluate(clinic, target="diagnosis", folds=FOLDS, alpha="auto")
     assert report.log_loss == pytest.approx(exact.log_loss, rel=1e-9)
     assert report.accuracy == exact.accuracy
@@ -68,7 +68,7 @@ def test_a_pseudo_count_that_is_chosen_is_chosen_without_the_fold(clinic):
 
 @pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
 @pytest.mark.parametrize(
-    "told",
+    "result",
     [
         {},
         {"alpha": 0.1},
@@ -79,8 +79,8 @@ def test_a_pseudo_count_that_is_chosen_is_chosen_without_the_fold(clinic):
     ],
     ids=str,
 )
-def test_every_setting_is_judged_as_models_that_were_trained_with_it(choice, clinic, told):
-    exact, entry = refitted(clinic, "diagnosis", **told), found(choice, **told)
+def test_every_setting_is_scored_as_models_that_were_trained_with_it(choice, clinic, result):
+    exact, entry = refit(clinic, "diagnosis", **result), find_result(choice, **result)
     assert entry.report.log_loss == pytest.approx(exact.log_loss, rel=1e-9)
     assert entry.report.accuracy == exact.accuracy
     assert entry.report.calibration_error == pytest.approx(exact.calibration_error, rel=1e-9)
@@ -94,11 +94,11 @@ def test_differences_are_paired_row_by_row():
     for part in (slice(0, 25), slice(25, 60)):
         each = ((s, np.log(p[part])) for s, p in zip(settings, ways))
         comparison.add_fold(each, codes[part], weight[part], np.ones(3, dtype=bool))
-    told = comparison.choice("so")
+    result = comparison.choice("so")
     losses = {str(s): -np.log(p[np.arange(60), codes]) for s, p in zip(settings, ways)}
-    best = losses[str(told.results[0].setting)]
+    best = losses[str(result.results[0].setting)]
     n = weight.sum() ** 2 / (weight**2).sum()
-    for entry in told.results:
+    for entry in result.results:
         gap = losses[str(entry.setting)] - best
         mean = np.average(gap, weights=weight)
         assert entry.difference == pytest.approx(mean, abs=1e-12)
@@ -129,29 +129,33 @@ def test_less_to_tell_counts_among_equals_only():
     p = np.random.default_rng(3).uniform(0.6, 0.9, 80)
     nudge = np.where(np.arange(80) % 2 == 0, 0.99, 1.012)  # up and down by about as much
     two = {"alpha": 3.0, "prior": "uniform"}
-    told = compare_settings((Setting({}), p - 0.3), (Setting({"alpha": 3.0}), p * nudge), (Setting(two), p * 1.002))
-    assert dict(told.results[0].setting.arguments) == two
-    assert told.best == {"alpha": 3.0}
+    result = compare_settings((Setting({}), p - 0.3), (Setting({"alpha": 3.0}), p * nudge), (Setting(two), p * 1.002))
+    assert dict(result.results[0].setting.arguments) == two
+    assert result.best == {"alpha": 3.0}
 
 
 def test_settings_that_change_nothing_are_left_out_and_counted(clinic):
     p = np.random.default_rng(3).uniform(0.6, 0.9, 80)
-    told = compare_settings((Setting({}), p), (Setting({"alpha": 3.0}), p), (Setting({"alpha": 0.1}), p - 0.2))
-    assert [dict(each.setting.arguments) for each in told.results] == [{}, {"alpha": 0.1}]
-    assert len(told.notes) == 1
-    assert told.notes[0].startswith("1 setting")
+    result = compare_settings((Setting({}), p), (Setting({"alpha": 3.0}), p), (Setting({"alpha": 0.1}), p - 0.2))
+    assert [dict(each.setting.arguments) for each in result.results] == [{}, {"alpha": 0.1}]
+    assert len(result.notes) == 1
+    assert result.notes[0].startswith("1 setting")
     labels = np.array(clinic.column("diagnosis").to_pylist())
     even = np.sort(np.concatenate([np.flatnonzero(labels == label)[:40] for label in np.unique(labels)]))
-    told = deciban.choose(clinic.take(even).select(["smoker", "code", "diagnosis"]), target="diagnosis", folds=FOLDS)
-    assert not any("prior" in each.setting.arguments for each in told.results)  # as many rows of each class: uniform
-    assert told.notes[-1].startswith(f"{len(told.results)} settings")
+    result = deciban.choose(
+        clinic.take(even).select(["smoker", "code", "diagnosis"]), target="diagnosis", folds=FOLDS
+    )
+    assert not any(
+        "prior" in each.setting.arguments for each in result.results
+    )  # as many rows of each class: uniform
+    assert result.notes[-1].startswith(f"{len(result.results)} settings")
 
 
 def test_settings_that_mean_nothing_for_a_table_are_not_tried(clinic):
     numbers = clinic.select(["age", "dose", "diagnosis"])
-    told = deciban.choose(numbers, target="diagnosis", folds=FOLDS, numbers="number")
-    assert {name for each in told.results for name in each.setting.arguments} <= {"parameter_prior", "prior"}
-    assert all(each.setting.estimator == "train" for each in told.results)
+    result = deciban.choose(numbers, target="diagnosis", folds=FOLDS, numbers="number")
+    assert {name for each in result.results for name in each.setting.arguments} <= {"parameter_prior", "prior"}
+    assert all(each.setting.estimator == "train" for each in result.results)
 
 
 @pytest.mark.parametrize(
@@ -160,17 +164,17 @@ def test_settings_that_mean_nothing_for_a_table_are_not_tried(clinic):
 def test_shapes_of_covariance_are_those_of_gaussian_bayes(clinic, covariance, shrinkage):
     table = clinic.select(["age", "dose", "visits", "diagnosis"]).drop_null()
     choice = deciban.choose(table, target="diagnosis", folds=FOLDS)
-    told = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
+    result = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
     (entry,) = [
-        e for e in choice.results if e.setting.estimator == "GaussianBayes" and dict(e.setting.arguments) == told
+        e for e in choice.results if e.setting.estimator == "GaussianBayes" and dict(e.setting.arguments) == result
     ]
     X, y = (
         np.column_stack([table.column(name).to_numpy() for name in ("age", "dose", "visits")]),
         table["diagnosis"].to_numpy(),
     )
-    fold, card = dealt(table, "diagnosis"), Scorecard.empty(2)
+    fold, card = assign_folds(table, "diagnosis"), Scorecard.empty(2)
     for f in range(FOLDS):
-        model = deciban.GaussianBayes(**told).fit(X[fold != f], y[fold != f])
+        model = deciban.GaussianBayes(**result).fit(X[fold != f], y[fold != f])
         truth = np.searchsorted(model.classes_, y[fold == f])
         card += Scorecard.of(model.predict_log_proba(X[fold == f]), truth)
     assert entry.report.log_loss == pytest.approx(card.report(["ill", "well"]).log_loss, rel=1e-9)
@@ -178,7 +182,7 @@ def test_shapes_of_covariance_are_those_of_gaussian_bayes(clinic, covariance, sh
 
 @pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
 @pytest.mark.parametrize(
-    "told",
+    "result",
     [
         {"event": "bernoulli"},
         {"event": "complement", "alpha": "auto"},
@@ -187,19 +191,19 @@ def test_shapes_of_covariance_are_those_of_gaussian_bayes(clinic, covariance, sh
     ],
     ids=str,
 )
-def test_one_text_is_also_tried_under_the_events_of_a_text_classifier(told):
+def test_one_text_is_also_tried_under_the_events_of_a_text_classifier(result):
     texts, labels = texts_of(60)
     table = pa.table({"text": texts, "label": labels})
     choice = deciban.choose(table, target="label", roles={"text": "text"}, folds=FOLDS)
     (entry,) = [
-        e for e in choice.results if e.setting.estimator == "TextClassifier" and dict(e.setting.arguments) == told
+        e for e in choice.results if e.setting.estimator == "TextClassifier" and dict(e.setting.arguments) == result
     ]
-    fold, y, card = dealt(table, "label"), np.array(labels), None
+    fold, y, card = assign_folds(table, "label"), np.array(labels), None
     for f in range(FOLDS):
-        model = deciban.TextClassifier(**told).fit(np.array(texts)[fold != f], y[fold != f])
+        model = deciban.TextClassifier(**result).fit(np.array(texts)[fold != f], y[fold != f])
         truth = np.searchsorted(model.classes_, y[fold == f])
-        judged = Scorecard.of(model.predict_log_proba(np.array(texts)[fold == f]), truth)
-        card = judged if card is None else card + judged
+        scored = Scorecard.of(model.predict_log_proba(np.array(texts)[fold == f]), truth)
+        card = scored if card is None else card + scored
     assert entry.report.log_loss == pytest.approx(card.report(model.classes_.tolist()).log_loss, rel=1e-9)
 
 
@@ -209,7 +213,7 @@ def test_presence_of_words_is_tried_from_their_counts():
     table = pa.table({"text": texts, "other": ["a", "b", "c"] * 20, "label": labels})
     choice = deciban.choose(table, target="label", roles={"text": "text"}, folds=FOLDS)
     (entry,) = [e for e in choice.results if [*e.setting.arguments] == ["words"]]
-    exact = refitted(table, "label", roles={"text": "text"}, words=deciban.Words(values="presence"))
+    exact = refit(table, "label", roles={"text": "text"}, words=deciban.Words(values="presence"))
     assert entry.setting.arguments["words"].values == "presence"
     assert entry.report.log_loss == pytest.approx(exact.log_loss, rel=1e-9)
     assert not any(e.setting.estimator == "TextClassifier" for e in choice.results)
@@ -221,28 +225,28 @@ def texts_of(n):
     return table.column("text").to_pylist(), table.column("country").to_pylist()
 
 
-def test_what_is_told_is_not_varied(clinic):
+def test_what_is_given_is_not_varied(clinic):
     settings = {"alpha": 0.5, "numbers": "binned", "prior": "uniform", "parameter_prior": 2.0}
-    told = deciban.choose(clinic, target="diagnosis", folds=2, **settings)
-    assert [str(each.setting) for each in told.results] == ["defaults"]
-    assert told.best == {}
+    result = deciban.choose(clinic, target="diagnosis", folds=2, **settings)
+    assert [str(each.setting) for each in result.results] == ["defaults"]
+    assert result.best == {}
 
 
 def test_groups_stay_together(clinic):
     table = clinic.append_column("house", pa.array([f"h{i % 7}" for i in range(clinic.num_rows)]))
-    told = {"target": "diagnosis", "folds": 3, "groups": "house", "alpha": 0.5, "numbers": "binned"}
-    choice, report = deciban.choose(table, **told), deciban.evaluate(table, **told)
-    assert found(choice).report.log_loss == pytest.approx(report.log_loss, rel=1e-9)
+    result = {"target": "diagnosis", "folds": 3, "groups": "house", "alpha": 0.5, "numbers": "binned"}
+    choice, report = deciban.choose(table, **result), deciban.evaluate(table, **result)
+    assert find_result(choice).report.log_loss == pytest.approx(report.log_loss, rel=1e-9)
 
 
-def test_it_is_told_in_words_and_as_json(choice):
+def test_it_is_described_in_words_and_as_json(choice):
     text = str(choice)
     assert "defaults" in text
     assert "→" in text
     assert f"{FOLDS}-fold" in text
-    told = choice.to_dict()
-    assert len(told["settings"]) == len(choice.results)
-    assert told["settings"][0]["difference"] == 0
+    result = choice.to_dict()
+    assert len(result["settings"]) == len(choice.results)
+    assert result["settings"][0]["difference"] == 0
     assert isinstance(choice, Choice)
 
 

@@ -32,26 +32,26 @@ def same(report, other):
         assert getattr(report, figure) == pytest.approx(getattr(other, figure), rel=1e-9), figure
 
 
-def test_naive_bayes_is_judged_as_evaluate_judges(generative):
+def test_naive_bayes_is_scored_as_evaluate_scores(generative):
     same(generative["naive Bayes"].report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES))
 
 
 @pytest.mark.parametrize("shape", COVARIANCES)
-def test_every_covariance_is_judged_as_evaluate_judges_what_train_is_told(generative, shape):
+def test_every_covariance_is_scored_as_evaluate_scores_given_the_arguments(generative, shape):
     each = generative[f"Gaussian {shape.replace('_', ' ')}"]
-    assert each.told["covariance"] == shape
-    same(each.report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, **each.told))
+    assert each.arguments["covariance"] == shape
+    same(each.report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, **each.arguments))
 
 
 @pytest.mark.parametrize("learner", ["logistic", "evidence", "boosted"])
-def test_partners_are_judged_as_evaluate_judges_them(learner):
+def test_partners_are_scored_as_evaluate_scores_them(learner):
     table = clinic(120)
     settings = {"target": "diagnosis", "roles": ROLES, "folds": 3}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = deciban.compare(table, learners=["bayes", learner], curve=False, **settings)
         same(found[learner].report, deciban.evaluate(table, learner=learner, **settings))
-    assert found[learner].told == {"learner": learner}
+    assert found[learner].arguments == {"learner": learner}
     assert found[learner].n_parameters > 1
     assert found[learner].seconds > 0
 
@@ -95,14 +95,14 @@ def test_draws_are_the_same_for_all_and_have_their_share_of_every_class():
 
 
 def test_the_same_comparison_twice_is_the_same():
-    told = {"target": "diagnosis", "roles": ROLES, "learners": ["bayes", "tied"], "draws": 2}
-    one, two = (deciban.compare(clinic(100), **told).to_dict() for _ in range(2))
+    result = {"target": "diagnosis", "roles": ROLES, "learners": ["bayes", "tied"], "draws": 2}
+    one, two = (deciban.compare(clinic(100), **result).to_dict() for _ in range(2))
     for each in (*one["learners"], *two["learners"]):
         del each["seconds"]
     assert one == two
 
 
-def test_a_table_without_numbers_has_no_gaussians_and_a_note_says_so():
+def test_a_table_without_numbers_has_no_gaussians_and_a_note_states_so():
     rng = np.random.default_rng(0)
     table = {"a": rng.choice(["x", "y", "z"], 90).tolist(), "b": rng.choice(["p", "q"], 90).tolist()}
     table["k"] = rng.choice(["yes", "no"], 90).tolist()
@@ -117,16 +117,16 @@ def test_one_number_has_no_covariances():
     assert found.names == ["Gaussian diagonal", "Gaussian tied diagonal"]
 
 
-@pytest.mark.parametrize("told", [{"numbers": "binned"}, {"blocks": [["age", "dose"]]}], ids=["bins", "blocks"])
-def test_numbers_that_are_told_what_to_be_are_no_bells(told):
+@pytest.mark.parametrize("result", [{"numbers": "binned"}, {"blocks": [["age", "dose"]]}], ids=["bins", "blocks"])
+def test_numbers_that_have_a_given_role_are_no_gaussians(result):
     found = deciban.compare(
-        clinic(100), target="diagnosis", roles=ROLES, learners=["bayes", "full"], curve=False, **told
+        clinic(100), target="diagnosis", roles=ROLES, learners=["bayes", "full"], curve=False, **result
     )
     assert found.names == ["naive Bayes"]
-    assert "as they were told" in found.notes[0]
+    assert "are given" in found.notes[0]
 
 
-def test_too_few_rows_for_curves_are_said_to_be():
+def test_too_few_rows_for_curves_are_reported_to_be():
     table = {"x": [1.0, 2.0, 8.0, 9.0] * 2, "k": ["a", "a", "b", "b"] * 2}
     found = deciban.compare(table, target="k", learners=["bayes", "tied_diagonal"], folds=2)
     assert found.growth is None
@@ -135,24 +135,27 @@ def test_too_few_rows_for_curves_are_said_to_be():
 
 def test_weights_are_heeded():
     table = clinic(120).assign(w=np.resize([1.0, 2.0, 0.0], len(clinic(120))))
-    told = {"target": "diagnosis", "roles": ROLES, "weights": "w"}
-    found = deciban.compare(table, learners=["bayes", "tied"], curve=False, **told)
-    same(found["naive Bayes"].report, deciban.evaluate(table, **told))
+    result = {"target": "diagnosis", "roles": ROLES, "weights": "w"}
+    found = deciban.compare(table, learners=["bayes", "tied"], curve=False, **result)
+    same(found["naive Bayes"].report, deciban.evaluate(table, **result))
 
 
 def test_groups_stay_together():
     table = clinic(120).assign(house=np.arange(len(clinic(120))) // 5)
-    told = {"target": "diagnosis", "roles": ROLES, "groups": "house", "folds": 4}
-    found = deciban.compare(table, learners=["bayes"], curve=False, **told)
-    same(found["naive Bayes"].report, deciban.evaluate(table, **told))
+    result = {"target": "diagnosis", "roles": ROLES, "groups": "house", "folds": 4}
+    found = deciban.compare(table, learners=["bayes"], curve=False, **result)
+    same(found["naive Bayes"].report, deciban.evaluate(table, **result))
 
 
-def test_texts_stay_words_beside_bells():
+def test_texts_stay_words_with_gaussians():
     table = reviews(120, 3)
-    told = {"target": "verdict", "roles": {"text": "text", "head": "skip", "country": "category", "stars": "number"}}
-    found = deciban.compare(table, learners=["bayes", "tied_diagonal"], folds=3, curve=False, **told)
+    result = {
+        "target": "verdict",
+        "roles": {"text": "text", "head": "skip", "country": "category", "stars": "number"},
+    }
+    found = deciban.compare(table, learners=["bayes", "tied_diagonal"], folds=3, curve=False, **result)
     for each in found:
-        same(each.report, deciban.evaluate(table, folds=3, **told, **each.told))
+        same(each.report, deciban.evaluate(table, folds=3, **result, **each.arguments))
 
 
 def test_learners_are_in_their_order_however_they_are_named():

@@ -48,12 +48,12 @@ WAYS = {
     "batch": lambda t, path: t.to_batches()[0],
     "reader": lambda t, path: t.to_reader(),
     "mapping": lambda t, path: {name: t.column(name) for name in t.column_names},
-    "arrow file": lambda t, path: written(t, path / "t.arrow", pa.ipc.new_file),
-    "arrow stream": lambda t, path: written(t, path / "t.arrows", pa.ipc.new_stream),
+    "arrow file": lambda t, path: write_file(t, path / "t.arrow", pa.ipc.new_file),
+    "arrow stream": lambda t, path: write_file(t, path / "t.arrows", pa.ipc.new_stream),
 }
 
 
-def written(table, path, new):
+def write_file(table, path, new):
     with new(str(path), table.schema) as writer:
         writer.write_table(table)
     return path

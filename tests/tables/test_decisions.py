@@ -63,7 +63,7 @@ def test_a_rule_that_is_none_is_refused_before_a_row_is_read(model):
             model.predict("no-such-file.csv", **asked)
 
 
-def test_a_report_says_what_decisions_would_have_cost():
+def test_a_report_states_what_decisions_would_have_cost():
     table = {"age": AGE, "ill": np.where(AGE + NOISE > 0.5, "sick", "healthy")}
     report = deciban.evaluate(table, target="ill", folds=5)
     p, truth = np.exp(report.log_proba), report.truth
@@ -72,17 +72,17 @@ def test_a_report_says_what_decisions_would_have_cost():
         expected = {"healthy": row[1] * 4, "sick": row[0], None: 0.3}
         called = min(expected, key=expected.get)
         paid.append({None: 0.3, label: 0.0}.get(called, 4 if label == "sick" else 1))
-    told = report.decided(**ASKED)
-    assert told.cost == pytest.approx(np.mean(paid), rel=1e-12)
-    assert report.cost(**ASKED) == told.cost < told.cost_of_most_probable
-    assert 0 < told.undecided < 1
-    assert told.accuracy > report.accuracy
+    result = report.decided(**ASKED)
+    assert result.cost == pytest.approx(np.mean(paid), rel=1e-12)
+    assert report.cost(**ASKED) == result.cost < result.cost_of_most_probable
+    assert 0 < result.undecided < 1
+    assert result.accuracy > report.accuracy
     assert report.cost() == pytest.approx(1 - report.accuracy)
     with pytest.raises(InputError, match="has no cost yet"):
         report.cost(thresholds={"sick": 0.9, "healthy": 0.9})
 
 
-def test_a_threshold_that_was_found_does_what_it_says_on_the_same_rows():
+def test_a_threshold_that_was_found_does_what_it_states_on_the_same_rows():
     table = {"age": AGE, "ill": np.where(AGE + NOISE > 0.5, "sick", "healthy")}
     model = deciban.train(table, target="ill", judge=False)
     found = deciban.evaluate(table, model=model).threshold("sick", recall=0.9)

@@ -14,8 +14,8 @@ from deciban.metrics.calibration_fit import calibrate
 from deciban.text import Words
 from deciban.training import table_leave_one_out
 from deciban.validation import fold_models
-from tests.tables.dealt import stratified
 from tests.tables.reviews import reviews
+from tests.tables.stratified_folds import stratified
 
 N = 120
 ROLES = {"country": "category", "text": "text", "when": "skip", "place": "skip"}
@@ -25,8 +25,8 @@ CLASSES = ["bad", "good"]
 def table(n=N, weighted=True, seed=4):
     """Reviews with a count and an odd quantity, some without a class, some without weight, of places and days."""
     rng = np.random.default_rng(seed)
-    made = reviews(n, seed).drop_columns(["head"])
-    good = np.array(made.column("verdict").to_pylist()) == "good"
+    new_table = reviews(n, seed).drop_columns(["head"])
+    good = np.array(new_table.column("verdict").to_pylist()) == "good"
     dose = np.exp(rng.normal(1.0 * good, 1.0))
     columns = {
         "visits": rng.poisson(2 + 2 * good).tolist(),
@@ -35,27 +35,29 @@ def table(n=N, weighted=True, seed=4):
         "when": [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(d)) for d in rng.integers(0, 60, n)],
     }
     for name, values in columns.items():
-        made = made.append_column(name, pa.array(values))
+        new_table = new_table.append_column(name, pa.array(values))
     if weighted:
-        made = made.append_column("w", pa.array(rng.choice([0.5, 1.0, 2.0, 0.0], n, p=[0.4, 0.3, 0.2, 0.1])))
-    labels = [None if i % 11 == 3 else v for i, v in enumerate(made.column("verdict").to_pylist())]
-    return made.set_column(made.schema.get_field_index("verdict"), "verdict", pa.array(labels))
+        new_table = new_table.append_column(
+            "w", pa.array(rng.choice([0.5, 1.0, 2.0, 0.0], n, p=[0.4, 0.3, 0.2, 0.1]))
+        )
+    labels = [None if i % 11 == 3 else v for i, v in enumerate(new_table.column("verdict").to_pylist())]
+    return new_table.set_column(new_table.schema.get_field_index("verdict"), "verdict", pa.array(labels))
 
 
 def present(t):
-    """The rows that count."""
-    told = np.array([label is not None for label in t.column("verdict").to_pylist()])
-    return told & (np.array(t.column("w").to_pylist()) > 0) if "w" in t.column_names else told
+    """Return which rows have a class and a weight."""
+    result = np.array([label is not None for label in t.column("verdict").to_pylist()])
+    return result & (np.array(t.column("w").to_pylist()) > 0) if "w" in t.column_names else result
 
 
 def settings(t):
     return {"target": "verdict", "roles": ROLES, **({"weights": "w"} if "w" in t.column_names else {})}
 
 
-def refitted(t, learned, judged):
-    """ln p of the judged rows by a training on the learned ones alone."""
+def refit(t, learned, held):
+    """Return ln p of the held-out rows by a training on the learned ones alone."""
     model = deciban.train(t.filter(pa.array(learned)), classes=CLASSES, judge=False, **settings(t))
-    answer = model.predict_log_proba(t.filter(pa.array(judged)))
+    answer = model.predict_log_proba(t.filter(pa.array(held)))
     return np.stack([np.asarray(answer.column(i)) for i in range(2)], axis=1)
 
 
@@ -64,7 +66,7 @@ def assert_agrees(report, t, fold, earlier=False):
     expected = np.full((t.num_rows, 2), np.nan)
     for f in range(1 if earlier else 0, fold.max() + 1):
         rest = (fold >= 0) & ((fold < f) if earlier else (fold != f))
-        expected[fold == f] = refitted(t, rest, fold == f)
+        expected[fold == f] = refit(t, rest, fold == f)
     rows = fold >= (1 if earlier else 0)
     truth = np.array(t.column("verdict").to_pylist())[rows]
     weight = np.array(t.column("w").to_pylist())[rows] if "w" in t.column_names else np.ones(rows.sum())
@@ -81,7 +83,7 @@ def assert_agrees(report, t, fold, earlier=False):
 
 def shared_out(t, n_folds):
     """Each fold its share of every class."""
-    labels = [label if told else None for label, told in zip(t.column("verdict").to_pylist(), present(t))]
+    labels = [label if result else None for label, result in zip(t.column("verdict").to_pylist(), present(t))]
     return stratified(labels, n_folds)
 
 
@@ -113,9 +115,9 @@ def test_rows_of_a_file_left_out_are_the_same(tmp_path):
     t = table(40).drop_columns(["when", "place"])
     pa.csv.write_csv(t, tmp_path / "t.csv")
     roles = {name: role for name, role in ROLES.items() if role != "skip"}
-    told = {"target": "verdict", "weights": "w", "roles": roles, "folds": "loo"}
-    file = deciban.evaluate(tmp_path / "t.csv", **told)
-    np.testing.assert_allclose(file.log_proba, deciban.evaluate(t, **told).log_proba, rtol=1e-9, atol=1e-9)
+    result = {"target": "verdict", "weights": "w", "roles": roles, "folds": "loo"}
+    file = deciban.evaluate(tmp_path / "t.csv", **result)
+    np.testing.assert_allclose(file.log_proba, deciban.evaluate(t, **result).log_proba, rtol=1e-9, atol=1e-9)
 
 
 def with_one_far_out(big, n=80):
@@ -138,20 +140,20 @@ FAR_OUT = {
 @pytest.mark.parametrize("big", [1e2, 1e8])
 def test_a_row_far_out_leaves_nothing_behind_in_the_models_without_it(way, big):
     """What was learned without its fold is added up; taken away, it left its rounding: 0.1 nats and more."""
-    t, told = with_one_far_out(big), {"target": "verdict", **FAR_OUT[way]}
+    t, result = with_one_far_out(big), {"target": "verdict", **FAR_OUT[way]}
 
     def separate(fold):
         out = np.full((t.num_rows, 2), np.nan)
         for f in range(fold.max() + 1):
-            model = deciban.train(t.filter(pa.array(fold != f)), judge=False, **told)
+            model = deciban.train(t.filter(pa.array(fold != f)), judge=False, **result)
             answer = model.predict_log_proba(t.filter(pa.array(fold == f)))
             out[fold == f] = np.stack([np.asarray(answer.column(i)) for i in range(2)], axis=1)
         return out
 
     in_ten = separate(shared_out(t, 10))
-    np.testing.assert_allclose(deciban.evaluate(t, **told).log_proba, in_ten, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(deciban.train(t, **told).held_out.log_proba, in_ten, rtol=1e-9, atol=1e-9)
-    alone = deciban.evaluate(t, folds="loo", **told).log_proba
+    np.testing.assert_allclose(deciban.evaluate(t, **result).log_proba, in_ten, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(deciban.train(t, **result).held_out.log_proba, in_ten, rtol=1e-9, atol=1e-9)
+    alone = deciban.evaluate(t, folds="loo", **result).log_proba
     np.testing.assert_allclose(alone, separate(np.arange(t.num_rows)), rtol=1e-9, atol=1e-9)
 
 
@@ -159,14 +161,14 @@ def test_a_row_far_out_leaves_nothing_behind_in_the_models_without_it(way, big):
 def test_shapes_are_chosen_by_models_without_a_row_far_out(covariance):
     t = with_one_far_out(1e8)
     rows = np.stack([t.column(name).to_numpy() for name in "xz"], axis=1)
-    judged = deciban.choose(t, target="verdict").results
-    found = next(way for way in judged if way.setting.told == {"covariance": covariance})
+    results = deciban.choose(t, target="verdict").results
+    found = next(way for way in results if way.setting.arguments == {"covariance": covariance})
     y = np.array(t.column("verdict").to_pylist())
     fold, losses = shared_out(t, 10), np.zeros(len(y))
     for f in range(10):
         model = deciban.GaussianBayes(covariance=covariance).fit(rows[fold != f], y[fold != f])
-        told = model.predict_log_proba(rows[fold == f])
-        losses[fold == f] = -told[np.arange(len(told)), np.searchsorted(CLASSES, y[fold == f])]
+        result = model.predict_log_proba(rows[fold == f])
+        losses[fold == f] = -result[np.arange(len(result)), np.searchsorted(CLASSES, y[fold == f])]
     assert found.report.log_loss == pytest.approx(losses.mean(), rel=1e-6)
 
 
@@ -174,13 +176,13 @@ def test_shapes_are_chosen_by_models_without_a_row_far_out(covariance):
 @pytest.mark.parametrize("folds", [5, "loo"])
 def test_the_length_of_a_text_is_that_of_the_words_known_without_its_fold(length, folds):
     t = table(60, weighted=False)
-    told = {**settings(t), "words": Words(length=length)}
-    report = deciban.evaluate(t, folds=folds, **told)
+    result = {**settings(t), "words": Words(length=length)}
+    report = deciban.evaluate(t, folds=folds, **result)
     fold = shared_out(t, 5) if folds == 5 else np.full(t.num_rows, -1)
     if folds == "loo":
         fold[present(t)] = np.arange(present(t).sum())
     for f in range(fold.max() + 1):
-        model = deciban.train(t.filter(pa.array((fold >= 0) & (fold != f))), classes=CLASSES, judge=False, **told)
+        model = deciban.train(t.filter(pa.array((fold >= 0) & (fold != f))), classes=CLASSES, judge=False, **result)
         answer = model.predict_log_proba(t.filter(pa.array(fold == f)))
         expected = np.stack([np.asarray(answer.column(i)) for i in range(2)], axis=1)
         np.testing.assert_allclose(report.log_proba[fold[fold >= 0] == f], expected, rtol=1e-9, atol=1e-9)
@@ -190,12 +192,12 @@ def test_groups_stay_together_and_are_separate_trainings():
     t = table()
     rows, places = present(t), np.array(t.column("place").to_pylist())
     size = {place: int((places[rows] == place).sum()) for place in sorted(set(places[rows]))}
-    room, where = [0] * 4, {}
+    capacity, where = [0] * 4, {}
     first = {place: i for i, place in reversed(list(enumerate(places[rows].tolist())))}
     for place in sorted(size, key=lambda p: (-size[p], first[p])):
-        where[place] = room.index(min(room))
-        room[where[place]] += size[place]
-    fold = np.array([where[place] if told else -1 for place, told in zip(places, rows)])
+        where[place] = capacity.index(min(capacity))
+        capacity[where[place]] += size[place]
+    fold = np.array([where[place] if result else -1 for place, result in zip(places, rows)])
     report = deciban.evaluate(t, folds=4, groups="place", target="verdict", weights="w", roles=without("place"))
     assert_agrees(report, t, fold)
 
@@ -205,7 +207,7 @@ def without(name):
 
 
 @pytest.mark.parametrize("kind", ["date", "number", "text", "text of numbers", "csv"])
-def test_what_comes_later_is_judged_by_what_came_before(kind, tmp_path):
+def test_what_comes_later_is_scored_by_what_came_before(kind, tmp_path):
     t = table()
     days = np.array([(day - datetime.date(2024, 1, 1)).days for day in t.column("when").to_pylist()])
     rows = np.flatnonzero(present(t))
@@ -233,8 +235,8 @@ def test_the_column_of_the_order_is_learned_from_if_it_has_a_role():
     noise = {"noise": "number"}
     plain = deciban.evaluate(t, target="y", order="day", folds=3, roles=noise)
     bare = deciban.evaluate({**t, "day": t["day"] * 3}, target="y", order="day", folds=3, roles=noise)
-    told = deciban.evaluate(t, target="y", order="day", folds=3, roles={**noise, "day": "number"})
-    assert plain.log_loss == bare.log_loss != told.log_loss
+    result = deciban.evaluate(t, target="y", order="day", folds=3, roles={**noise, "day": "number"})
+    assert plain.log_loss == bare.log_loss != result.log_loss
 
 
 def test_training_and_evaluating_judge_the_same_folds():
@@ -247,7 +249,7 @@ def test_training_and_evaluating_judge_the_same_folds():
 
 @pytest.mark.parametrize("method", ["auto", "temperature", "platt", "isotonic"])
 @pytest.mark.parametrize("n_folds", [4, 10])
-def test_calibrated_rows_are_judged_by_models_and_maps_without_their_fold(method, n_folds):
+def test_calibrated_rows_are_scored_by_models_and_maps_without_their_fold(method, n_folds):
     t = table()
     plain = deciban.evaluate(t, folds=n_folds, **settings(t))
     report = deciban.evaluate(t, folds=n_folds, calibrate=method, **settings(t))
@@ -269,7 +271,7 @@ def test_training_and_evaluating_calibrate_alike():
     assert report.log_proba == pytest.approx(model.held_out.log_proba, rel=1e-9)
 
 
-def test_a_report_says_of_how_many_rows_its_calibration_is(monkeypatch):
+def test_a_report_states_of_how_many_rows_its_calibration_is(monkeypatch):
     monkeypatch.setattr("deciban.training.reservoir.MAX_SAMPLE_ROWS", 60)
     t = table(weighted=False)
     report = deciban.evaluate(t, calibrate="platt", groups="place", target="verdict", roles=without("place"))
@@ -324,7 +326,7 @@ def test_folds_that_make_no_sense_are_refused_in_words(case):
         deciban.evaluate(t, target="y", **arguments)
 
 
-def test_a_model_is_judged_without_folds():
+def test_a_model_is_scored_without_folds():
     t = {"x": np.arange(30.0) % 7, "y": ["p", "q"] * 15}
     with pytest.raises(InputError, match="for folds"):
         deciban.evaluate(t, model=deciban.train(t, target="y"), groups="x")
@@ -340,7 +342,7 @@ def test_very_many_rows_are_not_left_out_one_by_one(monkeypatch):
         deciban.evaluate({"x": np.arange(30.0) % 7, "y": ["p", "q"] * 15}, target="y", folds="loo")
 
 
-def test_rows_of_settled_roles_are_left_out_in_closed_form_however_many(monkeypatch):
+def test_rows_of_decided_roles_are_left_out_in_closed_form_however_many(monkeypatch):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, 300)
     table = {
@@ -351,7 +353,7 @@ def test_rows_of_settled_roles_are_left_out_in_closed_form_however_many(monkeypa
     }
     asked = {"target": "y", "folds": "loo", "weights": "w", "roles": {"x": "number", "c": "category"}}
     with monkeypatch.context() as patch:
-        patch.setattr(table_leave_one_out, "_score_in_closed_form", lambda trained, progress: None)
+        patch.setattr(table_leave_one_out, "_score_in_closed_form", lambda fitted, progress: None)
         expected = deciban.evaluate(table, **asked)
     monkeypatch.setattr(table_leave_one_out, "MAX_REFITTED_ROWS", 0)
     found = deciban.evaluate(table, **asked)
@@ -364,8 +366,8 @@ def test_scores_out_of_fold_are_those_of_the_report():
     from deciban.training.train import train_task
 
     t = table()
-    trained = train_task(plan(t, **settings(t)), 10, None)
-    scored, report = trained.sample_scores, deciban.train(t, **settings(t)).held_out
+    fitted = train_task(plan(t, **settings(t)), 10, None)
+    scored, report = fitted.sample_scores, deciban.train(t, **settings(t)).held_out
     posterior, density = scored.finish("log_posterior"), scored.finish("density")
     np.testing.assert_allclose(posterior, report.log_proba, rtol=1e-12)
     np.testing.assert_allclose(scored.finish("joint") - density[:, None], posterior, atol=1e-9)

@@ -41,7 +41,7 @@ FILES = {
 }
 
 
-def made(path, kind):
+def make_table(path, kind):
     path.parent.mkdir(parents=True, exist_ok=True)
     FILES[kind](path)
     return path
@@ -56,7 +56,7 @@ def rows(source):
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("folder", ["temperature=41.5", "ward=7/temperature=41.5/y=a", "plain"])
 def test_a_folder_changes_no_cell(kind, folder, tmp_path):
-    path = made(tmp_path / folder / f"n.{kind}", kind)
+    path = make_table(tmp_path / folder / f"n.{kind}", kind)
     source = open_source(path)
     assert list(source.columns) == ["temperature", "y"]
     assert rows(source) == ROWS
@@ -66,7 +66,7 @@ def test_a_folder_changes_no_cell(kind, folder, tmp_path):
 @pytest.mark.parametrize("kind", FILES)
 def test_hive_adds_the_values_of_folders_as_new_columns(kind, tmp_path):
     for ward, shift in (("7", "day"), ("caf%C3%A9", "__HIVE_DEFAULT_PARTITION__")):
-        made(tmp_path / f"ward={ward}" / f"shift={shift}" / f"n.{kind}", kind)
+        make_table(tmp_path / f"ward={ward}" / f"shift={shift}" / f"n.{kind}", kind)
     source = open_source(str(tmp_path / "**" / f"*.{kind}"), options=FileOptions(hive=True))
     expected = [
         {**row, "ward": ward, "shift": shift} for ward, shift in (("7", "day"), ("café", None)) for row in ROWS
@@ -81,7 +81,7 @@ def test_hive_adds_the_values_of_folders_as_new_columns(kind, tmp_path):
 
 def test_hive_keys_are_categories_unless_given_a_role_and_may_be_the_target(tmp_path):
     for year in (2023, 2024):
-        made(tmp_path / f"year={year}" / "n.csv", "csv")
+        make_table(tmp_path / f"year={year}" / "n.csv", "csv")
     data = tmp_path / "*" / "n.csv"
     assert deciban.train(data, target="y", hive=True).roles["year"] == "category"
     assert deciban.train(data, target="y", hive=True, roles={"year": "number"}).roles["year"] == "number"
@@ -100,15 +100,15 @@ def test_hive_keys_are_categories_unless_given_a_role_and_may_be_the_target(tmp_
         ("plain", "no folder of .* is named KEY=VALUE"),
     ],
 )
-def test_hive_never_replaces_a_column_and_says_what_is_wrong(kind, folder, words, tmp_path):
-    path = made(tmp_path / folder / f"n.{kind}", kind)
+def test_hive_never_replaces_a_column_and_states_what_is_wrong(kind, folder, words, tmp_path):
+    path = make_table(tmp_path / folder / f"n.{kind}", kind)
     with pytest.raises(InputError, match=words):
         deciban.train(path, target="y", hive=True)
 
 
 def test_hive_is_for_files_of_tables_whose_folders_agree(tmp_path):
-    made(tmp_path / "ward=1" / "n.csv", "csv")
-    made(tmp_path / "shift=1" / "n.csv", "csv")
+    make_table(tmp_path / "ward=1" / "n.csv", "csv")
+    make_table(tmp_path / "shift=1" / "n.csv", "csv")
     (tmp_path / "ward=1" / "n.txt").write_text("a\n")
     for source, words in (
         (tmp_path / "*" / "n.csv", "files read together need the same KEY=VALUE folders"),
@@ -126,7 +126,7 @@ def test_hive_is_for_files_of_tables_whose_folders_agree(tmp_path):
 def test_characters_of_patterns_and_addresses_in_the_name_of_a_file_mean_themselves(
     name, kind, tmp_path, monkeypatch
 ):
-    made(tmp_path / name.format(kind), kind)
+    make_table(tmp_path / name.format(kind), kind)
     (tmp_path / f"a1.{kind}").write_bytes(b"other")
     (tmp_path / f"ab.{kind}").write_bytes(b"other")
     monkeypatch.chdir(tmp_path)
@@ -135,8 +135,8 @@ def test_characters_of_patterns_and_addresses_in_the_name_of_a_file_mean_themsel
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_a_path_that_looks_like_an_address_is_a_path_and_no_network_is_used(kind, tmp_path, monkeypatch):
-    made(tmp_path / "http:" / "host" / f"a.{kind}", kind)
-    made(tmp_path / "~" / f"a.{kind}", kind)
+    make_table(tmp_path / "http:" / "host" / f"a.{kind}", kind)
+    make_table(tmp_path / "~" / f"a.{kind}", kind)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(socket, "socket", None)
     assert rows(open_source(f"http://host/a.{kind}")) == ROWS
@@ -152,11 +152,11 @@ def test_a_query_installs_nothing_and_sees_no_variables_of_python():
         deciban.train(sql="select * from source", target="y")
 
 
-def test_the_ending_that_says_how_a_file_is_packed_is_read_in_capitals_too(tmp_path):
+def test_the_ending_that_states_how_a_file_is_packed_is_read_in_capitals_too(tmp_path):
     (tmp_path / "N.CSV.GZ").write_bytes(gzip.compress(csv_bytes()))
     assert rows(open_source(tmp_path / "N.CSV.GZ")) == ROWS
 
 
 def test_packed_and_plain_files_are_read_together(tmp_path):
-    paths = [made(tmp_path / "a.csv", "csv"), made(tmp_path / "b.csv.gz", "csv.gz")]
+    paths = [make_table(tmp_path / "a.csv", "csv"), make_table(tmp_path / "b.csv.gz", "csv.gz")]
     assert rows(open_source(paths)) == ROWS + ROWS

@@ -24,7 +24,7 @@ def reader(request):
     return deciban.train(reviews(), target="verdict", learner=request.param, judge=False)
 
 
-def test_a_model_says_who_has_learned_and_how(model):
+def test_a_model_states_who_has_learned_and_how(model):
     assert model.learner in LEARNERS
     assert model.account.learner == model.learner
     assert model.learner in repr(model)
@@ -35,18 +35,18 @@ def test_a_model_says_who_has_learned_and_how(model):
 
 def test_explanations_add_up_to_the_log_odds(model):
     rows = people().head(50)
-    told = model.explain(rows)
+    result = model.explain(rows)
     log_proba = np.sort(np.asarray(model.predict_log_proba(rows)), axis=1)
     odds = 10 / np.log(10) * (log_proba[:, -1] - log_proba[:, -2])
-    assert told.total == pytest.approx(odds, abs=1e-9)
-    parts = told.prior + told.evidence.sum(axis=1) + sum(told.extras.values())
-    assert parts == pytest.approx(told.total, abs=1e-9)
+    assert result.total == pytest.approx(odds, abs=1e-9)
+    parts = result.prior + result.evidence.sum(axis=1) + sum(result.extras.values())
+    assert parts == pytest.approx(result.total, abs=1e-9)
 
 
 def test_a_missing_cell_is_no_evidence(model):
     rows = people().head(3).assign(age=np.nan)
-    told = model.explain(rows)
-    assert told.evidence[:, list(told.features).index("age")] == pytest.approx(0.0)
+    result = model.explain(rows)
+    assert result.evidence[:, list(result.features).index("age")] == pytest.approx(0.0)
 
 
 def test_what_was_fitted_survives_a_file_to_the_last_bit(model, tmp_path):
@@ -71,8 +71,8 @@ def test_texts_survive_a_file_too(reader, tmp_path):
 def test_telltales_are_words_of_their_class(reader):
     from tests.tables.reviews import BLAME, PRAISE
 
-    assert {told.word for told in reader.telltales("good", 5, "text")} <= set(PRAISE)
-    assert {told.word for told in reader.telltales("bad", 5, "text")} <= set(BLAME)
+    assert {result.word for result in reader.telltales("good", 5, "text")} <= set(PRAISE)
+    assert {result.word for result in reader.telltales("bad", 5, "text")} <= set(BLAME)
 
 
 @pytest.mark.parametrize(
@@ -132,38 +132,38 @@ def test_probabilities_can_be_calibrated(learner, tmp_path):
 def test_average_evidence_is_that_of_the_rows_learned():
     rows = people(holes=False)
     model = deciban.train(rows, target="group", numbers="number", learner="logistic", C=1.0, judge=False)
-    strengths = {told.feature: told.evidence for told in model.describe().strongest}
+    strengths = {result.feature: result.evidence for result in model.describe().strongest}
     codes, share = rows["group"].map({"a": 0, "b": 1, "c": 2}).to_numpy(), np.array(list(model.priors.values()))
     total = dict.fromkeys(strengths, 0.0)
     for k in range(3):
         mine = rows[codes == k]
         for l in set(range(3)) - {k}:
-            told = model.explain(mine, classes=(model.classes[k], model.classes[l]))
-            mean = dict(zip(told.features, np.asarray(told.evidence).mean(axis=0)))
+            result = model.explain(mine, classes=(model.classes[k], model.classes[l]))
+            mean = dict(zip(result.features, np.asarray(result.evidence).mean(axis=0)))
             for name in total:
                 total[name] += share[k] * share[l] / (1 - share[k]) * mean[name]
     assert strengths == pytest.approx(total, abs=1e-9)
 
 
 def test_a_description_names_learner_trust_and_what_speaks_for_whom(model):
-    told = model.describe()
-    assert str(model.account) in str(told)
-    found = json.loads(json.dumps(told.to_dict()))
+    result = model.describe()
+    assert str(model.account) in str(result)
+    found = json.loads(json.dumps(result.to_dict()))
     assert found["account"]["learner"] == model.learner
     assert ("trust" in found["strongest"][0]) == (model.learner == "evidence")
-    assert any(strength.says for strength in told.strongest)
+    assert any(strength.says for strength in result.strongest)
 
 
 def test_weights_of_words_speak_in_descriptions():
     model = deciban.train(reviews(), target="verdict", learner="logistic", judge=False)
-    text = next(told for told in model.describe().strongest if told.feature == "text")
-    assert any("favours" in str(saying) and '"' in str(saying) for saying in text.says)
+    text = next(result for result in model.describe().strongest if result.feature == "text")
+    assert any("favours" in str(summary) and '"' in str(summary) for summary in text.says)
 
 
 def test_an_unknown_level_and_an_absent_column_say_nothing(model):
     rows = people().head(5).assign(left="?")
-    told = model.explain(rows)
-    assert told.evidence[:, list(told.features).index("left")] == pytest.approx(0.0)
+    result = model.explain(rows)
+    assert result.evidence[:, list(result.features).index("left")] == pytest.approx(0.0)
     fewer = people().head(5).drop(columns="age")
     assert len(model.predict(fewer, allow_missing_columns=True)) == 5
     with pytest.raises(InputError, match="age"):
@@ -190,16 +190,16 @@ def test_a_nomogram_has_the_scales_of_what_was_fitted(learner):
 
     rows = people(holes=False)
     model = deciban.train(rows, target="group", numbers="number", learner=learner, judge=False)
-    told = model.explain(rows.head(1), classes=("a", "b"))
+    result = model.explain(rows.head(1), classes=("a", "b"))
     found = scales(model, ("a", "b"), 99)
-    assert found.prior + told.evidence.sum() == pytest.approx(told.total[0])
+    assert found.prior + result.evidence.sum() == pytest.approx(result.total[0])
     marks = {
         mark.text: mark.decibans
         for scale in found.columns
         if scale.name == "left"
         for mark in scale.branches[0].marks
     }
-    left = told.evidence[0, list(told.features).index("left")]
+    left = result.evidence[0, list(result.features).index("left")]
     assert marks[str(rows["left"][0]).lower()] == pytest.approx(left)
     age = next(scale for scale in found.columns if scale.name == "age")
-    assert age.low - 1e-9 <= told.evidence[0, list(told.features).index("age")] <= age.high + 1e-9
+    assert age.low - 1e-9 <= result.evidence[0, list(result.features).index("age")] <= age.high + 1e-9

@@ -79,7 +79,7 @@ def test_binned_numbers_have_an_indicator_for_each_bin():
     assert log_proba(model, rows) == pytest.approx(sklearn_log_proba(X, rows["group"]), abs=1e-5)
 
 
-def test_texts_beside_other_columns_are_weighed_word_by_word():
+def test_texts_with_other_columns_are_weighed_word_by_word():
     rows = reviews(missing=False).to_pandas()[["text", "stars", "country", "verdict"]]
     model = deciban.train(
         rows, target="verdict", roles={"stars": "number"}, words={}, learner="logistic", C=0.1, judge=False
@@ -132,8 +132,8 @@ def test_trust_is_that_of_an_independent_fit_to_evidence_out_of_fold(classes):
         cells = rows[name].fillna("").to_numpy()
         levels = sorted(set(cells) - {""})
         for f in range(10):
-            said = laplace(cells, codes, folds != f, levels, classes)
-            evidence[folds == f, j] = said[folds == f]
+            reported = laplace(cells, codes, folds != f, levels, classes)
+            evidence[folds == f, j] = reported[folds == f]
 
     def objective(theta):
         t, b = theta[:2], theta[2:]
@@ -154,7 +154,7 @@ def test_trust_is_that_of_an_independent_fit_to_evidence_out_of_fold(classes):
     )
 
 
-def test_evidence_told_twice_is_counted_once():
+def test_evidence_given_twice_is_counted_once():
     rows = people()[["hair", "age", "group"]]
     twice = rows.assign(again=rows["hair"], more=rows["hair"])
     asked = {"target": "group", "numbers": "number", "learner": "evidence", "C": 1000.0, "judge": False}
@@ -179,17 +179,17 @@ def test_a_level_that_was_seen_once_does_not_vouch_for_itself():
 
 
 @pytest.mark.parametrize("learner", ["logistic", "evidence"])
-def test_every_row_is_judged_by_what_was_learned_without_its_fold(learner):
+def test_every_row_is_scored_by_what_was_learned_without_its_fold(learner):
     rows = people()
     asked = {"target": "group", "learner": learner, "C": 0.5}
     report = deciban.evaluate(rows, folds=5, **asked)
     codes = rows["group"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
     folds = stratified(pd.factorize(rows["group"])[0], 5)
-    said = np.zeros((len(rows), 3))
+    reported = np.zeros((len(rows), 3))
     for f in range(5):
-        said[folds == f] = log_proba(deciban.train(rows[folds != f], judge=False, **asked), rows[folds == f])
-    assert report.accuracy == pytest.approx((said.argmax(axis=1) == codes).mean())
-    assert report.log_loss == pytest.approx(-said[np.arange(len(rows)), codes].mean(), abs=1e-4)
+        reported[folds == f] = log_proba(deciban.train(rows[folds != f], judge=False, **asked), rows[folds == f])
+    assert report.accuracy == pytest.approx((reported.argmax(axis=1) == codes).mean())
+    assert report.log_loss == pytest.approx(-reported[np.arange(len(rows)), codes].mean(), abs=1e-4)
 
 
 @pytest.mark.parametrize("learner", ["logistic", "evidence"])
@@ -223,10 +223,10 @@ def test_learning_curves_learn_every_size_by_the_learner(learner):
 def test_rows_in_memory_are_counted_as_the_table_was():
     table = clinic.patients()
     task = plan(table, target="diagnosis", learner="logistic", C=1.0)
-    trained = train_task(task, 5, None)
-    again = count_rows(task, trained.model.options, trained.total.schema, trained.sample)
-    assert again.rows.tolist() == trained.total.rows.tolist()
-    for mine, theirs in zip(again.parts, trained.total.parts):
+    fitted = train_task(task, 5, None)
+    again = count_rows(task, fitted.model.options, fitted.total.schema, fitted.sample)
+    assert again.rows.tolist() == fitted.total.rows.tolist()
+    for mine, theirs in zip(again.parts, fitted.total.parts):
         for name, array in theirs.arrays().items():
             assert mine.arrays()[name] == pytest.approx(array, rel=1e-9, abs=1e-9), name
 
@@ -234,19 +234,19 @@ def test_rows_in_memory_are_counted_as_the_table_was():
 @pytest.mark.parametrize("words", [{}, {"values": "presence"}, {"values": "log", "length": "l2"}, {"hashed": 8}])
 def test_words_in_memory_are_counted_as_the_table_was(words):
     task = plan(reviews(), target="verdict", learner="logistic", C=1.0, words=words)
-    trained = train_task(task, 5, None)
-    again = count_rows(task, trained.model.options, trained.total.schema, trained.sample)
-    for mine, theirs in zip(again.parts, trained.total.parts):
+    fitted = train_task(task, 5, None)
+    again = count_rows(task, fitted.model.options, fitted.total.schema, fitted.sample)
+    for mine, theirs in zip(again.parts, fitted.total.parts):
         for name, array in theirs.arrays().items():
             assert mine.arrays()[name] == pytest.approx(array, rel=1e-9, abs=1e-9), name
 
 
-def test_of_more_rows_than_memory_holds_a_sample_is_learned_and_said_so(monkeypatch):
+def test_of_more_rows_than_memory_holds_a_sample_is_learned_and_reported_so(monkeypatch):
     monkeypatch.setattr(reservoir, "MAX_SAMPLE_ROWS", 50)
     rows = people(1000)
     model = deciban.train(rows, target="group", learner="logistic", C=1.0)
-    assert model.account.settings["rows"] == 50 * reservoir.LEARNED
-    assert f"{50 * reservoir.LEARNED} of 1000 rows" in model.held_out.measured
+    assert model.account.settings["rows"] == 50 * reservoir.LEARNED_ROWS_FACTOR
+    assert f"{50 * reservoir.LEARNED_ROWS_FACTOR} of 1000 rows" in model.held_out.measured
     assert model.ledger.n_rows == 1000
 
 
@@ -264,10 +264,10 @@ def test_a_class_with_one_row_and_one_that_was_never_seen(learner):
     rows.loc[0, "group"] = "d"
     penalty = {} if learner == "boosted" else {"C": 1.0}
     model = deciban.train(rows, target="group", learner=learner, classes=["a", "b", "c", "d", "e"], **penalty)
-    said = np.asarray(model.predict_proba(rows))
+    reported = np.asarray(model.predict_proba(rows))
     assert model.classes == ["a", "b", "c", "d", "e"]
-    assert said.sum(axis=1) == pytest.approx(1.0)
-    assert said[:, 4].max() == 0
+    assert reported.sum(axis=1) == pytest.approx(1.0)
+    assert reported[:, 4].max() == 0
     assert model.held_out.rows == 100
 
 
@@ -331,10 +331,10 @@ def test_every_learner_has_a_name_that_train_takes():
 
     for name in LEARNERS:
         task = Task(None, "y", [], None, learner=name)
-        assert hasattr(learners.learner_of(task), "needs_rows")
+        assert hasattr(learners.make_learner(task), "needs_rows")
 
 
-def test_no_penalty_is_taken_as_the_facade_takes_it():
+def test_no_penalty_is_taken_as_the_estimator_takes_it():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = X @ [1.0, -1.0, 0.5] + rng.logistic(size=300) > 0

@@ -15,18 +15,18 @@ SETTINGS = {"target": "verdict", "roles": {"text": "text", "head": "skip", "coun
 
 
 def table(n=200, weighted=True):
-    made = reviews(n, 3)
-    labels = [None if i % 13 == 5 else label for i, label in enumerate(made.column("verdict").to_pylist())]
-    made = made.set_column(made.schema.get_field_index("verdict"), "verdict", pa.array(labels))
-    return made.append_column("w", pa.array(np.resize([1.0, 0.5, 0.0, 2.0, 1.0], n))) if weighted else made
+    new_table = reviews(n, 3)
+    labels = [None if i % 13 == 5 else label for i, label in enumerate(new_table.column("verdict").to_pylist())]
+    new_table = new_table.set_column(new_table.schema.get_field_index("verdict"), "verdict", pa.array(labels))
+    return new_table.append_column("w", pa.array(np.resize([1.0, 0.5, 0.0, 2.0, 1.0], n))) if weighted else new_table
 
 
 def order(t):
     """Rows that count, held out or to be learned, in the order of the hash; row numbers."""
-    told = np.array([label is not None for label in t.column("verdict").to_pylist()])
+    result = np.array([label is not None for label in t.column("verdict").to_pylist()])
     if "w" in t.column_names:
-        told &= np.array(t.column("w").to_pylist()) > 0
-    rows = np.flatnonzero(told)
+        result &= np.array(t.column("w").to_pylist()) > 0
+    rows = np.flatnonzero(result)
     place = hash_row_numbers(rows)
     held = place < 0.2 * 2.0**64
     return rows[held], rows[~held][np.argsort(place[~held])]
@@ -36,8 +36,8 @@ def by_training(t, learned, labels=None):
     """Accuracy and log-loss of the rows held out, by a training on these rows."""
     held, _ = order(t)
     weights = {"weights": "w"} if "w" in t.column_names else {}
-    told = t if labels is None else t.set_column(t.schema.get_field_index("verdict"), "verdict", pa.array(labels))
-    part = told.take(pa.array(np.sort(learned)))
+    result = t if labels is None else t.set_column(t.schema.get_field_index("verdict"), "verdict", pa.array(labels))
+    part = result.take(pa.array(np.sort(learned)))
     model = deciban.train(part, judge=False, classes=["bad", "good"], **SETTINGS, **weights)
     answer = model.predict_log_proba(t.take(pa.array(held)))
     scores = np.stack([np.asarray(answer.column(i)) for i in range(2)], axis=1)
@@ -73,7 +73,7 @@ def test_the_usual_sizes_halve_and_end_with_all_rows():
     assert shares == pytest.approx([0.25, 0.5, 1.0], abs=0.12)
 
 
-def test_flipped_labels_are_learned_and_not_judged():
+def test_flipped_labels_are_learned_and_not_scored():
     t = table(weighted=False)
     _, rest = order(t)
     curve = deciban.learning_curve(t, sizes=[len(rest)], flipped=[0.0, 0.2, 0.45], **SETTINGS)
@@ -107,7 +107,7 @@ def test_flipping_takes_any_other_class_and_leaves_the_rows_held_out():
         )
 
 
-def test_a_larger_table_is_judged_by_as_many_rows_as_are_kept(monkeypatch):
+def test_a_larger_table_is_scored_by_as_many_rows_as_are_kept(monkeypatch):
     rng = np.random.default_rng(2)
     y = rng.integers(0, 2, 3000)
     t = {"x": rng.normal(size=3000) + y, "y": y}
@@ -131,9 +131,9 @@ def test_a_curve_tells_itself_in_words_and_to_programs():
         ["10", "%", "20"],
         ["10", "%", "60"],
     ]
-    told = json.loads(json.dumps(curve.to_dict()))
-    assert [point["rows"] for point in told["points"]] == [20, 60, 20, 60]
-    assert told["points"][3]["log_loss"] == pytest.approx(curve.log_loss[1, 1])
+    result = json.loads(json.dumps(curve.to_dict()))
+    assert [point["rows"] for point in result["points"]] == [20, 60, 20, 60]
+    assert result["points"][3]["log_loss"] == pytest.approx(curve.log_loss[1, 1])
     low, high = curve.log_loss_interval[1, 1]
     assert high - low == pytest.approx(2 * 1.959963984540054 * curve.reports[1][1].log_loss_error)
 

@@ -8,7 +8,7 @@ from scipy import stats
 import deciban
 from deciban.errors import DecibanWarning, ForgetError, InputError, SchemaError
 from tests.tables import clinic
-from tests.tables.dealt import stratified
+from tests.tables.stratified_folds import stratified
 
 TABLE = clinic.patients()
 SETTINGS = {"target": "diagnosis", "numbers": "number", "roles": {"visits": "count"}}
@@ -63,14 +63,14 @@ def test_rows_without_a_class_are_counted_and_left_out(model):
 
 
 def test_the_explanation_adds_up_to_the_posterior_odds(model):
-    told = model.explain(TABLE, rows=20)
+    result = model.explain(TABLE, rows=20)
     proba = np.column_stack(model.predict_proba(TABLE.slice(0, 20)).columns)
     odds = 10 * np.log10(proba.max(axis=1) / proba.min(axis=1))
-    np.testing.assert_allclose(told.total, odds, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose([sum(v for _, v in told.entries(i)) for i in range(20)], odds, rtol=1e-9, atol=1e-9)
-    assert list(told.features) == ["age", "dose", "visits", "smoker", "code", "admitted.month", "admitted.weekday"]
+    np.testing.assert_allclose(result.total, odds, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose([sum(v for _, v in result.entries(i)) for i in range(20)], odds, rtol=1e-9, atol=1e-9)
+    assert list(result.features) == ["age", "dose", "visits", "smoker", "code", "admitted.month", "admitted.weekday"]
     known = next(i for i in range(20) if TABLE["age"][i].as_py() is not None)
-    assert f"age = {TABLE['age'][known].as_py():g}" in told.text(known, most=20)
+    assert f"age = {TABLE['age'][known].as_py():g}" in result.text(known, most=20)
 
 
 def test_any_split_added_up_is_the_model_of_all_rows(model):
@@ -103,9 +103,9 @@ def assert_same(a, b):
 
 def test_forgetting_what_was_never_learned_changes_nothing(model):
     before = model.ledger
-    strange = TABLE.to_pandas().assign(code="zz")
+    unusual = TABLE.to_pandas().assign(code="zz")
     with pytest.raises(ForgetError, match="cannot forget"):
-        model.forget(strange)
+        model.forget(unusual)
     assert model.ledger is before
 
 
@@ -152,13 +152,13 @@ def test_the_held_out_quality_is_that_of_ten_separate_trainings(model):
         losses += [-np.log(proba.loc[i, label]) for i, label in enumerate(truth)]
         hits += sum(proba.loc[i].idxmax() == label for i, label in enumerate(truth))
     report = deciban.evaluate(table, **SETTINGS)
-    for judged in (whole.held_out, report):
-        assert judged.rows == table.num_rows
-        np.testing.assert_allclose(judged.log_loss, np.mean(losses), rtol=1e-9)
-        assert judged.accuracy == pytest.approx(hits / table.num_rows)
+    for scored in (whole.held_out, report):
+        assert scored.rows == table.num_rows
+        np.testing.assert_allclose(scored.log_loss, np.mean(losses), rtol=1e-9)
+        assert scored.accuracy == pytest.approx(hits / table.num_rows)
 
 
-def test_a_sample_of_the_rows_is_judged_where_there_are_many(monkeypatch):
+def test_a_sample_of_the_rows_is_scored_where_there_are_many(monkeypatch):
     from deciban.training import reservoir
 
     monkeypatch.setattr(reservoir, "MAX_SAMPLE_ROWS", 100)
@@ -186,8 +186,8 @@ def test_columns_may_be_reordered_or_superfluous_but_not_absent(model):
     with pytest.raises(InputError, match=r"no column 'smoker'.*allow-missing-columns"):
         model.predict(TABLE.drop(["smoker"]))
     blank = TABLE.drop(["smoker"]).append_column("smoker", [[None] * clinic.N])
-    told = model.predict_proba(TABLE.drop(["smoker"]), allow_missing_columns=True)
-    assert told.equals(
+    result = model.predict_proba(TABLE.drop(["smoker"]), allow_missing_columns=True)
+    assert result.equals(
         model.predict_proba(blank.cast(blank.schema.set(blank.num_columns - 1, TABLE.schema.field("smoker"))))
     )
 
@@ -216,7 +216,7 @@ def test_infinite_and_negative_values_are_named():
         model.predict(frame)
 
 
-def test_rare_levels_are_one_level_beyond_the_most_that_are_told_apart():
+def test_rare_levels_are_one_level_beyond_the_most_that_are_distinguished():
     rng = np.random.default_rng(0)
     levels = np.where(rng.random(500) < 0.5, "common", [f"rare{i % 100}" for i in range(500)])
     table = {"level": levels, "y": np.where(rng.random(500) < 0.5, "a", "b")}
@@ -231,10 +231,12 @@ def test_rare_levels_are_one_level_beyond_the_most_that_are_told_apart():
 
 
 def test_rows_drawn_from_the_model_can_be_learned_from_and_give_it_back(model):
-    drawn = model.sample(4000, random_state=0)
+    drawn_rows = model.sample(4000, random_state=0)
     used = [column.name for column in model.columns if column.role != "skip"]
-    assert drawn.column_names == [*used, "diagnosis"]
-    again = deciban.train(drawn, target="diagnosis", roles={c.name: c.role for c in model.columns if c.name in used})
+    assert drawn_rows.column_names == [*used, "diagnosis"]
+    again = deciban.train(
+        drawn_rows, target="diagnosis", roles={c.name: c.role for c in model.columns if c.name in used}
+    )
     for label in ("ill", "well"):
         assert again.priors[label] == pytest.approx(model.priors[label], abs=0.03)
     for mine, theirs in zip(model.ledger.parts, again.ledger.parts):

@@ -72,7 +72,7 @@ def test_roles_follow_type_and_values(values, role, reason):
         (["1e5", "2e5", "3e7", "-1"] * 150, "number"),
     ],
 )
-def test_a_file_without_types_is_read_for_what_it_says(cells, role, tmp_path):
+def test_a_file_without_types_is_read_for_what_it_states(cells, role, tmp_path):
     found = csv_column(cells, tmp_path)
     assert found.role == role or (role == "number" and found.role == "binned")
 
@@ -97,17 +97,17 @@ def test_whole_numbers_that_no_rate_explains_are_not_taken_for_counts():
     narrow, wide = RNG.integers(4, 6, N), RNG.integers(0, 10, N)
     found = column(np.where(np.arange(N) % 2, narrow, wide))
     assert found.role in ("binned", "number")
-    assert "more than" in found.reason
+    assert "preferred to" in found.reason
 
 
-def test_auto_bins_what_is_no_bell_and_says_by_how_much():
+def test_auto_bins_what_is_no_gaussian_and_states_by_how_much():
     """Two classes with the same mean and spread, one of them with a hole in the middle."""
     x = np.where(np.arange(N) % 2, RNG.choice([-1.0, 1.0], N) + RNG.normal(0, 0.05, N), RNG.normal(0, 1, N))
     found = column(x)
     assert found.role == "binned"
-    assert "dB a row" in found.reason
-    bells = RNG.normal(np.arange(N) % 2 * 3.0, 1.0)
-    assert column(bells).role == "number"
+    assert "dB per row" in found.reason
+    gaussians = RNG.normal(np.arange(N) % 2 * 3.0, 1.0)
+    assert column(gaussians).role == "number"
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,6 @@ def test_what_is_no_role_is_refused(settings, words):
         column(RNG.normal(size=N), **settings)
 
 
-def test_text_cannot_be_a_number_and_the_refusal_says_which(tmp_path):
+def test_text_cannot_be_a_number_and_the_refusal_states_which(tmp_path):
     with pytest.raises(InputError, match=r"'it' holds 'x', which is no number.*--as it=category"):
         csv_column(["1", "x", "2"] * 200, tmp_path, roles={"it": "number"})

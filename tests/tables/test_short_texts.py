@@ -48,7 +48,7 @@ def test_codes_are_those_of_the_definition(grows, values, known, offset):
     np.testing.assert_array_equal(names.encode(array), names.encode(array.dictionary_encode()))
 
 
-def test_more_names_than_the_table_had_room_for():
+def test_more_names_than_the_table_has_capacity_for():
     values = pa.array([f"n{i % 3000}" for i in range(9000)])
     names = LevelEncoder(grows=True)
     for start in range(0, 9000, 1000):

@@ -49,7 +49,7 @@ def as_matrix(answer):
     return np.asarray(answer)
 
 
-def test_labels_and_categories_are_what_the_file_says(table, tmp_path):
+def test_labels_and_categories_are_what_the_file_states(table, tmp_path):
     path = clinic.csv(table, tmp_path / "t.csv")
     model = deciban.train(path, target="smoker", roles={"visits": "category"})
     assert model.classes == ["no", "yes"]

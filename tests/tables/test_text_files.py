@@ -17,7 +17,7 @@ from deciban.sources.source import FileOptions, open_source
 ROWS = "".join(f"{i * 0.7 % 3:.2f},{'ab'[i % 2]}\n" for i in range(150_000))
 
 
-def trained(path, content, **settings):
+def train_model(path, content, **settings):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return deciban.train(path, target="y", judge=False, **settings)
 
@@ -38,8 +38,8 @@ def trained(path, content, **settings):
         (",x,y\n0,1,a\n1,2,b\n", ["column1", "x"], 2),
     ],
 )
-def test_what_a_file_says_is_read(content, columns, rows, tmp_path):
-    model = trained(tmp_path / "t.csv", content)
+def test_what_a_file_states_is_read(content, columns, rows, tmp_path):
+    model = train_model(tmp_path / "t.csv", content)
     assert [column.name for column in model.columns] == columns
     assert model.origin.rows_read == rows
     assert model.classes == ["a", "b"]
@@ -67,26 +67,26 @@ def test_what_a_file_says_is_read(content, columns, rows, tmp_path):
 )
 def test_what_cannot_be_read_is_refused_with_its_place(content, words, tmp_path):
     with pytest.raises(InputError, match=words):
-        trained(tmp_path / "t.csv", content)
+        train_model(tmp_path / "t.csv", content)
 
 
 def test_a_late_mark_for_a_missing_number_is_understood(tmp_path):
-    model = trained(tmp_path / "t.csv", f"x,y\n{ROWS}NA,a\n?,b\n1.5,a\n")
+    model = train_model(tmp_path / "t.csv", f"x,y\n{ROWS}NA,a\n?,b\n1.5,a\n")
     assert model.origin.rows_read == 150_003
     assert model.ledger.parts[0].weight.sum() == 150_001
 
 
-def test_marks_are_values_in_a_category_unless_they_are_said_to_be_missing(tmp_path):
+def test_marks_are_values_in_a_category_unless_they_are_reported_to_be_missing(tmp_path):
     content = "x,y\n" + "NA,a\nred,b\n?,a\n" * 10
-    assert trained(tmp_path / "t.csv", content).ledger.schema.blocks[0].levels == (("?", "NA", "red"),)
-    only = trained(tmp_path / "t.csv", content, missing=["NA", "?"], roles={"x": "category"})
+    assert train_model(tmp_path / "t.csv", content).ledger.schema.blocks[0].levels == (("?", "NA", "red"),)
+    only = train_model(tmp_path / "t.csv", content, missing=["NA", "?"], roles={"x": "category"})
     assert only.ledger.schema.blocks[0].levels == (("red",),)
 
 
 def test_other_encodings_are_read_when_they_are_named(tmp_path):
     content = "x,y\ncafé,a\nthé,b\n"
     for encoding in ("latin-1", "utf-16"):
-        model = trained(tmp_path / "t.csv", content.encode(encoding), encoding=encoding)
+        model = train_model(tmp_path / "t.csv", content.encode(encoding), encoding=encoding)
         assert model.ledger.schema.blocks[0].levels == (("café", "thé"),)
 
 
@@ -101,9 +101,9 @@ def test_other_encodings_are_read_when_they_are_named(tmp_path):
         ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0", "no text file"),
     ],
 )
-def test_a_file_that_is_not_what_its_name_says_is_refused(name, content, words, tmp_path):
+def test_a_file_that_is_not_what_its_name_states_is_refused(name, content, words, tmp_path):
     with pytest.raises(InputError, match=words):
-        trained(tmp_path / name, content)
+        train_model(tmp_path / name, content)
 
 
 def test_a_truncated_parquet_file_is_refused(tmp_path):
@@ -111,7 +111,7 @@ def test_a_truncated_parquet_file_is_refused(tmp_path):
     whole = (tmp_path / "t.parquet").read_bytes()
     for cut in (10, len(whole) // 2, len(whole) - 5):
         with pytest.raises(InputError, match="Parquet"):
-            trained(tmp_path / "t.parquet", whole[:cut])
+            train_model(tmp_path / "t.parquet", whole[:cut])
 
 
 def test_paths_that_lead_nowhere_are_named(tmp_path):
@@ -257,7 +257,7 @@ def parquet_file(path):
     ids=["Arrow file", "Arrow stream", "Parquet", "table", "reader", "data frame", "mapping"],
 )
 def test_a_table_without_columns_is_refused(make, tmp_path):
-    model = trained(tmp_path / "t.csv", "x,y\n1,a\n2,b\n")
+    model = train_model(tmp_path / "t.csv", "x,y\n1,a\n2,b\n")
     for use in (
         lambda source: model.predict_proba(source, allow_missing_columns=True).read_all(),
         lambda source: deciban.train(source, target="y"),

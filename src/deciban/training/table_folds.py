@@ -2,7 +2,7 @@
 
 Every role is decided without the fold: Gaussian, bins or Poisson rate too. Decided once by all rows, noise reveals
 the labels that it was decided by: 1000 columns of it with 300 random labels "predicted" 87 % of them, and without the
-fold 50 (measured once, by a script that is not kept; tests/tables/test_honesty.py has the latter).
+fold 50 (measured once, by a script that is not kept; tests/tables/test_leakage.py has the latter).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def weights(n, weighed):
 @HOW
 @WEIGHED
 @pytest.mark.parametrize("example", EXAMPLES, **IDS)
-def test_folds_are_judged_as_by_refits(example, folds, weighed):
+def test_folds_are_scored_as_by_refits(example, folds, weighed):
     X, y = example.data(45)
     assert_as_refitted(example.make(), X, y, folds, weights(45, weighed), rows=slice(None))
 
@@ -36,7 +36,7 @@ def test_missing_values_are_left_out_as_in_refits(example, folds, weighed):
 @HOW
 @WEIGHED
 @pytest.mark.parametrize("example", [f for f in EXAMPLES if f.draw in (flags, counts, codes, cells)], **IDS)
-def test_sparse_rows_are_judged_as_by_refits(example, folds, weighed):
+def test_sparse_rows_are_scored_as_by_refits(example, folds, weighed):
     X, y = example.data(45)
     assert_as_refitted(example.make(), csr_array(X), y, folds, weights(45, weighed))
 
@@ -49,7 +49,7 @@ def test_sparse_rows_are_judged_as_by_refits(example, folds, weighed):
         ("ComplementNB", {"norm": True, "alpha": [0.5, 1.0, 2.0, 0.1]}),
     ],
 )
-def test_sparse_counts_are_judged_as_by_refits_whatever_the_arguments(name, arguments, folds):
+def test_sparse_counts_are_scored_as_by_refits_whatever_the_arguments(name, arguments, folds):
     X, y = BY_NAME["PoissonNB"].data(45)
     assert_as_refitted(BY_NAME[name].make(**arguments), csr_array(X), y, folds)
 
@@ -105,7 +105,7 @@ ARGUMENTS = [
 @HOW
 @WEIGHED
 @pytest.mark.parametrize(("name", "arguments"), ARGUMENTS, ids=[f"{name}-{args}" for name, args in ARGUMENTS])
-def test_everything_is_solved_anew_whatever_the_arguments(name, arguments, folds, weighed):
+def test_everything_is_solved_again_whatever_the_arguments(name, arguments, folds, weighed):
     X, y = BY_NAME[name].data(40)
     assert_as_refitted(BY_NAME[name].make(**arguments), X, y, folds, weights(40, weighed))
 

@@ -1,10 +1,10 @@
-"""Which fold each row goes to, said once more in plain Python."""
+"""The stratified assignment of rows to folds, in plain Python."""
 
 import numpy as np
 
 
 def stratified(labels, n_folds):
-    """The i-th row of class k to fold i + k, classes numbered as they appear; −1 where there is no label."""
+    """Assign the i-th row of class k to fold i + k, classes numbered as they appear; −1 where there is no label."""
     fold, numbers, passed = np.full(len(labels), -1), {}, {}
     for i, label in enumerate(labels):
         if label is not None:

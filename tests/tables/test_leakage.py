@@ -15,7 +15,7 @@ from deciban.errors import InputError
 RNG = np.random.default_rng(3)
 
 
-def test_noise_is_judged_to_be_noise():
+def test_noise_is_scored_to_be_noise():
     """Bells or bins are chosen with the labels at hand, so the choice too must be made without the fold."""
     found = []
     for _ in range(4):
@@ -117,8 +117,8 @@ def test_dates_are_read_by_the_clock_on_the_wall():
     when = pd.date_range("2020-06-01", periods=60, freq="D", tz="Europe/Zurich")
     frame = pd.DataFrame({"when": when, "text": when.map(lambda t: t.isoformat()), "y": ["a", "b"] * 30})
     model = deciban.train(frame, target="y", roles={"when": "date", "text": "date"})
-    told = model.explain(frame[:1])
-    assert dict(zip(told.features, told.values[0])) == {
+    result = model.explain(frame[:1])
+    assert dict(zip(result.features, result.values[0])) == {
         "when.month": "06", "when.weekday": "Mon", "text.month": "06", "text.weekday": "Mon"
     }  # fmt: skip
 

@@ -30,10 +30,10 @@ def test_a_text_that_tells_something_makes_other_columns_no_worse():
     rng = np.random.default_rng(0)
     n = 150
     y = rng.integers(0, 2, n)
-    told = [f"s{k}{v}" if rng.random() < 0.8 else "" for k, v in zip(y, rng.integers(0, 5, n))]
+    result = [f"s{k}{v}" if rng.random() < 0.8 else "" for k, v in zip(y, rng.integers(0, 5, n))]
     rows = {
         "x": y + rng.normal(size=n),
-        "t": [f"{words} {word}" for words, word in zip(noise_texts(n, 3), told)],
+        "t": [f"{words} {word}" for words, word in zip(noise_texts(n, 3), result)],
         "y": y.astype(str),
     }
     asked = {"target": "y", "learner": "evidence", "folds": 5}
@@ -56,20 +56,20 @@ def test_neither_the_order_of_rows_nor_writing_them_twice_changes_anything(learn
     rows = people(90)
     asked = {"target": "group", "learner": learner, "judge": False}
 
-    def said(table, **more):
+    def predict(table, **more):
         return np.asarray(deciban.train(table, **asked, **more).predict_proba(rows))
 
-    whole = said(rows)
-    assert said(rows.sample(frac=1, random_state=1)) == pytest.approx(whole, abs=1e-6)
-    twice = said(rows.loc[rows.index.repeat(2)])
-    assert said(rows.assign(w=2), weights="w") == pytest.approx(twice, abs=1e-6)
+    whole = predict(rows)
+    assert predict(rows.sample(frac=1, random_state=1)) == pytest.approx(whole, abs=1e-6)
+    twice = predict(rows.loc[rows.index.repeat(2)])
+    assert predict(rows.assign(w=2), weights="w") == pytest.approx(twice, abs=1e-6)
 
 
 @pytest.mark.parametrize("learner", ["evidence", "boosted"])
 def test_where_no_row_can_be_left_out_nothing_is_claimed(learner):
     rows = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "c"]}
-    said = np.asarray(deciban.train(rows, target="y", learner=learner, judge=False).predict_proba({"x": [1.5]}))
-    assert said[0, 0] == pytest.approx(said[0, 1])
+    predict = np.asarray(deciban.train(rows, target="y", learner=learner, judge=False).predict_proba({"x": [1.5]}))
+    assert predict[0, 0] == pytest.approx(predict[0, 1])
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -77,11 +77,11 @@ def test_a_class_whose_rows_weigh_nothing_is_impossible(learner):
     rows = people(120)
     rows["w"] = np.where(rows["group"] == "c", 0, 1)
     model = deciban.train(rows, target="group", learner=learner, weights="w", classes=["a", "b", "c"], judge=False)
-    said = np.asarray(model.predict_proba(rows))
-    assert (said[:, 2] == 0).all()
-    assert said.sum(axis=1) == pytest.approx(1.0)
+    predict = np.asarray(model.predict_proba(rows))
+    assert (predict[:, 2] == 0).all()
+    assert predict.sum(axis=1) == pytest.approx(1.0)
     without = deciban.train(rows[rows["w"] > 0], target="group", learner=learner, weights="w", judge=False)
-    assert said[:, :2] == pytest.approx(np.asarray(without.predict_proba(rows)), abs=1e-6)
+    assert predict[:, :2] == pytest.approx(np.asarray(without.predict_proba(rows)), abs=1e-6)
 
 
 def test_a_model_like_another_is_learned_as_it_was():
@@ -104,12 +104,12 @@ def test_values_beyond_squares_are_refused_by_the_name_of_their_column(learner):
         deciban.train(rows, target="group", learner=learner, roles={"vast": "number"}, judge=False)
 
 
-@pytest.mark.parametrize("facade", ["LogisticRegression", "EvidenceRegression", "BoostedBayes"])
-def test_a_class_whose_rows_weigh_nothing_is_impossible_to_facades(facade):
+@pytest.mark.parametrize("estimator", ["LogisticRegression", "EvidenceRegression", "BoostedBayes"])
+def test_a_class_whose_rows_weigh_nothing_is_impossible_to_estimators(estimator):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, (90, 3)).astype(float), np.repeat([0, 1, 2], 30)
-    for more in [{}] if facade != "BoostedBayes" else [{"algorithm": a} for a in ("SAMME", "SAMME.R", "logistic")]:
-        model = getattr(deciban, facade)(**more).fit(X, y, sample_weight=(y < 2).astype(float))
-        said = model.predict_proba(X)
-        assert (said[:, 2] == 0).all()
-        assert said.sum(axis=1) == pytest.approx(1.0)
+    for more in [{}] if estimator != "BoostedBayes" else [{"algorithm": a} for a in ("SAMME", "SAMME.R", "logistic")]:
+        model = getattr(deciban, estimator)(**more).fit(X, y, sample_weight=(y < 2).astype(float))
+        predict = model.predict_proba(X)
+        assert (predict[:, 2] == 0).all()
+        assert predict.sum(axis=1) == pytest.approx(1.0)
