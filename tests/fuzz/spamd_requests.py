@@ -85,7 +85,7 @@ def mutate(raw: bytes, rng: random.Random) -> bytes:
 @cache
 def _server() -> tuple[Running, Path]:
     """A server that lasts as long as this process."""
-    spamd_line.LINGER = 0.1  # type: ignore[misc]  # seconds that a refused client is waited for
+    spamd_line.DRAIN_SECONDS = 0.1  # type: ignore[misc]  # seconds that a refused client is waited for
     path = Path(tempfile.gettempdir(), "mail.db")
     learn_letters(path, 10)
     server = running(path, limits=Limits(message=1 << 19, seconds=5, connections=12))

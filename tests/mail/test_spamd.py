@@ -79,11 +79,11 @@ def test_a_header_that_came_with_the_message_is_not_believed(server):
 def test_reports_name_the_reasons(server):
     spam, ham = letter("spam", 904), letter("ham", 904)
     report = server.spamc("-R", message=spam).out.decode()
-    assert "takes this message for spam" in report
+    assert "classifies this message as spam" in report
     assert any(word in report for word in SPAM_WORDS)
     assert server.spamc("-r", message=spam).out.decode() == report
     assert server.spamc("-r", message=ham).out == b""
-    assert "takes this message for ham" in server.spamc("-R", message=ham).out.decode()
+    assert "classifies this message as ham" in server.spamc("-R", message=ham).out.decode()
     names = server.spamc("-y", message=spam).out.decode().strip().split(",")
     assert names[0] == "DECIBAN_SPAM"
     assert set(names) & {*SPAM_WORDS, *(f"subject:{word}" for word in SPAM_WORDS)}

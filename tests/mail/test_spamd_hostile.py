@@ -32,15 +32,15 @@ WRONG = [
     (b"CHECK SPAMC/1.5\r\nContent-length: -1\r\n\r\nx", 76, b"no number of bytes"),
     (b"CHECK SPAMC/1.5\r\nContent-length: 1e3\r\n\r\nx", 76, b"no number of bytes"),
     (b"CHECK SPAMC/1.5\r\nContent-length: " + b"9" * 500 + b"\r\n\r\nx", 76, b"no number of bytes"),
-    (b"CHECK SPAMC/1.5\r\nContent-length: 99999999999\r\n\r\nx", 98, b"bound here"),
+    (b"CHECK SPAMC/1.5\r\nContent-length: 99999999999\r\n\r\nx", 98, b"limit here"),
     (b"CHECK SPAMC/1.5\r\nContent-length: 100\r\n\r\ntruncated", 76, b"says 100 bytes, but 9 came"),
     (b"CHECK SPAMC/1.5\r\nContent-length: 3\r\n\r\ntoo much", 76, b"says 3 bytes, but 8 came"),
-    (b"CHECK SPAMC/1.5\r\n\r\n" + b"x" * 300_000, 98, b"bound here"),
+    (b"CHECK SPAMC/1.5\r\n\r\n" + b"x" * 300_000, 98, b"limit here"),
     (b"CHECK SPAMC/1.5\r\nCompress: lzma\r\nContent-length: 1\r\n\r\nx", 76, b"zlib is"),
     (b"CHECK SPAMC/1.5\r\nCompress: zlib\r\nContent-length: 7\r\n\r\ngarbage", 65, b"zlib data is not"),
     (request("CHECK", zlib.compress(b"x" * 5_000)[:-4], "Compress: zlib"), 65, b"end early"),
-    (request("CHECK", zlib.compress(bytes(5_000_000)), "Compress: zlib"), 98, b"bound here"),
-    (request("PROCESS", zlib.compress(bytes(5_000_000)), "Compress: zlib"), 98, b"bound here"),
+    (request("CHECK", zlib.compress(bytes(5_000_000)), "Compress: zlib"), 98, b"limit here"),
+    (request("PROCESS", zlib.compress(bytes(5_000_000)), "Compress: zlib"), 98, b"limit here"),
     (request("TELL", b"x", "Set: local"), 64, b"class is needed"),
     (request("TELL", b"x", "Message-class: eggs", "Set: local"), 64, b"class is needed"),
     (request("TELL", b"x", "Message-class: ham", "Set: local", "Remove: local"), 64, b"not both"),
@@ -141,7 +141,7 @@ def test_a_client_that_does_not_take_its_answer_holds_nobody_up(server):
 
 
 def test_a_crowd_that_keeps_silent_makes_room(server, monkeypatch):
-    monkeypatch.setattr(spamd, "PATIENCE", 0.2)
+    monkeypatch.setattr(spamd, "MAX_IDLE_SECONDS", 0.2)
     lines = [server.connected() for _ in range(40)]
     begun = time.monotonic()
     assert server.is_well()
@@ -180,7 +180,7 @@ def test_a_hundred_clients_at_once_wait_for_their_turn(server):
 
 
 def test_mutilated_requests_get_an_answer_or_nothing(server, monkeypatch):
-    monkeypatch.setattr(spamd_line, "LINGER", 0.1)
+    monkeypatch.setattr(spamd_line, "DRAIN_SECONDS", 0.1)
     draw = random.Random(7)
     seeds = [
         request("PROCESS", letter("spam", 7)),

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from deciban.mail.spamd.client_connection import AT_A_TIME, Holding, Limits, Line
+from deciban.mail.spamd.client_connection import RECEIVE_BYTES, ByteBudget, Connection, Limits
 from tests.mail import hostile, spamds
 from tests.mail.spamds import Running, learn_letters, letter, request, running
 
@@ -65,12 +65,12 @@ def test_connections_are_read_in_turns():
     finished = []
 
     async def read(name, sock):
-        await Line(sock, Limits(), Holding(1 << 28)).request()
+        await Connection(sock, Limits(), ByteBudget(1 << 28)).read_request()
         finished.append(name)
 
     async def read_both():
         pairs = [socket.socketpair() for _ in range(2)]
-        for (client, server), size in zip(pairs, (3 * AT_A_TIME // 2, 100), strict=True):
+        for (client, server), size in zip(pairs, (3 * RECEIVE_BYTES // 2, 100), strict=True):
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
             server.setblocking(False)
             client.sendall(request("CHECK", b"x" * size))

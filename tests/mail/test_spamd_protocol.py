@@ -6,8 +6,8 @@ import pytest
 
 from deciban.mail.message.headers import insert_header
 from deciban.mail.model.verdicts import Clue, Verdict
-from deciban.mail.spamd.protocol import Code, Refusal, first_line, inflated, refused, request_of
-from deciban.mail.spamd.responses import points, symbols
+from deciban.mail.spamd.protocol import Code, Refusal, decompress, format_refusal, parse_first_line, parse_request
+from deciban.mail.spamd.responses import compute_score, format_symbols
 from tests.mail.made_up import BROKEN, TEXTS, plain
 
 
@@ -25,7 +25,7 @@ def verdict(label, decibans, of="spam", **more):
         ("unsure", 0.0, 10 / 11, 0.0),
         ("ham", -30.0, 10 / 11, -15.0),
         ("spam", 10.0, 10 / 11, 5.0),
-        ("unsure", 9.99, 10 / 11, 4.9),  # what is not spam is never told as 5.0
+        ("unsure", 9.99, 10 / 11, 4.9),  # what is not spam is never verdict as 5.0
         ("unsure", 80.0, 10 / 11, 4.9),  # too little was learned to be sure
         ("spam", 9e9, 0.9, 999.9),
         ("ham", -9e9, 0.9, -999.9),
@@ -34,42 +34,43 @@ def verdict(label, decibans, of="spam", **more):
     ],
 )
 def test_five_points_are_the_threshold_and_two_decibans_a_point(label, decibans, spam_at, expected):
-    assert points(verdict(label, decibans), spam_at) == pytest.approx(expected)
+    assert compute_score(verdict(label, decibans), spam_at) == pytest.approx(expected)
 
 
 def test_of_more_labels_the_score_is_that_of_spam():
     sorted_into_work = verdict("work", 20.0, of="work", probabilities={"ham": 0.0, "spam": 0.01, "work": 0.99})
-    assert points(sorted_into_work, 10 / 11) == pytest.approx(5 + (-19.956 - 10) / 2, abs=0.06)
-    assert points(verdict("work", 20.0, of="work"), 10 / 11) == -999.9
+    assert compute_score(sorted_into_work, 10 / 11) == pytest.approx(5 + (-19.956 - 10) / 2, abs=0.06)
+    assert compute_score(verdict("work", 20.0, of="work"), 10 / 11) == -999.9
 
 
 def test_symbols_are_names_without_their_weights():
     clues = tuple(Clue(token, d, {}) for token, d in (("x-mas+2.0", 12.3), ("a,b c=d", -4.0), ("é", 0.04)))
-    told = Verdict("spam", "spam", 0.9, 9.0, 0.0, clues, 0.0, {}, "evidence")
-    assert symbols(told) == "DECIBAN_SPAM,x-mas+2.0,a?b?c?d,?"
-    assert symbols(verdict("unsure", 0.0)) == "DECIBAN_UNSURE"
+    spam = Verdict("spam", "spam", 0.9, 9.0, 0.0, clues, 0.0, {}, "evidence")
+    assert format_symbols(spam) == "DECIBAN_SPAM,x-mas+2.0,a?b?c?d,?"
+    assert format_symbols(verdict("unsure", 0.0)) == "DECIBAN_UNSURE"
 
 
 def test_headers_are_known_in_any_case_and_others_passed_over():
     lines = [b"CONTENT-LENGTH:5\n", b"user: joe\r\n", b"X-LazyCommand: yes: no\r\n", b"compress: ZLIB\r\n"]
-    asked = request_of("CHECK", (1, 5), lines)
+    asked = parse_request("CHECK", (1, 5), lines)
     assert (asked.length, asked.compressed) == (5, True)
 
 
 def test_later_versions_are_taken_for_the_latest_that_is_known():
-    assert first_line(b"CHECK SPAMC/1.6\r\n") == ("CHECK", (1, 6))
+    assert parse_first_line(b"CHECK SPAMC/1.6\r\n") == ("CHECK", (1, 6))
 
 
 def test_a_reason_is_one_line_of_ascii():
     assert (
-        refused(Refusal(Code.EX_TEMPFAIL, "a\r\nSpam: False\n é")) == b"SPAMD/1.1 75 EX_TEMPFAIL: a Spam: False ?\r\n"
+        format_refusal(Refusal(Code.EX_TEMPFAIL, "a\r\nSpam: False\n é"))
+        == b"SPAMD/1.1 75 EX_TEMPFAIL: a Spam: False ?\r\n"
     )
 
 
 def test_no_more_is_unpacked_than_the_bound():
-    assert inflated(zlib.compress(b"x" * 10), 10) == b"x" * 10
+    assert decompress(zlib.compress(b"x" * 10), 10) == b"x" * 10
     with pytest.raises(Refusal, match="longer than 9 bytes"):
-        inflated(zlib.compress(b"x" * 10), 9)
+        decompress(zlib.compress(b"x" * 10), 9)
 
 
 @pytest.mark.parametrize(

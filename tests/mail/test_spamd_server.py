@@ -17,9 +17,9 @@ from deciban.errors import InputError, StoreError
 from deciban.mail.filter import CachingMailFilter, MailFilter
 from deciban.mail.spamd import spamd_server as spamd
 from deciban.mail.spamd.client_connection import Limits
-from deciban.mail.spamd.listen_address import address_of
+from deciban.mail.spamd.listen_address import parse_address
 from deciban.mail.spamd.spamd_server import serve
-from deciban.mail.spamd.worker_pool import Desk, Jobs, QueuedJob, keep_up
+from deciban.mail.spamd.worker_pool import FilterWorker, JobQueue, QueuedJob, maintain
 from deciban.mail.store.store import Store
 from tests.mail.spamds import Running, await_fit, everything, learn_letters, letter, request, running
 
@@ -133,7 +133,7 @@ def test_anyone_may_be_served_if_that_is_said(store):
 )
 def test_addresses_that_are_none_are_refused(text):
     with pytest.raises(InputError, match="Hint"):
-        address_of(text)
+        parse_address(text)
 
 
 @pytest.mark.parametrize("limit", ["message", "seconds", "connections", "held"])
@@ -209,12 +209,12 @@ def test_a_store_that_is_replaced_while_it_is_opened_is_opened_again(store, monk
             copy.rename(store)
 
     monkeypatch.setattr(CachingMailFilter, "__init__", begin_and_replace)
-    jobs = Jobs()
+    jobs = JobQueue()
     told = QueuedJob(0.0, 0, lambda mail: str(mail.learn(letter("spam", 904), "spam").new).encode(), Future())
     jobs.put(told)
     jobs.put(QueuedJob(1.0, 1, None, Future()))
-    Desk(store).work(jobs)
-    assert told.promise.result() == b"1"
+    FilterWorker(store).work(jobs)
+    assert told.result.result() == b"1"
     with MailFilter(store) as mail:
         assert mail.known(letter("spam", 904)) == "spam"
 
@@ -236,12 +236,12 @@ def test_nothing_is_confirmed_that_went_into_a_file_which_is_no_longer_the_store
 
 def test_the_process_that_fits_beside_the_server_makes_no_store(tmp_path):
     with pytest.raises(SystemExit, match="there is no mail store"):
-        keep_up(str(tmp_path / "mail.db"))
+        maintain(str(tmp_path / "mail.db"))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_was_learned_is_fitted_beside_the_server(tmp_path, monkeypatch):
-    monkeypatch.setattr(spamd, "SETTLING", 0.05)
+    monkeypatch.setattr(spamd, "MAINTENANCE_DELAY_SECONDS", 0.05)
     path = tmp_path / "mail.db"
     with running(path) as server:
         for number in range(20):
@@ -257,7 +257,7 @@ def test_what_was_learned_is_fitted_beside_the_server(tmp_path, monkeypatch):
 
 
 def test_a_fit_that_is_due_when_the_server_starts_is_made(tmp_path, monkeypatch):
-    monkeypatch.setattr(spamd, "SETTLING", 0.05)
+    monkeypatch.setattr(spamd, "MAINTENANCE_DELAY_SECONDS", 0.05)
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         for label in ("ham", "spam"):

@@ -1,4 +1,4 @@
-"""A client's line: what it sends is read within bounds, what it is sent is written, and neither waits for ever."""
+"""The connection of a client: its request is read within limits of bytes and time, and its answer is sent."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ from typing import Final
 
 from deciban.errors import InputError
 from deciban.mail.spamd.protocol import (
-    BLANK_AFTER_PING,
-    BODILESS,
-    LONGEST_HEAD,
+    BLANK_LINE_VERSION,
+    BODILESS_COMMANDS,
+    MAX_HEAD_BYTES,
     Code,
     Refusal,
     Request,
-    first_line,
-    request_of,
-    too_big,
+    parse_first_line,
+    parse_request,
+    refuse_size,
 )
 
-AT_A_TIME: Final = 1 << 16
-LINGER: Final = 1.0
-"""Seconds in which a client that was refused may go on sending, unread, before it is cut off: it should see why."""
+RECEIVE_BYTES: Final = 1 << 16
+"""Bytes that are received at a time."""
+
+DRAIN_SECONDS: Final = 1.0
+"""Time in which a refused client may go on sending, unread, before it is closed, so that it can read the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server takes upon itself; whatever clients do, it holds no more than `held` bytes of theirs."""
+    """The limits of a server; whatever clients do, it holds no more than `held` bytes of theirs."""
 
     message: int = 1 << 24
-    """Bytes of the longest message, unpacked."""
+    """Bytes of the longest message, decompressed."""
     seconds: float = 30.0
-    """… that a client has to send its request, a message to be judged, and a client to take its answer."""
+    """Time for a client to send its request, for a message to be classified, and for a client to take its answer."""
     connections: int = 100
     held: int = 1 << 28
-    """Bytes of all messages and answers that are on their way."""
+    """Bytes of all requests and answers in memory."""
 
     def __post_init__(self) -> None:
         for name in ("message", "seconds", "connections", "held"):
@@ -44,112 +46,112 @@ class Limits:
                 raise InputError(f"limit {name} = {getattr(self, name)!r}: it must be more than 0")
 
 
-class Holding:
-    """How many bytes of clients' are held in all."""
+class ByteBudget:
+    """The bytes of all clients that are held in memory, and their limit."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self.bytes = most, 0
+    def __init__(self, limit: int) -> None:
+        self.limit, self.bytes = limit, 0
 
     def take(self, size: int) -> None:
-        """Account for more, or refuse."""
-        if self.bytes + size > self.most:
+        """Add to the bytes in memory, or refuse."""
+        if self.bytes + size > self.limit:
             raise Refusal(
                 Code.EX_TEMPFAIL, f"the server holds {self.bytes} bytes of messages already; try again soon"
             )
         self.bytes += size
 
     def release(self, size: int) -> None:
-        """Account for less."""
+        """Subtract from the bytes in memory."""
         self.bytes -= size
 
 
-class Line:
-    """A connection, and what of it is held. `waits_since`: since when we wait for it; None while it waits for us."""
+class Connection:
+    """A connection, and its bytes in memory. `idle_since` is when the server began to wait for it, if it does."""
 
-    def __init__(self, sock: socket.socket, limits: Limits, holding: Holding) -> None:
-        self._sock, self._limits, self._holding = sock, limits, holding
+    def __init__(self, sock: socket.socket, limits: Limits, budget: ByteBudget) -> None:
+        self._sock, self._limits, self._budget = sock, limits, budget
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray()
         self._held = 0
-        self._over = False
-        self.waits_since: float | None = self._loop.time()
+        self._is_ended = False
+        self.idle_since: float | None = self._loop.time()
 
-    async def request(self) -> tuple[Request, bytes]:
-        """What the client wants, and its message."""
-        head = await self._line(LONGEST_HEAD)
-        left = LONGEST_HEAD - len(head)
-        command, version = first_line(head)
+    async def read_request(self) -> tuple[Request, bytes]:
+        """Read the request of the client, and its message."""
+        head = await self._read_line(MAX_HEAD_BYTES)
+        left = MAX_HEAD_BYTES - len(head)
+        command, version = parse_first_line(head)
         lines: list[bytes] = []
-        if command not in BODILESS or version >= BLANK_AFTER_PING:
-            while (line := await self._line(left)).rstrip(b"\r\n"):
+        if command not in BODILESS_COMMANDS or version >= BLANK_LINE_VERSION:
+            while (line := await self._read_line(left)).rstrip(b"\r\n"):
                 left -= len(line)
                 lines.append(line)
-        request = request_of(command, version, lines)
-        return request, await self._body(request.length) if request.has_body else b""
+        request = parse_request(command, version, lines)
+        return request, await self._read_body(request.length) if request.has_body else b""
 
-    async def _line(self, most: int) -> bytes:
-        while (end := self._buffer.find(b"\n") + 1) == 0 and len(self._buffer) <= most:
-            if not await self._more():
+    async def _read_line(self, limit: int) -> bytes:
+        while (end := self._buffer.find(b"\n") + 1) == 0 and len(self._buffer) <= limit:
+            if not await self._receive_more():
                 raise Refusal(Code.EX_PROTOCOL, "the request ends within its headers")
-        if end == 0 or end > most:
-            raise Refusal(Code.EX_PROTOCOL, f"the request has more than {LONGEST_HEAD} bytes of headers")
+        if end == 0 or end > limit:
+            raise Refusal(Code.EX_PROTOCOL, f"the request has more than {MAX_HEAD_BYTES} bytes of headers")
         line = bytes(self._buffer[:end])
         del self._buffer[:end]
         return line
 
-    async def _body(self, length: int | None) -> bytes:
-        most = self._limits.message if length is None else length
-        if most > self._limits.message:
-            raise too_big(f"the message ({length} bytes) is", self._limits.message)
-        while len(self._buffer) <= most and (length is None or len(self._buffer) < length):
-            if not await self._more():
+    async def _read_body(self, length: int | None) -> bytes:
+        limit = self._limits.message if length is None else length
+        if limit > self._limits.message:
+            raise refuse_size(f"the message ({length} bytes) is", self._limits.message)
+        while len(self._buffer) <= limit and (length is None or len(self._buffer) < length):
+            if not await self._receive_more():
                 break
         if length is not None and len(self._buffer) != length:
-            came = len(self._buffer)
-            raise Refusal(Code.EX_PROTOCOL, f"Content-length says {length} bytes, but {came} came")
-        if len(self._buffer) > most:
-            raise too_big("the message is", self._limits.message)
+            received = len(self._buffer)
+            raise Refusal(Code.EX_PROTOCOL, f"Content-length says {length} bytes, but {received} came")
+        if len(self._buffer) > limit:
+            raise refuse_size("the message is", self._limits.message)
         message = bytes(self._buffer)
         self._buffer.clear()
         return message
 
-    async def _more(self) -> bool:
+    async def _receive_more(self) -> bool:
         data = await self._receive()
-        self._account(self._held + len(data))
+        self._set_held(self._held + len(data))
         self._buffer += data
         return bool(data)
 
     async def _receive(self) -> bytes:
         """Receive some bytes after other connections had their turn: `sock_recv` pauses only if none are there."""
         await asyncio.sleep(0)
-        data = await self._loop.sock_recv(self._sock, AT_A_TIME)
-        self._over = not data
+        data = await self._loop.sock_recv(self._sock, RECEIVE_BYTES)
+        self._is_ended = not data
         return data
 
-    def _account(self, held: int) -> None:
+    def _set_held(self, held: int) -> None:
         if held > self._held:
-            self._holding.take(held - self._held)
+            self._budget.take(held - self._held)
         else:
-            self._holding.release(self._held - held)
+            self._budget.release(self._held - held)
         self._held = held
 
     async def send(self, answer: bytes) -> None:
-        """Write an answer, and that it is the last."""
-        self.waits_since = self._loop.time()
-        self._account(len(answer))
+        """Send the answer and end the sending side."""
+        self.idle_since = self._loop.time()
+        self._set_held(len(answer))
         await self._loop.sock_sendall(self._sock, answer)
         with suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
 
-    async def hear_out(self) -> None:
-        """Let a client end what it is sending: one that is cut off in the middle would not see its answer."""
+    async def drain(self) -> None:
+        """Receive the rest of a request: a client that is closed while sending would not see its answer."""
         with suppress(TimeoutError, OSError):
-            async with asyncio.timeout(LINGER):
-                while not self._over:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while not self._is_ended:
                     await self._receive()
 
     def close(self) -> None:
-        """Hang up."""
-        self._account(0)
+        """Close the connection."""
+        self._set_held(0)
         self._buffer.clear()
         self._sock.close()

@@ -1,4 +1,4 @@
-"""Where a spamd listens: on loopback or a Unix socket, and nowhere else unless that is said."""
+"""The address of a spamd: loopback or a Unix socket, and others only if anyone may connect."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from typing import Final
 
 from deciban.errors import InputError
 
-USUAL_ADDRESS: Final = "127.0.0.1:1783"
-WAITING: Final = 256
-"""Clients that may wait to be let in."""
-LONGEST_PATH: Final = 107
-"""Bytes that the name of a Unix socket may have."""
+BACKLOG_CLIENTS: Final = 256
+"""Clients that may wait to be accepted."""
+
+MAX_PATH_BYTES: Final = 107
+"""Bytes that the path of a Unix socket may have."""
+
 _HINT = "Hint: 127.0.0.1:1783, [::1]:1783 or unix:/run/deciban/spamd.sock"
 
 
@@ -31,7 +32,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether nobody can reach it from another machine."""
+        """Return whether no other machine can reach it."""
         return bool(self.path) or ipaddress.ip_address(self.host).is_loopback
 
     def __str__(self) -> str:
@@ -40,14 +41,14 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def address_of(text: str) -> Address:
-    """An address as people write it.
+def parse_address(text: str) -> Address:
+    """Parse an address as people write it.
 
-    >>> address_of("[::1]:1783"), str(address_of("localhost:1783"))
+    >>> parse_address("[::1]:1783"), str(parse_address("localhost:1783"))
     (Address(host='::1', port=1783, path=''), '127.0.0.1:1783')
     """
     if text.startswith("unix:"):
-        return Address(path=_checked_path(text.removeprefix("unix:")))
+        return Address(path=_check_path(text.removeprefix("unix:")))
     host, _, port = text.rpartition(":")
     host = "127.0.0.1" if host == "localhost" else host.removeprefix("[").removesuffix("]")
     try:
@@ -61,47 +62,47 @@ def address_of(text: str) -> Address:
     return Address(host, int(port))
 
 
-def _checked_path(path: str) -> str:
-    if not path or "\0" in path or len(os.fsencode(path)) > LONGEST_PATH:
-        raise InputError(f"address 'unix:{path}': a socket's path has 1 to {LONGEST_PATH} bytes. {_HINT}")
+def _check_path(path: str) -> str:
+    if not path or "\0" in path or len(os.fsencode(path)) > MAX_PATH_BYTES:
+        raise InputError(f"address 'unix:{path}': a socket's path has 1 to {MAX_PATH_BYTES} bytes. {_HINT}")
     return path
 
 
 @contextmanager
-def listening(text: str, anyone: bool = False) -> Iterator[tuple[socket.socket, Address]]:
-    """A socket that listens at an address, and the address with its port; a Unix socket is taken away afterwards."""
-    address = address_of(text)
+def open_listener(text: str, anyone: bool = False) -> Iterator[tuple[socket.socket, Address]]:
+    """Open a socket that listens at an address; yield it and the address. A Unix socket is deleted afterwards."""
+    address = parse_address(text)
     if not (anyone or address.is_loopback):
         raise InputError(
-            f"address {text!r} can be reached from other machines, and who reaches it may ask and teach. "
-            "Hint: 127.0.0.1, a Unix socket, or say that anyone may (--anyone)"
+            f"address {text!r} can be reached from other machines, and any client may classify and learn. "
+            "Hint: 127.0.0.1, a Unix socket, or permit it (--anyone)"
         )
-    with _bound(address) as listener:
+    with _bind(address) as listener:
         if address.path:
             made = os.lstat(address.path)
             try:
                 yield listener, address
             finally:
                 with suppress(OSError):
-                    if os.path.samestat(made, os.lstat(address.path)):  # not one that took our place
+                    if os.path.samestat(made, os.lstat(address.path)):  # not one that replaced ours
                         os.unlink(address.path)
         else:
             yield listener, Address(address.host, listener.getsockname()[1])
 
 
-def _bound(address: Address) -> socket.socket:
+def _bind(address: Address) -> socket.socket:
     family = socket.AF_UNIX if address.path else socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setblocking(False)
         if address.path:
-            _clear_away_stale(address)
+            _delete_stale_socket(address)
             listener.bind(address.path)
-            os.chmod(address.path, 0o600)  # before `listen`, so nobody was let in meanwhile
+            os.chmod(address.path, 0o600)  # before `listen`, so nobody could connect meanwhile
         else:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((address.host, address.port))
-        listener.listen(WAITING)
+        listener.listen(BACKLOG_CLIENTS)
     except OSError as error:
         listener.close()
         raise InputError(f"cannot listen at {address}: {error.strerror or error}. Hint: another address?") from error
@@ -111,8 +112,8 @@ def _bound(address: Address) -> socket.socket:
     return listener
 
 
-def _clear_away_stale(address: Address) -> None:
-    """Take away a socket that a server left behind when it was killed; never one that is answered at."""
+def _delete_stale_socket(address: Address) -> None:
+    """Delete a socket that a killed server left behind, but never one at which a server answers."""
     try:
         mode = os.lstat(address.path).st_mode
     except FileNotFoundError:

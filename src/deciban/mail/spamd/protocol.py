@@ -1,4 +1,4 @@
-"""The protocol that `spamc` speaks (SPAMC/1.2 to 1.5): requests read from bytes, answers written as bytes."""
+"""The protocol of `spamc` (SPAMC/1.2 to 1.5): requests parsed from bytes, answers formatted as bytes."""
 
 from __future__ import annotations
 
@@ -9,28 +9,31 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-CHECKS: Final = frozenset({"CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "PROCESS", "HEADERS"})
-"""Commands that want a message judged."""
-GIVING_BACK: Final = frozenset({"PROCESS", "HEADERS"})
-"""Those whose answer takes the place of the message."""
-BODILESS: Final = frozenset({"PING", "SKIP"})
+CHECK_COMMANDS: Final = frozenset({"CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "PROCESS", "HEADERS"})
+"""Commands that ask for the verdict on a message."""
 
-OLDEST: Final = (1, 2)
-MANY_HEADERS: Final = (1, 3)
+RETURNING_COMMANDS: Final = frozenset({"PROCESS", "HEADERS"})
+"""Commands whose answer replaces the message."""
+
+BODILESS_COMMANDS: Final = frozenset({"PING", "SKIP"})
+
+MIN_VERSION: Final = (1, 2)
+SEVERAL_HEADERS_VERSION: Final = (1, 3)
 """Since this version an answer may have several headers."""
-BLANK_AFTER_PING: Final = (1, 5)
+
+BLANK_LINE_VERSION: Final = (1, 5)
 """Since this version a PING ends with a blank line, as all requests do."""
 
-LONGEST_HEAD: Final = 16_384
-"""Bytes that the first line and the headers of a request may have."""
+MAX_HEAD_BYTES: Final = 16_384
+"""Bytes of the first line and the headers of a request."""
 
-_FIRST = re.compile(rb"([A-Z_]{1,20}) SPAMC/(\d{1,3})\.(\d{1,3})[ \t]*")
+_FIRST_LINE = re.compile(rb"([A-Z_]{1,20}) SPAMC/(\d{1,3})\.(\d{1,3})[ \t]*")
 _LENGTH = re.compile(rb"\d{1,18}")
 _CLASSES: Final = {b"spam": "spam", b"ham": "ham"}
 
 
 class Code(IntEnum):
-    """What an answer begins with: the exit codes of sysexits.h, and two of SpamAssassin's own."""
+    """The code of an answer: the exit codes of sysexits.h, and two of SpamAssassin's own."""
 
     EX_OK = 0
     EX_USAGE = 64
@@ -54,7 +57,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a client wants; `length` is that of the message as it comes, None where its end is that of the stream."""
+    """The request of a client; `length` is that of the message as sent, None where it ends with the stream."""
 
     command: str
     version: tuple[int, int]
@@ -66,114 +69,114 @@ class Request:
 
     @property
     def has_body(self) -> bool:
-        """Whether a message follows."""
-        return self.command not in BODILESS
+        """Return whether a message follows."""
+        return self.command not in BODILESS_COMMANDS
 
 
-def first_line(line: bytes) -> tuple[str, tuple[int, int]]:
-    r"""Command and version.
+def parse_first_line(line: bytes) -> tuple[str, tuple[int, int]]:
+    r"""Parse the command and the version.
 
-    >>> first_line(b"CHECK SPAMC/1.5\r\n")
+    >>> parse_first_line(b"CHECK SPAMC/1.5\r\n")
     ('CHECK', (1, 5))
     """
-    said = _FIRST.fullmatch(line.rstrip(b"\r\n"))
-    if not said:
-        raise Refusal(Code.EX_PROTOCOL, f"{_shown(line)} is no request such as 'CHECK SPAMC/1.5'")
-    command, version = said[1].decode(), (int(said[2]), int(said[3]))
-    if command not in CHECKS | BODILESS | {"TELL"}:
-        known = ", ".join(sorted(CHECKS | BODILESS | {"TELL"}))
+    found = _FIRST_LINE.fullmatch(line.rstrip(b"\r\n"))
+    if not found:
+        raise Refusal(Code.EX_PROTOCOL, f"{_format_bytes(line)} is no request such as 'CHECK SPAMC/1.5'")
+    command, version = found[1].decode(), (int(found[2]), int(found[3]))
+    if command not in CHECK_COMMANDS | BODILESS_COMMANDS | {"TELL"}:
+        known = ", ".join(sorted(CHECK_COMMANDS | BODILESS_COMMANDS | {"TELL"}))
         raise Refusal(Code.EX_PROTOCOL, f"command {command} is not known; these are: {known}")
-    if version < OLDEST:
+    if version < MIN_VERSION:
         raise Refusal(
-            Code.EX_PROTOCOL, f"protocol {said[2].decode()}.{said[3].decode()} is too old; 1.2 is the oldest"
+            Code.EX_PROTOCOL, f"protocol {found[2].decode()}.{found[3].decode()} is too old; 1.2 is the oldest"
         )
     return command, version
 
 
-def request_of(command: str, version: tuple[int, int], lines: Iterable[bytes]) -> Request:
-    r"""The whole request; headers that are not known are passed over.
+def parse_request(command: str, version: tuple[int, int], lines: Iterable[bytes]) -> Request:
+    r"""Parse the headers of a request; those that are not known are ignored.
 
-    >>> request_of("TELL", (1, 5), [b"Message-class: spam\r\n", b"Set: local\r\n", b"Content-length: 7\r\n"])
+    >>> parse_request("TELL", (1, 5), [b"Message-class: spam\r\n", b"Set: local\r\n", b"Content-length: 7\r\n"])
     Request(command='TELL', version=(1, 5), length=7, compressed=False, label='spam', sets=True, removes=False)
     """
-    headers = _headers(lines)
-    asked = Request(
-        command, version, _length(headers.get(b"content-length")), _is_compressed(headers.get(b"compress")),
+    headers = _parse_headers(lines)
+    request = Request(
+        command, version, _parse_length(headers.get(b"content-length")), _is_compressed(headers.get(b"compress")),
         _CLASSES.get(headers.get(b"message-class", b"").lower()),
         b"local" in headers.get(b"set", b"").lower(), b"local" in headers.get(b"remove", b"").lower(),
     )  # fmt: skip
     if command == "TELL":
-        _refuse_contradiction(asked)
-    return asked
+        _check_tell(request)
+    return request
 
 
-def _headers(lines: Iterable[bytes]) -> dict[bytes, bytes]:
+def _parse_headers(lines: Iterable[bytes]) -> dict[bytes, bytes]:
     headers = {}
     for line in lines:
         name, colon, value = line.partition(b":")
         if not colon:
-            raise Refusal(Code.EX_PROTOCOL, f"{_shown(line)} is no header; they are written 'Name: value'")
+            raise Refusal(Code.EX_PROTOCOL, f"{_format_bytes(line)} is no header; they are written 'Name: value'")
         headers[name.strip().lower()] = value.strip()
     return headers
 
 
-def _length(value: bytes | None) -> int | None:
+def _parse_length(value: bytes | None) -> int | None:
     if value is None:
         return None
     if not _LENGTH.fullmatch(value):
-        raise Refusal(Code.EX_PROTOCOL, f"Content-length {_shown(value)} is no number of bytes")
+        raise Refusal(Code.EX_PROTOCOL, f"Content-length {_format_bytes(value)} is no number of bytes")
     return int(value)
 
 
 def _is_compressed(value: bytes | None) -> bool:
     if value is not None and value.lower() != b"zlib":
-        raise Refusal(Code.EX_PROTOCOL, f"Compress {_shown(value)} is not known; zlib is")
+        raise Refusal(Code.EX_PROTOCOL, f"Compress {_format_bytes(value)} is not known; zlib is")
     return value is not None
 
 
-def _refuse_contradiction(asked: Request) -> None:
-    if asked.sets and asked.removes:
+def _check_tell(request: Request) -> None:
+    if request.sets and request.removes:
         raise Refusal(Code.EX_USAGE, "a message cannot be learned and forgotten at once: Set or Remove, not both")
-    if asked.sets and asked.label is None:
+    if request.sets and request.label is None:
         raise Refusal(Code.EX_USAGE, "to learn a message, its class is needed: 'Message-class: spam' or 'ham'")
 
 
-def inflated(data: bytes, most: int) -> bytes:
-    """What was compressed, of which no more than so many bytes are ever made."""
-    unpacking = zlib.decompressobj()
+def decompress(data: bytes, limit: int) -> bytes:
+    """Decompress data, of which no more than `limit` bytes are ever made."""
+    decompressor = zlib.decompressobj()
     try:
-        message = unpacking.decompress(data, most + 1)
+        message = decompressor.decompress(data, limit + 1)
     except zlib.error as error:
         raise Refusal(Code.EX_DATAERR, f"what should be zlib data is not: {error}") from None
-    if len(message) > most:
-        raise too_big("the message, once unpacked, is", most)
-    if not unpacking.eof:
+    if len(message) > limit:
+        raise refuse_size("the message, once decompressed, is", limit)
+    if not decompressor.eof:
         raise Refusal(Code.EX_DATAERR, "the zlib data end early")
     return message
 
 
-def too_big(what: str, most: int) -> Refusal:
-    """What to say of a message above the bound."""
-    return Refusal(Code.EX_TOOBIG, f"{what} longer than {most} bytes, which is the bound here")
+def refuse_size(what: str, limit: int) -> Refusal:
+    """Return the refusal of a message above the limit."""
+    return Refusal(Code.EX_TOOBIG, f"{what} longer than {limit} bytes, which is the limit here")
 
 
-def answer(version: tuple[int, int], headers: Mapping[str, str], body: bytes | None = None) -> bytes:
-    r"""An answer that all went well; clients of old know only one header.
+def format_answer(version: tuple[int, int], headers: Mapping[str, str], body: bytes | None = None) -> bytes:
+    r"""Format an answer of success; old clients read only one header.
 
-    >>> answer((1, 5), {"Spam": "False ; 1.0 / 5.0"}, b"hi")
+    >>> format_answer((1, 5), {"Spam": "False ; 1.0 / 5.0"}, b"hi")
     b'SPAMD/1.1 0 EX_OK\r\nContent-length: 2\r\nSpam: False ; 1.0 / 5.0\r\n\r\nhi'
     """
     lines = [f"{name}: {value}" for name, value in headers.items()]
-    if body is not None and version >= MANY_HEADERS:
+    if body is not None and version >= SEVERAL_HEADERS_VERSION:
         lines.insert(0, f"Content-length: {len(body)}")
     head = "\r\n".join(["SPAMD/1.1 0 EX_OK", *lines, "", ""]).encode()
     return head + body if body else head
 
 
-def refused(refusal: Refusal) -> bytes:
-    r"""An answer that something did not.
+def format_refusal(refusal: Refusal) -> bytes:
+    r"""Format the answer to a refused request.
 
-    >>> refused(Refusal(Code.EX_TOOBIG, "too much"))
+    >>> format_refusal(Refusal(Code.EX_TOOBIG, "too much"))
     b'SPAMD/1.1 98 EX_TOOBIG: too much\r\n'
     """
     reason = " ".join(refusal.reason.split())[:400].encode("ascii", "replace").decode()
@@ -183,6 +186,6 @@ def refused(refusal: Refusal) -> bytes:
 PONG: Final = b"SPAMD/1.5 0 PONG\r\n"
 
 
-def _shown(line: bytes) -> str:
-    """A client's bytes, as they may be told: printable and short."""
+def _format_bytes(line: bytes) -> str:
+    """Format a client's bytes for a message: printable and short."""
     return ascii(line[:40].rstrip(b"\r\n").decode("latin-1"))

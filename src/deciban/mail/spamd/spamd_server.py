@@ -1,9 +1,9 @@
-"""A server that `spamc` takes for SpamAssassin's: every mail system with a hook for it can use the filter.
+"""A server in the place of SpamAssassin's spamd: every mail system with a hook for `spamc` can use the filter.
 
-Requests are read and answered by one thread, which never waits for anybody; judged by a few, each with the store
-open; learned by one, in the order they came; large messages have workers of their own. A client that is slow, wrong
-or hostile is refused within its limits, and a message that is to be given back (PROCESS, HEADERS) is given back as it
-came should anything go wrong.
+One thread reads requests and sends answers, and never blocks; a few threads classify, each with the store open; one
+learns, in the order of requests; large messages have workers of their own. A client that is slow, wrong or hostile is
+refused within its limits, and a message that is to be returned (PROCESS, HEADERS) is returned as it came should
+anything go wrong.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from typing import Final
 
 from deciban.errors import DecibanError
 from deciban.mail.filter import MailFilter
-from deciban.mail.spamd.client_connection import Holding, Limits, Line
-from deciban.mail.spamd.listen_address import listening
-from deciban.mail.spamd.protocol import GIVING_BACK, PONG, Code, Refusal, Request, inflated, refused
-from deciban.mail.spamd.responses import in_code, judged, told, unchanged
-from deciban.mail.spamd.worker_pool import Desks, Job
+from deciban.mail.spamd.client_connection import ByteBudget, Connection, Limits
+from deciban.mail.spamd.listen_address import open_listener
+from deciban.mail.spamd.protocol import PONG, RETURNING_COMMANDS, Code, Refusal, Request, decompress, format_refusal
+from deciban.mail.spamd.responses import answer_check, answer_tell, answer_unchanged, to_refusal
+from deciban.mail.spamd.worker_pool import Job, WorkerPool
 
-PATIENCE: Final = 2.0
-"""When there is no room for another client, one that has kept us waiting for so many seconds makes room."""
+MAX_IDLE_SECONDS: Final = 2.0
+"""When there are as many clients as permitted, one that has been idle for longer is closed for another."""
 
-PARTING: Final = 5.0
-"""Seconds that requests have to be finished once the server is to end."""
+SHUTDOWN_SECONDS: Final = 5.0
+"""Time that requests have to be finished once the server is to end."""
 
 MAX_INFLATION: Final = 1032
 """Bytes that one byte of zlib data can become at most."""
@@ -42,8 +42,8 @@ THREAD_SWITCH_SECONDS: Final = 0.0005
 """Seconds that a thread may keep the interpreter while another waits for it. A small message gives it up some 30
 times (for SQLite and its socket): beside large ones it waited up to 0.35 s at Python's 0.005, and 0.15 s at this."""
 
-SETTLING: Final = 1.0
-"""Seconds after something was learned until a look whether trusts should be fitted anew."""
+MAINTENANCE_DELAY_SECONDS: Final = 1.0
+"""Time after a message was learned until the server checks whether a refit is due."""
 
 log = logging.getLogger("deciban.mail.spamd.spamd_server")
 
@@ -52,191 +52,183 @@ def serve(
     address: str, store: str | os.PathLike[str], *, limits: Limits | None = None, learns: bool = True,
     anyone: bool = False, ready: Callable[[str], None] | None = None, stop: threading.Event | None = None,
 ) -> None:  # fmt: skip
-    """Answer `spamc` at an address until told to stop, by the event, SIGTERM or SIGINT; requests are finished first.
+    """Answer `spamc` at an address until the event, SIGTERM or SIGINT; requests are finished first.
 
     `address` is "127.0.0.1:1783", "[::1]:1783" or "unix:/path"; one that other machines can reach is refused unless
-    `anyone` may. `ready` is called with the address once clients are let in. Without `learns`, TELL is refused.
+    `anyone` may. `ready` is called with the address once clients are accepted. Without `learns`, TELL is refused.
     """
     server = Server(Path(store), limits or Limits(), learns)
     stop = stop or threading.Event()
     switch_seconds = sys.getswitchinterval()
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     try:
-        with listening(address, anyone) as (listener, where):
-            server.desks.open()
+        with open_listener(address, anyone) as (listener, where):
+            server.workers.open()
             asyncio.run(server.run(listener, (lambda: ready(str(where))) if ready else lambda: None, stop))
     finally:
-        server.desks.close(PARTING)
+        server.workers.close(SHUTDOWN_SECONDS)
         sys.setswitchinterval(switch_seconds)
-        stop.set()  # whoever waits for it need wait no longer
+        stop.set()  # a thread that waits for it need wait no longer
 
 
 class Server:
-    """The clients there are, and what is done for them."""
+    """The connections of clients, and the workers that answer them."""
 
     def __init__(self, store: Path, limits: Limits, learns: bool) -> None:
-        self.desks = Desks(store)
+        self.workers = WorkerPool(store)
         self._limits, self._learns = limits, learns
-        self._holding = Holding(limits.held)
-        self._lines: dict[asyncio.Task[None], Line] = {}
-        self._settling: asyncio.Task[None] | None = None
+        self._budget = ByteBudget(limits.held)
+        self._connections: dict[asyncio.Task[None], Connection] = {}
+        self._maintenance: asyncio.Task[None] | None = None
 
     async def run(self, listener: socket.socket, ready: Callable[[], None], stop: threading.Event) -> None:
-        """Let clients in until told to stop."""
+        """Accept clients until the event is set."""
         ended = asyncio.Event()
-        with _heard(stop, ended):
-            letting_in = asyncio.create_task(self._let_in(listener))
-            self._settle_soon()  # a server before this one may have learned last
+        with _forward_stop(stop, ended):
+            accepting = asyncio.create_task(self._accept(listener))
+            self._schedule_maintenance()  # a server before this one may have learned last
             ready()
-            await asyncio.wait({letting_in, asyncio.create_task(ended.wait())}, return_when="FIRST_COMPLETED")
-            letting_in.cancel()
-            await asyncio.wait({letting_in})
-            self._let_in_the_last(listener)
+            await asyncio.wait({accepting, asyncio.create_task(ended.wait())}, return_when="FIRST_COMPLETED")
+            accepting.cancel()
+            await asyncio.wait({accepting})
+            self._accept_backlog(listener)
             listener.close()
-            if self._lines:
-                await asyncio.wait(set(self._lines), timeout=PARTING)
-            if not letting_in.cancelled():
-                letting_in.result()  # it ended by an error, which should be seen
+            if self._connections:
+                await asyncio.wait(set(self._connections), timeout=SHUTDOWN_SECONDS)
+            if not accepting.cancelled():
+                accepting.result()  # it ended by an error, which is raised here
 
-    async def _let_in(self, listener: socket.socket) -> None:
+    async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         while True:
             try:
                 sock, _ = await loop.sock_accept(listener)
             except OSError as error:  # too many files are open, or the client is gone already
-                log.warning("a client could not be let in: %s", error)
+                log.warning("a client could not be accepted: %s", error)
                 await asyncio.sleep(0.1)
                 continue
             try:
-                await self._room()
+                await self._wait_for_free_connection()
             except BaseException:
                 sock.close()
                 raise
-            self._welcome(sock)
+            self._start(sock)
 
-    def _let_in_the_last(self, listener: socket.socket) -> None:
-        """Those who wait at the door when it is closed were told that somebody is there."""
+    def _accept_backlog(self, listener: socket.socket) -> None:
+        """Accept the clients that wait when the server ends: the system has accepted them already."""
         with suppress(OSError):
-            while len(self._lines) < self._limits.connections:
+            while len(self._connections) < self._limits.connections:
                 sock, _ = listener.accept()
                 sock.setblocking(False)
-                self._welcome(sock)
+                self._start(sock)
 
-    def _welcome(self, sock: socket.socket) -> None:
-        line = Line(sock, self._limits, self._holding)
-        task = asyncio.create_task(self._attend(line))
-        self._lines[task] = line
-        task.add_done_callback(lambda done: self._lines.pop(done, None))
+    def _start(self, sock: socket.socket) -> None:
+        connection = Connection(sock, self._limits, self._budget)
+        task = asyncio.create_task(self._handle(connection))
+        self._connections[task] = connection
+        task.add_done_callback(lambda done: self._connections.pop(done, None))
 
-    async def _room(self) -> None:
-        """Wait until one more can be let in; who keeps us waiting has to go first."""
-        while len(self._lines) >= self._limits.connections:
+    async def _wait_for_free_connection(self) -> None:
+        """Wait until one more client can be accepted; the one that has been idle for longest is closed for it."""
+        while len(self._connections) >= self._limits.connections:
             now = asyncio.get_running_loop().time()
-            waiting = [(line.waits_since, task) for task, line in self._lines.items() if line.waits_since is not None]
-            since, slowest = min(waiting, key=lambda pair: pair[0], default=(now, None))
-            if slowest is not None and now - since > PATIENCE:
+            idle = [(c.idle_since, task) for task, c in self._connections.items() if c.idle_since is not None]
+            since, slowest = min(idle, key=lambda pair: pair[0], default=(now, None))
+            if slowest is not None and now - since > MAX_IDLE_SECONDS:
                 slowest.cancel()
-            await asyncio.wait(set(self._lines), timeout=0.1, return_when="FIRST_COMPLETED")
+            await asyncio.wait(set(self._connections), timeout=0.1, return_when="FIRST_COMPLETED")
 
-    async def _attend(self, line: Line) -> None:
+    async def _handle(self, connection: Connection) -> None:
         try:
-            await self._converse(line)
+            await self._exchange(connection)
         except OSError as gone:
             log.debug("a client left: %s", gone)
         except Exception:
             log.exception("a client could not be answered")
         finally:
-            line.close()
+            connection.close()
 
-    async def _converse(self, line: Line) -> None:
+    async def _exchange(self, connection: Connection) -> None:
         try:
             async with asyncio.timeout(self._limits.seconds):
-                request, message = await line.request()
-            line.waits_since = None
+                request, message = await connection.read_request()
+            connection.idle_since = None
             answer = await self._answer(request, message)
             del message
-            await self._send(line, answer)
+            await self._send(connection, answer)
         except TimeoutError:
             seconds = f"{self._limits.seconds:g} seconds"
-            await self._refuse(line, Refusal(Code.EX_TIMEOUT, f"the request did not come within {seconds}"))
+            await self._refuse(connection, Refusal(Code.EX_TIMEOUT, f"the request did not come within {seconds}"))
         except Refusal as refusal:
-            await self._refuse(line, refusal)
+            await self._refuse(connection, refusal)
 
-    async def _send(self, line: Line, answer: bytes) -> None:
+    async def _send(self, connection: Connection, answer: bytes) -> None:
         try:
             async with asyncio.timeout(self._limits.seconds):
-                await line.send(answer)
+                await connection.send(answer)
         except TimeoutError:
             log.debug("a client did not take its answer")
 
-    async def _refuse(self, line: Line, refusal: Refusal) -> None:
+    async def _refuse(self, connection: Connection, refusal: Refusal) -> None:
         log.info("refused: %s: %s", refusal.code.name, refusal.reason)
-        await self._send(line, refused(refusal))
-        await line.hear_out()
+        await self._send(connection, format_refusal(refusal))
+        await connection.drain()
 
     async def _answer(self, request: Request, message: bytes) -> bytes:
-        if request.command == "PING":
-            return PONG
-        if request.command == "SKIP":
-            return b""
-        if request.command == "TELL":
-            return await self._told(request, message)
+        if request.command in ("PING", "SKIP"):
+            return PONG if request.command == "PING" else b""
         try:
-            return await self._done(self.desks.judge, judged, request, message)
+            if request.command != "TELL":
+                return await self._run(self.workers.classify, answer_check, request, message)
+            if not self._learns:
+                raise Refusal(Code.EX_UNAVAILABLE, "this server does not learn")
+            answer = await self._run(self.workers.learn, answer_tell, request, message)
+            self._schedule_maintenance()
+            return answer
         except Refusal:
             raise
         except Exception as error:
-            if request.command in GIVING_BACK:
-                return unchanged(request, self._unpacked(request, message))
-            raise in_code(error) from error
+            if request.command in RETURNING_COMMANDS:
+                return answer_unchanged(request, self._decompress(request, message))
+            raise to_refusal(error) from error
 
-    async def _told(self, request: Request, message: bytes) -> bytes:
-        if not self._learns:
-            raise Refusal(Code.EX_UNAVAILABLE, "this server does not learn")
-        try:
-            answer = await self._done(self.desks.learn, told, request, message)
-        except Exception as error:
-            raise in_code(error) from error
-        self._settle_soon()
-        return answer
-
-    async def _done(
-        self, ask: Callable[[Job, int], Future[bytes]], do: Callable[[MailFilter, Request, bytes], bytes],
+    async def _run(
+        self, queue: Callable[[Job, int], Future[bytes]], function: Callable[[MailFilter, Request, bytes], bytes],
         request: Request, message: bytes,
     ) -> bytes:  # fmt: skip
-        """What a desk answers, in time."""
+        """Have a worker answer a request, within the time limit."""
         size = min(len(message) * MAX_INFLATION, self._limits.message) if request.compressed else len(message)
         try:
             async with asyncio.timeout(self._limits.seconds):
                 return await asyncio.wrap_future(
-                    ask(lambda mail: do(mail, request, self._unpacked(request, message)), size)
+                    queue(lambda mail: function(mail, request, self._decompress(request, message)), size)
                 )
         except Exception as error:
-            said = isinstance(error, DecibanError | Refusal | TimeoutError)  # its text says all there is to know
-            log.warning("%s: %s: %s", request.command, type(error).__name__, error, exc_info=not said)
+            expected = isinstance(error, DecibanError | Refusal | TimeoutError)  # these need no traceback
+            log.warning("%s: %s: %s", request.command, type(error).__name__, error, exc_info=not expected)
             raise
 
-    def _unpacked(self, request: Request, message: bytes) -> bytes:
-        return inflated(message, self._limits.message) if request.compressed else message
+    def _decompress(self, request: Request, message: bytes) -> bytes:
+        return decompress(message, self._limits.message) if request.compressed else message
 
-    def _settle_soon(self) -> None:
-        if self._learns and (self._settling is None or self._settling.done()):
-            self._settling = asyncio.create_task(self._settle())
+    def _schedule_maintenance(self) -> None:
+        if self._learns and (self._maintenance is None or self._maintenance.done()):
+            self._maintenance = asyncio.create_task(self._maintain())
 
-    async def _settle(self) -> None:
-        """See whether a fit is due, after all that is being learned, and after a fit that is going on."""
-        await asyncio.sleep(SETTLING)
-        while self.desks.upkeep.goes_on:
-            await asyncio.sleep(SETTLING)
+    async def _maintain(self) -> None:
+        """Check whether a refit is due, after all that is being learned, and after a refit that is running."""
+        await asyncio.sleep(MAINTENANCE_DELAY_SECONDS)
+        while self.workers.maintenance.is_running:
+            await asyncio.sleep(MAINTENANCE_DELAY_SECONDS)
         try:
-            await asyncio.wrap_future(self.desks.learn(self.desks.upkeep.consider))
+            await asyncio.wrap_future(self.workers.learn(self.workers.maintenance.start_if_due))
         except Exception as error:
-            log.warning("nothing could be fitted anew: %s", error)
+            log.warning("nothing could be refitted: %s", error)
 
 
 @contextmanager
-def _heard(stop: threading.Event, ended: asyncio.Event) -> Iterator[None]:
-    """While the block lasts, the event and the signals that end a program are heard."""
+def _forward_stop(stop: threading.Event, ended: asyncio.Event) -> Iterator[None]:
+    """Set `ended` when the event is set or a signal that ends programs comes, for the time of the block."""
     loop = asyncio.get_running_loop()
 
     def wait() -> None:

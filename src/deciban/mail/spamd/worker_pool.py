@@ -1,4 +1,4 @@
-"""The desks of a spamd: threads that have a filter each, opened once, and the process that fits anew beside them."""
+"""The workers of a spamd: threads with a filter each, opened once, and a process that maintains the store."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from typing import Final, NamedTuple
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import CachingMailFilter, MailFilter
 
-READERS: Final = 2
-"""Desks that judge: Python runs one at a time, so more would only wait for each other."""
+CLASSIFYING_WORKERS: Final = 2
+"""Workers that classify: Python runs one at a time, so more would only wait for each other."""
 
 LARGE_MESSAGE_BYTES: Final = 1 << 18
-"""Larger messages have two worker threads of their own, to judge and to learn: small ones do not wait behind them."""
+"""Larger messages have two workers of their own, to classify and to learn: small ones do not wait behind them."""
 
 DELAY_PER_BYTE: Final = 1.0 / (1 << 20)
 """Seconds for each byte of a large message by which others that come later may go before it: fair to all, as a
 message that takes long waits longer, but not for ever."""
 
-UPKEEP: Final = (
-    "import sys; sys.path[:] = {path!r}; from deciban.mail.spamd.worker_pool import keep_up; keep_up({store!r})"
+MAINTENANCE_PROGRAM: Final = (
+    "import sys; sys.path[:] = {path!r}; from deciban.mail.spamd.worker_pool import maintain; maintain({store!r})"
 )
 
 Job = Callable[[MailFilter], bytes]
@@ -42,68 +42,68 @@ class QueuedJob(NamedTuple):
     due: float
     number: int
     job: Job | None
-    promise: Future[bytes]
+    result: Future[bytes]
 
 
-Jobs = PriorityQueue[QueuedJob]
+JobQueue = PriorityQueue[QueuedJob]
 
 
-class Desk:
-    """A thread that does jobs with a filter of its own; the store may be changed, or replaced, by others."""
+class FilterWorker:
+    """A thread that runs jobs with a filter of its own; the store may be changed, or replaced, by others."""
 
     def __init__(self, store: Path, create: bool = False) -> None:
         self._store, self._create = store, create
         self._mail: MailFilter | None = None
         self._opened: tuple[tuple[int, int] | None, object] = None, None
 
-    def work(self, jobs: Jobs) -> None:
-        """Do jobs until there is none."""
-        while (do := (entry := jobs.get()).job) is not None:
-            promise = entry.promise
-            if not promise.set_running_or_notify_cancel():
+    def work(self, jobs: JobQueue) -> None:
+        """Run jobs until the end of the queue."""
+        while (job := (queued := jobs.get()).job) is not None:
+            result = queued.result
+            if not result.set_running_or_notify_cancel():
                 continue
             try:
-                done = do(self._filter())
-                self._refuse_replaced()
+                answer = job(self._open_filter())
+                self._check_not_replaced()
             except BaseException as error:
-                self._let_go_after(error)
-                promise.set_exception(error)
+                self._close_after(error)
+                result.set_exception(error)
             else:
-                promise.set_result(done)
-            del entry, do, promise  # a message is not kept until the next one comes
+                result.set_result(answer)
+            del queued, job, result  # a message is not kept until the next one comes
         self._close()
 
-    def _filter(self) -> MailFilter:
-        """The filter, opened anew where another file has taken the store's place or another model was chosen.
+    def _open_filter(self) -> MailFilter:
+        """Return the filter, opened again if another file has replaced the store or another model was chosen.
 
         The store is made when the server starts and at no other time: one that is gone is an error.
         """
-        if self._mail is not None and self._opened != (self._file(), self._mail.store.setting("model")):
+        if self._mail is not None and self._opened != (self._file_id(), self._mail.store.setting("model")):
             self._close()
         while self._mail is None:
-            before = self._file()
+            before = self._file_id()
             self._mail = CachingMailFilter(self._store, create=self._create)
             self._create = False
-            self._opened = self._file(), self._mail.store.setting("model")
+            self._opened = self._file_id(), self._mail.store.setting("model")
             if self._opened[0] != before:  # created or replaced meanwhile, so another file may be open: open it again
                 self._close()
         return self._mail
 
-    def _file(self) -> tuple[int, int] | None:
+    def _file_id(self) -> tuple[int, int] | None:
         try:
             file = os.stat(self._store)
         except OSError:
             return None
         return file.st_dev, file.st_ino
 
-    def _refuse_replaced(self) -> None:
-        """Refuse to confirm what was done with a file that is no longer the store."""
-        if self._file() != self._opened[0]:
+    def _check_not_replaced(self) -> None:
+        """Refuse to confirm a job that was done with a file that is no longer the store."""
+        if self._file_id() != self._opened[0]:
             raise StoreError(
                 f"mail store {str(self._store)!r} was deleted, moved or replaced meanwhile. Hint: try again"
             )
 
-    def _let_go_after(self, error: BaseException) -> None:
+    def _close_after(self, error: BaseException) -> None:
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, StoreError):
             cause = cause.__cause__
@@ -117,83 +117,81 @@ class Desk:
         self._mail = None
 
 
-class Desks:
-    """Workers that judge, and one that learns: learning waits for other writers, judging for nobody.
+class WorkerPool:
+    """Workers that classify, and one that learns: learning waits for other writers, classifying for nobody.
 
-    One more of each kind takes the large messages.
+    One more of each kind handles the large messages.
     """
 
-    def __init__(self, store: Path, readers: int = READERS) -> None:
+    def __init__(self, store: Path, classifying: int = CLASSIFYING_WORKERS) -> None:
         self._numbers = count()
-        self._judging, self._judging_large = Jobs(), Jobs()
-        self._learning, self._learning_large = Jobs(), Jobs()
-        queues = [*[self._judging] * readers, self._judging_large, self._learning_large]
-        self._desks = [(jobs, _begun(Desk(store), jobs)) for jobs in queues]
-        self._desks.append((self._learning, _begun(Desk(store, create=True), self._learning)))
-        self.upkeep = Upkeep(store)
+        self._small, self._large, self._learning, self._learning_large = (JobQueue() for _ in range(4))
+        queues = [*[self._small] * classifying, self._large, self._learning_large, self._learning]
+        self._workers = [(jobs, _start(FilterWorker(store, jobs is self._learning), jobs)) for jobs in queues]
+        self.maintenance = Maintenance(store)
 
-    def judge(self, job: Job, size: int = 0) -> Future[bytes]:
-        """Have something done with a message of a size by the next desk that is free."""
-        return self._put(self._judging_large if size > LARGE_MESSAGE_BYTES else self._judging, job, size)
+    def classify(self, job: Job, size: int = 0) -> Future[bytes]:
+        """Queue a job with a message of this size for the next classifying worker that is free."""
+        return self._put(self._large if size > LARGE_MESSAGE_BYTES else self._small, job, size)
 
     def learn(self, job: Job, size: int = 0) -> Future[bytes]:
-        """Have something learned, after all that was asked before; large messages have a queue of their own."""
+        """Queue a job that learns, after all that came before; large messages have a queue of their own."""
         return self._put(self._learning_large if size > LARGE_MESSAGE_BYTES else self._learning, job, size)
 
-    def _put(self, jobs: Jobs, job: Job, size: int) -> Future[bytes]:
+    def _put(self, jobs: JobQueue, job: Job, size: int) -> Future[bytes]:
         due = time.monotonic() + (size * DELAY_PER_BYTE if size > LARGE_MESSAGE_BYTES else 0.0)
-        entry = QueuedJob(due, next(self._numbers), job, Future())
-        jobs.put(entry)
-        return entry.promise
+        queued = QueuedJob(due, next(self._numbers), job, Future())
+        jobs.put(queued)
+        return queued.result
 
     def open(self) -> None:
-        """Open the store now: one that cannot be is told at once, and the first client need not wait."""
-        self.learn(_warmed).result()
-        self.judge(_warmed).result()
+        """Open the store now: an error is reported at once, and the first client need not wait."""
+        self.learn(_warm_up).result()
+        self.classify(_warm_up).result()
 
     def close(self, seconds: float) -> None:
-        """End after what is being done."""
-        for jobs, _ in self._desks:
+        """End all workers after their present jobs, within so many seconds."""
+        for jobs, _ in self._workers:
             jobs.put(QueuedJob(math.inf, next(self._numbers), None, Future()))
         end = time.monotonic() + seconds
-        for _, desk in self._desks:
-            desk.join(max(0.0, end - time.monotonic()))
-        self.upkeep.stop()
+        for _, thread in self._workers:
+            thread.join(max(0.0, end - time.monotonic()))
+        self.maintenance.stop()
 
 
-def _warmed(mail: MailFilter) -> bytes:
+def _warm_up(mail: MailFilter) -> bytes:
     mail.classify(b"Subject: none\n\nNothing.")
     return b""
 
 
-def _begun(desk: Desk, jobs: Jobs) -> threading.Thread:
-    thread = threading.Thread(target=desk.work, args=(jobs,), name="spamd-desk", daemon=True)
+def _start(worker: FilterWorker, jobs: JobQueue) -> threading.Thread:
+    thread = threading.Thread(target=worker.work, args=(jobs,), name="spamd-worker", daemon=True)
     thread.start()
     return thread
 
 
-class Upkeep:
-    """Fits anew and tidies in a process of its own, one at a time, when what was learned makes it due."""
+class Maintenance:
+    """A process that refits and tidies, one at a time, when that is due."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
-    def goes_on(self) -> bool:
-        """Whether the process is at work."""
+    def is_running(self) -> bool:
+        """Return whether the process is running."""
         return self._process is not None and self._process.poll() is None
 
-    def consider(self, mail: MailFilter) -> bytes:
-        """Begin, if that is due and not going on. A job for the desk that learns; cheap."""
-        if not self.goes_on and mail.store.writable and mail.is_fit_due():
-            command = [sys.executable, "-c", UPKEEP.format(path=sys.path, store=str(self._store))]
+    def start_if_due(self, mail: MailFilter) -> bytes:
+        """Start the process if a refit is due and none is running. A cheap job for the worker that learns."""
+        if not self.is_running and mail.store.writable and mail.is_fit_due():
+            command = [sys.executable, "-c", MAINTENANCE_PROGRAM.format(path=sys.path, store=str(self._store))]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         return b""
 
     def stop(self) -> None:
-        """End what is still going on: the store keeps what it had."""
-        if self._process is not None and self.goes_on:
+        """End a process that is running: the store stays as it was."""
+        if self._process is not None and self.is_running:
             self._process.terminate()
             try:
                 self._process.wait(5)
@@ -202,8 +200,8 @@ class Upkeep:
                 self._process.wait()
 
 
-def keep_up(store: str) -> None:
-    """The work of the process beside: what is due, for the benefit of later messages, giving way to those of now."""
+def maintain(store: str) -> None:
+    """Refit and tidy a store where that is due, at a low priority, so that messages do not wait for it."""
     with suppress(OSError):
         os.nice(10)
     try:
@@ -212,4 +210,4 @@ def keep_up(store: str) -> None:
             if mail.store.status().tidy_due:
                 mail.store.tidy()
     except DecibanError as error:
-        sys.exit(f"nothing was fitted anew: {error}")
+        sys.exit(f"nothing was refitted: {error}")
