@@ -283,7 +283,7 @@ class Words:
 def count_words(words: Words, text: str, known: Container[str] | None = None) -> dict[str, float]:
     """Return the words of a text and their values; of the known words only, where these are given.
 
-    >>> bag_of(Words(values="presence"), "to be or not to be")
+    >>> count_words(Words(values="presence"), "to be or not to be")
     {'to': 1.0, 'be': 1.0, 'or': 1.0, 'not': 1.0}
     """
     tokens = words.tokens_of(text)
