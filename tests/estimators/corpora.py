@@ -1,4 +1,4 @@
-"""Documents to learn from, drawn or written down, shared by the tests of texts."""
+"""Documents to learn from, random or fixed, for all tests of texts."""
 
 import warnings
 
@@ -20,7 +20,7 @@ texts = st.lists(st.sampled_from([*VOCABULARY, "Tea", "a"]), max_size=8).map(" "
 
 @st.composite
 def corpora(draw, least=2):
-    """Documents of all three classes, some without a word, and questions."""
+    """Draw documents of all three classes, some without a word, and documents to classify."""
     documents = draw(st.lists(texts, min_size=least, max_size=9))
     labels = [*"abc", *draw(st.lists(st.sampled_from("abc"), min_size=9, max_size=9))]
     return (
@@ -30,17 +30,17 @@ def corpora(draw, least=2):
     )
 
 
-def quiet(ask, *arguments):
-    """Return the answer, without warnings."""
+def without_warnings(function, *arguments):
+    """Return the result of a function, without its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ask(*arguments)
+        return function(*arguments)
 
 
-def assert_alike(model, other, questions, **close):
+def assert_same_scores(model, other, questions, **close):
     np.testing.assert_allclose(
-        quiet(model.predict_joint_log_proba, questions),
-        quiet(other.predict_joint_log_proba, questions),
+        without_warnings(model.predict_joint_log_proba, questions),
+        without_warnings(other.predict_joint_log_proba, questions),
         **{"rtol": 1e-12, "atol": 1e-12, **close},
     )
 

@@ -16,7 +16,7 @@ ALPHAS = st.sampled_from([1.0, 0.5, 1e-3, 10.0])
 
 
 @st.composite
-def drawn(draw, elements):
+def data_sets(draw, elements):
     """X, labels of up to four classes, and integer weights (or none)."""
     n, d = draw(SHAPES)
     X = draw(arrays(np.float64, (n, d), elements=elements))
@@ -25,13 +25,13 @@ def drawn(draw, elements):
     return X, y, w
 
 
-def same(actual, expected):
+def assert_close(actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
 
 
 def assert_same_answers(ours, peer, X):
-    same(ours.predict_joint_log_proba(X), peer.predict_joint_log_proba(X))
-    same(ours.predict_log_proba(X), peer.predict_log_proba(X))
+    assert_close(ours.predict_joint_log_proba(X), peer.predict_joint_log_proba(X))
+    assert_close(ours.predict_log_proba(X), peer.predict_log_proba(X))
     np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), rtol=1e-7, atol=1e-9)
     np.testing.assert_array_equal(ours.classes_, peer.classes_)
     confident = (
@@ -54,7 +54,7 @@ COUNT_MODELS = [
 @pytest.mark.parametrize(("name", "parameters"), COUNT_MODELS)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csr_array])
 @settings(deadline=None, max_examples=25)
-@given(table=drawn(st.integers(0, 6).map(float)), alpha=ALPHAS)
+@given(table=data_sets(st.integers(0, 6).map(float)), alpha=ALPHAS)
 def test_count_models_agree_dense_and_sparse(name, parameters, container, table, alpha):
     X, y, w = table
     assume(X.shape[1] > 1 or not parameters.get("norm"))  # theirs divides 0 by 0 where there is one word only
@@ -62,14 +62,14 @@ def test_count_models_agree_dense_and_sparse(name, parameters, container, table,
     peer = getattr(theirs, name)(alpha=alpha, **parameters).fit(X, y, sample_weight=w)
     np.testing.assert_array_equal(ours.class_count_, peer.class_count_)
     np.testing.assert_array_equal(ours.feature_count_, peer.feature_count_)
-    same(ours.class_log_prior_, peer.class_log_prior_)
-    same(ours.feature_log_prob_, peer.feature_log_prob_)
-    same(ours.predict_joint_log_proba(container(X)), peer.predict_joint_log_proba(X))
+    assert_close(ours.class_log_prior_, peer.class_log_prior_)
+    assert_close(ours.feature_log_prob_, peer.feature_log_prob_)
+    assert_close(ours.predict_joint_log_proba(container(X)), peer.predict_joint_log_proba(X))
     assert_same_answers(ours, peer, X)
 
 
 @settings(deadline=None, max_examples=40)
-@given(table=drawn(st.integers(0, 4).map(float)), alpha=ALPHAS, at_least=st.none() | st.just(6))
+@given(table=data_sets(st.integers(0, 4).map(float)), alpha=ALPHAS, at_least=st.none() | st.just(6))
 def test_categorical_agrees_and_takes_sparse(table, alpha, at_least):
     X, y, w = table
     ours = deciban.CategoricalNB(alpha=alpha, min_categories=at_least).fit(X, y, sample_weight=w)
@@ -77,26 +77,26 @@ def test_categorical_agrees_and_takes_sparse(table, alpha, at_least):
     np.testing.assert_array_equal(ours.n_categories_, peer.n_categories_)
     for j in range(X.shape[1]):
         np.testing.assert_array_equal(ours.category_count_[j], peer.category_count_[j])
-        same(ours.feature_log_prob_[j], peer.feature_log_prob_[j])
+        assert_close(ours.feature_log_prob_[j], peer.feature_log_prob_[j])
     assert_same_answers(ours, peer, X)
     wide = deciban.CategoricalNB(alpha=alpha, min_categories=at_least).fit(sparse.csr_matrix(X), y, sample_weight=w)
     np.testing.assert_array_equal(wide.predict_proba(sparse.csr_matrix(X)), ours.predict_proba(X))
 
 
-def well_conditioned(X, y):
-    """The columns whose variance, in all and in every class, is above 1e-6·mean²."""
+def drop_ill_conditioned_columns(X, y):
+    """Return the columns whose variance, in all and in every class, is above 1e-6·mean²."""
     groups = [X, *(X[y == k] for k in np.unique(y))]
     return X[:, np.all([g.var(0) > 1e-6 * g.mean(0) ** 2 for g in groups], axis=0)]
 
 
 @settings(deadline=None, max_examples=80)
 @given(
-    table=drawn(st.floats(-1e6, 1e6, allow_subnormal=False).map(lambda v: round(v, 4))),
+    table=data_sets(st.floats(-1e6, 1e6, allow_subnormal=False).map(lambda v: round(v, 4))),
     var_smoothing=st.sampled_from([1e-9, 1e-3, 0.5]),
 )
 def test_gaussian_agrees_on_well_conditioned_columns(table, var_smoothing):
     X, y, w = table
-    X = well_conditioned(X, y)
+    X = drop_ill_conditioned_columns(X, y)
     assume(X.shape[1])
     ours = deciban.GaussianNB(var_smoothing=var_smoothing).fit(X, y, sample_weight=w)
     peer = theirs.GaussianNB(var_smoothing=var_smoothing).fit(X, y)

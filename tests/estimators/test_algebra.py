@@ -24,8 +24,8 @@ def assert_same_model(example, actual, expected):
     )
 
 
-def parts(example, cut=23):
-    """All rows, and the two models of the rows before and after the cut."""
+def fit_parts(example, cut=23):
+    """Return all rows, the model of all, and the models of the rows before and after the cut."""
     X, y = example.data()
     learn = lambda rows: example.make().partial_fit(X[rows], y[rows], classes=CLASSES)  # noqa: E731
     return (X, y), example.make().fit(X, y), learn(slice(None, cut)), learn(slice(cut, None))
@@ -43,14 +43,14 @@ def test_any_split_in_any_order_is_one_pass(example, cuts):
 
 @every_estimator
 def test_merging_is_learning_from_both_and_changes_self(example):
-    _, whole, first, second = parts(example)
+    _, whole, first, second = fit_parts(example)
     assert first.merge(second) is first
     assert_same_model(example, first, whole)
 
 
 @every_estimator
 def test_adding_makes_a_new_model_in_either_order(example):
-    _, whole, first, second = parts(example)
+    _, whole, first, second = fit_parts(example)
     before = deepcopy((first.ledger_, second.ledger_))
     assert_same_model(example, first + second, whole)
     assert_same_model(example, second + first, whole)
@@ -59,7 +59,7 @@ def test_adding_makes_a_new_model_in_either_order(example):
 
 @every_estimator
 def test_forgetting_undoes_learning(example):
-    (X, y), whole, first, second = parts(example)
+    (X, y), whole, first, second = fit_parts(example)
     assert_same_model(example, whole - second, first)
     assert whole.forget(X[:23], y[:23]) is whole
     assert_same_model(example, whole, second)
@@ -90,7 +90,7 @@ def test_fading_is_learning_every_row_with_that_weight(example, factor):
 
 @every_estimator
 def test_forgetting_a_faded_row_needs_its_faded_weight(example):
-    (X, y), whole, first, _ = parts(example)
+    (X, y), whole, first, _ = fit_parts(example)
     whole.decay(0.5).forget(X[23:], y[23:], sample_weight=np.full(37, 0.5))
     assert_same_model(example, whole, first * 0.5)
 
@@ -144,12 +144,12 @@ def test_the_complement_is_no_likelihood_and_says_so(question):
         REFUSED_BY_COMPLEMENT[question](example.make_fitted(), *example.data())
 
 
-def narrower(example):
+def fit_without_last_column(example):
     X, y = example.data()
     return example.make().fit(X[:, :-1], y)
 
 
-def spoilt(X, value):
+def set_last_row(X, value):
     X = X.copy()
     X[-1, 0] = value
     return X
@@ -157,14 +157,14 @@ def spoilt(X, value):
 
 REFUSED = {
     "an undeclared label": lambda f, m, X, y: m.partial_fit(X[:2], ["ant", "wasp"]),
-    "an infinity in the last row": lambda f, m, X, y: m.partial_fit(spoilt(X, np.inf), y),
+    "an infinity in the last row": lambda f, m, X, y: m.partial_fit(set_last_row(X, np.inf), y),
     "a batch too narrow": lambda f, m, X, y: m.partial_fit(X[:, :-1], y),
     "labels too few": lambda f, m, X, y: m.partial_fit(X, y[:-1]),
     "a weight too few": lambda f, m, X, y: m.partial_fit(X, y, sample_weight=np.ones(59)),
     "forgetting an unknown label": lambda f, m, X, y: m.forget(X[:2], ["ant", "wasp"]),
     "forgetting more than was learned": lambda f, m, X, y: m.forget(X, y, sample_weight=np.full(60, 1.5)),
     "forgetting twice the rows": lambda f, m, X, y: m.forget(np.vstack([X, X]), np.r_[y, y]),
-    "merging a narrower model": lambda f, m, X, y: m.merge(narrower(f)),
+    "merging a narrower model": lambda f, m, X, y: m.merge(fit_without_last_column(f)),
     "fading by a negative factor": lambda f, m, X, y: m.decay(-1.0),
 }
 
@@ -193,7 +193,7 @@ def test_forgetting_what_was_never_learned_is_a_forget_error(example):
 @pytest.mark.parametrize("operation", ["__add__", "__sub__", "merge"])
 def test_models_of_unequal_width_do_not_mix(example, operation):
     with pytest.raises(SchemaError):
-        getattr(example.make_fitted(), operation)(narrower(example))
+        getattr(example.make_fitted(), operation)(fit_without_last_column(example))
 
 
 @every_estimator

@@ -18,7 +18,7 @@ from tests.estimators.examples import EXAMPLES
 METHODS = ["temperature", "platt", "isotonic"]
 
 
-def overlapping(n=240, seed=0):
+def draw_redundant_columns(n=240, seed=0):
     """Return six columns with the information of two, and three classes."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
@@ -49,7 +49,7 @@ def test_every_estimator_is_calibrated_explained_and_saved(example, method, tmp_
 
 
 def test_the_map_is_fitted_to_scores_of_scikit_learns_folds():
-    X, y = overlapping()
+    X, y = draw_redundant_columns()
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
     model = deciban.GaussianNB().calibrated(X, y, "platt", folds=cv)
     L = cross_val_predict(deciban.GaussianNB(), X, y, cv=cv, method="predict_log_proba")
@@ -59,8 +59,8 @@ def test_the_map_is_fitted_to_scores_of_scikit_learns_folds():
 
 
 def test_calibration_lowers_the_log_loss_of_rows_never_seen():
-    X, y = overlapping()
-    new, truth = overlapping(900, seed=1)
+    X, y = draw_redundant_columns()
+    new, truth = draw_redundant_columns(900, seed=1)
     place = np.searchsorted(["a", "b", "c"], truth)
 
     def loss(model):
@@ -72,7 +72,7 @@ def test_calibration_lowers_the_log_loss_of_rows_never_seen():
 
 
 def test_the_estimator_itself_is_not_changed():
-    X, y = overlapping()
+    X, y = draw_redundant_columns()
     model = deciban.GaussianNB()
     model.calibrated(X, y)
     assert not hasattr(model, "classes_")
@@ -85,7 +85,7 @@ def test_the_estimator_itself_is_not_changed():
 
 @pytest.mark.parametrize("make", [deciban.NaiveBayes, deciban.TextClassifier])
 def test_calibrate_is_an_argument_that_clones_keep(make):
-    X, y = overlapping(120)
+    X, y = draw_redundant_columns(120)
     if make is deciban.TextClassifier:
         X = [" ".join(["low", "mid", "high"][int(np.clip(v, 0, 2))] for v in row) for row in X]
     model = make(calibrate="platt").fit(X, y)
@@ -101,7 +101,7 @@ def test_calibrate_is_an_argument_that_clones_keep(make):
 @pytest.mark.parametrize("priors", [None, [0.5, 0.3, 0.2]])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_curve_of_a_calibrated_model_is_where_its_probabilities_meet(method, priors):
-    X, y = overlapping()
+    X, y = draw_redundant_columns()
     model = deciban.GaussianNB().calibrated(X, y, method)
     model = model if priors is None else model.with_priors(priors)
     if method == "isotonic":
@@ -116,13 +116,13 @@ def test_the_curve_of_a_calibrated_model_is_where_its_probabilities_meet(method,
 
 
 def test_the_bayes_error_is_that_of_the_uncalibrated_model():
-    X, y = overlapping()
+    X, y = draw_redundant_columns()
     model, plain = deciban.GaussianNB().calibrated(X, y, "platt"), deciban.GaussianNB().fit(X, y)
     assert model.bayes_error(2000) == plain.bayes_error(2000)
 
 
 def test_rows_of_weight_zero_are_absent():
-    X, y = overlapping()
+    X, y = draw_redundant_columns()
     w = np.where(np.arange(len(y)) % 4, 1.0, 0.0)
     some = w > 0
     a = deciban.GaussianNB().calibrated(X, y, "platt", sample_weight=w)
@@ -131,7 +131,7 @@ def test_rows_of_weight_zero_are_absent():
 
 
 def test_other_priors_move_what_was_calibrated():
-    X, y = overlapping()
+    X, y = draw_redundant_columns()
     model = deciban.GaussianNB().calibrated(X, y, "isotonic")
     now = model.with_priors({"a": 0.6, "b": 0.3, "c": 0.1})
     expected = model.predict_proba(X) * np.array([0.6, 0.3, 0.1]) / model.class_prior_
@@ -150,7 +150,7 @@ def test_other_priors_move_what_was_calibrated():
     ],
 )
 def test_learning_more_drops_the_map_and_says_so(change):
-    X, y = overlapping()
+    X, y = draw_redundant_columns()
     model = deciban.GaussianNB().calibrated(X, y, "temperature")
     with pytest.warns(DecibanWarning, match="calibration .temperature. is dropped") as result:
         assert change(model, X, y).calibration_ is None
@@ -158,14 +158,14 @@ def test_learning_more_drops_the_map_and_says_so(change):
 
 
 def test_a_batch_is_not_calibrated_with_a_warning():
-    X, y = overlapping()
+    X, y = draw_redundant_columns()
     with pytest.warns(DecibanWarning, match="partial_fit leaves the probabilities as they are"):
         model = deciban.NaiveBayes(calibrate="auto").partial_fit(X, y, classes=["a", "b", "c"])
     assert model.calibration_ is None
 
 
 def test_fitting_again_forgets_the_map_without_a_word():
-    X, y = overlapping()
+    X, y = draw_redundant_columns()
     model = deciban.GaussianNB().calibrated(X, y, "temperature")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -173,7 +173,7 @@ def test_fitting_again_forgets_the_map_without_a_word():
 
 
 def test_a_refused_operation_keeps_the_map():
-    X, y = overlapping()
+    X, y = draw_redundant_columns()
     model = deciban.GaussianNB().calibrated(X, y, "temperature")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,8 +1,6 @@
 """A good citizen of scikit-learn's world: searches, copies, frames, dtypes, labels, threads and forks."""
 
-import io
 import multiprocessing
-import pickle
 import warnings
 
 import joblib
@@ -15,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import deciban
+from tests.estimators.copies import through_joblib, through_pickle
 from tests.estimators.examples import CLASSES, EXAMPLES, IDS
 
 every_estimator = pytest.mark.parametrize("example", EXAMPLES, **IDS)
@@ -37,17 +36,6 @@ def test_a_clone_has_the_parameters_and_nothing_learned(example):
     assert not hasattr(copy, "classes_")
     X, y = example.data()
     np.testing.assert_array_equal(copy.fit(X, y).predict_log_proba(X), model.predict_log_proba(X))
-
-
-def through_pickle(model):
-    return pickle.loads(pickle.dumps(model))
-
-
-def through_joblib(model):
-    buffer = io.BytesIO()
-    joblib.dump(model, buffer)
-    buffer.seek(0)
-    return joblib.load(buffer)
 
 
 @every_estimator
@@ -132,7 +120,7 @@ def test_labels_may_be_booleans_and_lists(example):
     assert model.predict(X.tolist()).dtype == bool
 
 
-def frozen(X):
+def make_read_only(X):
     X = X.copy()
     X.flags.writeable = False
     return X
@@ -169,7 +157,7 @@ def test_the_type_of_the_numbers_does_not_matter(example, dtype):
     np.testing.assert_allclose(answers, expected, rtol=1e-4 if dtype is np.float32 else 1e-9, atol=1e-6)
 
 
-def large(example, n=300_000, d=20):
+def draw_large_data(example, n=300_000, d=20):
     """300 000 rows of 20 columns: enough for many row blocks and both threads."""
     rng = np.random.default_rng(9)
     X = rng.normal(size=(n, d)) if "Gaussian" in example.name else rng.integers(0, 3, (n, d)).astype(float)
@@ -179,7 +167,7 @@ def large(example, n=300_000, d=20):
 
 @every_estimator
 def test_the_number_of_threads_changes_no_bit(example):
-    X, y = large(example)
+    X, y = draw_large_data(example)
     w = np.random.default_rng(1).random(len(y))
     one, two = (example.make(n_jobs=n_jobs).fit(X, y, sample_weight=w) for n_jobs in (1, 2))
     assert one.ledger_ == two.ledger_
@@ -187,8 +175,8 @@ def test_the_number_of_threads_changes_no_bit(example):
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
 
 
-def answer_in_child(example, model, connection):
-    X, y = large(example, n=100_000)
+def predict_in_child(example, model, connection):
+    X, y = draw_large_data(example, n=100_000)
     refitted = example.make(n_jobs=2).fit(X, y)
     connection.send((refitted.predict_log_proba(X[:500]), model.predict_log_proba(X[:500])))
 
@@ -196,11 +184,11 @@ def answer_in_child(example, model, connection):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("example", [EXAMPLES[0], EXAMPLES[5], EXAMPLES[6]], **IDS)
 def test_a_forked_child_can_fit_and_predict_after_the_parent_used_threads(example):
-    X, y = large(example, n=100_000)
+    X, y = draw_large_data(example, n=100_000)
     model = example.make(n_jobs=2).fit(X, y)
     expected = model.predict_log_proba(X[:500])
     here, there = multiprocessing.Pipe()
-    child = multiprocessing.get_context("fork").Process(target=answer_in_child, args=(example, model, there))
+    child = multiprocessing.get_context("fork").Process(target=predict_in_child, args=(example, model, there))
     child.start()
     answered = here.poll(120)
     if not answered:

@@ -17,9 +17,9 @@ RULES = {
 }
 
 
-def by_the_rule(model, X, **asked):
+def decide(model, X, **rule):
     """Return the decisions of a rule for probabilities."""
-    codes = Decision.of(model.classes_, **asked).apply(model.predict_proba(X))
+    codes = Decision.of(model.classes_, **rule).apply(model.predict_proba(X))
     return [None if k < 0 else model.classes_[k] for k in codes]
 
 
@@ -29,7 +29,7 @@ def test_predictions_follow_the_rule(example, rule):
     X, _ = example.data()
     model = example.make_fitted()
     called = model.predict(X, **RULES[rule])
-    assert called.tolist() == by_the_rule(model, X, **RULES[rule])
+    assert called.tolist() == decide(model, X, **RULES[rule])
     assert called.dtype == (object if None in called.tolist() else model.classes_.dtype)
 
 
@@ -38,11 +38,11 @@ def test_documents_and_tables_are_decided_as_rows_are():
     spam = deciban.TextClassifier().fit(texts, ["spam", "spam", "ham", "ham", "ham"])
     assert spam.predict(texts).tolist() == ["spam", "spam", "ham", "ham", "ham"]
     asked = {"costs": {("ham", "spam"): 50}, "reject": 0.4}
-    assert spam.predict(texts, **asked).tolist() == by_the_rule(spam, texts, **asked)
+    assert spam.predict(texts, **rule).tolist() == decide(spam, texts, **rule)
     table = {"age": [20.0, 30, 40, 50, 60, 70], "smoker": ["no", "no", "yes", "no", "yes", "yes"]}
     ill = deciban.NaiveBayes().fit(table, [0, 0, 0, 1, 1, 1])
     asked = {"reject": 0.2}
-    assert ill.predict(table, **asked).tolist() == by_the_rule(ill, table, **asked)
+    assert ill.predict(table, **rule).tolist() == decide(ill, table, **rule)
     assert None in ill.predict(table, reject=0.0).tolist()
 
 
@@ -52,7 +52,7 @@ def test_what_makes_no_rule_is_refused_and_nothing_has_changed():
     before = model.predict(X)
     for asked in ({"costs": {("ant", "dog"): 1}}, {"reject": "never"}, {"thresholds": {"ant": 2}}):
         with pytest.raises(InputError):
-            model.predict(X, **asked)
+            model.predict(X, **rule)
     assert np.array_equal(model.predict(X), before)
 
 

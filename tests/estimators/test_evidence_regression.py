@@ -1,10 +1,8 @@
 """EvidenceRegression as an estimator: documents and counts, explanations, telltales, files, refusals."""
 
-import io
 import pickle
 import warnings
 
-import joblib
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -21,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import deciban
 from deciban import EvidenceRegression, TextClassifier, Words
 from deciban.errors import DecibanError, DecibanWarning, InputError, ModelFileError, UndefinedError
+from tests.estimators.copies import through_joblib
 from tests.estimators.corpora import ASKED, LABELS, MAIL
 
 TIGHT = {"tol": 1e-9, "max_iter": 2000}
@@ -157,13 +156,6 @@ def test_a_model_whose_arguments_were_changed_since_is_not_saved(tmp_path):
     np.testing.assert_array_equal(model.predict_proba(ASKED), expected)
     with pytest.raises(ModelFileError, match="fit again"):
         model.save(tmp_path / "a.model")
-
-
-def through_joblib(model):
-    buffer = io.BytesIO()
-    joblib.dump(model, buffer)
-    buffer.seek(0)
-    return joblib.load(buffer)
 
 
 @pytest.mark.parametrize("journey", [lambda model: pickle.loads(pickle.dumps(model)), through_joblib])

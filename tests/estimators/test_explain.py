@@ -12,18 +12,18 @@ every_estimator = pytest.mark.parametrize("example", EXAMPLES, **IDS)
 DECIBAN = 10 / np.log(10)
 
 
-def dense(evidence):
+def to_dense(evidence):
     return evidence.toarray() if sparse.issparse(evidence) else np.asarray(evidence)
 
 
-def entries(explanation, n):
-    """Everything that is weighed: features, prior and the named extras."""
+def sum_entries(explanation, n):
+    """Return the sum of the evidence of features, prior and named extras."""
     extras = sum((np.asarray(v) for v in explanation.extras.values()), np.zeros(n))
-    return dense(explanation.evidence).sum(axis=1) + np.broadcast_to(explanation.prior, n) + extras
+    return to_dense(explanation.evidence).sum(axis=1) + np.broadcast_to(explanation.prior, n) + extras
 
 
-def ranked(model, X):
-    """Labels of the winner and the runner-up, and by how many decibans the one leads."""
+def rank_classes(model, X):
+    """Return the labels of the winner and the runner-up, and the difference of their scores in decibans."""
     a = model.predict_joint_log_proba(X)
     order = np.argsort(-a, axis=1, kind="stable")
     top, next_ = (np.take_along_axis(a, order[:, [i]], axis=1)[:, 0] for i in (0, 1))
@@ -35,12 +35,12 @@ def test_the_winner_is_weighed_against_the_runner_up_and_the_entries_sum_to_the_
     X, _ = example.data()
     model = example.make_fitted()
     explanation = model.explain(X)
-    winner, runner_up, lead = ranked(model, X)
+    winner, runner_up, lead = rank_classes(model, X)
     np.testing.assert_array_equal(explanation.winner, winner)
     np.testing.assert_array_equal(explanation.winner, model.predict(X))
     np.testing.assert_array_equal(explanation.runner_up, runner_up)
     np.testing.assert_allclose(explanation.total, lead, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(entries(explanation, 60), lead, rtol=1e-9, atol=1e-8)
+    np.testing.assert_allclose(sum_entries(explanation, 60), lead, rtol=1e-9, atol=1e-8)
     assert explanation.evidence.shape == X.shape
 
 
@@ -54,7 +54,7 @@ def test_any_two_classes_may_be_weighed_and_give_the_posterior_log_odds(example,
     odds = DECIBAN * (a[:, i] - a[:, j])
     explanation = model.explain(X, classes=(k, rival))
     np.testing.assert_allclose(explanation.total, odds, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(entries(explanation, 60), odds, rtol=1e-9, atol=1e-8)
+    np.testing.assert_allclose(sum_entries(explanation, 60), odds, rtol=1e-9, atol=1e-8)
 
 
 @pytest.mark.parametrize("example", GENERATIVE, **IDS)
@@ -78,7 +78,7 @@ def test_an_explanation_is_indexed_by_row(example):
     row = explanation[7]
     np.testing.assert_array_equal(row.winner, explanation.winner[7])
     np.testing.assert_array_equal(row.runner_up, explanation.runner_up[7])
-    np.testing.assert_allclose(np.ravel(dense(row.evidence)), dense(explanation.evidence)[7])
+    np.testing.assert_allclose(np.ravel(to_dense(row.evidence)), to_dense(explanation.evidence)[7])
     np.testing.assert_allclose(row.total, explanation.total[7])
 
 
@@ -87,7 +87,7 @@ def test_a_row_is_explained_alone_as_in_a_batch(example):
     X, _ = example.data()
     model = example.make_fitted()
     together, alone = model.explain(X), model.explain(X[11:12])
-    np.testing.assert_allclose(dense(alone.evidence)[0], dense(together.evidence)[11], rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(to_dense(alone.evidence)[0], to_dense(together.evidence)[11], rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["MultinomialNB", "BernoulliNB", "PoissonNB"])
@@ -97,7 +97,7 @@ def test_evidence_of_sparse_rows_is_that_of_dense_rows(name):
     model = example.make_fitted()
     wide = model.explain(sparse.csr_matrix(X), classes=("ant", "bee"))
     full = model.explain(X, classes=("ant", "bee"))
-    np.testing.assert_allclose(entries(wide, 60), entries(full, 60), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(sum_entries(wide, 60), sum_entries(full, 60), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(wide.total, full.total, rtol=1e-9, atol=1e-9)
 
 
@@ -160,7 +160,7 @@ def test_evidence_that_excludes_a_class_is_infinite():
     model = deciban.BernoulliNB(alpha=0.0).fit([[1, 0], [1, 1], [0, 1], [0, 0]], ["ant", "ant", "bee", "bee"])
     explanation = model.explain([[1, 1]])
     assert explanation.winner[0] == "ant"
-    assert dense(explanation.evidence)[0].tolist() == [np.inf, 0]
+    assert to_dense(explanation.evidence)[0].tolist() == [np.inf, 0]
     assert explanation.total[0] == np.inf
     assert "∞" in str(explanation[0])
 
@@ -170,7 +170,7 @@ def test_where_both_classes_are_excluded_the_total_is_undefined_and_says_why():
     model = deciban.BernoulliNB(alpha=0.0).fit(rows, labels)
     explanation = model.explain([[1, 1]], classes=("ant", "bee"))
     assert np.isnan(explanation.total[0])
-    assert sorted(dense(explanation.evidence)[0]) == [-np.inf, np.inf]
+    assert sorted(to_dense(explanation.evidence)[0]) == [-np.inf, np.inf]
     assert "undefined" in str(explanation[0])
 
 

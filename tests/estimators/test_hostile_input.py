@@ -12,7 +12,7 @@ from tests.estimators.examples import EXAMPLES, GENERATIVE, IDS
 every_estimator = pytest.mark.parametrize("example", EXAMPLES, **IDS)
 
 
-def spoilt(X, value):
+def set_cell(X, value):
     X = X.copy()
     X[17, 1] = value
     return X
@@ -29,8 +29,8 @@ MALFORMED = {
     "a label None": lambda X, y: (X, np.array([None, *y[1:]], dtype=object)),
     "a label NaN": lambda X, y: (X, np.r_[np.nan, np.arange(59) % 2]),
     "words as features": lambda X, y: (np.full(X.shape, "word"), y),
-    "an infinity": lambda X, y: (spoilt(X, np.inf), y),
-    "a negative infinity": lambda X, y: (spoilt(X, -np.inf), y),
+    "an infinity": lambda X, y: (set_cell(X, np.inf), y),
+    "a negative infinity": lambda X, y: (set_cell(X, -np.inf), y),
     "complex numbers": lambda X, y: (X + 1j, y),
 }
 
@@ -112,7 +112,7 @@ def test_one_class_is_certain(example):
 @pytest.mark.parametrize("value", [1e300, 1e-300, 1.7e308])
 def test_extreme_values_are_refused_or_answered_without_nan(example, value):
     X, y = example.data()
-    X = spoilt(X, value)
+    X = set_cell(X, value)
     try:
         model = example.make().fit(X, y)
         posterior = model.predict_proba(X)
@@ -134,7 +134,7 @@ def test_a_posterior_sums_to_one_however_large_the_scores(words):
 def test_an_extreme_question_is_refused_or_answered_without_nan(example):
     X, _ = example.data()
     try:
-        posterior = example.make_fitted().predict_proba(spoilt(X, 1e200))
+        posterior = example.make_fitted().predict_proba(set_cell(X, 1e200))
     except ValueError:
         return
     assert not np.isnan(posterior).any()
@@ -163,7 +163,7 @@ def test_a_negative_count_is_named_with_its_column_and_value(name, container, me
     X, y = example.data()
     extra = {"classes": np.unique(y)} if method == "partial_fit" else {}
     with pytest.raises(InputError, match=r"Negative values in data[\s\S]*1[\s\S]*-4[\s\S]*Gaussian"):
-        getattr(example.make(), method)(container(spoilt(X, -4)), y, **extra)
+        getattr(example.make(), method)(container(set_cell(X, -4)), y, **extra)
 
 
 @pytest.mark.parametrize("norm", [False, True])
@@ -177,7 +177,7 @@ def test_codes_must_not_be_negative(name):
     example = next(f for f in EXAMPLES if f.name == name)
     X, y = example.data()
     with pytest.raises(ValueError, match="Negative values in data passed to"):
-        example.make().fit(spoilt(X, -1), y)
+        example.make().fit(set_cell(X, -1), y)
 
 
 UNFITTED = {

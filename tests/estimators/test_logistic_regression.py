@@ -22,7 +22,7 @@ from deciban.errors import DecibanWarning, InputError, ModelFileError, Undefined
 CLASSES = np.array(["ant", "bee", "cat"])
 
 
-def drawn(n=90, K=3, seed=0):
+def draw_data(n=90, K=3, seed=0):
     rng = np.random.default_rng(seed)
     k = rng.permutation(np.arange(n) % K)
     return rng.normal(size=(n, 4)) + 1.2 * rng.normal(size=(K, 4))[k], CLASSES[k]
@@ -41,7 +41,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 @every_kind
 def test_a_saved_model_answers_explains_and_tells_the_same(kind, tmp_path):
-    X, y = drawn()
+    X, y = draw_data()
     model = LogisticRegression(**KINDS[kind]).fit(X, y)
     model.save(tmp_path / "a.model")
     again = deciban.load(tmp_path / "a.model")
@@ -55,7 +55,7 @@ def test_a_saved_model_answers_explains_and_tells_the_same(kind, tmp_path):
 
 
 def test_weights_of_classes_that_are_numbers_are_saved_too(tmp_path):
-    X, y = drawn()
+    X, y = draw_data()
     model = LogisticRegression(class_weight={0: 1.0, 1: 2.5}).fit(X, np.searchsorted(CLASSES, y))
     model.save(tmp_path / "a.model")
     assert deciban.load(tmp_path / "a.model").class_weight == {0: 1.0, 1: 2.5}
@@ -63,7 +63,7 @@ def test_weights_of_classes_that_are_numbers_are_saved_too(tmp_path):
 
 def test_names_of_columns_are_saved_and_explained(tmp_path):
     pandas = pytest.importorskip("pandas")
-    X, y = drawn()
+    X, y = draw_data()
     frame = pandas.DataFrame(X, columns=["wing", "leg", "eye", "tail"])
     LogisticRegression().fit(frame, y).save(tmp_path / "a.model")
     again = deciban.load(tmp_path / "a.model")
@@ -72,14 +72,14 @@ def test_names_of_columns_are_saved_and_explained(tmp_path):
 
 
 def test_a_random_state_that_is_no_number_cannot_be_saved(tmp_path):
-    model = LogisticRegression(random_state=np.random.RandomState(0)).fit(*drawn())
+    model = LogisticRegression(random_state=np.random.RandomState(0)).fit(*draw_data())
     with pytest.raises(ModelFileError, match="random_state"):
         model.save(tmp_path / "a.model")
     assert not (tmp_path / "a.model").exists()
 
 
 def test_a_warm_start_goes_on_where_the_last_fit_ended():
-    X, y = drawn(900)
+    X, y = draw_data(900)
     model = LogisticRegression(warm_start=True, tol=1e-7, max_iter=1000).fit(X, y)
     cold, first = model.n_iter_[0], model.coef_
     model.fit(X, y)
@@ -89,7 +89,7 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended():
 
 
 def test_a_warm_start_from_other_classes_or_columns_is_a_cold_one():
-    X, y = drawn()
+    X, y = draw_data()
     model = LogisticRegression(warm_start=True).fit(X, y)
     np.testing.assert_array_equal(model.fit(X[:, :2], y).coef_, LogisticRegression().fit(X[:, :2], y).coef_)
     two = y != "cat"
@@ -97,7 +97,7 @@ def test_a_warm_start_from_other_classes_or_columns_is_a_cold_one():
 
 
 def test_a_search_that_is_cut_short_says_so():
-    X, y = drawn()
+    X, y = draw_data()
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         LogisticRegression(max_iter=1, tol=1e-12).fit(X * [1, 10, 100, 1000], y)
 
@@ -115,7 +115,7 @@ def test_separable_classes_without_a_penalty_give_finite_weights_and_a_warning()
 
 @pytest.mark.parametrize("journey", ["pickle", "joblib", "clone"])
 def test_copies_answer_the_same(journey):
-    X, y = drawn()
+    X, y = draw_data()
     model = LogisticRegression(C=0.5).fit(X, y)
     if journey == "clone":
         copy = clone(model)
@@ -134,7 +134,7 @@ def test_copies_answer_the_same(journey):
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_carry_their_column_names(library):
     frames = pytest.importorskip(library)
-    X, y = drawn()
+    X, y = draw_data()
     frame = frames.DataFrame({f"col{j}": X[:, j] for j in range(4)})
     model = LogisticRegression().fit(frame, y)
     assert list(model.feature_names_in_) == ["col0", "col1", "col2", "col3"]
@@ -159,14 +159,14 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_layout_of_the_rows_does_not_matter(layout):
-    X, y = drawn()
+    X, y = draw_data()
     answers = LogisticRegression().fit(LAYOUTS[layout](X), y).predict_proba(LAYOUTS[layout](X))
     np.testing.assert_allclose(answers, LogisticRegression().fit(X, y).predict_proba(X), atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, bool])
 def test_the_type_of_the_numbers_does_not_matter(dtype):
-    X, y = drawn()
+    X, y = draw_data()
     X = np.abs(2 * X).astype(dtype)
     answers = LogisticRegression(tol=1e-7).fit(X, y).predict_proba(X)
     expected = LogisticRegression(tol=1e-7).fit(X.astype(float), y).predict_proba(X.astype(float))
@@ -174,7 +174,7 @@ def test_the_type_of_the_numbers_does_not_matter(dtype):
 
 
 def test_what_was_given_stays_as_it_is():
-    X, y = drawn()
+    X, y = draw_data()
     X[3, 1] = np.nan
     kept, frozen = X.copy(), X.copy()
     frozen.flags.writeable = False
@@ -193,7 +193,7 @@ def test_the_number_of_threads_changes_no_bit(start):
 
 
 def test_searches_pipelines_and_calibrators_of_scikit_learn_take_it():
-    X, y = drawn()
+    X, y = draw_data()
     search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0, "auto"], "l1_ratio": [0.0, 1.0]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.5
     assert cross_val_score(make_pipeline(StandardScaler(), LogisticRegression()), X, y, cv=3).mean() > 0.5
@@ -201,7 +201,7 @@ def test_searches_pipelines_and_calibrators_of_scikit_learn_take_it():
 
 
 def test_cross_validate_judges_it_by_refits():
-    X, y = drawn()
+    X, y = draw_data()
     report = deciban.cross_validate(LogisticRegression(), X, y, folds=5)
     codes = np.searchsorted(CLASSES, y)
     hits = [
@@ -214,7 +214,7 @@ def test_cross_validate_judges_it_by_refits():
 
 
 def test_it_can_be_calibrated_and_asked_for_decisions(tmp_path):
-    X, y = drawn()
+    X, y = draw_data()
     model = LogisticRegression(C=1e4).fit(X, y).calibrated(X, y, method="temperature")
     assert model.calibration_.method == "temperature"
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
@@ -227,7 +227,7 @@ def test_it_can_be_calibrated_and_asked_for_decisions(tmp_path):
 
 
 def test_questions_about_the_rows_themselves_are_refused_with_a_way_out():
-    X, y = drawn()
+    X, y = draw_data()
     model = LogisticRegression().fit(X, y)
     with pytest.raises(UndefinedError, match=r"has no p\(x\).*Hint: naive Bayes has one"):
         model.fit_novelty(X, y)
@@ -236,14 +236,14 @@ def test_questions_about_the_rows_themselves_are_refused_with_a_way_out():
 
 
 def test_the_weights_cannot_be_written_over_by_accident():
-    model = LogisticRegression().fit(*drawn())
+    model = LogisticRegression().fit(*draw_data())
     with pytest.raises(ValueError, match="read-only"):
         model.coef_[:] = 0
 
 
 def test_no_penalty_says_that_it_ignores_C():
     with pytest.warns(DecibanWarning, match="C=2.0 is ignored"):
-        LogisticRegression(None, C=2.0).fit(*drawn())
+        LogisticRegression(None, C=2.0).fit(*draw_data())
 
 
 def test_unfitted_models_say_so():
@@ -273,7 +273,7 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_arguments_are_refused_when_fitting_and_nothing_changes(case):
-    X, y = drawn()
+    X, y = draw_data()
     model = LogisticRegression(**WRONG[case])
     with pytest.raises(ValueError):
         model.fit(X, y)
@@ -281,7 +281,7 @@ def test_wrong_arguments_are_refused_when_fitting_and_nothing_changes(case):
 
 
 def test_a_refused_fit_leaves_the_fitted_model_as_it_was():
-    X, y = drawn()
+    X, y = draw_data()
     model = LogisticRegression().fit(X, y)
     before = model.coef_
     with pytest.raises(InputError, match="only one class: 'ant'"):

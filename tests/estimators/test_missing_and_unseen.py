@@ -13,7 +13,7 @@ nan_accepting = pytest.mark.parametrize("example", NAN_ACCEPTING, **IDS)
 NAIVE = [f for f in NAN_ACCEPTING if f.name in ("BernoulliNB", "CategoricalNB", "PoissonNB", "GaussianNB")]
 
 
-def with_holes(X, seed=4, share=0.2):
+def with_missing_cells(X, seed=4, share=0.2):
     X = X.copy()
     X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
     return X
@@ -22,7 +22,7 @@ def with_holes(X, seed=4, share=0.2):
 @nan_accepting
 def test_missing_cells_are_learned_around_and_answered(example):
     X, y = example.data()
-    posterior = example.make().fit(with_holes(X), y).predict_proba(with_holes(X, seed=5))
+    posterior = example.make().fit(with_missing_cells(X), y).predict_proba(with_missing_cells(X, seed=5))
     assert np.isfinite(posterior).all()
     np.testing.assert_allclose(posterior.sum(1), 1)
 
@@ -52,7 +52,7 @@ def test_a_missing_cell_is_left_out_of_the_score(example):
 def test_a_missing_cell_is_left_out_of_the_sums(example):
     """Each column alone learns from the rows in which it is present."""
     X, y = example.data()
-    X = with_holes(X)
+    X = with_missing_cells(X)
     parameters = {"var_smoothing": 0} if example.name == "GaussianNB" else {}
     evidence = example.make(**parameters).fit(X, y).explain(X, classes=("ant", "bee")).evidence
     for j in range(X.shape[1]):
@@ -85,7 +85,7 @@ def test_a_gaussian_row_with_a_hole_is_scored_by_the_marginal(covariance):
 @nan_accepting
 def test_missing_cells_are_learned_in_any_split_and_forgotten_again(example):
     X, y = example.data()
-    X = with_holes(X)
+    X = with_missing_cells(X)
     whole, part = example.make().fit(X, y), example.make().fit(X[:25], y[:25])
     parts = example.make().partial_fit(X[25:], y[25:], classes=np.unique(y)).partial_fit(X[:25], y[:25])
     same = {"rtol": 1e-7, "atol": 1e-8}  # a class with fewer rows than features has eigenvalues of 1e-9
@@ -99,18 +99,18 @@ def test_missing_cells_may_be_refused(example):
     X, y = example.data()
     strict = example.make(missing="error")
     with pytest.raises(InputError, match=r"(?i)nan|missing"):
-        strict.fit(with_holes(X), y)
+        strict.fit(with_missing_cells(X), y)
     with pytest.raises(InputError, match=r"(?i)nan|missing"):
-        strict.fit(X, y).predict(with_holes(X))
+        strict.fit(X, y).predict(with_missing_cells(X))
 
 
 @pytest.mark.parametrize("example", NAN_REFUSING, **IDS)
 def test_word_counts_refuse_nan_and_name_the_family_that_takes_it(example):
     X, y = example.data()
     with pytest.raises(InputError, match="PoissonNB"):
-        example.make().fit(with_holes(X), y)
+        example.make().fit(with_missing_cells(X), y)
     with pytest.raises(InputError, match="PoissonNB"):
-        example.make_fitted().predict(with_holes(X))
+        example.make_fitted().predict(with_missing_cells(X))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, **IDS)

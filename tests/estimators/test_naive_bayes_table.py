@@ -46,8 +46,8 @@ def patients(n=240, seed=0, classes=("ill", "unsure", "well"), holes=0.15):
     return table, np.array(classes)[k]
 
 
-def coded(values):
-    """Level codes in the order of the names, NaN where one is missing."""
+def encode_levels(values):
+    """Return level codes in the order of the names, NaN where one is missing."""
     names = sorted({value for value in values if value is not None})
     return np.array([np.nan if value is None else names.index(value) for value in values])[:, None]
 
@@ -57,7 +57,7 @@ def joint_by_hand(table, y, alpha=1.0, rows=1.0):
     models = [
         (GaussianNB(var_smoothing=0.0, parameter_prior=rows), np.column_stack([table["age"], table["dose"]])),
         (PoissonNB(alpha=alpha), table["visits"][:, None]),
-        *((CategoricalNB(alpha=alpha), coded(table[name])) for name in ("pain", "sex", "smokes")),
+        *((CategoricalNB(alpha=alpha), encode_levels(table[name])) for name in ("pain", "sex", "smokes")),
     ]
     joints = [model.fit(X, y).predict_joint_log_proba(X) for model, X in models]
     share = np.unique(y, return_counts=True)[1] / len(y)
@@ -204,12 +204,12 @@ def test_a_saved_model_answers_the_same_and_learns_on(kind, classes, tmp_path):
     assert list(getattr(copy, "feature_names_in_", ())) == list(getattr(model, "feature_names_in_", ()))
 
 
-def halves(table, at=100):
+def split_table(table, at=100):
     return [{name: values[part] for name, values in table.items()} for part in (slice(None, at), slice(at, None))]
 
 
-def close(a, b):
-    """Ledgers of one schema whose sums agree: counts exactly, moments to 1e-12."""
+def assert_ledgers_close(a, b):
+    """Assert that two ledgers have one schema and equal sums: counts exactly, moments to 1e-12."""
     assert a.schema == b.schema
     for one, other in zip(a.parts, b.parts):
         for name, values in one.arrays().items():
@@ -219,19 +219,19 @@ def close(a, b):
 
 def test_batches_sums_and_differences_give_the_model_of_all_rows():
     table, y = patients()
-    first, second = halves(table)
+    first, second = split_table(table)
     whole = NaiveBayes(roles=ROLES).fit(table, y)
     names = np.unique(y)
     batches = NaiveBayes(roles=ROLES).partial_fit(first, y[:100], classes=names).partial_fit(second, y[100:])
     north = NaiveBayes(roles=ROLES).fit(first, y[:100])
     south = NaiveBayes(roles=ROLES).fit(second, y[100:])
-    close(batches.ledger_, whole.ledger_)
-    close((north + south).ledger_, whole.ledger_)
-    close((north + south - south).ledger_, north.ledger_)
-    close(clone(north).fit(first, y[:100]).merge(south).ledger_, whole.ledger_)
-    close(pickle.loads(pickle.dumps(whole)).forget(second, y[100:]).ledger_, north.ledger_)
-    close((whole * 2).ledger_, clone(whole).fit(table, y, sample_weight=np.full(len(y), 2.0)).ledger_)
-    close(pickle.loads(pickle.dumps(whole)).decay(0.5).ledger_, (0.5 * whole).ledger_)
+    assert_ledgers_close(batches.ledger_, whole.ledger_)
+    assert_ledgers_close((north + south).ledger_, whole.ledger_)
+    assert_ledgers_close((north + south - south).ledger_, north.ledger_)
+    assert_ledgers_close(clone(north).fit(first, y[:100]).merge(south).ledger_, whole.ledger_)
+    assert_ledgers_close(pickle.loads(pickle.dumps(whole)).forget(second, y[100:]).ledger_, north.ledger_)
+    assert_ledgers_close((whole * 2).ledger_, clone(whole).fit(table, y, sample_weight=np.full(len(y), 2.0)).ledger_)
+    assert_ledgers_close(pickle.loads(pickle.dumps(whole)).decay(0.5).ledger_, (0.5 * whole).ledger_)
 
 
 def test_the_first_batch_fixes_the_roles():
@@ -260,7 +260,7 @@ def test_weights_count_rows_and_weightless_rows_are_absent():
     weighted = NaiveBayes(roles=ROLES).fit(table, y, sample_weight=weight)
     again = {name: np.repeat(values, weight) for name, values in table.items()}
     repeated = NaiveBayes(roles=ROLES).fit(again, np.repeat(y, weight))
-    close(weighted.ledger_, repeated.ledger_)
+    assert_ledgers_close(weighted.ledger_, repeated.ledger_)
     np.testing.assert_allclose(weighted.predict_proba(table), repeated.predict_proba(table), atol=1e-9)
     assert weighted.log_likelihood(table, y, weight) == pytest.approx(
         repeated.log_likelihood(again, np.repeat(y, weight))

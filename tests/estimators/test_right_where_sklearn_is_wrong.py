@@ -21,7 +21,7 @@ def draw_rows():
 X, y = draw_rows(), np.arange(90) % 3 + 1
 
 
-def quietly(f, *args, **kwargs):
+def without_warnings(f, *args, **kwargs):
     """Return the result of a function of scikit-learn without its warnings."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -133,7 +133,7 @@ def test_learning_one_row_at_a_time_never_gives_nan(example):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_the_first_row_alone_gives_scikit_learn_nan():
     model = theirs.GaussianNB().partial_fit(X[:1], y[:1], classes=[1, 2, 3])
-    assert np.isnan(quietly(model.predict_proba, X)).any()
+    assert np.isnan(without_warnings(model.predict_proba, X)).any()
 
 
 # 5. A declared class with no rows yet gets its smoothed prior if asked for, else 0, never NaN.
@@ -166,8 +166,10 @@ WITHOUT_SMOOTHING = [
 def test_a_class_without_rows_is_impossible_where_scikit_learn_says_nan(name, parameters):
     rows, labels = [[1, 2], [3, 1], [2, 2], [1, 1]], ["ant", "ant", "bee", "bee"]
     for module, bad in ((theirs, True), (deciban, False)):
-        model = quietly(getattr(module, name)(**parameters).partial_fit, rows, labels, classes=["ant", "bee", "cat"])
-        posterior = quietly(model.predict_proba, rows)
+        model = without_warnings(
+            getattr(module, name)(**parameters).partial_fit, rows, labels, classes=["ant", "bee", "cat"]
+        )
+        posterior = without_warnings(model.predict_proba, rows)
         assert np.isnan(posterior).any() == bad
 
 

@@ -1,11 +1,9 @@
 """TextClassifier as a citizen of scikit-learn's world: containers, searches, copies, threads."""
 
-import io
 import pickle
 import subprocess
 import sys
 
-import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -21,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 import deciban
 from deciban import TextClassifier, Words
 from deciban.errors import DecibanError
+from tests.estimators.copies import through_joblib
 from tests.estimators.corpora import ASKED, LABELS, MAIL
 
 KINDS = {
@@ -77,13 +76,6 @@ def test_a_clone_has_the_parameters_and_nothing_learned():
     assert "TextClassifier(" in repr(model)
 
 
-def through_joblib(model):
-    buffer = io.BytesIO()
-    joblib.dump(model, buffer)
-    buffer.seek(0)
-    return joblib.load(buffer)
-
-
 @pytest.mark.parametrize("journey", [lambda model: pickle.loads(pickle.dumps(model)), through_joblib])
 def test_a_pickled_model_answers_the_same_and_can_learn_on(journey):
     model = TextClassifier(idf=True, words=Words(ngrams=2)).fit(MAIL, LABELS)
@@ -119,7 +111,7 @@ def test_a_class_that_is_named_but_has_no_documents_is_taken_along():
         model.partial_fit(["x"], ["eggs"])
 
 
-def large():
+def draw_large_corpus():
     rng = np.random.default_rng(0)
     vocabulary = [f"word{i}" for i in range(3000)]
     documents = [" ".join(rng.choice(vocabulary, 40)) for _ in range(6000)]
@@ -127,7 +119,7 @@ def large():
 
 
 def test_neither_size_nor_threads_nor_blocks_change_the_model(monkeypatch):
-    documents, labels, weight = large()
+    documents, labels, weight = draw_large_corpus()
     one, two = (TextClassifier(n_jobs=n, words=Words(ngrams=2)).fit(documents, labels) for n in (1, 2))
     assert one.ledger_ == two.ledger_
     parts = TextClassifier(words=Words(ngrams=2))

@@ -14,7 +14,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from deciban import TextClassifier, Words
 from deciban.errors import UndefinedError
 from tests import oracle
-from tests.estimators.corpora import ASKED, LABELS, MAIL, assert_alike, corpora, few, quiet
+from tests.estimators.corpora import ASKED, LABELS, MAIL, assert_same_scores, corpora, few, without_warnings
 
 
 @given(corpora())
@@ -31,7 +31,7 @@ def test_the_lectures_training_algorithm_is_the_default(corpus):
     ]
     model = TextClassifier().fit(documents, labels)
     expected = [[float(p) for p in oracle.posterior(prior, row)] for row in likelihood]
-    np.testing.assert_allclose(quiet(model.predict_proba, questions), expected, rtol=1e-12)
+    np.testing.assert_allclose(without_warnings(model.predict_proba, questions), expected, rtol=1e-12)
     for k, column in zip("abc", np.exp(model.feature_log_prob_)):
         at = model.vocabulary_.places(words)
         np.testing.assert_allclose(column[at], [float(theta[k][w]) for w in words], rtol=1e-12)
@@ -68,7 +68,10 @@ def test_it_says_what_scikit_learns_pipeline_says(event, reading, corpus, weight
     other = peer(alpha=0.7).fit(X, labels, sample_weight=w)
     model = TextClassifier(event=event, words=words, alpha=0.7).fit(documents, labels, sample_weight=w)
     assert sorted(model.vocabulary_) == sorted(vectorizer.vocabulary_)
-    mine, theirs = quiet(model.predict_log_proba, questions), other.predict_log_proba(vectorizer.transform(questions))
+    mine, theirs = (
+        without_warnings(model.predict_log_proba, questions),
+        other.predict_log_proba(vectorizer.transform(questions)),
+    )
     np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
 
 
@@ -89,7 +92,10 @@ def test_tfidf_is_scikit_learns(event, peer, corpus):
     vectorizer = TfidfVectorizer()
     other = peer().fit(vectorizer.fit_transform(documents), labels)
     model = TextClassifier(event=event, weighting="tfidf").fit(documents, labels)
-    mine, theirs = quiet(model.predict_log_proba, questions), other.predict_log_proba(vectorizer.transform(questions))
+    mine, theirs = (
+        without_warnings(model.predict_log_proba, questions),
+        other.predict_log_proba(vectorizer.transform(questions)),
+    )
     np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
 
 
@@ -99,13 +105,16 @@ def test_idf_when_solving_is_scikit_learns_without_a_length(corpus):
     vectorizer = TfidfVectorizer(norm=None)
     other = MultinomialNB().fit(vectorizer.fit_transform(documents), labels)
     model = TextClassifier(idf=True).fit(documents, labels)
-    mine, theirs = quiet(model.predict_log_proba, questions), other.predict_log_proba(vectorizer.transform(questions))
+    mine, theirs = (
+        without_warnings(model.predict_log_proba, questions),
+        other.predict_log_proba(vectorizer.transform(questions)),
+    )
     np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
     halves = TextClassifier(idf=True).partial_fit(documents[:3], labels[:3], classes=[*"abc"])
     if len(documents) > 3:
         halves.partial_fit(documents[3:], labels[3:])
     assert halves.ledger_ == model.ledger_
-    assert_alike(halves, model, questions)
+    assert_same_scores(halves, model, questions)
 
 
 def twcnb(documents, labels, questions, alpha=1.0):

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from deciban import TextClassifier, Words
 from deciban.errors import InputError, UndefinedError
-from tests.estimators.corpora import ADDITIVE, ASKED, LABELS, MAIL, assert_alike, corpora, few, quiet
+from tests.estimators.corpora import ADDITIVE, ASKED, LABELS, MAIL, assert_same_scores, corpora, few, without_warnings
 
 EXPLAINED = ADDITIVE | {
     "tfidf": {"weighting": "tfidf"},
@@ -26,8 +26,8 @@ EXPLAINED = ADDITIVE | {
 def test_an_explanation_adds_up_and_knows_the_places(kind, corpus):
     documents, labels, questions = corpus
     model = TextClassifier(**EXPLAINED[kind]).fit(documents, labels)
-    result = quiet(model.explain, questions)
-    odds = np.sort(quiet(model.predict_log_proba, questions), axis=1)
+    result = without_warnings(model.explain, questions)
+    odds = np.sort(without_warnings(model.predict_log_proba, questions), axis=1)
     np.testing.assert_allclose(result.total, 10 / math.log(10) * (odds[:, -1] - odds[:, -2]), atol=1e-9)
     for row, text in enumerate(questions):
         entries, places = result.entries(row), result.places(row)
@@ -166,7 +166,7 @@ def test_other_priors_and_given_ones():
     np.testing.assert_allclose(
         other.predict_joint_log_proba(ASKED), model.predict_joint_log_proba(ASKED) + shift, rtol=1e-12
     )
-    assert_alike(TextClassifier(class_prior=[0.25, 0.75]).fit(MAIL, LABELS), other, ASKED)
+    assert_same_scores(TextClassifier(class_prior=[0.25, 0.75]).fit(MAIL, LABELS), other, ASKED)
     uniform = TextClassifier(fit_prior=False).fit(MAIL, LABELS)
     np.testing.assert_allclose(uniform.class_log_prior_, np.log([0.5, 0.5]))
     assert model.class_count_.tolist() == [3.0, 2.0]

@@ -10,12 +10,12 @@ from sklearn.naive_bayes import MultinomialNB
 
 from deciban import TextClassifier, Words
 from deciban.errors import ForgetError, SchemaError
-from tests.estimators.corpora import ADDITIVE, ASKED, LABELS, MAIL, assert_alike, corpora, few, quiet
+from tests.estimators.corpora import ADDITIVE, ASKED, LABELS, MAIL, assert_same_scores, corpora, few, without_warnings
 
 every_kind = pytest.mark.parametrize("kind", ADDITIVE)
 
 
-def learned(kind, documents, labels):
+def fit_kind(kind, documents, labels):
     return TextClassifier(**ADDITIVE[kind]).partial_fit(documents, labels, classes=[*"abc"])
 
 
@@ -25,7 +25,7 @@ def learned(kind, documents, labels):
 def test_any_split_any_order_and_any_merging_give_the_same_model(kind, corpus, cut):
     documents, labels, questions = corpus
     whole = TextClassifier(**ADDITIVE[kind]).fit(documents, labels)
-    first, second = learned(kind, documents[:cut], labels[:cut]), learned(kind, documents[cut:], labels[cut:])
+    first, second = fit_kind(kind, documents[:cut], labels[:cut]), fit_kind(kind, documents[cut:], labels[cut:])
     for other in (
         first + second,
         second + first,
@@ -34,7 +34,7 @@ def test_any_split_any_order_and_any_merging_give_the_same_model(kind, corpus, c
         first.partial_fit(documents[cut:], labels[cut:]),
     ):
         assert other.ledger_ == whole.ledger_
-        assert_alike(other, whole, questions)
+        assert_same_scores(other, whole, questions)
 
 
 @every_kind
@@ -42,10 +42,10 @@ def test_any_split_any_order_and_any_merging_give_the_same_model(kind, corpus, c
 @given(corpus=corpora())
 def test_forgetting_undoes_learning(kind, corpus):
     documents, labels, questions = corpus
-    before, after = learned(kind, documents[:3], labels[:3]), learned(kind, documents, labels)
-    for other in (after - learned(kind, documents[3:], labels[3:]), after.forget(documents[3:], labels[3:])):
+    before, after = fit_kind(kind, documents[:3], labels[:3]), fit_kind(kind, documents, labels)
+    for other in (after - fit_kind(kind, documents[3:], labels[3:]), after.forget(documents[3:], labels[3:])):
         assert other.ledger_ == before.ledger_
-        assert_alike(other, before, questions)
+        assert_same_scores(other, before, questions)
 
 
 @every_kind
@@ -57,10 +57,10 @@ def test_a_document_of_weight_two_is_that_document_twice(kind, corpus):
     weight = [2.0] * 2 + [1.0] * (len(documents) - 2)
     heavy = TextClassifier(**ADDITIVE[kind]).fit(documents, labels, sample_weight=weight)
     assert heavy.ledger_ == twice.ledger_
-    assert_alike(heavy, twice, questions)
+    assert_same_scores(heavy, twice, questions)
     weight = [0.0] + [1.0] * (len(documents) - 1)
     absent = TextClassifier(**ADDITIVE[kind]).partial_fit(documents, labels, [*"abc"], sample_weight=weight)
-    assert absent.ledger_ == learned(kind, documents[1:], labels[1:]).ledger_
+    assert absent.ledger_ == fit_kind(kind, documents[1:], labels[1:]).ledger_
 
 
 def test_fading_is_scaling_and_scaling_is_weighing():
@@ -122,12 +122,15 @@ def test_a_selected_model_is_the_model_of_the_selected_words(by, corpus, k):
     assert len(words) == min(k, len(model.vocabulary_))
     vectorizer = CountVectorizer(vocabulary=sorted(words))
     other = MultinomialNB().fit(vectorizer.transform(documents), labels)
-    mine, theirs = quiet(model.predict_log_proba, questions), other.predict_log_proba(vectorizer.transform(questions))
+    mine, theirs = (
+        without_warnings(model.predict_log_proba, questions),
+        other.predict_log_proba(vectorizer.transform(questions)),
+    )
     np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
     assert model.ledger_ is before
     assert model.get_params()["most"] == k
-    assert_alike(TextClassifier(most=k, by=by).fit(documents, labels), model, questions)
-    assert_alike(model.select(None), TextClassifier(by="information").fit(documents, labels), questions)
+    assert_same_scores(TextClassifier(most=k, by=by).fit(documents, labels), model, questions)
+    assert_same_scores(model.select(None), TextClassifier(by="information").fit(documents, labels), questions)
 
 
 @given(corpora(), st.integers(1, 4))
@@ -139,7 +142,10 @@ def test_words_of_few_documents_are_left_out_when_solving(corpus, least):
     except ValueError:  # no word is left
         assume(False)
     model = TextClassifier(least=least).fit(documents, labels)
-    mine, theirs = quiet(model.predict_log_proba, questions), other.predict_log_proba(vectorizer.transform(questions))
+    mine, theirs = (
+        without_warnings(model.predict_log_proba, questions),
+        other.predict_log_proba(vectorizer.transform(questions)),
+    )
     np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
 
 

@@ -216,8 +216,8 @@ def test_a_model_without_texts_writes_what_it_always_wrote(tmp_path):
     )
 
 
-def changed(path, change):
-    """The file with another header."""
+def rewrite_header(path, change):
+    """Rewrite a file with a changed header."""
     section = persistence.read(path).section()
     change(section.header)
     persistence.write(path, section.header, section.arrays)
@@ -238,6 +238,6 @@ def changed(path, change):
 )
 def test_a_file_whose_words_do_not_agree_is_refused(change, message, tmp_path):
     train_model(words={"ngrams": 2}).save(tmp_path / "m")
-    changed(tmp_path / "m", change)
+    rewrite_header(tmp_path / "m", change)
     with pytest.raises(ModelFileError, match=message):
         deciban.load(tmp_path / "m")

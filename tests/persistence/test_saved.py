@@ -32,7 +32,7 @@ def size(request, monkeypatch):
         monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
 
 
-def again(model, path):
+def save_and_load(model, path):
     model.save(path)
     return deciban.load(path)
 
@@ -45,7 +45,7 @@ def scores(model, X):
 @pytest.mark.parametrize("example", EXAMPLES, **IDS)
 def test_predictions_are_equal_to_the_last_bit(example, path):
     model, (X, _) = example.make_fitted(), example.data(200, seed=1)
-    read = again(model, path)
+    read = save_and_load(model, path)
     assert type(read) is type(model)
     assert np.array_equal(scores(read, X), scores(model, X))
     assert np.array_equal(read.predict(X), model.predict(X))
@@ -58,7 +58,7 @@ def test_predictions_are_equal_to_the_last_bit(example, path):
 @pytest.mark.parametrize("example", EXAMPLES, **IDS)
 def test_the_ledger_is_the_same_and_learning_goes_on(example, path):
     model, more = example.make_fitted(), example.data(40, seed=2)
-    read = again(model, path)
+    read = save_and_load(model, path)
     assert read.ledger_ == model.ledger_
     assert read.ledger_.schema.fingerprint == model.ledger_.schema.fingerprint
     one, other = read.partial_fit(*more), model.partial_fit(*more)
@@ -70,7 +70,7 @@ def test_the_ledger_is_the_same_and_learning_goes_on(example, path):
 @pytest.mark.parametrize("example", EXAMPLES, **IDS)
 def test_models_from_files_add_up(example, path):
     a, b = example.make_fitted(seed=1), example.make_fitted(seed=2)
-    read = again(a, path)
+    read = save_and_load(a, path)
     assert (read + b).ledger_ == (a + b).ledger_
     assert ((b + read) - read).ledger_ == ((b + a) - a).ledger_
     assert (read * 0.5).ledger_ == (a * 0.5).ledger_
@@ -81,7 +81,7 @@ def test_missing_values_are_remembered(example, path):
     X, y = example.data()
     X[::7, 0] = np.nan
     model = example.make().fit(X, y)
-    read = again(model, path)
+    read = save_and_load(model, path)
     assert read.ledger_ == model.ledger_
     assert np.array_equal(scores(read, X), scores(model, X))
 
@@ -91,7 +91,7 @@ def test_imagined_examples_are_remembered(example, path):
     imagined = example.make_fitted(9, seed=5).ledger_
     name = "parameter_prior" if "Gaussian" in example.name else "alpha"
     model, (X, y) = example.make_fitted(**{name: imagined}), example.data()
-    read = again(model, path)
+    read = save_and_load(model, path)
     assert getattr(read, name) == imagined
     assert read._scorer.assumption.imagined is getattr(read, name)
     assert np.array_equal(scores(read, X), scores(model, X))
@@ -101,7 +101,7 @@ def test_imagined_examples_are_remembered(example, path):
 @pytest.mark.parametrize("example", EXAMPLES, **IDS)
 def test_a_saved_model_can_be_saved_again_copied_and_pickled(example, path, tmp_path):
     model, (X, _) = example.make_fitted(), example.data()
-    read = again(again(model, path), tmp_path / "second")
+    read = save_and_load(save_and_load(model, path), tmp_path / "second")
     for other in (copy.deepcopy(read), pickle.loads(pickle.dumps(read))):
         assert np.array_equal(scores(other, X), scores(model, X))
     assert clone(read).get_params() == clone(model).get_params()
@@ -123,7 +123,7 @@ LABELS = [
 def test_labels_keep_their_type(labels, path):
     X, y = np.arange(12.0).reshape(6, 2), np.resize(labels, 6)
     model = deciban.GaussianNB().fit(X, y)
-    read = again(model, path)
+    read = save_and_load(model, path)
     assert read.classes_.dtype == model.classes_.dtype
     assert np.array_equal(read.classes_, model.classes_)
     assert list(map(type, read.ledger_.schema.classes)) == list(map(type, model.ledger_.schema.classes))
@@ -134,7 +134,7 @@ def test_column_names_are_remembered_and_checked(path):
     import pandas as pd
 
     frame = pd.DataFrame({"größe": [1.0, 2.0, 9.0, 8.0], "💊": [0.0, 1.0, 5.0, 7.0]})
-    read = again(deciban.GaussianNB().fit(frame, [0, 0, 1, 1]), path)
+    read = save_and_load(deciban.GaussianNB().fit(frame, [0, 0, 1, 1]), path)
     assert read.feature_names_in_.tolist() == ["größe", "💊"]
     assert read.feature_names_in_.dtype == object
     assert read.predict(frame).tolist() == [0, 0, 1, 1]
@@ -144,7 +144,7 @@ def test_column_names_are_remembered_and_checked(path):
 
 def test_single_precision_is_remembered(path):
     X = np.arange(12, dtype=np.float32).reshape(6, 2)
-    assert again(deciban.GaussianNB().fit(X, [0, 0, 0, 1, 1, 1]), path).theta_.dtype == np.float32
+    assert save_and_load(deciban.GaussianNB().fit(X, [0, 0, 0, 1, 1, 1]), path).theta_.dtype == np.float32
 
 
 ARGUMENTS = [
@@ -169,7 +169,7 @@ def test_arguments_come_back_as_they_were(make, arguments, path):
     counts = next(f for f in EXAMPLES if f.name == "MultinomialNB")
     X, y = counts.data()
     model = make(**arguments).fit(X, y)
-    read = again(model, path)
+    read = save_and_load(model, path)
     for name, value in model.get_params().items():
         assert np.array_equal(getattr(read, name), value) if value is not None else getattr(read, name) is None
     assert np.array_equal(scores(read, X), scores(model, X))
@@ -186,7 +186,7 @@ def test_models_that_are_kept_sparse_come_back_so(make, alpha, path, monkeypatch
     X.data[:5] = 0
     model = make(alpha=alpha or (0.5 if make in (deciban.BernoulliNB, deciban.ComplementNB) else 0.0))
     model.fit(X, np.arange(300) % 25)
-    read = again(model, path)
+    read = save_and_load(model, path)
     assert isinstance(read.ledger_.parts[0], Tallies)
     assert isinstance(read._scorer.solved.forms[0], SparseLinear)
     assert read.ledger_ == model.ledger_
@@ -224,7 +224,7 @@ def test_damage_to_a_large_file_is_noticed_when_it_is_used(path, monkeypatch):
 
 def test_a_model_that_cannot_be_solved_yet_can_be_saved(path):
     model = deciban.ComplementNB(alpha=0.0).partial_fit([[1, 0], [0, 1]], ["a", "b"], classes=["a", "b"])
-    read = again(model, path)
+    read = save_and_load(model, path)
     more = [[0, 1], [1, 0]], ["a", "b"]
     assert np.array_equal(scores(read.partial_fit(*more), [[1, 2]]), scores(model.partial_fit(*more), [[1, 2]]))
 
@@ -263,7 +263,7 @@ def test_a_file_of_an_unknown_kind_is_refused(path):
 
 
 def test_what_differs_is_still_refused_after_loading(path):
-    read = again(deciban.GaussianNB().fit([[0.0], [1.0]], [0, 1]), path)
+    read = save_and_load(deciban.GaussianNB().fit([[0.0], [1.0]], [0, 1]), path)
     with pytest.raises(SchemaError, match="different classes"):
         read + deciban.GaussianNB().fit([[0.0], [1.0]], [0, 2])
 

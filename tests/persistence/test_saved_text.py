@@ -49,11 +49,11 @@ def size(request, monkeypatch):
         monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
 
 
-def fitted(name="plain"):
+def fit_model(name="plain"):
     return TextClassifier(**MODELS[name]).fit(DOCUMENTS, LABELS)
 
 
-def again(model, path):
+def save_and_load(model, path):
     model.save(path)
     return deciban.load(path)
 
@@ -62,8 +62,8 @@ def again(model, path):
 @pytest.mark.usefixtures("size")
 @every_model
 def test_it_says_the_same_to_the_last_bit_and_learns_on(name, path):
-    model = fitted(name)
-    read = again(model, path)
+    model = fit_model(name)
+    read = save_and_load(model, path)
     assert type(read) is TextClassifier
     assert read.get_params() == model.get_params() or name == "given as a mapping"
     assert np.array_equal(read.predict_joint_log_proba(ASKED), model.predict_joint_log_proba(ASKED))
@@ -84,17 +84,17 @@ def test_it_says_the_same_to_the_last_bit_and_learns_on(name, path):
 @pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
 @every_model
 def test_it_can_be_saved_again_copied_and_pickled(name, path, tmp_path):
-    model = fitted(name)
-    read = again(again(model, path), tmp_path / "second")
+    model = fit_model(name)
+    read = save_and_load(save_and_load(model, path), tmp_path / "second")
     for other in (read, copy.deepcopy(read), pickle.loads(pickle.dumps(read))):
         assert np.array_equal(other.predict_joint_log_proba(ASKED), model.predict_joint_log_proba(ASKED))
 
 
 def test_models_of_no_words_and_of_many_come_back(path):
     empty = TextClassifier().fit(["", "?"], [0, 1])
-    assert again(empty, path).ledger_ == empty.ledger_
+    assert save_and_load(empty, path).ledger_ == empty.ledger_
     many = TextClassifier().fit([" ".join(f"w{i:x}" for i in range(50_000)), "x1 w0"], [0, 1])
-    assert again(many, path).predict(["w4 w5 w6"]).tolist() == many.predict(["w4 w5 w6"]).tolist()
+    assert save_and_load(many, path).predict(["w4 w5 w6"]).tolist() == many.predict(["w4 w5 w6"]).tolist()
 
 
 def test_opening_and_predicting_look_at_no_word_by_itself(path, monkeypatch):
@@ -112,7 +112,7 @@ def test_opening_and_predicting_look_at_no_word_by_itself(path, monkeypatch):
     assert not {"ledger", "complete"} & vars(read._scorer).keys()
 
 
-def changed(path, change):
+def rewrite_header(path, change):
     contents = persistence.read(path)
     header = copy.deepcopy(contents.header)
     change(header)
@@ -145,13 +145,13 @@ def test_a_file_whose_parts_do_not_belong_together_is_refused(name, path):
     words = Words(lower=False)
     TextClassifier(words=words, weighting="tfidf").fit(DOCUMENTS, LABELS).save(path)
     change, says = CHANGES[name]
-    changed(path, change)
+    rewrite_header(path, change)
     with pytest.raises(ModelFileError, match=says):
         deciban.load(path)
 
 
 def test_what_differs_is_still_refused_after_loading(path):
-    read = again(fitted(), path)
+    read = save_and_load(fit_model(), path)
     with pytest.raises(SchemaError, match=r"ngrams is \[1, 1\] in one and \[1, 2\] in the other"):
         read.merge(TextClassifier(words=Words(ngrams=2)).fit(DOCUMENTS, LABELS))
-    assert (read + fitted()).ledger_ == (fitted() * 2).ledger_
+    assert (read + fit_model()).ledger_ == (fit_model() * 2).ledger_

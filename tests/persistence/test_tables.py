@@ -29,12 +29,12 @@ def large(monkeypatch):
     monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
 
 
-def answers(model, rows=ROWS):
+def predict_log_proba(model, rows=ROWS):
     return np.column_stack(model.predict_log_proba(rows).columns)
 
 
-def forged(model, path, **arrays):
-    """The model's file with other arrays, all checksums right."""
+def forge(model, path, **arrays):
+    """Save a model with changed arrays and correct checksums."""
     model.save(path)
     contents = persistence.read(path)
     names = {name.replace("/", "_"): name for name in contents.arrays}
@@ -47,7 +47,7 @@ def forged(model, path, **arrays):
 def test_a_large_file_gives_the_same_answers(model, path):
     model.save(path)
     read = deciban.load(path)
-    assert np.array_equal(answers(read), answers(model))
+    assert np.array_equal(predict_log_proba(read), predict_log_proba(model))
     result, expected = read.explain(ROWS), model.explain(ROWS)
     assert np.array_equal(result.evidence, expected.evidence)
     assert list(result.features) == list(expected.features)
@@ -74,7 +74,7 @@ def test_a_large_file_is_asked_again_and_again(model, path):
     read = deciban.load(path)
     for row in range(12):
         one = ROWS.slice(row, 1)
-        assert np.array_equal(answers(read, one), answers(model, one))
+        assert np.array_equal(predict_log_proba(read, one), predict_log_proba(model, one))
 
 
 @pytest.mark.usefixtures("large")
@@ -97,7 +97,7 @@ def test_a_large_file_of_the_estimator_predicts_without_its_sums(path):
 def test_names_of_levels_that_are_no_text_are_refused(model, path):
     spoilt = {"belief_ledger_schema_blocks_2_levels_utf8": lambda utf8: np.full_like(utf8, 0xFF)}
     with pytest.raises(ModelFileError, match="no UTF-8"):
-        deciban.load(forged(model, path, **spoilt))
+        deciban.load(forge(model, path, **spoilt))
 
 
 @pytest.mark.usefixtures("large")
@@ -107,15 +107,15 @@ def test_names_of_levels_that_are_no_text_are_refused_when_they_are_used(path):
     spoilt = {
         f"belief_ledger_schema_blocks_{kinds.index('levels')}_levels_utf8": lambda utf8: np.full_like(utf8, 0xFF)
     }
-    read = deciban.load(forged(model, path, **spoilt))
+    read = deciban.load(forge(model, path, **spoilt))
     with pytest.raises(ModelFileError, match="no UTF-8"):
         read.predict(ROWS)
 
 
 def test_what_a_model_says_of_itself_rests_on_its_ledger_alone(model, path):
     other = {"belief_solved_forms_2_log_theta": lambda theta: theta[::-1].copy()}
-    read = deciban.load(forged(model, path, **other))
-    assert not np.allclose(answers(read), answers(model))
+    read = deciban.load(forge(model, path, **other))
+    assert not np.allclose(predict_log_proba(read), predict_log_proba(model))
     assert read.describe() == model.describe()
 
 
@@ -125,13 +125,13 @@ def test_fewer_scores_than_levels_are_refused(model, path):
         "belief_solved_forms_2_offset": lambda offset: np.minimum(offset, offset[-1] - 1),
     }
     with pytest.raises(ModelFileError, match="fewer levels have scores"):
-        deciban.load(forged(model, path, **cut))
+        deciban.load(forge(model, path, **cut))
 
 
 def test_families_that_the_columns_do_not_name_are_refused(model, path):
     least = {"belief_families_2_min_levels": lambda levels: levels + 1000}
     with pytest.raises(ModelFileError, match="fewer levels have scores"):
-        deciban.load(forged(model, path, **least))
+        deciban.load(forge(model, path, **least))
     model.save(path)
     contents = persistence.read(path)
     contents.header["belief"]["families"][2]["alpha"] = 7.0
@@ -143,7 +143,7 @@ def test_families_that_the_columns_do_not_name_are_refused(model, path):
 @pytest.mark.parametrize("name", ["belief_ledger_rows", "belief_ledger_parts_2_table", "belief_ledger_parts_1_total"])
 def test_weights_that_have_no_sum_are_refused(name, model, path):
     with pytest.raises(ModelFileError, match=r"should lie between 0 and 1e\+300"):
-        deciban.load(forged(model, path, **{name: lambda array: np.full_like(array, 1e308)}))
+        deciban.load(forge(model, path, **{name: lambda array: np.full_like(array, 1e308)}))
 
 
 def test_a_form_that_does_not_score_what_is_counted_is_refused(model, path):
