@@ -1,4 +1,4 @@
-"""Whatever a table comes as, the same ledger is learned from it, bit for bit."""
+"""The ledger of a table is the same for every kind of source, bit for bit."""
 
 import duckdb
 import numpy as np
@@ -88,8 +88,8 @@ def test_rows_in_many_blocks_give_the_same_bits_from_every_source(monkeypatch, t
     """Blocks are cut by row numbers, not by how a source happens to be stored."""
     from deciban.sources import source
 
-    monkeypatch.setattr(source, "MOST_ROWS", 64)
-    monkeypatch.setattr(source, "FEWEST_ROWS", 64)
+    monkeypatch.setattr(source, "MAX_BLOCK_ROWS", 64)
+    monkeypatch.setattr(source, "MIN_BLOCK_ROWS", 64)
     models = [
         deciban.train(clinic.SOURCES[name](table, tmp_path), target="diagnosis")
         for name in ("pyarrow table", "batches", "csv", "parquet", "arrow stream")
