@@ -127,7 +127,7 @@ def make_read_only(X):
 
 
 LAYOUTS = {
-    "read-only": frozen,
+    "read-only": make_read_only,
     "column order": np.asfortranarray,
     "every second row of a larger array": lambda X: np.repeat(X, 2, axis=0)[::2],
     "backwards twice": lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],

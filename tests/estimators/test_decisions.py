@@ -37,11 +37,11 @@ def test_documents_and_tables_are_decided_as_rows_are():
     texts = ["cheap pills", "buy cheap watches", "lunch at noon", "the report is at noon", "pills at noon"]
     spam = deciban.TextClassifier().fit(texts, ["spam", "spam", "ham", "ham", "ham"])
     assert spam.predict(texts).tolist() == ["spam", "spam", "ham", "ham", "ham"]
-    asked = {"costs": {("ham", "spam"): 50}, "reject": 0.4}
+    rule = {"costs": {("ham", "spam"): 50}, "reject": 0.4}
     assert spam.predict(texts, **rule).tolist() == decide(spam, texts, **rule)
     table = {"age": [20.0, 30, 40, 50, 60, 70], "smoker": ["no", "no", "yes", "no", "yes", "yes"]}
     ill = deciban.NaiveBayes().fit(table, [0, 0, 0, 1, 1, 1])
-    asked = {"reject": 0.2}
+    rule = {"reject": 0.2}
     assert ill.predict(table, **rule).tolist() == decide(ill, table, **rule)
     assert None in ill.predict(table, reject=0.0).tolist()
 
@@ -50,7 +50,7 @@ def test_what_makes_no_rule_is_refused_and_nothing_has_changed():
     model = EXAMPLES[0].make_fitted()
     X, _ = EXAMPLES[0].data()
     before = model.predict(X)
-    for asked in ({"costs": {("ant", "dog"): 1}}, {"reject": "never"}, {"thresholds": {"ant": 2}}):
+    for rule in ({"costs": {("ant", "dog"): 1}}, {"reject": "never"}, {"thresholds": {"ant": 2}}):
         with pytest.raises(InputError):
             model.predict(X, **rule)
     assert np.array_equal(model.predict(X), before)
