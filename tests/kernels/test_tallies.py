@@ -47,7 +47,7 @@ class Case:
         return np.repeat(np.arange(self.X.shape[0]), np.diff(self.X.indptr))
 
     @property
-    def read_values(self) -> np.ndarray:
+    def values(self) -> np.ndarray:
         x = self.X.data.astype(np.float64)
         return x if self.threshold is None else (x > self.threshold).astype(np.float64)
 
@@ -55,13 +55,13 @@ class Case:
     def dense(self) -> np.ndarray:
         """The rows as a full matrix, entries that share a place added up."""
         full = np.zeros(self.X.shape)
-        np.add.at(full, (self.rows, self.X.indices), self.shown)
+        np.add.at(full, (self.rows, self.X.indices), self.values)
         return full
 
     def totals(self) -> np.ndarray:
         weight = np.ones(self.codes.size) if self.weight is None else self.weight
         totals = np.zeros((self.n_classes, self.X.shape[1]))
-        np.add.at(totals, (self.codes[self.rows], self.X.indices), weight[self.rows] * self.shown)
+        np.add.at(totals, (self.codes[self.rows], self.X.indices), weight[self.rows] * self.values)
         return totals
 
     def args(self) -> tuple:

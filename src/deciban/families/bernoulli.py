@@ -19,7 +19,9 @@ from deciban.scores.linear import Barrier
 
 @dataclass(frozen=True)
 class Bernoulli(Family):
-    """ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj), with x_j = [value > threshold].
+    """Independent features that are present or absent.
+
+    ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj), with x_j = [value > threshold].
 
     >>> coin = Counts(np.array([[3.0]]), np.array([[5.0]]))
     >>> Bernoulli(alpha=0.0).theta(coin).item(), Bernoulli(alpha=1.0).theta(coin).item() == 4 / 7

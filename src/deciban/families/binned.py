@@ -59,7 +59,9 @@ class Bins:
 
 @dataclass(frozen=True)
 class Binned(Family):
-    """ln p(x|k) = Σ_j ln θ_kj,b(x_j), b(x) the bin of x, cut by class entropy.
+    """Independent numbers, each by its bin.
+
+    ln p(x|k) = Σ_j ln θ_kj,b(x_j), b(x) the bin of x, cut by class entropy.
 
     The probability is that of the bin, not of the number in it.
 

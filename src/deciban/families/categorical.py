@@ -50,7 +50,9 @@ class SeparateLevels:
 
 @dataclass(frozen=True)
 class Categorical(Family):
-    """ln p(x|k) = Σ_j ln θ_kj,x_j. `min_levels` are levels declared to exist; `unseen` is the treatment of others.
+    """Independent categorical features: ln p(x|k) = Σ_j ln θ_kj,x_j.
+
+    `min_levels` are levels declared to exist; `unseen` is the treatment of others.
 
     An unseen level is ignored (no evidence), or smoothed: it gets one of V_j + 1 equal pseudo-counts,
     with n_kj + α(V_j + 1) in the denominator of every level.

@@ -20,7 +20,10 @@ from deciban.scores import Linear, ScoreForm, SparseLinear
 
 @dataclass(frozen=True)
 class Complement(Family):
-    """score_k(z) = −Σ_v z_v ln θ̄_kv, θ̄_kv = (n_v − n_kv + α) / Σ_v(…); `norm` divides by Σ_v |ln θ̄_kv|."""
+    """Words scored by their shares in all other classes.
+
+    score_k(z) = −Σ_v z_v ln θ̄_kv, θ̄_kv = (n_v − n_kv + α) / Σ_v(…); `norm` divides by Σ_v |ln θ̄_kv|.
+    """
 
     alpha: Alpha = 1.0
     norm: bool = False
@@ -35,7 +38,7 @@ class Complement(Family):
         return Needs("counts", signed=False, skips=False)
 
     def log_theta(self, part: Counts | Tallies) -> Array:
-        """The weights, K×V: −ln θ̄_kv, normalised if asked for."""
+        """Return the weights −ln θ̄_kv, K×V, normalised with `norm`."""
         counts = to_dense(part)
         everywhere = counts.total.sum(axis=-2, keepdims=True)
         elsewhere = everywhere - counts.total + self.alpha

@@ -1,4 +1,4 @@
-"""Covariance matrices from scatter: pooled, shrink_covariance, and repaired where they are not positive definite."""
+"""Covariance matrices from scatter: pooled, shrunk, and repaired where they are not positive definite."""
 
 from __future__ import annotations
 

@@ -36,7 +36,9 @@ UNIT_SCALE = 1.0
 
 @dataclass(frozen=True)
 class Gaussian(Family):
-    """ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
+    """Numbers with a normal distribution in each class.
+
+    ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
 
     `prior_rows` is the number of imagined rows per class with the column's pooled variance;
     `var_smoothing` adds that fraction of the widest column's variance to all (scikit-learn's ε);

@@ -18,7 +18,7 @@ from deciban.scores import Table
 
 @dataclass(frozen=True)
 class Joint(Family):
-    """p(x|k) = (n_k(x) + α) / (n_k + α Π_j V_j)."""
+    """Combinations of levels with their own probability: p(x|k) = (n_k(x) + α) / (n_k + α Π_j V_j)."""
 
     alpha: float = 0.0
     unseen: Unseen = "ignore"

@@ -25,7 +25,9 @@ from deciban.scores.linear import Barrier
 
 @dataclass(frozen=True)
 class Multinomial(Family):
-    """ln p(z|k) = Σ_v z_v ln θ_kv, without the multinomial coefficient, which does not depend on the class.
+    """Bags of words that are drawn independently.
+
+    ln p(z|k) = Σ_v z_v ln θ_kv, without the multinomial coefficient, which does not depend on the class.
 
     >>> bag = Counts(np.array([[3.0, 2.0]]), np.array([[1.0]]))
     >>> Multinomial(alpha=1.0).theta(bag).tolist() == [[4 / 7, 3 / 7]]

@@ -18,7 +18,10 @@ from deciban.scores.linear import Barrier
 
 @dataclass(frozen=True)
 class Poisson(Family):
-    """ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!; α rows of the column's mean m_j are imagined."""
+    """Independent Poisson counts, with α imagined rows of the column's mean m_j.
+
+    ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!.
+    """
 
     alpha: Alpha = 1.0
 

@@ -39,7 +39,7 @@ class SelectedWords(NamedTuple):
 
 @dataclass(frozen=True)
 class Text(Family):
-    """Multinomial, Bernoulli or complement over the kept words; the others carry no evidence.
+    """Bags of words: multinomial, Bernoulli or complement over the kept words; the others carry no evidence.
 
     `reading` describes how documents become words. Kept are words of at least `least` documents, over all classes,
     and of these the `most` best by `by` (`families/word_selection.py`); V in the smoothing is their number. A word of

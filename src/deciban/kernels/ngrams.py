@@ -133,7 +133,7 @@ def hash_ngrams(
 
 @kernel
 def copy_bytes(text: Bytes, at: int, source: int, n: int) -> int:
-    """Copy n bytes within `text`, and return where the copy_bytes ends."""
+    """Copy n bytes within `text`, and return where the copy ends."""
     for j in range(n):
         text[at + j] = text[source + j]
     return at + n
@@ -207,7 +207,7 @@ def prepare_characters(
 
 @kernel
 def hash_bytes(text: Bytes, at: Any, end: Any) -> Any:
-    """Return the hash of a text: those of its parts between single spaces, join_hashes."""
+    """Return the hash of a text: those of its parts between single spaces, joined."""
     whole, first = U0, True
     n, chunk, shift, h = U0, U0, U0, U0
     while at <= end:

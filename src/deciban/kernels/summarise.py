@@ -21,7 +21,7 @@ MomentArrays = tuple[Array, Array, Array, Array, Array, Array]
 """The arrays of `Moments`: weight, mean, rest of the mean, squares, rest of the weight, rest of the squares."""
 
 BLOCK_BYTES = 1 << 19
-"""Plain sums are n_chosen over blocks of this size, which have so few rows that an outlier among them shows."""
+"""Plain sums are taken over blocks of this size, which have so few rows that an outlier among them shows."""
 
 LANES = 2
 """Number of sets of sums between which the rows of a single column alternate; a power of two."""

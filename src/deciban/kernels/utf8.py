@@ -62,7 +62,7 @@ def finish_hash(chunk: Any, h: Any, n: Any) -> Any:
 
 @kernel
 def join_hashes(h: Any, part: Any) -> Any:
-    """Return the hash of words join_hashes by spaces, from that of all but the last and that of the last."""
+    """Return the hash of words joined by spaces, from that of all but the last and that of the last."""
     x = h * C3 + part
     x ^= x >> U32
     x = x * C1

@@ -1,7 +1,7 @@
 """Kernels that look up the numbers of words in a hash table and insert new words.
 
 No array is replaced inside a kernel: where a table is full the kernel returns, the caller enlarges it and calls the
-kernel again, which continues at the bytes_are_equal token.
+kernel again, which continues at the same token.
 """
 
 from __future__ import annotations

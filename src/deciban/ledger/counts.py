@@ -24,7 +24,9 @@ def read(X: NDArray[Any], threshold: float | None) -> Array:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Counts(Statistic):
-    """Σ w·x (K×d) and Σ w over the rows that have the value, (K×d), or (K×1) where none was missing.
+    """Weighted sums of values, by class and feature.
+
+    `total` is Σ w·x (K×d); `weight` is Σ w over the rows that have the value, K×d, or K×1 where none was missing.
 
     >>> Counts.of(np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([0, 1], np.int32), None, 2).total.tolist()
     [[1.0, 0.0], [1.0, 2.0]]

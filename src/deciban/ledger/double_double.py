@@ -26,7 +26,7 @@ CHUNK_CELLS = 1 << 14
 
 
 class Pair(NamedTuple):
-    """high + low, with |low| at most half a unit in the last place of high."""
+    """A number high + low, with |low| at most half a unit in the last place of high."""
 
     high: Array
     low: Array

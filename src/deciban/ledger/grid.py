@@ -97,7 +97,9 @@ def middles(cells: NDArray[Any]) -> Array:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grid(Statistic):
-    """Non-empty cells, those of feature j ascending from offset[j] to offset[j+1], and their count per class (K×m).
+    """A histogram of each feature on the fixed grid, by class.
+
+    The non-empty cells of feature j are `cell[offset[j]:offset[j+1]]`, ascending; `table` (K×m) has their counts.
 
     Only cells with weight are kept, so that forgotten rows leave no trace; a missing value is in no cell. The
     weight of class k and feature j is the sum over its cells.

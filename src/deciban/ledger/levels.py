@@ -19,7 +19,7 @@ MAX_PAIRWISE_FEATURES = 64
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Levels(Statistic):
-    """n_kjv, the tables of all features side by side: feature j in columns offset[j] to offset[j+1].
+    """Counts n_kjv of level v of feature j in class k, in one table: feature j in columns offset[j] to offset[j+1].
 
     Level codes are 0, 1, 2, …; a negative code is a missing value. The weight of class k and feature j is
     the sum of its table's row, so it is not stored. A feature's table ends with the highest level

@@ -55,7 +55,7 @@ MAX_NEAR_DEVIATION = 64.0
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Moments(CentredStatistic):
-    """n_kj (K×d, or K×1 where nothing was missing), mean_kj and M2_kj = Σ w (x − mean)².
+    """Weight n_kj (K×d, or K×1 where nothing was missing), mean_kj and squares M2_kj = Σ w (x − mean)².
 
     Each of them is a pair of doubles: `weight`, `mean` and `m2` are the nearest doubles; `weight_rest`, `rest` and
     `m2_rest` (zero by default) the remainders. So an outlier can be forgotten without losing the squares of the

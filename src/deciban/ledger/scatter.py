@@ -35,7 +35,7 @@ def flip(pairs: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scatter(CentredStatistic):
-    """n_kij, mean_kij and C_kij = Σ w (x_i − mean_ij)(x_j − mean_ji).
+    """Weight n_kij, mean_kij and co-moment C_kij = Σ w (x_i − mean_ij)(x_j − mean_ji) of each pair of features.
 
     >>> s = Scatter.of(np.array([[0.0, 0.0], [2.0, 4.0]]), np.array([0, 0], np.int32), None, 1)
     >>> s.comoment[0].tolist()

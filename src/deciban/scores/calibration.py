@@ -42,7 +42,7 @@ class CalibrationMap(Protocol):
 
 @dataclass(frozen=True)
 class Temperature:
-    """p(k|x)^t, normalised: all evidence counts t times as much (Guo et al. 2017, whose temperature is 1/t).
+    """Temperature scaling: p(k|x)^t, normalised, so that all evidence is multiplied by t (Guo et al. 2017: 1/t).
 
     >>> np.exp(Temperature(0.5).apply(np.log([[0.9, 0.1]]))).round(6).tolist()
     [[0.75, 0.25]]
@@ -66,7 +66,7 @@ class Temperature:
 
 @dataclass(frozen=True, eq=False)
 class Platt:
-    """slope · ln p(k|x) + bias_k, normalised: for two classes a line over the log-odds (Platt 1999)."""
+    """Platt scaling: slope · ln p(k|x) + bias_k, normalised; for two classes linear in the log-odds (Platt 1999)."""
 
     slope: float
     bias: Array

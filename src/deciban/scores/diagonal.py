@@ -29,7 +29,9 @@ CHUNK_NUMBERS = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Diagonal(ScoreForm):
-    """score_k(x) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj over the features that are present.
+    """The score of independent Gaussian features.
+
+    score_k(x) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj over the features that are present.
 
     Where `trust` is given, the score of feature j is multiplied by t_j; `offsets` (K×d) are then added for each
     feature that is present: sums of such scores have them (`scores/form_algebra.py`).

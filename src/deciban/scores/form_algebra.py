@@ -31,7 +31,7 @@ MAX_DENSE_WEIGHTS = 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class Summed(ScoreForm):
-    """score_k(x) = Σ_m score_k of form m, for forms whose sum is not of their kind."""
+    """The sum of forms whose sum is not of their kind: score_k(x) = Σ_m score_k of form m."""
 
     forms: tuple[ScoreForm, ...]
 

@@ -51,7 +51,9 @@ def factorise(covariance: Array) -> Shape:
 
 @dataclass(frozen=True, eq=False)
 class Full(ScoreForm):
-    """score_k(x) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k); `covariance` is K×d×d, or 1×d×d if shared.
+    """The score of Gaussian features with covariances, K×d×d, or 1×d×d if shared.
+
+    score_k(x) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
 
     A row with missing values is scored by the marginal distribution of its values: the sub-matrix of Σ_k. Where
     `trust` is given, the score is multiplied by it.

@@ -66,7 +66,9 @@ def _ruled_out(out_k: NDArray[np.bool_], out_l: NDArray[np.bool_]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Linear(ScoreForm):
-    """score_k(x) = bias_k + Σ_j (weights_kj x_j + offsets_kj) over the features that are present.
+    """A linear score.
+
+    score_k(x) = bias_k + Σ_j (weights_kj x_j + offsets_kj) over the features that are present.
 
     x is first read as the indicator [x > threshold] where a threshold is given. `carrier` names the term
     of ln p(x|k) that is equal for all classes: "log_factorial" subtracts Σ_j ln x_j!.

@@ -20,7 +20,9 @@ CHUNK_CELLS = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Lookup(ScoreForm):
-    """score_k(x) = Σ_j log_theta[k, offset_j + x_j]; a missing (negative) code adds nothing.
+    """The score of categorical features.
+
+    score_k(x) = Σ_j log_theta[k, offset_j + x_j]; a missing (negative) code adds nothing.
 
     A code beyond the known levels is unseen: it scores `unseen[k, j]`, zero where it is to be ignored.
     """
@@ -87,7 +89,9 @@ class Lookup(ScoreForm):
 
 @dataclass(frozen=True, eq=False)
 class Steps(ScoreForm):
-    """score_k(x) = Σ_j log_theta[k, bin of x_j], the bins of all features in one array; NaN adds nothing.
+    """The score of numbers by bins.
+
+    score_k(x) = Σ_j log_theta[k, bin of x_j], the bins of all features in one array; NaN adds nothing.
 
     Feature j's cuts are cuts[start[j]:start[j+1]], ascending, and its bins one more: x is in bin b if it is at least
     the cut before b and below the cut after. A feature without cuts has one bin, so it carries no evidence.

@@ -15,7 +15,7 @@ from deciban.scores.explanation import Pieces
 
 
 class ScoreForm(ABC):
-    """ln p(x|k) as a function of x with solved parameters: all that is needed to predict."""
+    """The function ln p(x|k) of x with solved parameters: all that is needed to predict."""
 
     @property
     @abstractmethod
@@ -48,7 +48,7 @@ def has_scores(form: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boundary:
-    """score_k(x) = weights_k · x + bias_k. For two classes the log-odds of the second are w · x + b."""
+    """A linear score weights_k · x + bias_k. For two classes the log-odds of the second are w · x + b."""
 
     weights: Array
     bias: Array
@@ -75,7 +75,7 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conic:
-    """score_k(x) = xᵀ A_k x + weights_k · x + bias_k; A is K×d×d, or K×d where it is diagonal."""
+    """A quadratic score xᵀ A_k x + weights_k · x + bias_k; A is K×d×d, or K×d where it is diagonal."""
 
     A: Array
     weights: Array

@@ -17,7 +17,9 @@ from deciban.scores.score_form import Boundary, ScoreForm
 
 @dataclass(frozen=True, eq=False)
 class SparseLinear(ScoreForm):
-    """weight_kv = slope_k + scale_k · base_v + delta_kv, with delta zero but for the listed entries.
+    """A linear score with weights of few parameters and a list of deviations.
+
+    weight_kv = slope_k + scale_k · base_v + delta_kv, with delta zero but for the listed entries.
 
     Feature v lists classes klass[i] and deltas delta[i] for i in start[v]:start[v+1]. With a pseudo-count,
     ln θ_kv = ln α − ln(N_k + αV) + ln(1 + n_kv/α): only the last term depends on class *and* word, and

@@ -22,7 +22,9 @@ MIN_GROUPED_ROWS = 100
 
 @dataclass(frozen=True, eq=False)
 class Table(ScoreForm):
-    """p(x|k) = (count_k(x) + α) / (N_k + αM), M the number of cells; empty cells are not stored.
+    """The score of combinations of levels.
+
+    p(x|k) = (count_k(x) + α) / (N_k + αM), M the number of cells; empty cells are not stored.
 
     Missing values, and unseen levels that are to be ignored, are summed over: the counts of all cells that match the
     row's values are added. M soon overflows a double, so all is computed in logarithms:
