@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from deciban.errors import InputError
 from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_online, evaluate_split
-from deciban.mail.evaluation.filter_metrics import Costs, FilterMetrics, apply_thresholds, choose_thresholds
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds, choose_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import (
     LabelledMail,
@@ -165,7 +165,7 @@ def test_thresholds_stay_unless_moving_them_is_cheaper() -> None:
     assert choose_thresholds(shy, codes) == (0.3, 0.95)
     dear = np.array([-6.0, 3.2, 6.0, 5.0])  # a ham at p = 0.96
     assert choose_thresholds(dear, codes) == (0.2, 0.98)
-    assert choose_thresholds(dear, codes, Costs(lost_ham=0.1)) == (0.2, 0.95)
+    assert choose_thresholds(dear, codes, lost_ham_cost=0.1) == (0.2, 0.95)
 
 
 def test_the_experiment_of_the_lecture_reports_its_choices_and_its_mistakes() -> None:

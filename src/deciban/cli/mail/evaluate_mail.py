@@ -120,14 +120,14 @@ def _evaluate_split(
     mail: LabelledMail, split: str, draws: int, seed: int, model: ModelName, lost_ham: float | None
 ) -> Any:
     from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_split
-    from deciban.mail.evaluation.filter_metrics import DEFAULT_COSTS, Costs
+    from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST
     from deciban.mail.evaluation.labelled_mail import parse_sizes
 
-    costs = DEFAULT_COSTS if lost_ham is None else Costs(lost_ham=lost_ham)
+    cost = LOST_HAM_COST if lost_ham is None else lost_ham
     if draws == 1:
-        return evaluate_split(mail, parse_sizes(split), seed, model, costs)
+        return evaluate_split(mail, parse_sizes(split), seed, model, cost)
     with count_messages("judging") as tick:
-        return evaluate_draws(mail, parse_sizes(split), range(seed, seed + draws), model, costs, lambda _: tick())
+        return evaluate_draws(mail, parse_sizes(split), range(seed, seed + draws), model, cost, lambda _: tick())
 
 
 def _evaluate_online(mail: LabelledMail, order: str | None, model: ModelName) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.mail.evaluation.filter_metrics import DEFAULT_COSTS, Costs, FilterMetrics, Thresholds, apply_thresholds
+from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, FilterMetrics, Thresholds, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter, choose_settings
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, draw_folds, draw_split
 from deciban.mail.model.mail_models import DEFAULT_MODEL
@@ -82,11 +82,12 @@ class SplitReport:
 
 
 def evaluate_split(
-    mail: LabelledMail, sizes: Sizes, seed: int = 0, model: ModelName = DEFAULT_MODEL, costs: Costs = DEFAULT_COSTS
-) -> SplitReport:
+    mail: LabelledMail, sizes: Sizes, seed: int = 0, model: ModelName = DEFAULT_MODEL,
+    lost_ham_cost: float = LOST_HAM_COST,
+) -> SplitReport:  # fmt: skip
     """Learn, choose settings and test by one random split."""
     learn, choose, test = draw_split(mail.codes, sizes, seed)
-    best = choose_settings(mail, learn, choose, model, costs)
+    best = choose_settings(mail, learn, choose, model, lost_ham_cost)
     trained = best.filter
     scores = trained.scores(test)
     metrics = FilterMetrics.compute(
@@ -124,12 +125,12 @@ SPREAD: Final[dict[str, Callable[[FilterMetrics], float]]] = {
 
 def evaluate_draws(
     mail: LabelledMail, sizes: Sizes, seeds: Sequence[int], model: ModelName = DEFAULT_MODEL,
-    costs: Costs = DEFAULT_COSTS, progress: Progress | None = None,
+    lost_ham_cost: float = LOST_HAM_COST, progress: Progress | None = None,
 ) -> DrawsReport:  # fmt: skip
     """Evaluate one random split for each seed."""
     found = []
     for seed in seeds:
-        found.append(evaluate_split(mail, sizes, seed, model, costs))
+        found.append(evaluate_split(mail, sizes, seed, model, lost_ham_cost))
         if progress is not None:
             progress(len(found))
     return DrawsReport(tuple(found))

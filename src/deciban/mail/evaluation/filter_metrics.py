@@ -154,22 +154,7 @@ SPAM_CANDIDATES: Final = (SPAM_AT, 0.5, 0.6, 0.7, 0.8, 0.9, 0.98, 0.99, 0.995)
 Thresholds = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """The costs of verdicts, in units of one missed spam."""
-
-    lost_ham: float = LOST_HAM_COST
-    unsure: float = UNSURE_COST
-
-    def total(self, metrics: FilterMetrics) -> float:
-        """Return the total cost of the verdicts."""
-        return self.lost_ham * metrics.lost + metrics.missed + self.unsure * metrics.unsure
-
-
-DEFAULT_COSTS: Final = Costs()
-
-
-def choose_thresholds(scores: Array, codes: NDArray[np.int32], costs: Costs = DEFAULT_COSTS) -> Thresholds:
+def choose_thresholds(scores: Array, codes: NDArray[np.int32], lost_ham_cost: float = LOST_HAM_COST) -> Thresholds:
     """Choose the cheapest thresholds for log-odds of spam with known labels.
 
     >>> choose_thresholds(np.array([-5.0, 2.0, 6.0]), np.array([0, 1, 1], dtype=np.int32))
@@ -177,7 +162,9 @@ def choose_thresholds(scores: Array, codes: NDArray[np.int32], costs: Costs = DE
     """
 
     def cost(pair: Thresholds) -> tuple[float, float]:
+        metrics = FilterMetrics.compute(scores, codes, apply_thresholds(scores, pair))
+        total = lost_ham_cost * metrics.lost + metrics.missed + UNSURE_COST * metrics.unsure
         distance = abs(logit(pair[0]) - logit(HAM_AT)) + abs(logit(pair[1]) - logit(SPAM_AT))
-        return round(costs.total(FilterMetrics.compute(scores, codes, apply_thresholds(scores, pair))), 9), distance
+        return round(total, 9), distance
 
     return min(product(HAM_CANDIDATES, SPAM_CANDIDATES), key=cost)

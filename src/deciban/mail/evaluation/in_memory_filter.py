@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.mail.evaluation.filter_metrics import DEFAULT_COSTS, Costs, Thresholds, choose_thresholds
+from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, Thresholds, choose_thresholds
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
 from deciban.mail.model.mail_models import DEFAULT_MODEL, MessageScores, score_message, token_scores
 from deciban.mail.model.refit import is_growth_due
@@ -154,7 +154,7 @@ class ChosenSettings:
 
 
 def choose_settings(
-    mail: LabelledMail, learn: Indices, choose: Indices, model: ModelName, costs: Costs = DEFAULT_COSTS,
+    mail: LabelledMail, learn: Indices, choose: Indices, model: ModelName, lost_ham_cost: float = LOST_HAM_COST,
     alphas: Sequence[float] = ALPHA_CANDIDATES,
 ) -> ChosenSettings:  # fmt: skip
     """Learn some messages with the α and the thresholds that are best on others.
@@ -172,5 +172,5 @@ def choose_settings(
         spam = mail.codes[choose] == 1
         tried[alpha] = float(np.logaddexp(0.0, np.where(spam, -scores, scores)).mean())
     best, scores = found[min(tried, key=lambda alpha: tried[alpha])]
-    best.thresholds = choose_thresholds(scores, mail.codes[choose], costs)
+    best.thresholds = choose_thresholds(scores, mail.codes[choose], lost_ham_cost)
     return ChosenSettings(best, tried, best.thresholds)

@@ -53,7 +53,7 @@ class LabelledMail:
     @classmethod
     def read(
         cls, found: Iterable[Named], codes: Sequence[int] | Codes, reading: TokenOptions = DEFAULT_OPTIONS,
-        processes: int | None = 1, times: Sequence[float] | None = None,
+        processes: int | None = 1,
     ) -> Self:  # fmt: skip
         r"""Read named messages with the code of each.
 
@@ -67,8 +67,8 @@ class LabelledMail:
             names += batch.names
             digests += batch.digests
             tokens += np.split(number_words(batch.words, words)[batch.indices], np.cumsum(batch.sizes)[:-1])
-        when = np.full(len(names), math.nan) if times is None else np.array(times, dtype=np.float64)
-        return cls(tuple(names), tuple(digests), np.array(codes, dtype=np.int32), when, tuple(tokens), tuple(words))
+        times = np.full(len(names), math.nan)
+        return cls(tuple(names), tuple(digests), np.array(codes, dtype=np.int32), times, tuple(tokens), tuple(words))
 
     def take(self, rows: NDArray[Any]) -> LabelledMail:
         """Return some of the messages, in this order."""
@@ -98,7 +98,7 @@ class LabelledMail:
         if np.isnan(self.times).all():
             raise InputError(
                 "no message tells when it came, by its Received or Date header or by where it lies, so there is no "
-                "order to judge in. Hint: --order name"
+                "order to evaluate in. Hint: --order name"
             )
         times = self.times.copy()
         for code in range(len(LABELS)):

@@ -1,1 +1,1 @@
-"""Where messages lie: folders, mbox files, streams and IMAP."""
+"""Sources of mail: folders, mbox files, streams and IMAP."""

@@ -44,7 +44,7 @@ SEARCH_UIDS = 50_000
 """UIDs searched at a time: the response is one line, and imaplib accepts lines up to a million bytes."""
 
 MAX_MESSAGE_SIZE = 1 << 30
-"""The largest message size in bytes that is believed of a server."""
+"""The largest message size in bytes that is accepted of a server."""
 
 _UID = re.compile(rb"\bUID (\d{1,10})\b")
 _QUOTED_BODY = re.compile(rb'BODY\[\](?:<0>)? (?:NIL|"((?:[^"\\]|\\.)*)")', re.IGNORECASE | re.DOTALL)
