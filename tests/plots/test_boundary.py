@@ -16,7 +16,7 @@ from deciban.errors import DecibanError, InputError, MissingExtraError, Undefine
 from deciban.plots import boundary
 from deciban.plots.axes_limits import around
 from deciban.plots.boundary_geometry import segments, thresholds
-from deciban.plots.class_scores import surface_of
+from deciban.plots.class_scores import make_surface
 
 IRIS = load_iris(as_frame=True)
 PETALS = IRIS.data[["petal length (cm)", "petal width (cm)"]]
@@ -88,7 +88,7 @@ def test_of_many_classes_only_the_top_two_share_a_boundary(model, X, y):
 def test_the_pieces_end_where_a_third_class_catches_up(scale):
     X = SEPALS.to_numpy() * scale
     model = deciban.GaussianBayes().fit(X, KIND)
-    surface, window = surface_of(model), around(X)
+    surface, window = make_surface(model), around(X)
     ends = [piece[i] for pair in surface.pairs for piece in segments(surface, *pair, window, 300) for i in (0, -1)]
     edge = window.span / 1000
     inside = [p for p in ends if (p > window.low + edge).all() and (p < window.high - edge).all()]
@@ -118,7 +118,7 @@ def test_thresholds_of_one_column_solve_equal_joint_densities(first, second, pri
     model = deciban.GaussianNB(priors=priors, var_smoothing=0).fit(X, ["a", "a", "b", "b"])
     ax = boundary(model, X, ["a", "a", "b", "b"])
     marked = [line.get_xdata()[0] for line in ax.lines if line.get_gid() == "threshold"]
-    assert len(marked) == len(thresholds(surface_of(model))) == many
+    assert len(marked) == len(thresholds(make_surface(model))) == many
     for x in marked:
         p0, p1 = np.exp(model.predict_joint_log_proba([[x]]))[0]
         assert p0 == pytest.approx(p1, rel=1e-9)

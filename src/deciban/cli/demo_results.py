@@ -165,7 +165,7 @@ def draw_boundaries() -> bytes:
     """Draw a line, a perpendicular bisector and a conic between two species of iris, as a PNG."""
     from deciban.plots import boundary
     from deciban.plots.style import need_matplotlib
-    from deciban.plots.two_columns import join
+    from deciban.plots.two_columns import draw_means
 
     need_matplotlib()
     from matplotlib.figure import Figure
@@ -178,7 +178,7 @@ def draw_boundaries() -> bytes:
         ax.set_title(title, fontsize=11.5, pad=10)
         ax.set_aspect("equal", adjustable="box")
         if covariance == "identity":
-            join(ax, model.means_)
+            draw_means(ax, model.means_)
     file = BytesIO()
     figure.savefig(file, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
     return file.getvalue()

@@ -1,20 +1,7 @@
-"""Pictures of what a model has learned, and of how good it is (extra: `plot`).
+"""Pictures of models and of their quality (extra: `plot`).
 
-surface.py   the closed-form score over one or two columns
-geometry.py  where two scores are equal: line, conic, thresholds
-equation.py  the same, in words
-view.py      the rows and columns that are shown, and how far the axes reach
-style.py     colours, markers and line styles that survive grey print and colour blindness
-plane.py     two columns; axis.py one column; boundary.py the way in
-telltales.py the words that tell classes apart
-sigmoid.py   log-odds to probability; losses.py the losses of a margin
-evidence.py  why a row is predicted as it is
-conditionals.py  p(x|k) of each column of a table model: panels.py and densities.py, scales.py and nomogram.py
-rows.py      the rows of a table that are drawn
-digits.py    classes of images
-bayes.py     a population that takes a test
-heat.py      tables as shaded cells: confusion.py, dependence.py
-reliability.py, roc.py, learning.py  of reports and learning curves; comparison.py of several learners
+Each public function draws one picture: it takes `ax=None` and returns its Axes, or its Figure where it has several
+panels. Colours, markers and line styles (`style`) remain distinct in grey print and for colour-blind readers.
 """
 
 from deciban.plots.bayes import bayes

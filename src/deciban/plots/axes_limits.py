@@ -14,14 +14,14 @@ from deciban.errors import InputError, UndefinedError
 from deciban.plots.boundary_geometry import Window
 
 MARGIN = 0.06
-"""Of the data's range, left free on every side."""
+"""The margin on every side, as a share of the data's range."""
 
 Feature = int | str
 
 
 @dataclass(frozen=True)
 class View:
-    """Rows that can be drawn (nothing missing), the places of their classes, and what things are called."""
+    """Rows without missing values, the indices of their classes, and the names of columns and classes."""
 
     X: Array
     codes: NDArray[np.intp]
@@ -30,28 +30,34 @@ class View:
     window: Window
 
     def of(self, k: int) -> Array:
-        """The rows of class k."""
+        """Return the rows of class k."""
         return self.X[self.codes == k]
 
 
-def view_of(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Sequence[str] | None = None) -> View:
-    """The model's columns of X, and y as places in `classes_`."""
+def make_view(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Sequence[str] | None = None) -> View:
+    """Select the model's columns of X, and convert y to indices in `classes_`."""
     d = _width(model)
     places = _places(X, features, d)
     _check_names(model, X, places)
     rows = _numbers(X)[:, places]
-    if getattr(model, "binarize", None) is not None:  # the model sees whether, not how much
+    if getattr(model, "binarize", None) is not None:  # the model uses only whether the value exceeds it
         rows = np.where(np.isnan(rows), np.nan, rows > model.binarize)
     codes = _codes(model, y, len(rows))
-    whole = ~np.isnan(rows).any(axis=1)
-    if not whole.any():
+    complete = ~np.isnan(rows).any(axis=1)
+    if not complete.any():
         raise InputError(f"X has no row without missing values among its {len(rows)}, so there is nothing to draw")
-    shown = rows[whole]
-    return View(shown, codes[whole], _called(model, places, names), list(model.classes_.tolist()), around(shown))
+    shown = rows[complete]
+    return View(
+        shown,
+        codes[complete],
+        _column_names(model, places, names),
+        list(model.classes_.tolist()),
+        window_around(shown),
+    )
 
 
-def _called(model: Any, places: Sequence[int], names: Sequence[str] | None) -> list[str]:
-    """The columns' names: as asked, as fitted, or x0, x1 …"""
+def _column_names(model: Any, places: Sequence[int], names: Sequence[str] | None) -> list[str]:
+    """Return the names of the columns: as given, as fitted, or x0, x1 …"""
     if names is None:
         names = getattr(model, "feature_names_in_", [f"x{j}" for j in places])
     if isinstance(names, str) or len(names) != len(places):
@@ -95,7 +101,7 @@ def _columns(X: Any) -> list[str]:
 
 
 def _check_names(model: Any, X: Any, places: Sequence[int]) -> None:
-    """A wide frame must not be drawn under another column's name."""
+    """Refuse columns whose names differ from those that the model was fitted on."""
     fitted, names = getattr(model, "feature_names_in_", None), _columns(X)
     if fitted is None or not names:
         return
@@ -124,18 +130,18 @@ def _codes(model: Any, y: Any, n: int) -> NDArray[np.intp]:
     labels, classes = np.asarray(y), model.classes_
     if labels.shape != (n,):
         raise InputError(f"y must hold one class for each of the {n} rows of X, not shape {labels.shape}")
-    strange = ~np.isin(labels, classes)
-    if strange.any():
-        first = int(np.flatnonzero(strange)[0])
+    unknown = ~np.isin(labels, classes)
+    if unknown.any():
+        first = int(np.flatnonzero(unknown)[0])
         raise InputError(
-            f"y has {int(strange.sum())} rows of classes the model does not know (first: {labels[first]!r} in row "
-            f"{first}); it knows {', '.join(map(str, classes))}. Hint: leave those rows out."
+            f"y has {int(unknown.sum())} rows of unknown classes (first: {labels[first]!r} in row "
+            f"{first}); the model has {', '.join(map(str, classes))}. Hint: leave those rows out."
         )
     return np.searchsorted(classes, labels)
 
 
-def around(rows: Array) -> Window:
-    """The rows' range with a margin; a column that never varies gets at least one unit each way."""
+def window_around(rows: Array) -> Window:
+    """Return the range of the rows with a margin; of a constant column at least one unit each way."""
     low, high = rows.min(axis=0), rows.max(axis=0)
     margin = np.where(high > low, (high - low) * MARGIN, np.maximum(1.0, np.abs(high) * MARGIN))
     return Window(low - margin, high + margin)

@@ -1,4 +1,4 @@
-"""A population that takes a test, person by person: what a positive result means."""
+"""A population that takes a test, a dot for each person: the meaning of a positive result."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from deciban.metrics.bayes_table import BayesTable, count, percent
 from deciban.plots.style import COLOURS, INK, need_matplotlib
 from deciban.scores.explanation import DECIBAN
 
-MOST_DOTS = 10_000
-"""Dots in a picture: of a larger population each stands for several people."""
+MAX_DOTS = 10_000
+"""The number of dots; each is several people of a larger population."""
 
-MOST_POSITIVE = 2500
-"""Dots among those who test positive alone, which have less room."""
+MAX_POSITIVE_DOTS = 2500
+"""The number of dots of people who test positive, whose panel is smaller."""
 
-SIDE = 100
-"""Dots to a column of the population."""
+COLUMN_DOTS = 100
+"""The number of dots in a column of the population."""
 
 
-class Look(NamedTuple):
-    """How a group of people is drawn: told apart by filling and shape where there is no colour."""
+class GroupStyle(NamedTuple):
+    """The style of a group of people, distinct by filling and shape without colour."""
 
     label: str
     marker: str
@@ -34,19 +34,19 @@ class Look(NamedTuple):
 
 
 GROUPS = (
-    Look("have it, test negative", "o", "none", COLOURS[0]),
-    Look("have it, test positive", "o", COLOURS[0], COLOURS[0]),
-    Look("have it not, test positive", "s", COLOURS[1], COLOURS[1]),
-    Look("have it not, test negative", "o", "#c4c4c4", "none"),
+    GroupStyle("have it, test negative", "o", "none", COLOURS[0]),
+    GroupStyle("have it, test positive", "o", COLOURS[0], COLOURS[0]),
+    GroupStyle("have it not, test positive", "s", COLOURS[1], COLOURS[1]),
+    GroupStyle("have it not, test negative", "o", "#c4c4c4", "none"),
 )
-"""In the order in which they stand, so that all who test positive stand together."""
+"""The groups in the order in which they are drawn, so that all who test positive are together."""
 
 
 def bayes(table: BayesTable, *, ax: Any = None) -> Any:
-    """Draw a population, a dot for each person, by what they have and what the test says; returns the Axes.
+    """Draw a population, a dot for each person, by condition and test result; return the Axes.
 
     In a figure of its own there are two more panels: those who test positive alone, and the evidence in decibans from
-    before the test to after it. Of more than 10 000 people a dot stands for several.
+    before the test to after it. Of more than 10 000 people a dot is several.
 
     >>> from deciban.metrics.bayes_table import BayesTable
     >>> ax = bayes(BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95))
@@ -66,16 +66,16 @@ def bayes(table: BayesTable, *, ax: Any = None) -> Any:
     return _population(places["all"], table)
 
 
-def whole_people(table: BayesTable) -> list[int]:
-    """The four groups in whole dots that add up to the population, or to as many as are drawn."""
+def count_dots(table: BayesTable) -> list[int]:
+    """Return the dots of the four groups, which add up to the population or to the number of dots."""
     exact = [table.false_negatives, table.true_positives, table.false_positives, table.true_negatives]
-    return in_dots(exact, min(table.population, MOST_DOTS))
+    return share_dots(exact, min(table.population, MAX_DOTS))
 
 
-def in_dots(people: Sequence[float], dots: int) -> list[int]:
-    """So many dots shared out in proportion: each share rounded down, the largest remainders up.
+def share_dots(people: Sequence[float], dots: int) -> list[int]:
+    """Share dots in proportion: each share is rounded down, the largest remainders up.
 
-    >>> in_dots([1.0, 1.0, 1.0], 10)
+    >>> share_dots([1.0, 1.0, 1.0], 10)
     [4, 3, 3]
     """
     exact = [part * dots / sum(people) for part in people]
@@ -87,15 +87,15 @@ def in_dots(people: Sequence[float], dots: int) -> list[int]:
 
 
 def _population(ax: Any, table: BayesTable) -> Any:
-    groups = whole_people(table)
+    groups = count_dots(table)
     n = sum(groups)
-    side = min(SIDE, math.ceil(math.sqrt(n)))
+    side = min(COLUMN_DOTS, math.ceil(math.sqrt(n)))
     _draw(ax, groups, side, math.ceil(n / side))
     people = "1 person" if table.population == 1 else f"{count(table.population)} people"
     title = f"{people}: {percent(table.prior)} have it{_each(table.population, n)}"
     ax.set_title(title, loc="left", fontsize=11)
     exact = [table.false_negatives, table.true_positives, table.false_positives, table.true_negatives]
-    _key(ax, [f"{look.label}: {count(n)}" for look, n in zip(GROUPS, exact)])
+    _add_legend(ax, [f"{look.label}: {count(n)}" for look, n in zip(GROUPS, exact)])
     return ax
 
 
@@ -103,7 +103,7 @@ def _each(people: float, dots: int) -> str:
     return f"\n(a dot stands for {people / dots:.3g} of them)" if people > dots + 0.5 else ""
 
 
-def _key(ax: Any, labels: Sequence[str]) -> None:
+def _add_legend(ax: Any, labels: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     looks = [
@@ -115,7 +115,7 @@ def _key(ax: Any, labels: Sequence[str]) -> None:
 
 
 def _draw(ax: Any, groups: list[int], side: int, columns: int) -> None:
-    """Columns of dots from the left, the groups one after the other."""
+    """Draw columns of dots from the left, the groups one after the other."""
     size = _dot_size(ax, side, columns)
     start = 0
     for look, n in zip(GROUPS, groups):
@@ -126,47 +126,47 @@ def _draw(ax: Any, groups: list[int], side: int, columns: int) -> None:
     ax.set_xlim(-1, max(columns, side))
     ax.set_ylim(-side, 1)
     ax.set_aspect("equal", adjustable="box", anchor="NW")
-    _bare(ax)
+    _hide_axes(ax)
 
 
-def _bare(ax: Any) -> None:
+def _hide_axes(ax: Any) -> None:
     ax.set(xticks=[], yticks=[])
     ax.axis("off")
 
 
 def _dot_size(ax: Any, side: int, columns: int) -> float:
-    """The area of a marker in points, so that neighbours do not touch."""
+    """Return the area of a marker in square points for which neighbours do not touch."""
     box = ax.get_position().size * ax.figure.get_size_inches() * 72
     return float(min(0.72 * min(box) / max(side, columns), 16.0) ** 2)
 
 
 def _positives(ax: Any, table: BayesTable) -> None:
-    """Those who test positive alone: how many of them have it."""
+    """Draw the people who test positive, and how many of them have the condition."""
     positive = table.true_positives + table.false_positives
-    dots = min(round(positive), MOST_POSITIVE)
+    dots = min(round(positive), MAX_POSITIVE_DOTS)
     if dots:
-        have, have_not = in_dots([table.true_positives, table.false_positives], dots)
+        have, have_not = share_dots([table.true_positives, table.false_positives], dots)
         side = math.ceil(math.sqrt(dots))
         _draw(ax, [0, have, have_not, 0], side, side)
-        told = f"{percent(table.positive_predictive_value)} of them have it"
-        title = f"{count(positive)} test positive: {told}{_each(positive, dots)}"
+        share = f"{percent(table.positive_predictive_value)} of them have it"
+        title = f"{count(positive)} test positive: {share}{_each(positive, dots)}"
     else:
-        _bare(ax)
+        _hide_axes(ax)
         title = "nobody tests positive" if positive == 0 else "fewer than one tests positive"
     ax.set_title(title, loc="left", fontsize=11)
 
 
 def _evidence(ax: Any, table: BayesTable) -> None:
-    """From the odds before the test to those after it: a positive and a negative test as arrows."""
+    """Draw the change of the odds by a positive and a negative test as arrows."""
     before = table.prior_decibans
     if not math.isfinite(before):
-        _bare(ax)
+        _hide_axes(ax)
         ax.set_title(f"before the test {percent(table.prior)}: no test can change that", loc="left", fontsize=11)
         return
-    said = {"positive": table.positive_decibans, "negative": table.negative_decibans}
-    reach = 1.12 * max(10.0, abs(before), *(abs(before + x) for x in said.values() if math.isfinite(x)))
+    decibans = {"positive": table.positive_decibans, "negative": table.negative_decibans}
+    reach = 1.12 * max(10.0, abs(before), *(abs(before + x) for x in decibans.values() if math.isfinite(x)))
     ax.axvline(before, color="#777777", linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
-    for y, (result, evidence), look in zip((1, 0), said.items(), (COLOURS[1], "#8c8c8c")):
+    for y, (result, evidence), look in zip((1, 0), decibans.items(), (COLOURS[1], "#8c8c8c")):
         _arrow(ax, y, result, before, evidence, reach, look)
     ax.set_title(f"before the test {percent(table.prior)}, {format_signed(before, 1)} dB", loc="left", fontsize=11)
     _scale(ax, reach)
@@ -186,16 +186,16 @@ def _arrow(ax: Any, y: float, result: str, before: float, evidence: float, reach
             "mutation_scale": 16,
         }
         ax.annotate("", (x, y), (before, y), arrowprops=look, zorder=3)
-        words = f"{result}: {format_signed(evidence, 1)} dB, now {percent(chance(end))}"
+        words = f"{result}: {format_signed(evidence, 1)} dB, now {percent(probability_of(end))}"
     behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
     place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "bbox": behind, "zorder": 2}
     ax.text(0.0, y + 0.26, words, fontsize=9.5, color=INK, **place)
 
 
-def chance(decibans: float) -> float:
-    """The probability that odds in decibans come to.
+def probability_of(decibans: float) -> float:
+    """Return the probability of odds in decibans.
 
-    >>> chance(0.0), chance(-math.inf)
+    >>> probability_of(0.0), probability_of(-math.inf)
     (0.5, 0.0)
     """
     return float(expit(decibans / DECIBAN))

@@ -1,4 +1,4 @@
-"""A boundary in words: `1.32·petal length + 2.88·petal width = 12.1`."""
+"""Boundaries as equations: `1.32·petal length + 2.88·petal width = 12.1`."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Sequence
 
 from deciban.plots.class_scores import Gap
 
-LONGEST_NAME = 18
-"""Names longer than this would hide the equation: x and y stand for them."""
+MAX_NAME_CHARACTERS = 18
+"""The longest name in an equation; x and y replace longer ones."""
 
-SHORT_NAME = 3
-"""Names up to this length may be squared."""
+MAX_SQUARED_NAME_CHARACTERS = 3
+"""The longest name that can be squared."""
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def without_unit(name: str) -> str:
-    """A name without a unit in brackets at its end."""
+    """Remove a unit in brackets from the end of a name."""
     bare = name.rstrip()
     inner = re.split(r"[)\]]", bare[:-1])[-1] if bare.endswith((")", "]")) else ""
     opening = re.search(r"[(\[]", inner)
     return bare[: len(bare) - 1 - len(inner) + opening.start()].rstrip() or name if opening else name
 
 
-def letters(names: Sequence[str], straight: bool) -> tuple[list[str], bool]:
-    """What the columns are called in an equation, and whether that stands in for their names."""
+def equation_names(names: Sequence[str], straight: bool) -> tuple[list[str], bool]:
+    """Return the names of the columns in an equation, and whether they replace the columns' own names."""
     short = [without_unit(name) for name in names]
-    if max(map(len, short)) <= (LONGEST_NAME if straight else SHORT_NAME):
+    if max(map(len, short)) <= (MAX_NAME_CHARACTERS if straight else MAX_SQUARED_NAME_CHARACTERS):
         return short, False
     return ["x", "y"][: len(short)], True
 
 
 def equation(gap: Gap, called: Sequence[str]) -> str:
-    """The line or conic on which two classes are equally probable, three digits a coefficient.
+    """Format the line or conic on which two classes are equally probable, with three digits for each coefficient.
 
     >>> import numpy as np
     >>> equation(Gap(np.zeros((2, 2)), np.array([-1.0, 2.5]), 4.0), ["a", "b"])
@@ -52,7 +52,7 @@ def equation(gap: Gap, called: Sequence[str]) -> str:
 
 
 def _sign(terms: Sequence[tuple[float, str]]) -> float:
-    """What makes the first coefficient positive."""
+    """Return the sign that makes the first coefficient positive."""
     return -1.0 if next((c for c, _ in terms if c), 1.0) < 0 else 1.0
 
 
@@ -64,10 +64,10 @@ def _sum(terms: Sequence[tuple[float, str]], sign: float) -> str:
     return first + "".join(f" {s} {term}" for s, term in rest)
 
 
-def wrapped(text: str, most: int) -> str:
-    """An equation broken before a sign, so that no line has more than `most` characters if that can be.
+def wrap_equation(text: str, most: int) -> str:
+    """Break an equation before signs, so that no line has more than `most` characters if possible.
 
-    >>> print(wrapped("4·x² − 20·xy + 26·y² = 0", 14))
+    >>> print(wrap_equation("4·x² − 20·xy + 26·y² = 0", 14))
     4·x² − 20·xy
     + 26·y² = 0
     """
@@ -85,7 +85,7 @@ def _term(size: float, of: str) -> str:
 
 
 def number(value: float) -> str:
-    """Three significant digits, with a true minus and powers of ten written out.
+    """Format with three significant digits, a true minus sign, and powers of ten.
 
     >>> number(-0.03456), number(1234.5), number(6.02e23)
     ('−0.0346', '1230', '6.02×10²³')

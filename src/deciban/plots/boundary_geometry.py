@@ -1,45 +1,136 @@
-"""Where two classes are equally probable: the exact line, the conic, the thresholds."""
+"""The scores of classes over one or two columns, and the lines, conics and thresholds where two are equal."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
-
 import numpy as np
-
 from deciban._typing import Array
-from deciban.plots.class_scores import Gap, Surface
+from typing import Any
+from deciban.errors import InputError, UndefinedError
+from deciban.scores import finish
 
-POLISHES = 4
-"""Newton steps from a contour on a grid to the curve itself; each squares the error."""
+@dataclass(frozen=True)
+class Gap:
+    """The difference of the scores of two classes: xᵀAx + w·x + b, zero on their boundary."""
+
+    A: Array
+    w: Array
+    b: float
+
+    def value(self, X: Array) -> Array:
+        """Return the difference at each row."""
+        return np.einsum("ni,ij,nj->n", X, self.A, X) + X @ self.w + self.b
+
+    def gradient(self, X: Array) -> Array:
+        """Return the gradient 2Ax + w at each row."""
+        return 2 * X @ self.A + self.w
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The scores xᵀ A_k x + weights_k · x + bias_k of the classes, up to terms common to all; A is K×d×d."""
+
+    A: Array
+    weights: Array
+    bias: Array
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether every boundary is a line."""
+        return not self.A.any()
+
+    @property
+    def possible(self) -> list[int]:
+        """The classes that can win: those whose prior is not zero."""
+        return np.flatnonzero(np.isfinite(self.bias)).tolist()
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Every two classes that can win."""
+        return [(k, l) for k in self.possible for l in self.possible if k < l]
+
+    def scores(self, X: Array) -> Array:
+        """Return the score of each row in each class, n×K."""
+        return np.einsum("ni,kij,nj->nk", X, self.A, X) + X @ self.weights.T + self.bias
+
+    def posterior(self, X: Array) -> Array:
+        """Return p(k|x); terms common to all classes cancel."""
+        return finish(self.scores(X), self.bias, "posterior")[0]
+
+    def gap(self, k: int, l: int) -> Gap:
+        """Return the score of k minus that of l."""
+        return Gap(self.A[k] - self.A[l], self.weights[k] - self.weights[l], float(self.bias[k] - self.bias[l]))
+
+    def lead(self, X: Array, k: int, l: int) -> Array:
+        """Return by how much k and l exceed all other classes; ∞ if there are no others."""
+        scores = self.scores(X)
+        others = np.delete(scores, [k, l], axis=1).max(axis=1, initial=-np.inf)
+        return np.minimum(scores[:, k], scores[:, l]) - others
+
+
+def make_surface(model: Any) -> Surface:
+    """Return the linear form of a fitted estimator or, if it has none, its quadratic form."""
+    name = type(model).__name__
+    if not (hasattr(model, "linear_form") and hasattr(model, "quadratic_form")):
+        raise UndefinedError(
+            f"a boundary is drawn from linear_form() or quadratic_form(), and {name} has neither. "
+            "Hint: give a fitted deciban estimator, such as deciban.GaussianNB."
+        )
+    try:
+        surface = _linear(model)
+    except UndefinedError:
+        surface = _quadratic(model, name)
+    if not surface.possible:
+        raise InputError(f"{name} gives every class the prior 0, so there is nothing to draw. Hint: fit it first.")
+    return surface
+
+
+def _linear(model: Any) -> Surface:
+    line = model.linear_form()
+    K, d = line.weights.shape
+    return Surface(np.zeros((K, d, d)), line.weights, line.bias)
+
+
+def _quadratic(model: Any, name: str) -> Surface:
+    try:
+        curve = model.quadratic_form()
+    except UndefinedError as why:
+        raise UndefinedError(f"{name} has no boundary in the plane: {why}") from None
+    A = curve.A if curve.A.ndim == 3 else curve.A[:, :, None] * np.eye(curve.A.shape[1])
+    return Surface(A, curve.weights, curve.bias)
+
+
+NEWTON_STEPS = 4
+"""The number of Newton steps from a contour on a grid to the exact curve; each squares the error."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """The part of the plane (or of the axis) that is seen."""
+    """The visible part of the plane or of the axis."""
 
     low: Array
     high: Array
 
     @property
     def span(self) -> Array:
-        """Width, and height."""
+        """The width and the height."""
         return self.high - self.low
 
     def to_scale(self, wide: float) -> Window:
-        """Both axes on one scale, in a picture `wide` times as wide as high: the shorter side is given more room."""
+        """Return a window with equal scales in a picture `wide` times as wide as high: the shorter side grows."""
         span = np.maximum(self.span, [self.span[1] * wide, self.span[0] / wide])
         more = (span - self.span) / 2
         return Window(self.low - more, self.high + more)
 
     def ticks(self, n: int) -> list[Array]:
-        """n even steps along each axis."""
+        """Return n even steps along each axis."""
         return [np.linspace(a, b, n) for a, b in zip(self.low, self.high)]
 
 
 class Threshold(NamedTuple):
-    """A point of the axis where the decision passes from one class to another."""
+    """A point of the axis where the decision changes from one class to another."""
 
     x: float
     k: int
@@ -47,18 +138,18 @@ class Threshold(NamedTuple):
 
 
 def segments(surface: Surface, k: int, l: int, window: Window, resolution: int) -> list[Array]:
-    """The pieces of the boundary of k and l that are seen and where no third class is more probable."""
-    if surface.straight:
-        return clipped_line(surface, k, l, window)
+    """Return the visible parts of the boundary of k and l on which no third class is more probable."""
+    if surface.is_linear:
+        return clip_line(surface, k, l, window)
     return conic(surface, k, l, window, resolution)
 
 
-def clipped_line(surface: Surface, k: int, l: int, window: Window) -> list[Array]:
-    """The line w·x + b = 0, cut where it leaves the window or meets a third class: no points, or two."""
+def clip_line(surface: Surface, k: int, l: int, window: Window) -> list[Array]:
+    """Return the ends of the line w·x + b = 0 within the window and outside of third classes: none, or two."""
     gap = surface.gap(k, l)
     if not gap.w.any():
         return []
-    foot, along = _parametrised(gap, window)
+    foot, along = _parametrise(gap, window)
     limits = [(foot - window.low, along), (window.high - foot, -along)]  # each a + b·t ≥ 0
     for m in surface.possible:
         if m not in (k, l):
@@ -68,8 +159,8 @@ def clipped_line(surface: Surface, k: int, l: int, window: Window) -> list[Array
     return [foot + np.array([[low], [high]]) * along] if low < high else []
 
 
-def _parametrised(gap: Gap, window: Window) -> tuple[Array, Array]:
-    """The point of the line nearest to the middle of the window (measured in windows), and its direction."""
+def _parametrise(gap: Gap, window: Window) -> tuple[Array, Array]:
+    """Return the point of the line nearest to the centre of the window (in its units), and its direction."""
     middle, scaled = (window.low + window.high) / 2, gap.w * window.span
     foot = middle - gap.value(middle[None])[0] / (scaled @ scaled) * scaled * window.span
     along = np.array([-scaled[1], scaled[0]]) / math.hypot(*scaled) * window.span
@@ -77,7 +168,7 @@ def _parametrised(gap: Gap, window: Window) -> tuple[Array, Array]:
 
 
 def _interval(a: Array, b: Array) -> tuple[float, float]:
-    """The t for which every a + b·t ≥ 0."""
+    """Return the interval of t in which every a + b·t ≥ 0."""
     if (a[b == 0] < 0).any():
         return math.inf, -math.inf
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -86,7 +177,7 @@ def _interval(a: Array, b: Array) -> tuple[float, float]:
 
 
 def conic(surface: Surface, k: int, l: int, window: Window, resolution: int) -> list[Array]:
-    """The curve where the closed-form scores are equal: traced on a grid, then brought onto the curve."""
+    """Return the curve on which the closed-form scores are equal: contours on a grid, refined by Newton steps."""
     from contourpy import contour_generator
 
     gap = surface.gap(k, l)
@@ -94,29 +185,31 @@ def conic(surface: Surface, k: int, l: int, window: Window, resolution: int) -> 
     grid = np.column_stack([part.ravel() for part in np.meshgrid(x, y)])
     height = gap.value(grid).reshape(len(y), len(x))
     traced = contour_generator(x, y, height).lines(0.0)
-    return [piece for path in traced for piece in _led(surface, k, l, np.asarray(path), window, resolution)]
+    return [piece for path in traced for piece in _leading_parts(surface, k, l, np.asarray(path), window, resolution)]
 
 
-def _led(surface: Surface, k: int, l: int, path: Array, window: Window, resolution: int) -> list[Array]:
-    """The stretches of a path on which k and l lead, ended where a third class catches up."""
+def _leading_parts(surface: Surface, k: int, l: int, path: Array, window: Window, resolution: int) -> list[Array]:
+    """Return the parts of a path on which k and l lead, extended to the points where a third class is equal."""
     cell = 1 / (resolution - 1)
-    path = polished(surface.gap(k, l), path, window, cell)
+    path = refine_path(surface.gap(k, l), path, window, cell)
     pieces = []
     for start, stop in _runs(surface.lead(path, k, l) >= 0):
-        first = _meeting(surface, k, l, path, start - 1, start, window)
-        last = _meeting(surface, k, l, path, stop, stop - 1, window)
+        first = _find_meeting_point(surface, k, l, path, start - 1, start, window)
+        last = _find_meeting_point(surface, k, l, path, stop, stop - 1, window)
         pieces.append(np.concatenate([first, path[start:stop], last]))
     return [piece for piece in pieces if len(piece) > 1]
 
 
 def _runs(flags: np.ndarray) -> list[tuple[int, int]]:
-    """[start, stop) of every stretch of true."""
+    """Return [start, stop) of every run of true values."""
     edges = np.diff(np.concatenate([[0], flags.astype(int), [0]]))
     return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist()))
 
 
-def _meeting(surface: Surface, k: int, l: int, path: Array, outside: int, inside: int, window: Window) -> Array:
-    """The point between two of a path where k, l and a third class are all alike; none at the path's own end."""
+def _find_meeting_point(
+    surface: Surface, k: int, l: int, path: Array, outside: int, inside: int, window: Window
+) -> Array:
+    """Return the point between two of a path where k, l and a third class are equal; none at the end of the path."""
     nowhere = np.empty((0, 2))
     if not 0 <= outside < len(path):
         return nowhere
@@ -124,19 +217,19 @@ def _meeting(surface: Surface, k: int, l: int, path: Array, outside: int, inside
     third = max((m for m in surface.possible if m not in (k, l)), key=lambda m: scores[m])
     gaps = surface.gap(k, l), surface.gap(k, third)
     point = path[[inside]]
-    for _ in range(POLISHES):
-        slopes = np.concatenate([gap.slope(point) * window.span for gap in gaps])
+    for _ in range(NEWTON_STEPS):
+        slopes = np.concatenate([gap.gradient(point) * window.span for gap in gaps])
         heights = np.concatenate([gap.value(point) for gap in gaps])
         point = point - window.span * np.linalg.lstsq(slopes, heights)[0]
     moved, step = (np.linalg.norm((p - path[inside]) / window.span) for p in (point, path[outside]))
     return point if moved <= 2 * step else nowhere
 
 
-def polished(gap: Gap, path: Array, window: Window, reach: float) -> Array:
-    """Newton's steps along the gradient, measured in windows; no point moves further than `reach`."""
+def refine_path(gap: Gap, path: Array, window: Window, reach: float) -> Array:
+    """Move points onto the curve by Newton steps along the gradient; no point moves further than `reach` windows."""
     scale, point = window.span**2, path
-    for _ in range(POLISHES):
-        slope = gap.slope(point)
+    for _ in range(NEWTON_STEPS):
+        slope = gap.gradient(point)
         steep = (slope**2 * scale).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             point = point - (gap.value(point) / steep)[:, None] * slope * scale
@@ -145,13 +238,13 @@ def polished(gap: Gap, path: Array, window: Window, reach: float) -> Array:
 
 
 def thresholds(surface: Surface) -> list[Threshold]:
-    """Every x of a single column where the decision changes, in order: 0, 1 or 2 for each two classes."""
+    """Return every x of a single column where the decision changes, in order: at most two for each two classes."""
     found = [Threshold(x, k, l) for k, l in surface.pairs for x in roots(surface.gap(k, l))]
     return sorted(t for t in found if surface.lead(np.array([[t.x]]), t.k, t.l)[0] >= 0)
 
 
 def roots(gap: Gap) -> list[float]:
-    """Where a x² + w x + b changes sign: by the formula that never subtracts nearly equal numbers."""
+    """Return where a x² + w x + b changes sign, by the formula that never subtracts nearly equal numbers."""
     a, w, b = float(gap.A[0, 0]), float(gap.w[0]), gap.b
     if a == 0:
         return [-b / w] if w else []
@@ -160,3 +253,4 @@ def roots(gap: Gap) -> list[float]:
         return []
     q = -(w + math.copysign(math.sqrt(inside), w)) / 2
     return sorted([q / a, b / q])
+

@@ -14,31 +14,31 @@ from deciban.scores import finish
 
 @dataclass(frozen=True)
 class Gap:
-    """How far one class's score lies above another's: xᵀAx + w·x + b, zero on their boundary."""
+    """The difference of the scores of two classes: xᵀAx + w·x + b, zero on their boundary."""
 
     A: Array
     w: Array
     b: float
 
     def value(self, X: Array) -> Array:
-        """The gap at each row."""
+        """Return the difference at each row."""
         return np.einsum("ni,ij,nj->n", X, self.A, X) + X @ self.w + self.b
 
-    def slope(self, X: Array) -> Array:
-        """Its gradient, 2Ax + w."""
+    def gradient(self, X: Array) -> Array:
+        """Return the gradient 2Ax + w at each row."""
         return 2 * X @ self.A + self.w
 
 
 @dataclass(frozen=True)
 class Surface:
-    """score_k(x) = xᵀ A_k x + weights_k · x + bias_k, up to what all classes share; A is K×d×d."""
+    """The scores xᵀ A_k x + weights_k · x + bias_k of the classes, up to terms common to all; A is K×d×d."""
 
     A: Array
     weights: Array
     bias: Array
 
     @property
-    def straight(self) -> bool:
+    def is_linear(self) -> bool:
         """Whether every boundary is a line."""
         return not self.A.any()
 
@@ -53,26 +53,26 @@ class Surface:
         return [(k, l) for k in self.possible for l in self.possible if k < l]
 
     def scores(self, X: Array) -> Array:
-        """Each row's score in each class, n×K."""
+        """Return the score of each row in each class, n×K."""
         return np.einsum("ni,kij,nj->nk", X, self.A, X) + X @ self.weights.T + self.bias
 
     def posterior(self, X: Array) -> Array:
-        """p(k|x): what all classes share cancels."""
+        """Return p(k|x); terms common to all classes cancel."""
         return finish(self.scores(X), self.bias, "posterior")[0]
 
     def gap(self, k: int, l: int) -> Gap:
-        """The score of k minus that of l."""
+        """Return the score of k minus that of l."""
         return Gap(self.A[k] - self.A[l], self.weights[k] - self.weights[l], float(self.bias[k] - self.bias[l]))
 
     def lead(self, X: Array, k: int, l: int) -> Array:
-        """How far k and l lie above all other classes; ∞ if there are no others."""
+        """Return by how much k and l exceed all other classes; ∞ if there are no others."""
         scores = self.scores(X)
         others = np.delete(scores, [k, l], axis=1).max(axis=1, initial=-np.inf)
         return np.minimum(scores[:, k], scores[:, l]) - others
 
 
-def surface_of(model: Any) -> Surface:
-    """The linear form of a fitted estimator or, where it has none, the quadratic one."""
+def make_surface(model: Any) -> Surface:
+    """Return the linear form of a fitted estimator or, if it has none, its quadratic form."""
     name = type(model).__name__
     if not (hasattr(model, "linear_form") and hasattr(model, "quadratic_form")):
         raise UndefinedError(

@@ -1,4 +1,4 @@
-"""Which classes are taken for which: the confusion matrix as shaded cells with their numbers."""
+"""The confusion matrix as shaded cells with their numbers."""
 
 from __future__ import annotations
 
@@ -8,32 +8,40 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.plots.heat_map import cell_for, cell_of, draw_cells, ink_on, must_turn, name_room, name_sides, shade_bar
-from deciban.plots.style import need_matplotlib, sheet
+from deciban.plots.heat_map import (
+    choose_cell_inches,
+    draw_cells,
+    existing_cell_inches,
+    name_inches,
+    name_sides,
+    needs_rotation,
+    text_colour_on,
+)
+from deciban.plots.style import make_axes, need_matplotlib
 
-MOST_SHARES = 8
-"""Up to this many classes a share stands beneath each number."""
+MAX_SHARE_CLASSES = 8
+"""The largest number of classes for which a share is below each number."""
 
-MOST_NUMBERS = 40
-"""Up to this many classes a picture of its own is as large as numbers need."""
+MAX_NUMBER_CLASSES = 40
+"""The largest number of classes for which a new picture is as large as numbers need."""
 
-ROOM_FOR_SHARES, ROOM_FOR_NUMBERS = 0.5, 0.25
-"""Inches that a cell needs for a number with its share, and for a number alone."""
+SHARE_CELL_INCHES, NUMBER_CELL_INCHES = 0.5, 0.25
+"""The size of a cell for a number with its share, and for a number alone."""
 
-MOST_CLASSES = 400
-LONGEST = 22
-"""Letters of a class's name."""
+MAX_CLASSES = 400
+MAX_NAME_CHARACTERS = 22
+"""The characters of a class's name."""
 
-BEND = 0.4
-"""Shades go with this power of a share, so that one error in a hundred is seen beside ninety-nine hits."""
+SHADE_EXPONENT = 0.4
+"""The power of a share that a shade shows, so that one error in a hundred is visible next to ninety-nine hits."""
 
 
 def confusion(report: Any, *, ax: Any = None) -> Any:
-    """Draw which classes are taken for which; returns the Axes.
+    """Draw the confusion matrix; return the Axes.
 
-    A line is a true class, a column what its rows were called; a cell holds their number and is the darker the larger
-    their share of the line. At the right the share of each class that is found (recall), at the top the share
-    that is right of those called so (precision). `report` is what `evaluate` and `cross_validate` give.
+    A line is a true class, a column a predicted class; a cell has the number of rows and is darker for a larger share
+    of the line. Recall is on the right, precision at the top. `report` is a result of `evaluate` or
+    `cross_validate`.
 
     >>> from deciban.metrics import Scorecard
     >>> posterior = np.log([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
@@ -45,25 +53,25 @@ def confusion(report: Any, *, ax: Any = None) -> Any:
     from matplotlib.colors import PowerNorm
 
     counts, names = np.asarray(report.confusion, dtype=np.float64), list(report.classes)
-    if not 1 <= len(names) <= MOST_CLASSES:
-        raise InputError(f"a confusion is drawn of 1 to {MOST_CLASSES} classes, not {len(names)}")
+    if not 1 <= len(names) <= MAX_CLASSES:
+        raise InputError(f"a confusion is drawn of 1 to {MAX_CLASSES} classes, not {len(names)}")
     if ax is None:
         cell = _cell(names)
         ax = _new(names, cell)
     else:
-        cell = cell_of(ax, len(names))
-    norm = PowerNorm(BEND, 0, 1)
+        cell = existing_cell_inches(ax, len(names))
+    norm = PowerNorm(SHADE_EXPONENT, 0, 1)
     shares = counts / np.where(counts.sum(axis=1) > 0, counts.sum(axis=1), np.nan)[:, None]
     image = draw_cells(ax, shares, norm)
-    name_sides(ax, names, LONGEST, cell)
+    name_sides(ax, names, MAX_NAME_CHARACTERS, cell)
     ax.set_xlabel(_foot(report))
     ax.set_ylabel("truth")
-    with_shares = len(names) <= MOST_SHARES and cell >= ROOM_FOR_SHARES
-    if cell >= ROOM_FOR_NUMBERS:
+    with_shares = len(names) <= MAX_SHARE_CLASSES and cell >= SHARE_CELL_INCHES
+    if cell >= NUMBER_CELL_INCHES:
         _numbers(ax, counts, shares, norm, with_shares)
         _margins(ax, report, with_shares)
     if not with_shares:
-        _bar(ax, image)
+        _add_bar(ax, image)
     return ax
 
 
@@ -75,51 +83,51 @@ def _foot(report: Any) -> str:
 
 
 def _cell(names: list[Any]) -> float:
-    """Inches: of few classes as wide as their names, of many as small as their numbers, of very many smaller."""
+    """Return the size of a cell: of few classes the width of names, of many that of numbers, of very many less."""
     K = len(names)
-    if K <= MOST_SHARES:
-        return cell_for(names, LONGEST, 0.72, 1.6 if K <= 3 else 1.0)
-    return float(np.clip(8.5 / K, 0.27 if K <= MOST_NUMBERS else 0.022, 0.5))
+    if K <= MAX_SHARE_CLASSES:
+        return choose_cell_inches(names, MAX_NAME_CHARACTERS, 0.72, 1.6 if K <= 3 else 1.0)
+    return float(np.clip(8.5 / K, 0.27 if K <= MAX_NUMBER_CLASSES else 0.022, 0.5))
 
 
 def _new(names: list[Any], cell: float) -> Any:
     side = cell * len(names)
-    word = name_room(names, LONGEST)
-    beneath = word if must_turn(names, LONGEST, cell) else 0.2
-    bar = 0.9 if len(names) > MOST_SHARES else 0.0
-    return sheet(max(side + word + 1.3 + bar, 3.2), max(side + beneath + 1.2, 2.4))
+    word = name_inches(names, MAX_NAME_CHARACTERS)
+    beneath = word if needs_rotation(names, MAX_NAME_CHARACTERS, cell) else 0.2
+    bar = 0.9 if len(names) > MAX_SHARE_CLASSES else 0.0
+    return make_axes(max(side + word + 1.3 + bar, 3.2), max(side + beneath + 1.2, 2.4))
 
 
 def _numbers(ax: Any, counts: Array, shares: Array, norm: Any, few: bool) -> None:
-    """The number of rows in each cell; with few classes also the share, with many no zeros."""
+    """Write the number of rows in each cell; with few classes also the share, with many no zeros."""
     size = 9 if few else 8 if len(counts) <= 16 else 6.5
     for (k, l), n in np.ndenumerate(counts):
         if n > 0:
-            text = f"{amount(n)}\n{percent(float(shares[k, l]))} %" if few else amount(n)
+            text = f"{format_amount(n)}\n{percent(float(shares[k, l]))} %" if few else format_amount(n)
         elif few:
             text = "0"
         else:
             continue
         depth = float(norm(shares[k, l])) if n else 0.0
-        colour = ink_on(depth) if n else "#8c8c8c"
+        colour = text_colour_on(depth) if n else "#8c8c8c"
         bold = "bold" if k == l else "normal"
         ax.text(l, k, text, ha="center", va="center", fontsize=size, color=colour, fontweight=bold, zorder=3)
 
 
-def amount(n: float) -> str:
-    """A number of rows, in at most four or five letters.
+def format_amount(n: float) -> str:
+    """Format a number of rows in at most four or five characters.
 
-    >>> [amount(n) for n in (7, 2.5, 9999, 12345, 3.4e6, 0.01)]
+    >>> [format_amount(n) for n in (7, 2.5, 9999, 12345, 3.4e6, 0.01)]
     ['7', '2.5', '9999', '12k', '3.4M', '0.01']
     """
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if n >= 10 * size or (n >= size and size > 1e3):
-            return f"{n / size:.2g}{letter}" if n < 99.5 * size else f"{n / size:.0f}{letter}"
+            return f"{n / size:.2g}{unit}" if n < 99.5 * size else f"{n / size:.0f}{unit}"
     return f"{n:.0f}" if n == round(n) or n >= 100 else f"{n:.2g}"
 
 
 def percent(share: float) -> str:
-    """A share in per cent, whole unless it is next to nothing or next to all.
+    """Format a share in per cent, as a whole number unless it is near 0 or 100.
 
     >>> [percent(share) for share in (0.5, 0.004, 0.9987, 1.0, 0.0)]
     ['50', '0.4', '99.9', '100', '0']
@@ -131,7 +139,7 @@ def percent(share: float) -> str:
 
 
 def _margins(ax: Any, report: Any, short: bool) -> None:
-    """What is found of each class at the right, and how much of what is called so is right at the top."""
+    """Write the recall of each class on the right, and its precision at the top."""
     places = np.arange(len(report.classes))
     look: dict[str, Any] = {"fontsize": 8.5 if len(places) <= 16 else 7}
     right, top = ax.secondary_yaxis("right"), ax.secondary_xaxis("top")
@@ -149,6 +157,6 @@ def _in_percent(share: float) -> str:
     return "–" if np.isnan(share) else percent(float(share))
 
 
-def _bar(ax: Any, image: Any) -> None:
-    bar = shade_bar(ax, image, "share of the true class")
+def _add_bar(ax: Any, image: Any) -> None:
+    bar = add_shade_bar(ax, image, "share of the true class")
     bar.set_ticks([0, 0.01, 0.05, 0.1, 0.25, 0.5, 1], labels=["0", "1", "5", "10", "25", "50", "100 %"])

@@ -1,28 +1,29 @@
-"""What a table model believes of its columns: p(x|k), a panel for each."""
+"""The distributions p(x|k) of the columns of a table model, a panel for each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-
 import numpy as np
-
 from deciban.errors import InputError
 from deciban.formatting import format_short_percent
 from deciban.model.model import Model
-from deciban.plots import density_panels as panels
 from deciban.plots.conditionals import Conditional, conditionals
-from deciban.plots.plot_rows import numbers_and_classes, thinned
-from deciban.plots.style import MANY_CLASSES, class_entry, dashes, need_matplotlib, shortened
+from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
+from deciban.plots.style import MAX_LEGEND_CLASSES, class_legend_entry, dashes, need_matplotlib, shorten
 from deciban.plots.telltales import grid
 from deciban.scores.passages import to_printable
+from numpy.typing import NDArray
+from deciban._typing import Array
+from deciban.plots.conditionals import Conditional
+from deciban.plots.style import EDGE, INK, colour, dashes, marker, pale, shorten
 
-MOST_PANELS = 40
-WIDE, HIGH = 3.5, 2.25
-"""Inches of a panel of few classes."""
+MAX_PANELS = 40
+PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 3.5, 2.25
+"""The size of a panel of few classes."""
 
-ROW = 0.2
-"""Inches of a class's row in a panel of many."""
+CLASS_ROW_INCHES = 0.2
+"""The height of a class's row in a panel of many classes."""
 
 
 def densities(
@@ -33,11 +34,11 @@ def densities(
     most: int = 9,
     ax: Any = None,
 ) -> Any:
-    """Draw p(x|k) of the `most` telling columns, or of these, a panel each; returns the Axes of one, else the Figure.
+    """Draw p(x|k) of the `most` strongest columns, or of `columns`; return the Axes of one, else the Figure.
 
     Numbers are curves, counts steps, and flags, categories and bins the share of each value. More than six classes
-    have a row each. `rows` is a table with the target, such as the one learned from: its numbers are drawn beneath
-    the curves. A column that is missing in some rows says in how many.
+    have a row each. `rows` is a table with the target, such as the one learned from: its numbers are drawn below
+    the curves. The title of a column with missing values has their share.
 
     >>> import deciban
     >>> table = {"height": [150.0, 160.0, 180.0, 190.0], "sport": ["swim", "run", "swim", "row"], "who": list("aabb")}
@@ -46,34 +47,34 @@ def densities(
     ['height', 'sport']
     """
     need_matplotlib()
-    told, left = conditionals(model, columns, most)
-    if len(told) > MOST_PANELS:
-        raise InputError(f"a picture has room for {MOST_PANELS} columns, not {len(told)}. Hint: most={MOST_PANELS}")
-    if ax is not None and len(told) != 1:
-        raise InputError(f"an Axes has room for one column, and {len(told)} are asked for. Hint: columns=[…]")
-    data = _rows(model, rows, told)
-    if ax is not None or len(told) == 1:
+    drawn, left = conditionals(model, columns, most)
+    if len(drawn) > MAX_PANELS:
+        raise InputError(f"a picture has room for {MAX_PANELS} columns, not {len(drawn)}. Hint: most={MAX_PANELS}")
+    if ax is not None and len(drawn) != 1:
+        raise InputError(f"an Axes has room for one column, and {len(drawn)} are asked for. Hint: columns=[…]")
+    data = _rows(model, rows, drawn)
+    if ax is not None or len(drawn) == 1:
         figure, axes = _sheet(1, len(model.classes)) if ax is None else (ax.figure, [ax])
     else:
-        figure, axes = _sheet(len(told), len(model.classes))
-    for i, (panel, one) in enumerate(zip(axes, told)):
-        _panel(panel, one, data.get(one.name), named=i % grid(len(told))[1] == 0)
-    _explain(figure, axes[: len(told)], model, told, left)
-    return axes[0] if len(told) == 1 else figure
+        figure, axes = _sheet(len(drawn), len(model.classes))
+    for i, (panel, one) in enumerate(zip(axes, drawn)):
+        _panel(panel, one, data.get(one.name), named=i % grid(len(drawn))[1] == 0)
+    _explain(figure, axes[: len(drawn)], model, drawn, left)
+    return axes[0] if len(drawn) == 1 else figure
 
 
-def _rows(model: Model, rows: Any, told: Sequence[Conditional]) -> dict[str, Any]:
-    """The numbers of each column and their classes, some of the rows where there are many."""
+def _rows(model: Model, rows: Any, drawn: Sequence[Conditional]) -> dict[str, Any]:
+    """Return the numbers of each column and their classes, of a sample of many rows."""
     from deciban.sources.source import open_source
 
-    names = [one.name for one in told if one.table is None]
+    names = [one.name for one in drawn if one.table is None]
     if rows is None or not names:
         return {}
     source = rows if hasattr(rows, "batches") else open_source(rows)
-    X, y = numbers_and_classes(source, names, model.target)
+    X, y = read_numbers_and_classes(source, names, model.target)
     place = {str(label): k for k, label in enumerate(model.scorer.outline.classes)}
     codes = np.array([place.get(label, -1) for label in y.tolist()], dtype=np.intp)
-    kept = thinned(len(X))
+    kept = draw_sample(len(X))
     X, codes = X[kept], codes[kept]
     there = (codes >= 0)[:, None] & np.isfinite(X)
     return {name: (X[there[:, j], j], codes[there[:, j]]) for j, name in enumerate(names)}
@@ -83,9 +84,9 @@ def _sheet(n: int, K: int) -> tuple[Any, list[Any]]:
     from matplotlib import pyplot
 
     down, across = grid(n)
-    few = K <= MANY_CLASSES
+    few = K <= MAX_LEGEND_CLASSES
     names = 0.0 if few else 2.0
-    wide, high = (WIDE, HIGH) if few else (2.7, ROW * K + 1.1)
+    wide, high = (PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES) if few else (2.7, CLASS_ROW_INCHES * K + 1.1)
     size = (max(across * wide + names, 5.2), down * high + (0.3 + 0.22 * -(-K // 3) if few else 0.4))
     figure, axes = pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False)
     spaced: Any = figure.get_layout_engine()
@@ -95,49 +96,49 @@ def _sheet(n: int, K: int) -> tuple[Any, list[Any]]:
     return figure, axes.ravel()[:n].tolist()
 
 
-def _panel(ax: Any, told: Conditional, rows: Any, named: bool) -> None:
-    K = len(told.model.classes)
-    few = K <= MANY_CLASSES
-    if told.table is None:
-        (panels.curves_over_each_other if few else panels.curves_in_rows)(ax, told, K, rows)
+def _panel(ax: Any, drawn: Conditional, rows: Any, named: bool) -> None:
+    K = len(drawn.model.classes)
+    few = K <= MAX_LEGEND_CLASSES
+    if drawn.table is None:
+        (draw_curves if few else draw_curve_rows)(ax, drawn, K, rows)
     elif few:
-        panels.shares_as_dots(ax, told, K)
+        draw_share_dots(ax, drawn, K)
     else:
-        panels.shares_as_shades(ax, told, K, SHADES)
+        draw_share_shades(ax, drawn, K, SHADES)
     if not few:
-        labels = panels.class_names(told.model.classes) if named else [""] * K
+        labels = shorten_classes(drawn.model.classes) if named else [""] * K
         ax.set_yticks(range(K), labels, fontsize=8, parse_math=False)
         ax.tick_params(axis="y", length=0)
-    room = (30 if few else 24) - (8 if told.missing > 0 else 0)
+    room = (30 if few else 24) - (8 if drawn.missing > 0 else 0)
     ax.set_title(
-        shortened(to_printable(told.name), room), loc="left", fontsize=10, fontweight="bold", parse_math=False
+        shorten(to_printable(drawn.name), room), loc="left", fontsize=10, fontweight="bold", parse_math=False
     )
-    if told.missing > 0:
-        ax.set_title(f"{_percent(told.missing)} missing", loc="right", fontsize=8.5)
+    if drawn.missing > 0:
+        ax.set_title(f"{_percent(drawn.missing)} missing", loc="right", fontsize=8.5)
     ax.tick_params(axis="x", labelsize=8.5)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
 
 
 SHADES = "Greys"
-"""Light is rare and dark is common, in print too."""
+"""The colour map of shares: light is rare and dark is frequent, in print too."""
 
 
 def _percent(share: float) -> str:
     return "under 0.1 %" if share < 0.001 else format_short_percent(share, 2)
 
 
-def _explain(figure: Any, axes: Sequence[Any], model: Model, told: Sequence[Conditional], left: int) -> None:
-    """The key, and what is not shown."""
-    few = len(model.classes) <= MANY_CLASSES
+def _explain(figure: Any, axes: Sequence[Any], model: Model, drawn: Sequence[Conditional], left: int) -> None:
+    """Add the legend, and a note on columns that are not shown."""
+    few = len(model.classes) <= MAX_LEGEND_CLASSES
     what = "p(x|k), a row for each class, each curve to its own height; the darker the likelier"
     note = ("p(x|k)" if few else what) + (
-        f"; the {len(told)} most telling of {len(told) + left} columns" if left else ""
+        f"; the {len(drawn)} most telling of {len(drawn) + left} columns" if left else ""
     )
     if not few:
         figure.supxlabel(note, fontsize=9)
         return
-    entries = [class_entry(to_printable(str(label)), k, dashes(k)) for k, label in enumerate(model.classes)]
+    entries = [class_legend_entry(to_printable(str(label)), k, dashes(k)) for k, label in enumerate(model.classes)]
     across = max(1, min(len(entries), int(figure.get_figwidth() // 1.7)))
     key = figure.legend(
         handles=entries, loc="outside lower left", ncols=across, frameon=False, fontsize=9, title=note,
@@ -145,3 +146,152 @@ def _explain(figure: Any, axes: Sequence[Any], model: Model, told: Sequence[Cond
     )  # fmt: skip
     for text in key.get_texts():
         text.set_parse_math(False)
+
+
+MAX_VALUES = 12
+"""The number of values of a category that are shown; rarer ones are combined."""
+
+MAX_VALUE_CHARACTERS = 22
+
+CURVE_MARGIN = 0.04
+"""The margin on either side, as a share of the data's range."""
+
+Rows = tuple[Array, NDArray[np.intp]] | None
+"""The numbers of a column without missing ones, and the indices of their classes."""
+
+
+def draw_curves(ax: Any, conditional: Conditional, K: int, rows: Rows) -> None:
+    """Draw a curve for each class, with the data below in a row for each."""
+    x, y = compute_curves(conditional, rows)
+    for k in range(K):
+        look: dict[str, Any] = {"drawstyle": "steps-mid"} if conditional.is_count else {}
+        ax.plot(x, y[:, k], color=colour(k), linestyle=dashes(k), linewidth=1.6, gid="density", **look)
+    top = float(y.max(initial=0.0)) or 1.0
+    low = -0.02 * top
+    if rows is not None:
+        low = -(0.06 * K + 0.04) * top
+        for k in range(K):
+            _rug(ax, rows, k, -(0.06 * k + 0.06) * top)
+    ax.axhline(0, color=INK, linewidth=0.8)
+    ax.set_ylim(low, 1.06 * top)
+    _set_limits(ax, conditional, x)
+    ax.set_yticks([])
+
+
+def draw_curve_rows(ax: Any, conditional: Conditional, K: int, rows: Rows) -> None:
+    """Draw a row with the curve of each class, all of one height, with the data on the line."""
+    x, y = compute_curves(conditional, rows)
+    top = np.maximum(y.max(axis=0), np.finfo(float).tiny)
+    for k in range(K):
+        height = 0.9 * y[:, k] / top[k]
+        ax.fill_between(
+            x,
+            k,
+            k - height,
+            color=pale(k),
+            linewidth=0,
+            zorder=2 + k / K,
+            step="mid" if conditional.is_count else None,
+        )
+        ax.plot(x, k - height, color=colour(k), linewidth=1.1, zorder=2 + k / K, gid="density")
+        if rows is not None:
+            _rug(ax, rows, k, k + 0.02, small=True)
+    ax.set_ylim(K - 0.7, -1.05)
+    _set_limits(ax, conditional, x)
+
+
+def compute_curves(conditional: Conditional, rows: Rows) -> tuple[Array, Array]:
+    """Return the points and p(x|k) there; a class without the feature as the model assumes it."""
+    low, high = conditional.reach()
+    if rows is not None and len(rows[0]):
+        least, most = float(rows[0].min()), float(rows[0].max())
+        margin = 0.0 if conditional.is_count else CURVE_MARGIN * (most - least)
+        low, high = min(low, least - margin), max(high, most + margin)
+    x = conditional.grid(low, high)
+    return x, np.exp(conditional.log_likelihood(x))
+
+
+def _set_limits(ax: Any, conditional: Conditional, x: Array) -> None:
+    """Set the limits of the axis to the points; of counts only whole numbers are labelled."""
+    margin = 0.6 if conditional.is_count else 0.0
+    ax.set_xlim(float(x[0]) - margin, float(x[-1]) + margin)
+    if conditional.is_count:
+        from matplotlib.ticker import MaxNLocator
+
+        ax.xaxis.set_major_locator(MaxNLocator(7, integer=True))
+
+
+def _rug(ax: Any, rows: Rows, k: int, height: float, small: bool = False) -> None:
+    assert rows is not None
+    x = np.unique(rows[0][rows[1] == k])
+    look: dict[str, Any] = {"ls": "none", "color": colour(k), "gid": "data", "zorder": 3.5}
+    if small:
+        ax.plot(x, np.full(len(x), height), marker="|", markersize=3, markeredgewidth=0.5, **look)
+        return
+    edge: dict[str, Any] = {"markeredgecolor": EDGE, "markeredgewidth": 0.3}
+    ax.plot(x, np.full(len(x), height), marker=marker(k), markersize=3.6, **edge, **look)
+
+
+def draw_share_dots(ax: Any, conditional: Conditional, K: int) -> None:
+    """Draw a line for each value with a dot for each class."""
+    names, share = most_common_values(conditional)
+    for v in range(len(names)):
+        ax.hlines(v, 0, 1, color="#e0e0e0", linewidth=0.8, zorder=1)
+        ax.hlines(v, share[:, v].min(), share[:, v].max(), color="#8c8c8c", linewidth=1.2, zorder=2)
+    for k in range(K):
+        look: dict[str, Any] = {"marker": marker(k), "color": colour(k), "mec": EDGE, "mew": 0.5, "ms": 6.5}
+        ax.plot(share[k], range(len(names)), ls="none", zorder=3, gid="share", **look)
+    ax.set_yticks(
+        range(len(names)), [shorten_value(name) for name in names], fontsize=_font_size(len(names)), parse_math=False
+    )
+    ax.set_ylim(max(len(names), 3) - 0.4, -0.6)
+    ax.set_xlim(-0.02, max(0.1, 1.06 * float(share.max(initial=0.0))))
+    ax.tick_params(axis="y", length=0)
+
+
+def _font_size(lines: int) -> float:
+    """Return the font size for this number of lines in a panel."""
+    return 8.5 if lines <= 9 else 7.0
+
+
+def draw_share_shades(ax: Any, conditional: Conditional, K: int, cmap: Any) -> None:
+    """Draw a row for each class and a column for each value, darker where it is more probable."""
+    names, share = most_common_values(conditional)
+    ax.imshow(share, aspect="auto", cmap=cmap, vmin=0, interpolation="nearest", gid="share")
+    ax.set_xticks(
+        range(len(names)), [shorten_value(name) for name in names], fontsize=7.5, rotation=90, parse_math=False
+    )
+    ax.set_ylim(K - 0.5, -0.5)
+    ax.tick_params(axis="x", length=0)
+
+
+def most_common_values(conditional: Conditional) -> tuple[list[str], Array]:
+    """Return the most frequent values in their own order, and the sum of the others."""
+    names, share = conditional.values()
+    if len(names) <= MAX_VALUES:
+        return names, share
+    kept = np.sort(np.argsort(-conditional.value_counts(), kind="stable")[: MAX_VALUES - 1])
+    rest = np.delete(share, kept, axis=1).sum(axis=1, keepdims=True)
+    others = f"{len(names) - len(kept)} others"
+    return [*(names[v] for v in kept.tolist()), others], np.concatenate([share[:, kept], rest], axis=1)
+
+
+def shorten_value(name: str) -> str:
+    """Shorten the name of a value; bins to 3.5 – 7.
+
+    >>> shorten_value("from 3.5 and below 7"), shorten_value("from 7")
+    ('3.5 – 7', '≥ 7')
+    """
+    text = to_printable(name)
+    if text.startswith("from "):
+        low, _, high = text.removeprefix("from ").partition(" and below ")
+        text = f"{low} – {high}" if high else f"≥ {low}"
+    elif text.startswith("below "):
+        text = f"< {text.removeprefix('below ')}"
+    return shorten(text, MAX_VALUE_CHARACTERS)
+
+
+def shorten_classes(labels: Sequence[Any], most: int = 26) -> list[str]:
+    """Shorten the names of classes for labels of rows."""
+    return [shorten(to_printable(str(label)), most) for label in labels]
+

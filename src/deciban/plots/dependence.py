@@ -1,4 +1,4 @@
-"""How far features depend on each other: a shaded cell for every pair, given the class and without it."""
+"""The dependence of features: a shaded cell for every pair, given the class and without it."""
 
 from __future__ import annotations
 
@@ -11,51 +11,51 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.plots.heat_map import (
-    all_named,
-    cell_for,
-    cell_of,
+    add_shade_bar,
+    choose_cell_inches,
     draw_cells,
-    ink_on,
-    must_turn,
-    name_room,
+    existing_cell_inches,
+    has_room_for_names,
+    name_inches,
     name_sides,
-    shade_bar,
+    needs_rotation,
+    text_colour_on,
 )
-from deciban.plots.style import INK, need_matplotlib, sheet, shortened
+from deciban.plots.style import INK, make_axes, need_matplotlib, shorten
 
-ROOM_FOR_NUMBERS = 0.36
-"""Inches that a cell needs for its number."""
+NUMBER_CELL_INCHES = 0.36
+"""The size of a cell with a number."""
 
-MOST_FEATURES = 1000
-FEW = 6
-LONGEST = 20
-"""Letters of a feature's name."""
+MAX_FEATURES = 1000
+FEW_FEATURES = 6
+MAX_NAME_CHARACTERS = 20
+"""The characters of a feature's name."""
 
-WORDS = 2.8
-"""Inches that the words beneath take."""
+TEXT_INCHES = 2.8
+"""The width of the text below."""
 
-STRONGEST = 5
-"""Where names are left out, so many pairs are ringed and named beneath."""
+RINGED_PAIRS = 5
+"""The number of pairs that are ringed and named below, if there is no space for all names."""
 
-BEND = 0.5
-"""Shades go with the square root: for Gaussians with the correlation, as mutual information goes with its square."""
+SHADE_EXPONENT = 0.5
+"""The power of a value that a shade shows: for Gaussians mutual information grows with the square of correlation."""
 
-LEAST = 0.5
-"""Decibans that are shaded fully at least, so that nothing looks like much where nothing is."""
+MIN_FULL_SHADE_DB = 0.5
+"""The smallest value of the deepest shade, so that independent features do not look dependent."""
 
-RING = "#D55E00"
-LETTERING: dict[str, Any] = {"fontsize": 9, "color": "#9a3f00", "fontweight": "bold"}
+RING_COLOUR = "#D55E00"
+NUMBER_STYLE: dict[str, Any] = {"fontsize": 9, "color": "#9a3f00", "fontweight": "bold"}
 
-FRAMES: dict[str, Any] = {"join": "-", "drop": (0, (2, 1.5))}
+FRAME_STYLES: dict[str, Any] = {"join": "-", "drop": (0, (2, 1.5))}
 
 Order = Literal["table", "alike"]
 
 
 def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
-    """Draw how much features tell about each other, as `deciban.dependence` found it; returns the Axes.
+    """Draw the mutual information of features, as `deciban.dependence` measured it; return the Axes.
 
-    Beneath the diagonal the mutual information of two features given the class: what naive Bayes takes for nothing.
-    Above it that whatever the class, which the class may explain. In decibans a row; the darker the more. Pairs that
+    Below the diagonal is the mutual information of two features given the class, which naive Bayes assumes to be
+    zero; above it that without the class, which the class may explain. In decibans per row; darker is more. Pairs that
     should be joined, or of which one repeats the other, are framed; of hundreds of features the strongest pairs are
     ringed and named. `order="alike"` puts features next to each other that depend on each other.
 
@@ -67,8 +67,8 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
     """
     need_matplotlib()
     names = [str(name) for name in found.features]
-    if not 2 <= len(names) <= MOST_FEATURES:
-        raise InputError(f"dependence is drawn of 2 to {MOST_FEATURES} features, not {len(names)}")
+    if not 2 <= len(names) <= MAX_FEATURES:
+        raise InputError(f"dependence is drawn of 2 to {MAX_FEATURES} features, not {len(names)}")
     if order not in ("table", "alike"):
         raise InputError(f"order must be 'table' or 'alike', not {order!r}")
     given = np.asarray(found.matrix, dtype=np.float64)
@@ -79,24 +79,24 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
         cell = _cell(names)
         ax = _new(names, cell)
     else:
-        cell = cell_of(ax, len(names))
+        cell = existing_cell_inches(ax, len(names))
     table = np.tril(given, -1) + np.triu(without, 1)
     np.fill_diagonal(table, np.nan)
-    _draw(ax, names, table, cell, _framed(found.actions, places))
+    _draw(ax, names, table, cell, _framed_cells(found.actions, places))
     return ax
 
 
-def _framed(actions: Mapping[tuple[int, int], str], places: NDArray[np.intp]) -> dict[tuple[int, int], str]:
-    """The cells beneath the diagonal of pairs that something is to be done about, and what."""
+def _framed_cells(actions: Mapping[tuple[int, int], str], places: NDArray[np.intp]) -> dict[tuple[int, int], str]:
+    """Return the cells below the diagonal of pairs with an advice, and the advice."""
     at = np.argsort(places)
     return {(int(max(at[i], at[j])), int(min(at[i], at[j]))): action for (i, j), action in actions.items()}
 
 
 def alike(matrix: Array) -> NDArray[np.intp]:
-    """An order in which features stand next to each other that depend on each other (average linkage).
+    """Return an order in which dependent features are next to each other (average linkage).
 
-    >>> apart = np.array([[0, 0, 3.0, 0], [0, 0, 0, 2.0], [3.0, 0, 0, 0], [0, 2.0, 0, 0]])
-    >>> alike(apart).tolist() in ([0, 2, 1, 3], [1, 3, 0, 2], [2, 0, 1, 3], [0, 2, 3, 1])
+    >>> matrix = np.array([[0, 0, 3.0, 0], [0, 0, 0, 2.0], [3.0, 0, 0, 0], [0, 2.0, 0, 0]])
+    >>> alike(matrix).tolist() in ([0, 2, 1, 3], [1, 3, 0, 2], [2, 0, 1, 3], [0, 2, 3, 1])
     True
     """
     from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
@@ -111,53 +111,56 @@ def alike(matrix: Array) -> NDArray[np.intp]:
 
 
 def _cell(names: list[str]) -> float:
-    """Inches: of few features as wide as their names, of hundreds a few dots."""
+    """Return the size of a cell: of few features the width of names, of hundreds a few dots."""
     d = len(names)
-    if d <= FEW:
-        return cell_for(names, LONGEST, 0.72, 1.1)
+    if d <= FEW_FEATURES:
+        return choose_cell_inches(names, MAX_NAME_CHARACTERS, 0.72, 1.1)
     return float(np.clip((7.5 if d <= 60 else 9.0) / d, 0.012, 0.62))
 
 
 def _new(names: list[str], cell: float) -> Any:
-    side, word = cell * len(names), name_room(names, LONGEST)
-    beneath = word if must_turn(names, LONGEST, cell) else 0.2
-    told = 0.0 if all_named(cell) else 0.17 * (STRONGEST + 1)
-    bar = 0.0 if cell >= ROOM_FOR_NUMBERS else 0.9
-    return sheet(max(side, WORDS) + word + 0.5 + bar, max(side + beneath + 1.3 + told, 2.8))
+    side, word = cell * len(names), name_inches(names, MAX_NAME_CHARACTERS)
+    beneath = word if needs_rotation(names, MAX_NAME_CHARACTERS, cell) else 0.2
+    notes = 0.0 if has_room_for_names(cell) else 0.17 * (RINGED_PAIRS + 1)
+    bar = 0.0 if cell >= NUMBER_CELL_INCHES else 0.9
+    return make_axes(max(side, TEXT_INCHES) + word + 0.5 + bar, max(side + beneath + 1.3 + notes, 2.8))
 
 
 def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[tuple[int, int], str]) -> None:
     from matplotlib.colors import PowerNorm
 
-    norm = PowerNorm(BEND, 0, max(LEAST, float(np.nanmax(table, initial=0.0))))
+    norm = PowerNorm(SHADE_EXPONENT, 0, max(MIN_FULL_SHADE_DB, float(np.nanmax(table, initial=0.0))))
     image = draw_cells(ax, np.maximum(table, 0.0), norm)
-    name_sides(ax, names, LONGEST, cell)
-    told = ["beneath the diagonal: given the class"]
-    if cell >= ROOM_FOR_NUMBERS:
+    name_sides(ax, names, MAX_NAME_CHARACTERS, cell)
+    notes = ["beneath the diagonal: given the class"]
+    if cell >= NUMBER_CELL_INCHES:
         _numbers(ax, table, norm)
-        told.append("(mutual information, decibans a row)")
+        notes.append("(mutual information, decibans a row)")
     else:
-        shade_bar(ax, image, "mutual information, decibans a row")
-    if all_named(cell):
-        told += _frame(ax, framed)
+        add_shade_bar(ax, image, "mutual information, decibans a row")
+    if has_room_for_names(cell):
+        notes += _frame(ax, framed)
     else:
-        told += ["strongest of these:", *_ring(ax, names, table)]
+        notes += ["strongest of these:", *_ring(ax, names, table)]
     ax.set_title("above the diagonal: whatever the class", loc="right", fontsize=9, color=INK)
-    ax.set_xlabel("\n".join(told), loc="left", fontsize=9, parse_math=False, multialignment="left")
+    ax.set_xlabel("\n".join(notes), loc="left", fontsize=9, parse_math=False, multialignment="left")
 
 
 def _numbers(ax: Any, table: Array, norm: Any) -> None:
     for (i, j), value in np.ndenumerate(table):
         if i != j and not np.isnan(value):
             shown = max(float(value), 0.0)
-            look: dict[str, Any] = {"fontsize": 8 if len(table) <= 10 else 7, "color": ink_on(float(norm(shown)))}
-            ax.text(j, i, decibans(shown), ha="center", va="center", zorder=3, **look)
+            look: dict[str, Any] = {
+                "fontsize": 8 if len(table) <= 10 else 7,
+                "color": text_colour_on(float(norm(shown))),
+            }
+            ax.text(j, i, format_decibans(shown), ha="center", va="center", zorder=3, **look)
 
 
-def decibans(value: float) -> str:
-    """Two digits after the point, fewer where there is much before it.
+def format_decibans(value: float) -> str:
+    """Format decibans with two decimals, fewer for larger values.
 
-    >>> [decibans(value) for value in (0.0, 0.004, 0.25, 3.14159, 27.18, 314.2)]
+    >>> [format_decibans(value) for value in (0.0, 0.004, 0.25, 3.14159, 27.18, 314.2)]
     ['0', '0', '0.25', '3.1', '27', '314']
     """
     text = f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 10 else f"{value:.0f}"
@@ -165,26 +168,31 @@ def decibans(value: float) -> str:
 
 
 def _frame(ax: Any, framed: Mapping[tuple[int, int], str]) -> list[str]:
-    """Frames around the pairs that something is to be done about; returns what they mean."""
+    """Draw frames around the pairs with an advice; return their meanings."""
     from matplotlib.patches import Rectangle
 
     for (row, column), action in framed.items():
-        look: dict[str, Any] = {"fill": False, "edgecolor": RING, "linewidth": 1.6, "linestyle": FRAMES[action]}
+        look: dict[str, Any] = {
+            "fill": False,
+            "edgecolor": RING_COLOUR,
+            "linewidth": 1.6,
+            "linestyle": FRAME_STYLES[action],
+        }
         ax.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, zorder=4, gid=action, **look))
-    told = {"join": "framed: tell more when joined", "drop": "dashed frame: one repeats the other"}
-    return [words for action, words in told.items() if action in framed.values()]
+    meanings = {"join": "framed: tell more when joined", "drop": "dashed frame: one repeats the other"}
+    return [words for action, words in meanings.items() if action in framed.values()]
 
 
 def _ring(ax: Any, names: list[str], table: Array) -> list[str]:
-    """The pairs that depend on each other most, given the class: ringed and numbered; returns their names."""
+    """Ring and number the pairs that depend on each other most, given the class; return their names."""
     rows, columns = np.tril_indices(len(names), -1)
     values = np.nan_to_num(table[rows, columns], nan=0.0)
     look: dict[str, Any] = {"marker": "o", "markersize": 9, "markerfacecolor": "none", "zorder": 4, "gid": "ring"}
     lines = []
-    for n, i in enumerate(np.argsort(-values, kind="stable")[:STRONGEST], start=1):
+    for n, i in enumerate(np.argsort(-values, kind="stable")[:RINGED_PAIRS], start=1):
         row, column = int(rows[i]), int(columns[i])
-        ax.plot([column], [row], color=RING, **look)
-        ax.annotate(f"{n}", (column, row), (-5, -5), textcoords="offset points", ha="right", va="top", **LETTERING)
-        pair = f"{shortened(names[column], 30)} and {shortened(names[row], 30)}"
-        lines.append(f"{n}: {pair}, {decibans(values[i])}")
+        ax.plot([column], [row], color=RING_COLOUR, **look)
+        ax.annotate(f"{n}", (column, row), (-5, -5), textcoords="offset points", ha="right", va="top", **NUMBER_STYLE)
+        pair = f"{shorten(names[column], 30)} and {shorten(names[row], 30)}"
+        lines.append(f"{n}: {pair}, {format_decibans(values[i])}")
     return lines

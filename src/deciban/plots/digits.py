@@ -1,4 +1,4 @@
-"""Classes of images: what each looks like on average, and where ink speaks for it."""
+"""Classes of images: the mean image of each class, and the weights of pixels."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from deciban.errors import InputError, UndefinedError, unknown_class_error
 from deciban.families.family import to_dense
 from deciban.ledger import Counts, Moments, Scatter, Tallies
 from deciban.ledger.statistic import divide
-from deciban.plots.style import INK, need_matplotlib, shortened
+from deciban.plots.style import INK, need_matplotlib, shorten
 from deciban.scores import DECIBAN
 from deciban.scores.passages import to_printable
 
-MOST_CLASSES = 40
-ACROSS = 10
-"""Classes in a line of the picture."""
+MAX_CLASSES = 40
+CLASSES_PER_LINE = 10
+"""The number of classes in a line of the picture."""
 
-CELL = 0.92
-"""Inches of an image's side."""
+IMAGE_SIDE_INCHES = 0.92
+"""The side of an image."""
 
-STRONGEST, FARTHEST = 0.98, 12.0
-"""Shades reach to this share of all weights, and to so many times the middle one; what is beyond looks like the
-strongest. A pixel without ink in a class has weights beyond all measure there, and would leave the others pale."""
+SHADED_SHARE, MAX_MEDIANS = 0.98, 12.0
+"""The shades cover this share of all weights, and at most this multiple of the median; larger weights look like the
+largest. A pixel without ink in a class has an extreme weight there, which would leave all others pale."""
 
-DASHED = 1 / 3
-"""From this share of the strongest on, a weight against the class has a dash, to be told from one for it in grey."""
+MIN_DASHED_SHARE = 1 / 3
+"""The share of the largest weight from which a weight against the class has a dash, to be distinct in grey print."""
 
-INKS, WEIGHTS = "Greys", "PuOr"
-"""Paper to ink; and from orange (against) over white to violet (for), told apart by eyes that see few colours."""
+INK_COLOURS, WEIGHT_COLOURS = "Greys", "PuOr"
+"""The colour maps: white to black; and orange (against) to violet (for), distinct for colour-blind readers."""
 
 
 def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = None) -> Any:
-    """Draw the mean image of each class and below it its weights, pixel by pixel; returns the Figure.
+    """Draw the mean image of each class and below it its weights, pixel by pixel; return the Figure.
 
-    The model is a fitted facade of numbers or counts whose columns are the pixels of an image, row by row; `shape` is
-    the image's height and width, a square unless given. The weight of a pixel is what it adds in decibans for the
-    class, against the mean of all others, when it turns from the palest class's ink to the darkest class's: where
-    the score bends (classes with variances of their own), at the slope that it has at the mean of all classes.
+    The model is a fitted estimator of numbers or counts whose columns are the pixels of an image, row by row; `shape`
+    is the image's height and width, by default a square. The weight of a pixel is its evidence in decibans for the
+    class against the mean of all others, when its ink changes from that of the palest to that of the darkest class;
+    of a quadratic score (classes with different variances), by its gradient at the mean of all classes.
 
     >>> import deciban
     >>> from sklearn.datasets import load_digits
@@ -54,7 +54,7 @@ def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = N
     means, weights = class_means(model), pixel_weights(model)
     high, wide = _shape(means.shape[1], shape)
     labels = list(model.classes_.tolist())
-    chosen = _chosen(labels, classes)
+    chosen = _select_classes(labels, classes)
     figure, pairs = _sheet(len(chosen))
     most = _limit(weights[chosen])
     darkest = float(means[chosen].max(initial=0.0)) or 1.0
@@ -62,16 +62,20 @@ def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = N
     shade: Any = None
     for k, (above, below) in zip(chosen, pairs):
         above.imshow(
-            means[k].reshape(high, wide), cmap=INKS, vmin=min(0.0, float(means.min())), vmax=darkest, gid="mean"
+            means[k].reshape(high, wide),
+            cmap=INK_COLOURS,
+            vmin=min(0.0, float(means.min())),
+            vmax=darkest,
+            gid="mean",
         )
-        shade = _weights(below, weights[k].reshape(high, wide), most)
-        above.set_title(shortened(to_printable(str(labels[k])), 12), fontsize=size, parse_math=False)
+        shade = _draw_weights(below, weights[k].reshape(high, wide), most)
+        above.set_title(shorten(to_printable(str(labels[k])), 12), fontsize=size, parse_math=False)
     _key(figure, pairs, shade)
     return figure
 
 
 def class_means(model: Any) -> Array:
-    """The mean image of each class, K×pixels, from what was learned."""
+    """Return the mean image of each class, K×pixels."""
     ledger = getattr(model, "ledger_", None)
     if ledger is None or len(ledger.parts) != 1 or not hasattr(model, "quadratic_form"):
         raise UndefinedError(
@@ -92,9 +96,9 @@ def class_means(model: Any) -> Array:
 
 
 def pixel_weights(model: Any) -> Array:
-    """What each pixel adds in decibans for a class against the mean of the others, palest to darkest; K×pixels."""
+    """Return the decibans of each pixel for a class against the mean of the others, palest to darkest; K×pixels."""
     means = class_means(model)
-    slope = _slopes(model, means.mean(axis=0))
+    slope = _gradients(model, means.mean(axis=0))
     K = len(slope)
     if K < 2:
         raise InputError("weights tell classes apart, and this model has one")
@@ -102,8 +106,8 @@ def pixel_weights(model: Any) -> Array:
     return (slope - against) * np.ptp(means, axis=0) * DECIBAN
 
 
-def _slopes(model: Any, x: Array) -> Array:
-    """How fast each class's score rises with each pixel, at x: the weights, where the score is linear."""
+def _gradients(model: Any, x: Array) -> Array:
+    """Return the gradient of each class's score at x: the weights of a linear score."""
     try:
         return np.asarray(model.linear_form().weights)
     except UndefinedError:
@@ -127,38 +131,41 @@ def _shape(pixels: int, shape: tuple[int, int] | None) -> tuple[int, int]:
     return high, wide
 
 
-def _chosen(labels: Sequence[Any], classes: Any) -> list[int]:
+def _select_classes(labels: Sequence[Any], classes: Any) -> list[int]:
     known = {str(label): k for k, label in enumerate(labels)}
     wanted = list(known) if classes is None else [str(label) for label in classes]
     for label in wanted:
         if label not in known:
             raise unknown_class_error(label, labels)
-    if not 1 <= len(wanted) <= MOST_CLASSES:
-        raise InputError(f"a picture has room for 1 to {MOST_CLASSES} classes, not {len(wanted)}. Hint: classes=[…]")
+    if not 1 <= len(wanted) <= MAX_CLASSES:
+        raise InputError(f"a picture has room for 1 to {MAX_CLASSES} classes, not {len(wanted)}. Hint: classes=[…]")
     return [known[label] for label in wanted]
 
 
 def _limit(weights: Array) -> float:
-    """Where the shades end."""
+    """Return the weight of the deepest shade."""
     sizes = np.abs(weights[np.isfinite(weights) & (weights != 0)])
-    return float(min(np.quantile(sizes, STRONGEST), FARTHEST * np.median(sizes))) if sizes.size else 1.0
+    return float(min(np.quantile(sizes, SHADED_SHARE), MAX_MEDIANS * np.median(sizes))) if sizes.size else 1.0
 
 
-def _weights(ax: Any, image: Array, most: float) -> Any:
-    down, right = np.nonzero(image <= -DASHED * most)
-    points = 72 * CELL / max(image.shape)
+def _draw_weights(ax: Any, image: Array, most: float) -> Any:
+    down, right = np.nonzero(image <= -MIN_DASHED_SHARE * most)
+    points = 72 * IMAGE_SIDE_INCHES / max(image.shape)
     look: dict[str, Any] = {"ls": "none", "marker": "_", "color": "white", "gid": "against"}
     ax.plot(right, down, ms=0.55 * points, mew=max(0.3, 0.12 * points), **look)
-    return ax.imshow(image, cmap=WEIGHTS, vmin=-most, vmax=most, gid="weight")
+    return ax.imshow(image, cmap=WEIGHT_COLOURS, vmin=-most, vmax=most, gid="weight")
 
 
 def _sheet(n: int) -> tuple[Any, list[tuple[Any, Any]]]:
-    """Two images for each class, one below the other."""
+    """Make a figure with two images for each class, one below the other."""
     from matplotlib.figure import Figure
 
-    lines = math.ceil(n / ACROSS)
+    lines = math.ceil(n / CLASSES_PER_LINE)
     across = math.ceil(n / lines)
-    figure = Figure(figsize=(max(CELL * across + 0.9, 4.4), lines * (2 * CELL + 0.4) + 0.75), layout="constrained")
+    figure = Figure(
+        figsize=(max(IMAGE_SIDE_INCHES * across + 0.9, 4.4), lines * (2 * IMAGE_SIDE_INCHES + 0.4) + 0.75),
+        layout="constrained",
+    )
     axes = figure.subplots(2 * lines, across, squeeze=False)
     pairs = [(axes[2 * (i // across), i % across], axes[2 * (i // across) + 1, i % across]) for i in range(n)]
     for ax in axes.ravel():

@@ -1,4 +1,4 @@
-"""How much is learned from how many rows: accuracy or log-loss on held-out rows, with intervals."""
+"""Learning curves: accuracy or log-loss on held-out rows by the number of rows learned, with intervals."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from deciban.errors import InputError
 from deciban.formatting import format_short_percent, format_thousands
 from deciban.plots.style import (
     EDGE,
-    FAINT,
+    FAINT_COLOUR,
+    add_grid_lines,
     colour,
     dashes,
-    key_beneath,
+    legend_below,
+    make_axes,
     marker,
     need_matplotlib,
-    ruled,
-    sheet,
-    shortened,
+    shorten,
 )
 
 Figure = Literal["accuracy", "log_loss"]
-WORDS = {"accuracy": "accuracy", "log_loss": "log-loss"}
-INFINITE = "a point is lacking where the truth was called impossible: it is ∞"
+FIGURE_NAMES = {"accuracy": "accuracy", "log_loss": "log-loss"}
+INFINITE_NOTE = "a point is lacking where the truth was called impossible: it is ∞"
 
-APART = 2.2
-"""Points from the whisker of one share of flipped labels to that of the next."""
+WHISKER_SPACING_POINTS = 2.2
+"""The distance between the whiskers of two shares of flipped labels."""
 
-MOST_LETTERS = 62
-"""Of numbers that stand side by side beneath the axis."""
+MAX_AXIS_CHARACTERS = 62
+"""The number of characters of the numbers below the axis."""
 
 
 def learning(curve: Any, *, figure: Figure = "accuracy", ax: Any = None) -> Any:
-    """Draw how good a model is by the number of rows it learned, as `learning_curve` measured it; returns the Axes.
+    """Draw the quality of a model by the number of rows it learned, as `learning_curve` measured it; return the Axes.
 
     A point is a model that learned so many rows, its whisker the 95 % interval of the `figure`, "accuracy" or
     "log_loss", on the same held-out rows; a curve for each share of training labels that were flipped. The dotted
-    line is what the shares of the classes give without any evidence.
+    line is the figure of the class shares without any evidence.
 
     >>> import deciban
     >>> rows = {"x": [i % 7 + 3 * (i % 2) for i in range(200)], "odd": [i % 2 for i in range(200)]}
@@ -47,41 +47,41 @@ def learning(curve: Any, *, figure: Figure = "accuracy", ax: Any = None) -> Any:
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['labels as they are', '20 % of the labels wrong', 'always 0']
     """
-    if figure not in WORDS:
-        raise InputError(f"figure must be {' or '.join(map(repr, WORDS))}, not {figure!r}")
+    if figure not in FIGURE_NAMES:
+        raise InputError(f"figure must be {' or '.join(map(repr, FIGURE_NAMES))}, not {figure!r}")
     need_matplotlib()
-    ax = sheet(6.4, 4.4 + 0.2 * len(curve.flipped)) if ax is None else ax
+    ax = make_axes(6.4, 4.4 + 0.2 * len(curve.flipped)) if ax is None else ax
     sizes = np.asarray(curve.sizes, dtype=np.float64)
     values = np.reshape(getattr(curve, figure), (len(curve.flipped), len(sizes)))
     ends = np.reshape(getattr(curve, f"{figure}_interval"), (len(curve.flipped), len(sizes), 2))
     entries = [_line(ax, sizes, y, e, i, len(values)) for i, (y, e) in enumerate(zip(values, ends))]
     bare, words = _without_evidence(curve.reports[0][-1], figure)
-    entries.append(ax.axhline(bare, color=FAINT, linewidth=1.1, linestyle=(0, (1, 1.5)), zorder=1, gid="bare"))
-    _reach(ax, sizes, np.concatenate([values.ravel(), ends.ravel(), [bare]]))
-    _dress(ax, curve, figure)
+    entries.append(ax.axhline(bare, color=FAINT_COLOUR, linewidth=1.1, linestyle=(0, (1, 1.5)), zorder=1, gid="bare"))
+    _set_limits(ax, sizes, np.concatenate([values.ravel(), ends.ravel(), [bare]]))
+    _label_axes(ax, curve, figure)
     whole = bool(np.isfinite(values).all())
-    key_beneath(ax, entries, [*_labels(curve.flipped), words], None if whole else INFINITE)
+    legend_below(ax, entries, [*_labels(curve.flipped), words], None if whole else INFINITE_NOTE)
     return ax
 
 
 def _line(ax: Any, sizes: Array, y: Array, ends: Array, i: int, n: int) -> Any:
-    """The points with their intervals; of several shares side by side. What is not finite is left out."""
+    """Draw the points with their intervals, those of several shares side by side; infinite ones are left out."""
     from matplotlib.transforms import ScaledTranslation
 
-    aside = ScaledTranslation((i - (n - 1) / 2) * APART / 72, 0, ax.figure.dpi_scale_trans)
+    aside = ScaledTranslation((i - (n - 1) / 2) * WHISKER_SPACING_POINTS / 72, 0, ax.figure.dpi_scale_trans)
     shown = np.isfinite(y)
-    told = shown & np.isfinite(ends).all(axis=1)
+    finite = shown & np.isfinite(ends).all(axis=1)
     look: dict[str, Any] = {"color": colour(i), "transform": ax.transData + aside}
-    ax.vlines(sizes[told], *ends[told].T, linewidth=1.3, alpha=0.75, zorder=2, gid="interval", **look)
+    ax.vlines(sizes[finite], *ends[finite].T, linewidth=1.3, alpha=0.75, zorder=2, gid="interval", **look)
     points: dict[str, Any] = {"markersize": 6.5, "markeredgecolor": EDGE, "markeredgewidth": 0.6, "linewidth": 1.5}
     style: dict[str, Any] = {"marker": marker(i), "linestyle": dashes(i), "zorder": 3, "gid": "learning"}
     return ax.plot(sizes[shown], y[shown], **look, **points, **style)[0]
 
 
 def _without_evidence(report: Any, figure: Figure) -> tuple[float, str]:
-    """The figure of one who knows the shares of the classes and nothing else."""
+    """Return the figure of predicting by the shares of the classes alone."""
     if figure == "accuracy":
-        return float(report.majority), f"always {shortened(report.commonest)}"
+        return float(report.majority), f"always {shorten(report.commonest)}"
     shares = np.asarray(report.rows_by_class) / np.sum(report.rows_by_class)
     some = shares[shares > 0]
     return float(-(some * np.log(some)).sum()), "the shares of the classes alone"
@@ -96,13 +96,13 @@ def _labels(flipped: Sequence[float]) -> list[str]:
     ]
 
 
-def _dress(ax: Any, curve: Any, figure: Figure) -> None:
+def _label_axes(ax: Any, curve: Any, figure: Figure) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: thinly_spaced(n)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: format_thin_spaces(n)))
     ax.xaxis.set_minor_formatter(NullFormatter())
-    places = legible(curve.sizes)
-    ax.set_xticks(places, [thinly_spaced(n) for n in places])
+    places = legible_sizes(curve.sizes)
+    ax.set_xticks(places, [format_thin_spaces(n) for n in places])
     ax.set_xticks([], minor=True)
     if figure == "accuracy":
         ax.yaxis.set_major_formatter(
@@ -110,14 +110,14 @@ def _dress(ax: Any, curve: Any, figure: Figure) -> None:
         )
     ax.set_xlabel("rows learned")
     rows = "row" if curve.held_out == 1 else "rows"
-    ax.set_ylabel(f"{WORDS[figure]} on {thinly_spaced(curve.held_out)} held-out {rows}")
-    ruled(ax)
+    ax.set_ylabel(f"{FIGURE_NAMES[figure]} on {format_thin_spaces(curve.held_out)} held-out {rows}")
+    add_grid_lines(ax)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
 
 
-def _reach(ax: Any, sizes: Array, heights: Array) -> None:
-    """The axes as far as the points and whiskers, with a margin."""
+def _set_limits(ax: Any, sizes: Array, heights: Array) -> None:
+    """Set the limits of the axes to the points and whiskers, with a margin."""
     aside = max(sizes.max() / sizes.min(), 4.0) ** 0.05
     ax.set_xscale("log")
     ax.set_xlim(sizes.min() / aside, sizes.max() * aside)
@@ -126,20 +126,20 @@ def _reach(ax: Any, sizes: Array, heights: Array) -> None:
     ax.set_ylim(heights.min() - margin, heights.max() + margin)
 
 
-def legible(sizes: Sequence[int], letters: int = MOST_LETTERS) -> list[int]:
-    """The sizes that can be written beneath an axis of logarithms without touching, the largest among them.
+def legible_sizes(sizes: Sequence[int], characters: int = MAX_AXIS_CHARACTERS) -> list[int]:
+    """Return the sizes that fit below a logarithmic axis without touching, with the largest.
 
-    >>> legible([10, 11, 100, 1000]), legible([5])
+    >>> legible_sizes([10, 11, 100, 1000]), legible_sizes([5])
     ([11, 100, 1000], [5])
     """
-    apart = np.log(max(sizes) / min(sizes)) * (len(thinly_spaced(max(sizes))) + 2) / letters
+    spacing = np.log(max(sizes) / min(sizes)) * (len(format_thin_spaces(max(sizes))) + 2) / characters
     kept: list[int] = []
     for size in sorted(sizes, reverse=True):
-        if not kept or np.log(kept[-1] / size) >= apart:
+        if not kept or np.log(kept[-1] / size) >= spacing:
             kept.append(size)
     return kept[::-1]
 
 
-def thinly_spaced(n: float) -> str:
-    """A whole number with thin spaces between thousands."""
+def format_thin_spaces(n: float) -> str:
+    """Format a whole number with thin spaces between thousands."""
     return format_thousands(n, gap="\u2009")

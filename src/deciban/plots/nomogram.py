@@ -1,4 +1,4 @@
-"""A nomogram: read off what each column gives, add up, and read off the probability."""
+"""Nomograms: a scale of decibans for each column, whose sum is read as a probability."""
 
 from __future__ import annotations
 
@@ -12,31 +12,38 @@ from deciban.errors import InputError
 from deciban.model.model import Model
 from deciban.model.table_explanations import explain_rows
 from deciban.plots.bayes import chance
-from deciban.plots.evidence import MARKS, percent_mark, signed
+from deciban.plots.evidence import MARKS, format_probability_mark, signed
 from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, scales
-from deciban.plots.style import COLOURS, INK, need_matplotlib, sheet, shortened
+from deciban.plots.style import COLOURS, INK, make_axes, need_matplotlib, shorten
 from deciban.scores.passages import to_printable
 
-MOST_TOTAL, LARGEST_TOTAL = 45.0, 90.0
-"""Decibans to either side of even odds on the scale of totals, and for a row that is surer."""
+TOTAL_RANGE_DB, MAX_TOTAL_RANGE_DB = 45.0, 90.0
+"""The range of the scale of totals to either side of even odds, and its maximum for a row with more evidence."""
 
-MOST_GIVEN, LARGEST_GIVEN = 40.0, 200.0
-"""Decibans to either side on the scales of columns, and where most columns give more: what gives still more runs out
-of the picture, with an arrow."""
+COLUMN_RANGE_DB, MAX_COLUMN_RANGE_DB = 40.0, 200.0
+"""The range of the scales of columns to either side, and its maximum if most columns have stronger evidence; scales
+of still stronger evidence leave the picture with an arrow."""
 
-SHARE = 0.8
-"""Of the room that an Axes has at first, what is left for scales beside the names and numbers."""
+SCALE_SHARE = 0.8
+"""The share of the width of the Axes that scales take, next to names and numbers."""
 
-BAND, SECOND = 0.48, 0.2
-"""Inches that a scale takes, and a second branch more."""
+SCALE_HEIGHT_INCHES, BRANCH_HEIGHT_INCHES = 0.48, 0.2
+"""The height of a scale, and the additional height of a second branch."""
 
-WIDE = 8.6
-SMALL = 7.5
-"""Points of the letters at the marks."""
+WIDTH_INCHES = 8.6
+LABEL_POINTS = 7.5
+"""The font size of the labels of marks."""
 
-POINT = COLOURS[5]
-DOT: dict[str, Any] = {"marker": "o", "color": POINT, "mec": "white", "ms": 8, "zorder": 5, "clip_on": False}
-"""How the place of a row is marked."""
+ROW_COLOUR = COLOURS[5]
+ROW_MARKER: dict[str, Any] = {
+    "marker": "o",
+    "color": ROW_COLOUR,
+    "mec": "white",
+    "ms": 8,
+    "zorder": 5,
+    "clip_on": False,
+}
+"""The style of the marker of a row."""
 
 
 def nomogram(
@@ -48,12 +55,12 @@ def nomogram(
     most: int = 12,
     ax: Any = None,
 ) -> Any:
-    """Draw a scale for each of the `most` telling columns, from which its decibans are read; returns the Axes.
+    """Draw a scale for each of the `most` columns of strongest evidence, with its decibans; return the Axes.
 
     The sum of all and of the prior leads to the probability of the first of two classes against the second: of two
     classes the second, of more the most frequent, unless `classes` names them. With `rows`, a table, the row numbered
-    `row` (0 is the first) is marked on every scale, for its two most probable classes. A number that speaks for the
-    same class on both sides has two scales, one below the other.
+    `row` (0 is the first) is marked on every scale, for its two most probable classes. A number that is evidence
+    for the same class on both sides has two scales, one below the other.
 
     >>> import deciban
     >>> table = {"fever": [38.5, 39.0, 36.5, 37.0], "cough": ["yes", "yes", "no", "yes"], "ill": ["y", "y", "n", "n"]}
@@ -64,14 +71,14 @@ def nomogram(
     need_matplotlib()
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise InputError(f"most must be a whole number ≥ 1, not {most!r}")
-    told = None if rows is None else _told(model, rows, row, classes)
-    made = scales(model, classes, most, told)
-    ax = sheet(WIDE, _height(made)) if ax is None else ax
-    _draw(ax, made)
+    explanation = None if rows is None else _explain_row(model, rows, row, classes)
+    scales_drawn = scales(model, classes, most, explanation)
+    ax = make_axes(WIDTH_INCHES, _height(scales_drawn)) if ax is None else ax
+    _draw(ax, scales_drawn)
     return ax
 
 
-def _told(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | None) -> Any:
+def _explain_row(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | None) -> Any:
     from deciban.sources.source import open_source
 
     if not isinstance(model, Model):
@@ -79,76 +86,85 @@ def _told(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | None) ->
     source = rows if hasattr(rows, "batches") else open_source(rows)
     if row < 0:
         raise InputError(f"rows are counted from 0, so there is no row {row}")
-    told = explain_rows(model, source, classes, row + 1, False)
-    if row >= len(told):
-        raise InputError(f"{source.name} has no row {row}, only {len(told)}. Hint: rows are counted from 0")
-    return told[row]
+    explanation = explain_rows(model, source, classes, row + 1, False)
+    if row >= len(explanation):
+        raise InputError(f"{source.name} has no row {row}, only {len(explanation)}. Hint: rows are counted from 0")
+    return explanation[row]
 
 
-def _every(made: Scales) -> list[Scale]:
-    point = made.prior if made.total is not None else None
+def _every(scales_drawn: Scales) -> list[Scale]:
+    point = scales_drawn.prior if scales_drawn.total is not None else None
     prior = Scale(
         "prior",
-        (Branch(made.prior, made.prior, (Mark(made.prior, "" if point is not None else signed(made.prior)),)),),
+        (
+            Branch(
+                scales_drawn.prior,
+                scales_drawn.prior,
+                (Mark(scales_drawn.prior, "" if point is not None else signed(scales_drawn.prior)),),
+            ),
+        ),
         point,
     )
-    return [prior, *made.columns, *([made.rest] if made.rest is not None else [])]
+    return [prior, *scales_drawn.columns, *([scales_drawn.rest] if scales_drawn.rest is not None else [])]
 
 
-def _height(made: Scales) -> float:
-    return sum(BAND + SECOND * (len(scale.branches) - 1) for scale in _every(made)) + 2.9
+def _height(scales_drawn: Scales) -> float:
+    return (
+        sum(SCALE_HEIGHT_INCHES + BRANCH_HEIGHT_INCHES * (len(scale.branches) - 1) for scale in _every(scales_drawn))
+        + 2.9
+    )
 
 
-def _draw(ax: Any, made: Scales) -> None:
-    every = _every(made)
-    edge = _edge(made)
+def _draw(ax: Any, scales_drawn: Scales) -> None:
+    every = _every(scales_drawn)
+    edge = _edge(scales_drawn)
     ax.set_xlim(*edge)
-    inches = SHARE * ax.get_position().width * ax.figure.get_figwidth()
+    inches = SCALE_SHARE * ax.get_position().width * ax.figure.get_figwidth()
     per_point = (edge[1] - edge[0]) / (inches * 72)
     y = 0.35
     for scale in every:
         _row(ax, y, scale, edge, per_point)
-        y += BAND + SECOND * (len(scale.branches) - 1)
-    y = _totals(ax, y + 0.25, made, edge)
-    _frame(ax, made, y)
+        y += SCALE_HEIGHT_INCHES + BRANCH_HEIGHT_INCHES * (len(scale.branches) - 1)
+    y = _totals(ax, y + 0.25, scales_drawn, edge)
+    _frame(ax, scales_drawn, y)
 
 
-def _edge(made: Scales) -> tuple[float, float]:
-    """How far the scales of columns go: to the ends of all, within bounds."""
-    ends = [end for scale in made.columns for end in (scale.low, scale.high)]
-    most = min(max(MOST_GIVEN, median(abs(end) for end in [*ends, 0.0])), LARGEST_GIVEN)
-    ends = [min(max(end, -most), most) for end in [*ends, made.prior] if not math.isnan(end)]
+def _edge(scales_drawn: Scales) -> tuple[float, float]:
+    """Return the range of the scales of columns: to the ends of all, within bounds."""
+    ends = [end for scale in scales_drawn.columns for end in (scale.low, scale.high)]
+    most = min(max(COLUMN_RANGE_DB, median(abs(end) for end in [*ends, 0.0])), MAX_COLUMN_RANGE_DB)
+    ends = [min(max(end, -most), most) for end in [*ends, scales_drawn.prior] if not math.isnan(end)]
     low, high = min([*ends, -1.0]), max([*ends, 1.0])
-    room = 0.02 * (high - low)
-    return low - room, high + room
+    margin = 0.02 * (high - low)
+    return low - margin, high + margin
 
 
 def _row(ax: Any, y: float, scale: Scale, edge: tuple[float, float], per_point: float) -> None:
-    """A scale with its name on the left, its marks, and where the row stands."""
+    """Draw a scale with its name on the left, its marks, and the marker of the row."""
     _name(ax, y, scale.name)
     for i, branch in enumerate(scale.branches):
-        at = y + SECOND * i
+        at = y + BRANCH_HEIGHT_INCHES * i
         _line(ax, at, branch, edge)
         sides = (-1, 1) if len(scale.branches) == 1 else (-1,) if i == 0 else (1,)
         _marks(ax, at, [mark for mark in branch.marks if edge[0] <= mark.decibans <= edge[1]], sides, per_point)
     if len(scale.branches) == 2:
         turn = _turn(scale.branches)
-        ax.plot([turn, turn], [y, y + SECOND], color=INK, linewidth=1.1, zorder=2)
+        ax.plot([turn, turn], [y, y + BRANCH_HEIGHT_INCHES], color=INK, linewidth=1.1, zorder=2)
     if scale.point is not None:
         _point(ax, y, scale, scale.point, edge)
 
 
 def _point(ax: Any, y: float, scale: Scale, decibans: float, edge: tuple[float, float]) -> None:
-    """Where the row stands on a scale, and beside it its value and what that gives."""
+    """Draw the marker of the row on a scale, with its value and its decibans."""
     x = min(max(0.0 if math.isnan(decibans) else decibans, edge[0]), edge[1])
-    ax.plot([x], [_nearest(y, scale)], **DOT, gid="point")
-    value = f"{shortened(scale.value, 14)}  " if scale.value else ""
+    ax.plot([x], [_nearest(y, scale)], **ROW_MARKER, gid="point")
+    value = f"{shorten(scale.value, 14)}  " if scale.value else ""
     place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "gid": "given"}
-    ax.text(1.015, y, f"{value}{signed(decibans)}", fontsize=8.5, color=POINT, parse_math=False, **place)
+    ax.text(1.015, y, f"{value}{signed(decibans)}", fontsize=8.5, color=ROW_COLOUR, parse_math=False, **place)
 
 
 def _line(ax: Any, y: float, branch: Branch, edge: tuple[float, float]) -> None:
-    """The line of a scale, with an arrow where it runs out of the picture."""
+    """Draw the line of a scale, with an arrow where it leaves the picture."""
     low, high = max(branch.low, edge[0]), min(branch.high, edge[1])
     ax.plot([low, high], [y, y], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=2)
     for beyond, x, arrow in ((branch.low < edge[0], low, "<"), (branch.high > edge[1], high, ">")):
@@ -157,23 +173,23 @@ def _line(ax: Any, y: float, branch: Branch, edge: tuple[float, float]) -> None:
 
 
 def _turn(branches: Sequence[Branch]) -> float:
-    """Where two branches meet: the end that they share."""
+    """Return the common end of two branches."""
     first, second = branches
     return first.high if math.isclose(first.high, second.high, rel_tol=1e-9, abs_tol=1e-9) else first.low
 
 
 def _nearest(y: float, scale: Scale) -> float:
-    """The height of the branch on which the row's number stands."""
+    """Return the height of the branch of the row's number."""
     if len(scale.branches) == 1:
         return y
     try:
-        return y if float(scale.value) <= scale.branches[0].until else y + SECOND
+        return y if float(scale.value) <= scale.branches[0].until else y + BRANCH_HEIGHT_INCHES
     except ValueError:  # missing
         return y
 
 
 def _marks(ax: Any, y: float, marks: Sequence[Mark], sides: Sequence[int], per_point: float) -> None:
-    """Ticks, and as many of their labels as have room above or below the line; those farthest out come first."""
+    """Draw ticks, and as many labels as fit above or below the line, the outermost first."""
     taken: dict[int, list[tuple[float, float]]] = {side: [] for side in sides}
     for mark in sorted(marks, key=lambda mark: -abs(mark.decibans)):
         x = mark.decibans
@@ -184,29 +200,29 @@ def _marks(ax: Any, y: float, marks: Sequence[Mark], sides: Sequence[int], per_p
             continue
         side = free[0]
         taken[side].append((x - half - 3 * per_point, x + half + 3 * per_point))
-        place: dict[str, Any] = {"ha": "center", "va": "bottom" if side < 0 else "top", "fontsize": SMALL}
+        place: dict[str, Any] = {"ha": "center", "va": "bottom" if side < 0 else "top", "fontsize": LABEL_POINTS}
         ax.text(x, y + 0.05 * side, mark.text, color=INK, gid="mark", parse_math=False, zorder=3, **place)
 
 
 def _width(text: str) -> float:
-    """Points that a mark's label is wide."""
+    """Return the width of a mark's label in points."""
     from matplotlib.textpath import TextPath
 
-    return float(TextPath((0, 0), text, size=SMALL).get_extents().width) if text.strip() else 0.0
+    return float(TextPath((0, 0), text, size=LABEL_POINTS).get_extents().width) if text.strip() else 0.0
 
 
 def _name(ax: Any, y: float, name: str) -> None:
     place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "right", "va": "center", "fontsize": 9}
-    ax.text(-0.02, y, shortened(to_printable(name), 24), color=INK, gid="name", parse_math=False, **place)
+    ax.text(-0.02, y, shorten(to_printable(name), 24), color=INK, gid="name", parse_math=False, **place)
 
 
-def _totals(ax: Any, y: float, made: Scales, edge: tuple[float, float]) -> float:
-    """The scale of totals and below it that of probabilities, on a scale of their own; returns where they end."""
-    low, high = made.reach
-    total = 0.0 if made.total is None or math.isnan(made.total) else made.total
-    total = min(max(total, -LARGEST_TOTAL), LARGEST_TOTAL)
-    first = min(max(low, -MOST_TOTAL), total, -10.0)
-    last = max(min(high, MOST_TOTAL), total, 10.0)
+def _totals(ax: Any, y: float, scales_drawn: Scales, edge: tuple[float, float]) -> float:
+    """Draw the scale of totals and below it that of probabilities; return the height at which they end."""
+    low, high = scales_drawn.reach
+    total = 0.0 if scales_drawn.total is None or math.isnan(scales_drawn.total) else scales_drawn.total
+    total = min(max(total, -MAX_TOTAL_RANGE_DB), MAX_TOTAL_RANGE_DB)
+    first = min(max(low, -TOTAL_RANGE_DB), total, -10.0)
+    last = max(min(high, TOTAL_RANGE_DB), total, 10.0)
 
     def at(decibans: float) -> float:
         share = (min(max(decibans, first), last) - first) / (last - first)
@@ -220,8 +236,8 @@ def _totals(ax: Any, y: float, made: Scales, edge: tuple[float, float]) -> float
     ticks = [i * step for i in range(math.ceil(first / step), math.floor(last / step) + 1)]
     _ruler(ax, y, [(at(x), spelling.format_signed(x, 0) if x else "0") for x in ticks])
     _ruler(ax, y + 0.5, _probability_marks(first, last, at))
-    if made.total is not None:
-        _outcome(ax, y, made.total, at)
+    if scales_drawn.total is not None:
+        _outcome(ax, y, scales_drawn.total, at)
     return y + 0.95
 
 
@@ -231,7 +247,7 @@ def _probability_marks(first: float, last: float, at: Any) -> list[tuple[float, 
         x = 10 * math.log10(p / (1 - p))
         if first <= x <= last and all(abs(x - other) > 0.085 * (last - first) for other in kept):
             kept.append(x)
-    return [(at(x), percent_mark(chance(x))) for x in kept]
+    return [(at(x), format_probability_mark(chance(x))) for x in kept]
 
 
 def _ruler(ax: Any, y: float, marks: Sequence[tuple[float, str]]) -> None:
@@ -241,22 +257,30 @@ def _ruler(ax: Any, y: float, marks: Sequence[tuple[float, str]]) -> None:
 
 
 def _outcome(ax: Any, y: float, total: float, at: Any) -> None:
-    """Where the row comes out."""
+    """Draw the total of the row."""
     if math.isnan(total):
-        ax.text(1.015, y, "undefined", transform=ax.get_yaxis_transform(), fontsize=8.5, color=POINT, va="center")
+        ax.text(
+            1.015, y, "undefined", transform=ax.get_yaxis_transform(), fontsize=8.5, color=ROW_COLOUR, va="center"
+        )
         return
     x = at(total)
-    ax.plot([x, x], [y, y + 0.5], color=POINT, linewidth=1.4, zorder=4)
-    ax.plot([x, x], [y, y + 0.5], **DOT, ls="none", gid="outcome")
+    ax.plot([x, x], [y, y + 0.5], color=ROW_COLOUR, linewidth=1.4, zorder=4)
+    ax.plot([x, x], [y, y + 0.5], **ROW_MARKER, ls="none", gid="outcome")
     p = chance(total)
     sure = "over 99.99 %" if p > 0.9999 else "under 0.01 %" if p < 1e-4 else spelling.format_short_percent(p)
     words = (signed(total), sure)
     for line, text in zip((y, y + 0.5), words):
-        look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "color": POINT, "va": "center", "gid": "given"}
+        look: dict[str, Any] = {
+            "fontsize": 9,
+            "fontweight": "bold",
+            "color": ROW_COLOUR,
+            "va": "center",
+            "gid": "given",
+        }
         ax.text(1.015, line, text, transform=ax.get_yaxis_transform(), **look)
 
 
-def _frame(ax: Any, made: Scales, foot: float) -> None:
+def _frame(ax: Any, scales_drawn: Scales, foot: float) -> None:
     ax.set_ylim(foot, 0.0)
     ax.set_yticks([])
     ax.xaxis.tick_top()
@@ -264,7 +288,7 @@ def _frame(ax: Any, made: Scales, foot: float) -> None:
     ax.set_xlabel("decibans that a value gives (10 is ten to one)", fontsize=9)
     ax.tick_params(axis="x", labelsize=8.5)
     ax.axvline(0, ymin=1.45 / foot, color="#b0b0b0", linewidth=0.8, zorder=0)
-    names = [shortened(to_printable(str(label)), 26) for label in (made.favoured, made.against)]
+    names = [shorten(to_printable(str(label)), 26) for label in (scales_drawn.favoured, scales_drawn.against)]
     ax.set_title(f"{names[0]} rather than {names[1]}", loc="left", fontsize=11, parse_math=False)
     for side in ("left", "right", "bottom"):
         ax.spines[side].set_visible(False)

@@ -1,4 +1,4 @@
-"""The scales of a nomogram: how many decibans each value of each column gives, for one class against another."""
+"""The scales of a nomogram: the decibans of each value of each column for one class against another."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.model.model import Model
 from deciban.plots.conditionals import Conditional, conditionals
-from deciban.plots.density_panels import short_value
+from deciban.plots.density_panels import shorten_value
 from deciban.scores import DECIBAN
 from deciban.scores.passages import to_printable
 
-DEVIATIONS = 2.5
-"""How far a scale of numbers goes to either side of the two classes' means."""
+SCALE_DEVIATIONS = 2.5
+"""How far a scale of numbers goes to either side of the two classes' means, in standard deviations."""
 
 STEPS = 513
 
-BENT = 0.04
-"""A scale that turns is drawn as two where each has at least this share of its length."""
+MIN_BRANCH_SHARE = 0.04
+"""The shortest branch of a scale that turns, as a share of its length; a shorter one is not drawn."""
 
 
 class Mark(NamedTuple):
@@ -35,8 +35,8 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Branch:
-    """A stretch of a scale on which decibans rise or fall with the value: from where to where, its marks, and, of
-    numbers, the value at which it ends.
+    """A part of a scale on which decibans rise or fall with the value: its range, its marks and, of numbers, its last
+    value.
     """
 
     low: float
@@ -47,7 +47,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Scale:
-    """A column of the nomogram: its branches (two where decibans turn with the value), and where a row stands."""
+    """A column of the nomogram: its branches (two if decibans turn with the value), and the position of a row."""
 
     name: str
     branches: tuple[Branch, ...]
@@ -56,18 +56,18 @@ class Scale:
 
     @property
     def low(self) -> float:
-        """The least it can give, of what is drawn."""
+        """The smallest evidence of the drawn values."""
         return min(branch.low for branch in self.branches)
 
     @property
     def high(self) -> float:
-        """The most it can give, of what is drawn."""
+        """The largest evidence of the drawn values."""
         return max(branch.high for branch in self.branches)
 
 
 @dataclass(frozen=True)
 class Scales:
-    """All that a nomogram adds up, for `favoured` against `against`; `total` is that of the row, if there is one."""
+    """The prior and scales of a nomogram for `favoured` against `against`; `total` is that of the row, or None."""
 
     favoured: Any
     against: Any
@@ -78,34 +78,42 @@ class Scales:
 
     @property
     def reach(self) -> tuple[float, float]:
-        """The least and the most that prior and columns can add up to."""
+        """Return the smallest and the largest sum of prior and columns."""
         every = [*self.columns, *([self.rest] if self.rest is not None else [])]
         return self.prior + sum(s.low for s in every), self.prior + sum(s.high for s in every)
 
 
-def scales(model: Model, classes: tuple[Any, Any] | None, most: int, told: Any = None) -> Scales:
-    """What each column gives for one class against the other; `told` is the explanation of a row by these two."""
+def scales(model: Model, classes: tuple[Any, Any] | None, most: int, explanation: Any = None) -> Scales:
+    """Compute the scale of each column for one class against the other; `explanation` is that of a row, or None."""
     every, _ = conditionals(model, None, 10**9)
-    _refuse_what_does_not_add(model)
+    _refuse_non_additive(model)
     if len(model.classes) < 2:
         raise InputError("a nomogram weighs two classes, and this model has one")
-    k, l = pair(model, classes) if told is None else pair(model, (told.winner[0], told.runner_up[0]))
+    k, l = (
+        pair(model, classes)
+        if explanation is None
+        else pair(model, (explanation.winner[0], explanation.runner_up[0]))
+    )
     t = _trust(model)
-    points = {} if told is None else dict(zip(told.features, _dense(told.evidence)))
-    values = {} if told is None or told.values is None else dict(zip(told.features, told.values[0].tolist()))
-    made = [_placed(_scale(one, k, l, t), points, values) for one in every]
-    made = [scale for scale in made if scale.high > scale.low or scale.point]
-    shown = sorted(made[:most], key=lambda scale: scale.low - scale.high)
-    extra = sum(v for name, v in points.items() if name not in {s.name for s in made})
-    texts = [] if told is None else [text.column for text in model.layout.texts]
-    rest = _together(made[most:], extra, told is not None, texts)
-    prior = _start(told) if told is not None else prior_decibans(model, k, l)
-    total = None if told is None else float(told.total[0])
+    points = {} if explanation is None else dict(zip(explanation.features, _dense(explanation.evidence)))
+    values = (
+        {}
+        if explanation is None or explanation.values is None
+        else dict(zip(explanation.features, explanation.values[0].tolist()))
+    )
+    placed = [_placed(_scale(one, k, l, t), points, values) for one in every]
+    placed = [scale for scale in placed if scale.high > scale.low or scale.point]
+    shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
+    extra = sum(v for name, v in points.items() if name not in {s.name for s in placed})
+    texts = [] if explanation is None else [text.column for text in model.layout.texts]
+    rest = _together(placed[most:], extra, explanation is not None, texts)
+    prior = _prior_evidence(explanation) if explanation is not None else prior_decibans(model, k, l)
+    total = None if explanation is None else float(explanation.total[0])
     return Scales(model.classes[k], model.classes[l], prior, tuple(shown), rest, total)
 
 
 def pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
-    """The places of two classes: the second against the first of two, the two most frequent of more."""
+    """Return the indices of two classes: the second against the first of two, the two most frequent of more."""
     from deciban.model.table_explanations import class_pair
 
     if classes is not None:
@@ -117,22 +125,24 @@ def pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
 
 
 def prior_decibans(model: Model, k: int, l: int) -> float:
-    """What is said before anything is known of a row: the evidence of one in which everything is missing."""
+    """Return the evidence of a row in which everything is missing."""
     rows = []
     for kind, features in model.layout.blocks:
         if kind == "bags":
             raise InputError("the model reads texts, whose words have no scale. Hint: name a row, or plot telltales")
         rows.append(np.full((1, len(features)), -1) if kind == "levels" else np.full((1, len(features)), np.nan))
-    told = model.scorer.explain(rows, (k, l), model.labels, engines.thread_count(None))
-    return _start(told)
+    explanation = model.scorer.explain(rows, (k, l), model.labels, engines.thread_count(None))
+    return _prior_evidence(explanation)
 
 
-def _start(told: Any) -> float:
-    """What is said before any column is: the prior, and the bias of weights that were fitted."""
-    return float(told.prior[0]) + (float(told.extras["bias"][0]) if "bias" in told.extras else 0.0)
+def _prior_evidence(explanation: Any) -> float:
+    """Return the evidence of the prior and of the bias of fitted weights."""
+    return float(explanation.prior[0]) + (
+        float(explanation.extras["bias"][0]) if "bias" in explanation.extras else 0.0
+    )
 
 
-def _refuse_what_does_not_add(model: Model) -> None:
+def _refuse_non_additive(model: Model) -> None:
     by = model.scorer.calibration
     if by is not None and by.map.scale is None:
         raise UndefinedError(
@@ -157,17 +167,19 @@ def _dense(evidence: Any) -> list[float]:
     return [float(value) for value in np.asarray(rows).reshape(-1)]
 
 
-def _scale(told: Conditional, k: int, l: int, t: float) -> Scale:
-    if told.table is not None:
-        names, said = told.said()
+def _scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
+    if conditional.table is not None:
+        names, scores = conditional.value_scores()
         with np.errstate(invalid="ignore"):
-            gives = t * DECIBAN * (said[k] - said[l])
-        marks = [Mark(float(d), short_value(name)) for d, name in zip(gives, names) if math.isfinite(d)]
-        return Scale(told.name, (_branch(marks),))
-    x = told.near((k, l), DEVIATIONS, STEPS)
-    said = told.said_at(x)
-    gives = t * DECIBAN * (said[:, k] - said[:, l])
-    return Scale(told.name, tuple(_along(part, gives[i:j], told.whole) for i, j, part in _turns(x, gives)))
+            gives = t * DECIBAN * (scores[k] - scores[l])
+        marks = [Mark(float(d), shorten_value(name)) for d, name in zip(gives, names) if math.isfinite(d)]
+        return Scale(conditional.name, (_branch(marks),))
+    x = conditional.numbers_near((k, l), SCALE_DEVIATIONS, STEPS)
+    scores = conditional.scores_at(x)
+    gives = t * DECIBAN * (scores[:, k] - scores[:, l])
+    return Scale(
+        conditional.name, tuple(_along(part, gives[i:j], conditional.is_count) for i, j, part in _turns(x, gives))
+    )
 
 
 def _branch(marks: list[Mark]) -> Branch:
@@ -176,17 +188,17 @@ def _branch(marks: list[Mark]) -> Branch:
 
 
 def _turns(x: Array, gives: Array) -> list[tuple[int, int, Array]]:
-    """The scale in one piece, or in two where it turns."""
+    """Return the scale as one part, or as two if it turns."""
     turn = int(gives.argmax() if gives.argmax() not in (0, len(x) - 1) else gives.argmin())
     span = float(np.ptp(gives))
     halves = [(0, turn + 1), (turn, len(x))]
-    if turn in (0, len(x) - 1) or any(np.ptp(gives[i:j]) < BENT * span for i, j in halves):
+    if turn in (0, len(x) - 1) or any(np.ptp(gives[i:j]) < MIN_BRANCH_SHARE * span for i, j in halves):
         return [(0, len(x), x)]
     return [(i, j, x[i:j]) for i, j in halves]
 
 
 def _along(x: Array, gives: Array, whole: bool) -> Branch:
-    """A stretch with marks at round numbers."""
+    """Return a branch with marks at round numbers."""
     from matplotlib.ticker import MaxNLocator
 
     ticks = MaxNLocator(6, integer=whole, steps=[1, 2, 2.5, 5, 10]).tick_values(float(x[0]), float(x[-1]))
@@ -203,7 +215,7 @@ def _placed(scale: Scale, points: dict[str, float], values: dict[str, Any]) -> S
 
 
 def _together(scales: list[Scale], extra: float, known: bool, texts: list[str]) -> Scale | None:
-    """The columns that have no room, and texts, as one: from all at their least to all at their most."""
+    """Return one scale for the columns that are not drawn and for texts, from their smallest to their largest sum."""
     names = [*(scale.name for scale in scales), *texts]
     if not names:
         return None

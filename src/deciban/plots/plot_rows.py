@@ -1,36 +1,42 @@
-"""The rows of a table that a picture is drawn from: some columns as numbers, and the class of each row."""
+"""The rows of a picture: read from a table or taken from arrays, checked, and with the limits of the axes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
 from deciban.errors import InputError
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+import numpy as np
+from numpy.typing import NDArray
+from deciban._typing import Array
+from deciban.errors import InputError, UndefinedError
+from deciban.plots.boundary_geometry import Window
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
     from deciban.sources.source import Reading, Source
 
-MOST_DRAWN = 2000
-"""Rows that are drawn: more would hide each other, and a picture of them all takes long to open."""
+MAX_DRAWN_ROWS = 2000
+"""The number of rows that are drawn: more would hide each other, and the picture would take long to open."""
 
 
-def numbers_and_classes(
+def read_numbers_and_classes(
     source: Source, columns: Sequence[str], target: str
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """These columns as numbers, NaN where one is missing, and each row's class; rows without a class are left out."""
+    """Return columns as numbers, NaN if missing, and the class of each row; rows without a class are left out."""
     import numpy as np
 
     from deciban.model.matrices import check_columns
     from deciban.sources.arrow_cells import to_numbers, to_texts
 
     wanted: dict[str, Reading] = {**dict.fromkeys(columns, "number"), target: "text"}
-    checked_columns(source, [*columns, target])
+    check_drawn_columns(source, [*columns, target])
     X, y = [np.empty((0, len(columns)))], []
-    with _numbers_wanted():
+    with _hint_at_numbers():
         for batch in source.batches(check_columns(source, wanted, allow_missing=False)):
             X.append(np.column_stack([to_numbers(batch.column(name), name) for name in columns]))
             y += to_texts(batch.column(target)).to_pylist()
@@ -42,18 +48,18 @@ def numbers_and_classes(
 
 
 @contextmanager
-def _numbers_wanted() -> Iterator[None]:
-    """A picture has no roles to give: what is drawn is numbers."""
+def _hint_at_numbers() -> Iterator[None]:
+    """Replace the hints of errors in the block: a picture has no roles and draws numbers."""
     try:
         yield
     except InputError as error:
         what, hint, _ = str(error).partition("Hint: ")
-        advice = "draw columns of numbers; --missing TEXT names a text that stands for nothing"
+        advice = "draw columns of numbers; --missing TEXT names a text that means a missing value"
         raise InputError(what + hint + advice if hint else what) from None
 
 
-def checked_columns(source: Source, wanted: Sequence[str]) -> None:
-    """Refuse a column that is not there, or that is named twice."""
+def check_drawn_columns(source: Source, wanted: Sequence[str]) -> None:
+    """Refuse a column that does not exist or is named twice."""
     from deciban.errors import did_you_mean
 
     for i, name in enumerate(wanted):
@@ -65,10 +71,145 @@ def checked_columns(source: Source, wanted: Sequence[str]) -> None:
             raise InputError(f"column {name!r} is named twice. Hint: a column to draw is not the one to predict")
 
 
-def thinned(n: int, most: int = MOST_DRAWN) -> NDArray[np.intp]:
-    """The rows that are drawn: all, or so many of them at random, the same each time."""
+def draw_sample(n: int, most: int = MAX_DRAWN_ROWS) -> NDArray[np.intp]:
+    """Return the indices of the rows to draw: all, or a random sample with a fixed seed."""
     import numpy as np
 
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
+MARGIN = 0.06
+"""The margin on every side, as a share of the data's range."""
+
+Feature = int | str
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows without missing values, the indices of their classes, and the names of columns and classes."""
+
+    X: Array
+    codes: NDArray[np.intp]
+    names: list[str]
+    classes: list[Any]
+    window: Window
+
+    def of(self, k: int) -> Array:
+        """Return the rows of class k."""
+        return self.X[self.codes == k]
+
+
+def make_view(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Sequence[str] | None = None) -> View:
+    """Select the model's columns of X, and convert y to indices in `classes_`."""
+    d = _width(model)
+    places = _places(X, features, d)
+    _check_names(model, X, places)
+    rows = _numbers(X)[:, places]
+    if getattr(model, "binarize", None) is not None:  # the model uses only whether the value exceeds it
+        rows = np.where(np.isnan(rows), np.nan, rows > model.binarize)
+    codes = _codes(model, y, len(rows))
+    complete = ~np.isnan(rows).any(axis=1)
+    if not complete.any():
+        raise InputError(f"X has no row without missing values among its {len(rows)}, so there is nothing to draw")
+    shown = rows[complete]
+    return View(
+        shown,
+        codes[complete],
+        _column_names(model, places, names),
+        list(model.classes_.tolist()),
+        window_around(shown),
+    )
+
+
+def _column_names(model: Any, places: Sequence[int], names: Sequence[str] | None) -> list[str]:
+    """Return the names of the columns: as given, as fitted, or x0, x1 …"""
+    if names is None:
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in places])
+    if isinstance(names, str) or len(names) != len(places):
+        raise InputError(f"names must be a list with one name for each of the {len(places)} columns, not {names!r}")
+    return [str(name) for name in names]
+
+
+def _width(model: Any) -> int:
+    d = int(model.n_features_in_)
+    if d > 2:
+        raise UndefinedError(
+            f"a picture shows a model of one or two columns; this {type(model).__name__} was fitted on {d}. "
+            "Hint: fit it on two, as in model.fit(X[:, [0, 1]], y), and name them: boundary(..., features=(0, 1))."
+        )
+    return d
+
+
+def _places(X: Any, features: Sequence[Feature], d: int) -> list[int]:
+    width = len(_columns(X)) or _numbers(X).shape[1]
+    wanted = list(features)[:1] if d == 1 and tuple(features) == (0, 1) else list(features)
+    if len(wanted) != d:
+        many = "column" if d == 1 else "two columns"
+        raise InputError(f"features must name the {many} the model was fitted on, not {tuple(features)!r}")
+    return [_place(X, feature, width) for feature in wanted]
+
+
+def _place(X: Any, feature: Feature, width: int) -> int:
+    if isinstance(feature, str):
+        names = _columns(X)
+        if feature not in names:
+            has = f"X has {', '.join(names)}" if names else "X has no column names. Hint: give numbers"
+            raise InputError(f"features names the column {feature!r}, and {has}.")
+        return names.index(feature)
+    if not 0 <= feature < width:
+        raise InputError(f"features names column {feature}, and X has {width} (0 to {width - 1}).")
+    return int(feature)
+
+
+def _columns(X: Any) -> list[str]:
+    return [str(name) for name in getattr(X, "columns", [])]
+
+
+def _check_names(model: Any, X: Any, places: Sequence[int]) -> None:
+    """Refuse columns whose names differ from those that the model was fitted on."""
+    fitted, names = getattr(model, "feature_names_in_", None), _columns(X)
+    if fitted is None or not names:
+        return
+    chosen, wanted = [names[j] for j in places], [str(name) for name in fitted]
+    if chosen != wanted:
+        raise InputError(f"the model was fitted on {wanted}, and features picks {chosen}. Hint: features={wanted!r}")
+
+
+def _numbers(X: Any) -> Array:
+    dense = X.toarray() if hasattr(X, "toarray") else X
+    try:
+        rows = np.asarray(dense, dtype=np.float64)
+    except (TypeError, ValueError) as why:
+        raise InputError(f"X must hold numbers to be drawn: {why}") from None
+    if rows.ndim != 2 or not rows.size:
+        raise InputError(f"X must be rows × columns with at least one of each, not of shape {rows.shape}")
+    if np.isinf(rows).any():
+        i, j = np.argwhere(np.isinf(rows))[0]
+        raise InputError(
+            f"X has an infinite value in row {i}, column {j}, which no axis reaches. Hint: leave it out."
+        )
+    return rows
+
+
+def _codes(model: Any, y: Any, n: int) -> NDArray[np.intp]:
+    labels, classes = np.asarray(y), model.classes_
+    if labels.shape != (n,):
+        raise InputError(f"y must hold one class for each of the {n} rows of X, not shape {labels.shape}")
+    unknown = ~np.isin(labels, classes)
+    if unknown.any():
+        first = int(np.flatnonzero(unknown)[0])
+        raise InputError(
+            f"y has {int(unknown.sum())} rows of unknown classes (first: {labels[first]!r} in row "
+            f"{first}); the model has {', '.join(map(str, classes))}. Hint: leave those rows out."
+        )
+    return np.searchsorted(classes, labels)
+
+
+def window_around(rows: Array) -> Window:
+    """Return the range of the rows with a margin; of a constant column at least one unit each way."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    margin = np.where(high > low, (high - low) * MARGIN, np.maximum(1.0, np.abs(high) * MARGIN))
+    return Window(low - margin, high + margin)
+

@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say: the share of hits by confidence, and how often each is claimed."""
+"""Reliability diagrams: the share of hits by confidence, and the distribution of confidence."""
 
 from __future__ import annotations
 
@@ -12,21 +12,31 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.plots.style import EDGE, FAINT, colour, dashes, marker, need_matplotlib, ruled, sheet, shortened
+from deciban.plots.style import (
+    EDGE,
+    FAINT_COLOUR,
+    add_grid_lines,
+    colour,
+    dashes,
+    make_axes,
+    marker,
+    need_matplotlib,
+    shorten,
+)
 
-MOST_REPORTS = 4
-"""More would hide each other."""
+MAX_REPORTS = 4
+"""The number of reports in one diagram; more would hide each other."""
 
 HATCHES = ("", "////", "....", "xxxx")
-"""Bars side by side are told apart in grey by these."""
+"""The hatchings that distinguish bars in grey print."""
 
-VAGUE = 0.4
-"""A share whose interval is wider than this says little: one of a handful of rows."""
+MAX_CLEAR_INTERVAL = 0.4
+"""The widest interval of a share that is drawn as a filled point; that of a handful of rows is wider."""
 
 
 @dataclass(frozen=True)
 class Bins:
-    """The bins of confidence that have rows: their places among how many, weights, confidences and shares of hits."""
+    """The bins of confidence that have rows: their indices and number, weights, confidences and shares of hits."""
 
     place: NDArray[np.intp]
     number: int
@@ -37,8 +47,8 @@ class Bins:
     high: Array
 
 
-def bins_of(report: Any) -> Bins:
-    """What a report says of them."""
+def read_bins(report: Any) -> Bins:
+    """Return the bins of a report."""
     bins = report.reliability
     if bins is None:
         raise InputError(
@@ -50,12 +60,12 @@ def bins_of(report: Any) -> Bins:
 
 
 def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = None) -> Any:
-    """Draw how often a model is right when it claims to be so sure; returns the Axes.
+    """Draw the share of correct predictions by confidence; return the Axes.
 
-    A point is a bin of rows: across, the mean probability that the model gave to the class it called; up, the share
-    of those rows that were of it, with Wilson's 95 % interval; hollow, where that is wide. Honest probabilities lie
-    on the diagonal; points beneath it are too sure. The bars beneath say what share of the rows is in each bin. Up to
-    four reports, as of a model before and after calibration, are drawn together; `names` says what to call them.
+    A point is a bin of rows: horizontally, the mean probability of the predicted class; vertically, the share
+    of those rows that are of it, with Wilson's 95 % interval; hollow if that is wide. Calibrated probabilities lie on
+    the diagonal; points below it are overconfident. The bars below are the share of the rows in each bin. Up to four
+    reports, as of a model before and after calibration, are drawn together, with `names` in the legend.
 
     >>> from deciban.metrics import Scorecard
     >>> posterior = np.log([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
@@ -64,26 +74,26 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     ('share of hits', ['calibration error 0.300, log-loss 0.415'])
     """
     need_matplotlib()
-    called = _names(reports, names)
-    ax = sheet(5.8, 6.0) if ax is None else ax
-    bins = [bins_of(report) for report in reports]
+    labels = _names(reports, names)
+    ax = make_axes(5.8, 6.0) if ax is None else ax
+    bins = [read_bins(report) for report in reports]
     low = min(1 / max(len(report.classes), 1) for report in reports)
     low = min([0.9, _tenth(low), *(_tenth(float(part.confidence.min())) for part in bins)])
     beneath = _histogram(ax, bins, low)
-    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=(0, (2, 2)), zorder=1, gid="honest")
+    ax.plot([0, 1], [0, 1], color=FAINT_COLOUR, linewidth=1, linestyle=(0, (2, 2)), zorder=1, gid="honest")
     entries = [_curve(ax, part, i) for i, part in enumerate(bins)]
-    _key(ax, entries, [_label(name, report) for name, report in zip(called, reports)])
+    _add_legend(ax, entries, [_label(name, report) for name, report in zip(labels, reports)])
     floor = min([low, *(_tenth(float(part.low.min())) for part in bins)])
     ax.set_xlim(low, 1 + 0.015 * (1 - low))
     ax.set_ylim(floor, 1 + 0.02 * (1 - floor))
-    _dress(ax, beneath)
-    _tell_sides(ax, bins)
+    _label_axes(ax, beneath)
+    _label_sides(ax, bins)
     return ax
 
 
 def _names(reports: Sequence[Any], names: Sequence[str] | None) -> list[str]:
-    if not 1 <= len(reports) <= MOST_REPORTS:
-        raise InputError(f"1 to {MOST_REPORTS} reports are drawn together, not {len(reports)}")
+    if not 1 <= len(reports) <= MAX_REPORTS:
+        raise InputError(f"1 to {MAX_REPORTS} reports are drawn together, not {len(reports)}")
     if names is None:
         return [""] if len(reports) == 1 else [f"report {i}" for i in range(1, len(reports) + 1)]
     if isinstance(names, str) or len(names) != len(reports):
@@ -92,13 +102,13 @@ def _names(reports: Sequence[Any], names: Sequence[str] | None) -> list[str]:
 
 
 def _tenth(value: float) -> float:
-    """The tenth at or beneath it."""
+    """Round down to a tenth."""
     return math.floor(10 * value + 1e-9) / 10
 
 
 def _curve(ax: Any, bins: Bins, i: int) -> Any:
-    """The points with their intervals; those that say something are joined, the others small and hollow."""
-    x, y, firm = bins.confidence, bins.hits, bins.high - bins.low <= VAGUE
+    """Draw the points with their intervals; clear ones are joined, the others small and hollow."""
+    x, y, firm = bins.confidence, bins.hits, bins.high - bins.low <= MAX_CLEAR_INTERVAL
     ax.vlines(x, bins.low, bins.high, color=colour(i), linewidth=1.3, alpha=0.75, zorder=2, gid="interval")
     look: dict[str, Any] = {"markersize": 7, "markeredgecolor": EDGE, "markeredgewidth": 0.7, "linewidth": 1.4}
     shape: dict[str, Any] = {"marker": marker(i), "color": colour(i), "zorder": 3 + i}
@@ -108,7 +118,7 @@ def _curve(ax: Any, bins: Bins, i: int) -> Any:
 
 
 def _histogram(ax: Any, bins: Sequence[Bins], low: float) -> Any:
-    """Beneath, on the same axis of confidence: what share of the rows each bin holds; reports side by side."""
+    """Draw the share of the rows in each bin below, on the same axis of confidence; reports side by side."""
     beneath = _split(ax)
     for i, part in enumerate(bins):
         width = 1 / part.number / len(bins)
@@ -119,7 +129,7 @@ def _histogram(ax: Any, bins: Sequence[Bins], low: float) -> Any:
 
 
 def _split(ax: Any) -> Any:
-    """An Axes in the lower part of the place that this one has; beneath it, where it was put by hand."""
+    """Make an Axes in the lower part of this one; below it if it was placed by hand."""
     place = ax.get_subplotspec()
     if place is None:
         return ax.inset_axes([0, -0.38, 1, 0.3], sharex=ax)
@@ -129,32 +139,32 @@ def _split(ax: Any) -> Any:
 
 
 def _label(name: str, report: Any) -> str:
-    start = f"{shortened(name, 22)}: " if name else ""
+    start = f"{shorten(name, 22)}: " if name else ""
     loss = f"{report.log_loss:.3f}" if math.isfinite(report.log_loss) else "∞"
     return f"{start}calibration error {report.calibration_error:.3f}, log-loss {loss}"
 
 
-def _key(ax: Any, entries: Sequence[Any], labels: Sequence[str]) -> None:
+def _add_legend(ax: Any, entries: Sequence[Any], labels: Sequence[str]) -> None:
     look: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
     key = ax.legend(entries, labels, frameon=False, fontsize=9, handlelength=2.8, **look)
     for text in key.get_texts():
         text.set_parse_math(False)
 
 
-def _tell_sides(ax: Any, bins: Sequence[Bins]) -> None:
-    """Which side of the diagonal is which, in corners that no point or interval reaches."""
+def _label_sides(ax: Any, bins: Sequence[Bins]) -> None:
+    """Label the sides of the diagonal, in corners without points or intervals."""
     x, low, high = (np.concatenate([getattr(part, name) for part in bins]) for name in ("confidence", "low", "high"))
     across, up = ax.get_xlim(), ax.get_ylim()
     at, foot, head = (x - across[0]) / np.ptp(across), (low - up[0]) / np.ptp(up), (high - up[0]) / np.ptp(up)
-    look: dict[str, Any] = {"transform": ax.transAxes, "color": FAINT, "fontstyle": "italic", "fontsize": 9}
+    look: dict[str, Any] = {"transform": ax.transAxes, "color": FAINT_COLOUR, "fontstyle": "italic", "fontsize": 9}
     if not ((at < 0.33) & (head > 0.9)).any():
         ax.text(0.02, 0.97, "not sure enough", ha="left", va="top", **look)
     if not ((at > 0.77) & (foot < 0.1)).any():
         ax.text(0.98, 0.03, "too sure", ha="right", va="bottom", **look)
 
 
-def _dress(ax: Any, beneath: Any) -> None:
-    """What the axes say."""
+def _label_axes(ax: Any, beneath: Any) -> None:
+    """Label the axes."""
     from matplotlib.ticker import PercentFormatter
 
     ax.set_ylabel("share of hits")
@@ -163,7 +173,7 @@ def _dress(ax: Any, beneath: Any) -> None:
     beneath.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     beneath.yaxis.get_major_locator().set_params(nbins=3)
     ax.tick_params(axis="x", labelbottom=False)
-    ruled(ax, beneath)
+    add_grid_lines(ax, beneath)
     for part in (ax, beneath):
         for side in ("top", "right"):
             part.spines[side].set_visible(False)

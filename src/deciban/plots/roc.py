@@ -1,4 +1,4 @@
-"""How well rows of a class are put before all others: ROC curves with the area beneath them."""
+"""ROC curves with the area under them."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from deciban.errors import InputError
 from deciban.formatting import format_percent
 from deciban.plots.style import (
     EDGE,
-    FAINT,
+    FAINT_COLOUR,
     INK,
-    MANY_CLASSES,
+    MAX_LEGEND_CLASSES,
+    add_grid_lines,
     colour,
     dashes,
-    key_beneath,
+    legend_below,
+    make_axes,
     marker,
     need_matplotlib,
     pale,
-    ruled,
-    sheet,
-    shortened,
+    shorten,
 )
 
-HARDEST = 4
-"""Of many classes, how many of those that are told apart worst have a line of their own."""
+MAX_NAMED_CURVES = 4
+"""The number of classes with a named curve if there are many: those with the smallest area."""
 
-FINENESS = 2000
-"""Steps along each axis that a picture can show: points closer together are drawn as one."""
+CURVE_STEPS = 2000
+"""The steps along each axis that a picture can show; closer points are drawn as one."""
 
-NEAR_THE_CORNER = 0.98
-"""From this area upwards all that matters happens in the upper left corner, which is then drawn once more, larger."""
+ENLARGED_AREA = 0.98
+"""The area from which the upper left corner is drawn again, enlarged."""
 
 OTHERS = "#b4b4b4"
 
 
 def roc(report: Any, *, ax: Any = None) -> Any:
-    """Draw hits against false alarms for every threshold; returns the Axes.
+    """Draw hits against false alarms for every threshold; return the Axes.
 
     Two classes: the curve of the second, its area (how often a row of it scores above a row of the other) with the
-    95 % interval, and where it stands if the more probable class is called. More: each class against all others; of
-    more than six those that are told apart worst by name, the others as thin lines. Where the curves cling to the
-    corner, that corner is shown larger.
+    95 % interval, and the point at which the more probable class is predicted. More classes: each against all
+    others; of more than six those with the smallest area by name, the others as thin lines. If the curves are close
+    to the corner, the corner is enlarged.
 
     >>> from deciban.metrics import report_of
     >>> posterior = np.log([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]])
@@ -59,68 +59,68 @@ def roc(report: Any, *, ax: Any = None) -> Any:
     drawn = [1] if len(names) == 2 else list(range(len(names)))
     drawn = [k for k in drawn if not math.isnan(areas[k])]
     if not drawn:
-        report.roc_curve()  # says so, where the rows were not kept
+        report.roc_curve()  # raises an error if the rows were not kept
         raise InputError(
             "a ROC curve needs judged rows of a class and rows of others, and there are none. Hint: judge more rows"
         )
-    ax = sheet(5.6, 6.2) if ax is None else ax
-    curves = {k: thinned(*report.roc_curve(names[k])[:2]) for k in drawn}
+    ax = make_axes(5.6, 6.2) if ax is None else ax
+    curves = {k: thin_curve(*report.roc_curve(names[k])[:2]) for k in drawn}
     _draw(ax, report, curves, areas)
-    _dress(ax, names if len(names) == 2 else None)
-    if NEAR_THE_CORNER <= areas[drawn].min() < 1:
+    _label_axes(ax, names if len(names) == 2 else None)
+    if ENLARGED_AREA <= areas[drawn].min() < 1:
         _enlarge(ax, report, curves, areas)
     return ax
 
 
-def thinned(false: Array, true: Array) -> tuple[Array, Array]:
-    """The points of a curve that a picture can tell apart, the first and the last among them.
+def thin_curve(false: Array, true: Array) -> tuple[Array, Array]:
+    """Return the points of a curve that a picture can distinguish, with the first and the last.
 
     >>> x = np.linspace(0, 1, 100_001)
-    >>> [len(part) for part in thinned(x, x)]
+    >>> [len(part) for part in thin_curve(x, x)]
     [2002, 2002]
     """
-    cell = np.floor(false * FINENESS) * (FINENESS + 2) + np.floor(true * FINENESS)
+    cell = np.floor(false * CURVE_STEPS) * (CURVE_STEPS + 2) + np.floor(true * CURVE_STEPS)
     kept = np.append(cell[1:] != cell[:-1], True)
     kept[0] = True
     return false[kept], true[kept]
 
 
 def _draw(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> None:
-    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=(0, (2, 2)), zorder=1, gid="chance")
+    ax.plot([0, 1], [0, 1], color=FAINT_COLOUR, linewidth=1, linestyle=(0, (2, 2)), zorder=1, gid="chance")
     entries = _lines(ax, curves, areas)
     if len(report.classes) == 2:
         ((k, (false, true)),) = curves.items()
         ax.fill_between(false, true, color=pale(0), alpha=0.3, linewidth=0, zorder=0)
         entries.append(_working_point(ax, report, k))
-    heading = f"each class against all others; mean area {area_shown(report.roc_auc)}"
+    heading = f"each class against all others; mean area {format_area(report.roc_auc)}"
     two = len(report.classes) == 2
-    key_beneath(ax, entries, _labels(report, curves, areas), None if two else heading)
+    legend_below(ax, entries, _labels(report, curves, areas), None if two else heading)
 
 
 def _lines(ax: Any, curves: dict[int, Any], areas: Array, thin: float = 1.0) -> list[Any]:
-    """A line for each class; of many classes grey ones, and the hardest on top of them."""
-    named = _named(list(curves), areas)
+    """Draw a line for each class; of many classes grey ones, with those of the smallest area above them."""
+    named = _named_classes(list(curves), areas)
     rest = [k for k in curves if k not in named]
     for k in rest:
         grey = ax.plot(*curves[k], color=OTHERS, linewidth=0.8 * thin, zorder=2, gid="roc")[0]
     entries = []
     for i, k in enumerate(named):
-        look = k if len(areas) <= MANY_CLASSES else i
+        look = k if len(areas) <= MAX_LEGEND_CLASSES else i
         look = 0 if len(named) == 1 else look
         style: dict[str, Any] = {"color": colour(look), "linestyle": dashes(look)}
         entries += ax.plot(*curves[k], linewidth=1.9 * thin, zorder=3 + len(named) - i, gid="roc", **style)
     return [*entries, grey] if rest else entries
 
 
-def _named(drawn: Sequence[int], areas: Array) -> list[int]:
-    """The classes with a line of their own: all of a few, of many the hardest."""
-    if len(drawn) <= MANY_CLASSES:
+def _named_classes(drawn: Sequence[int], areas: Array) -> list[int]:
+    """Return the classes with a named curve: all of a few, of many those with the smallest area."""
+    if len(drawn) <= MAX_LEGEND_CLASSES:
         return list(drawn)
-    return sorted(drawn, key=lambda k: areas[k])[:HARDEST]
+    return sorted(drawn, key=lambda k: areas[k])[:MAX_NAMED_CURVES]
 
 
 def _working_point(ax: Any, report: Any, k: int) -> Any:
-    """Where the curve stands if the more probable class is called."""
+    """Draw the point at which the more probable class is predicted."""
     counts = np.asarray(report.confusion)
     other = 1 - k
     false, true = counts[other, k] / counts[other].sum(), counts[k, k] / counts[k].sum()
@@ -140,18 +140,18 @@ def _labels(report: Any, curves: dict[int, Any], areas: Array) -> list[str]:
         (k,) = curves
         between = f" (95 % sure: {low_high[0]:.3f} to {low_high[1]:.3f})" if low_high else ""
         hit = f"the more probable class is called: {format_percent(report.accuracy)} right"
-        return [f"area {area_shown(areas[k])}{between}", hit]
-    named = _named(list(curves), areas)
-    labels = [f"{shortened(names[k])}: area {area_shown(areas[k])}" for k in named]
+        return [f"area {format_area(areas[k])}{between}", hit]
+    named = _named_classes(list(curves), areas)
+    labels = [f"{shorten(names[k])}: area {format_area(areas[k])}" for k in named]
     rest = sorted(float(areas[k]) for k in curves if k not in named)
-    ends = f"area {area_shown(rest[0])} to {area_shown(rest[-1])}" if rest else ""
+    ends = f"area {format_area(rest[0])} to {format_area(rest[-1])}" if rest else ""
     return [*labels, f"{len(rest)} other classes: {ends}"] if rest else labels
 
 
-def area_shown(area: float) -> str:
-    """Three digits, more of an area so near to 1 that it would be rounded to it.
+def format_area(area: float) -> str:
+    """Format an area with three digits, or more if it would be rounded to 1.
 
-    >>> [area_shown(area) for area in (0.5, 0.87654, 0.99996, 1.0)]
+    >>> [format_area(area) for area in (0.5, 0.87654, 0.99996, 1.0)]
     ['0.500', '0.877', '0.99996', '1']
     """
     if area == 1:
@@ -161,24 +161,24 @@ def area_shown(area: float) -> str:
     )
 
 
-def _dress(ax: Any, two: Sequence[Any] | None) -> None:
+def _label_axes(ax: Any, two: Sequence[Any] | None) -> None:
     if two is None:
         ax.set_xlabel("share of the other classes that is called so by mistake")
         ax.set_ylabel("share of the class that is found")
     else:
-        other, name = (shortened(label, 18) for label in two)
+        other, name = (shorten(label, 18) for label in two)
         ax.set_xlabel(f"share of {other} that is called {name}", parse_math=False)
         ax.set_ylabel(f"share of {name} that is found", parse_math=False)
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.01, 1.01)
     ax.set_aspect("equal")
-    ruled(ax)
+    add_grid_lines(ax)
 
 
 def _enlarge(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> None:
-    """The upper left corner once more, where the picture is empty.
+    """Draw the upper left corner enlarged in the empty part of the picture.
 
-    A curve leaves the area ε out, and does so within about √ε of the corner.
+    A curve with the area 1 − ε leaves the corner within about √ε.
     """
     reach = 2.2 * math.sqrt(1 - min(areas[k] for k in curves))
     corner = ax.inset_axes([0.37, 0.1, 0.5, 0.5], zorder=8)
@@ -190,5 +190,5 @@ def _enlarge(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> None
     corner.set_xlim(-0.02 * reach, reach)
     corner.set_ylim(1 - reach, 1 + 0.02 * reach)
     corner.tick_params(labelsize=8)
-    ruled(corner)
-    ax.indicate_inset_zoom(corner, edgecolor=FAINT, alpha=0.8, linewidth=0.8)
+    add_grid_lines(corner)
+    ax.indicate_inset_zoom(corner, edgecolor=FAINT_COLOUR, alpha=0.8, linewidth=0.8)

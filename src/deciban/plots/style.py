@@ -1,4 +1,4 @@
-"""Colours, markers and line styles: told apart without colour, in grey, and by colour-blind eyes."""
+"""Colours, markers and line styles that remain distinct in grey print and for colour-blind readers; legends."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ COLOURS = (
     "#777777",
     "#332288",
 )
-"""Okabe and Ito's, ordered so that neighbours differ in lightness; Tol's where theirs is too pale for a line."""
+"""The colours of Okabe and Ito, ordered so that neighbours differ in lightness; Tol's where theirs is too pale."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
-"""One more than there are colours, so that the pairs of the two repeat only after 110 classes."""
+"""The markers: one more than there are colours, so that pairs of both repeat only after 110 classes."""
 
 DASHES: tuple[Any, ...] = (
     "-",
@@ -43,28 +43,28 @@ DASHES: tuple[Any, ...] = (
 
 INK = "#1a1a1a"
 EDGE = "#ffffff"
-FAINT = "#6b6b6b"
-"""What is beside the point, and can still be read."""
+FAINT_COLOUR = "#6b6b6b"
+"""The colour of secondary text that must remain legible."""
 
-DEEPEST = 0.55
-"""Opacity of a region whose class is certain."""
+MAX_REGION_OPACITY = 0.55
+"""The opacity of a region whose class is certain."""
 
-BENEATH = 42
-"""Points from the foot of the picture to the key: the room that numbers and label take."""
+LEGEND_OFFSET_POINTS = 42
+"""The distance in points from the bottom of the axes to the legend: the space of tick labels and axis label."""
 
-MANY_CLASSES = 6
-"""More than this and the key stands beside the picture, without equations."""
+MAX_LEGEND_CLASSES = 6
+"""The largest number of classes with a legend below the picture; that of more is on its right, without equations."""
 
 
-KEY_LINE = 0.182
-"""Inches from one line of the key to the next."""
+LEGEND_LINE_INCHES = 0.182
+"""The distance in inches between lines of the legend."""
 
-LONGEST_KEY = 40
-"""Lines of the key in one column."""
+MAX_LEGEND_LINES = 40
+"""The number of lines in one column of the legend."""
 
 
 def need_matplotlib() -> None:
-    """Say what to install, where matplotlib is not."""
+    """Raise an error with the package to install if matplotlib cannot be imported."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as missing:
@@ -74,15 +74,15 @@ def need_matplotlib() -> None:
 
 
 def new_axes(n_classes: int) -> Any:
-    """An Axes of its own figure, which leaves room for the key."""
-    few = n_classes <= MANY_CLASSES
-    lines = math.ceil((n_classes + 2) / key_columns(n_classes))
-    size = (6.4, 5.2) if few else (6.2 + 2 * key_columns(n_classes), max(5.2, KEY_LINE * lines + 0.3))
-    return sheet(*size)
+    """Make an Axes in a new figure with space for the legend."""
+    few = n_classes <= MAX_LEGEND_CLASSES
+    lines = math.ceil((n_classes + 2) / legend_columns(n_classes))
+    size = (6.4, 5.2) if few else (6.2 + 2 * legend_columns(n_classes), max(5.2, LEGEND_LINE_INCHES * lines + 0.3))
+    return make_axes(*size)
 
 
-def sheet(width: float, height: float) -> Any:
-    """An Axes of its own figure, of this size in inches, with a margin."""
+def make_axes(width: float, height: float) -> Any:
+    """Make an Axes in a new figure of this size in inches, with a margin."""
     from matplotlib import pyplot
 
     figure, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
@@ -91,37 +91,37 @@ def sheet(width: float, height: float) -> Any:
     return ax
 
 
-def key_columns(n_classes: int) -> int:
-    """How many columns the classes take beside a picture."""
-    return math.ceil((n_classes + 2) / LONGEST_KEY)
+def legend_columns(n_classes: int) -> int:
+    """Return the number of legend columns for the classes on the right of a picture."""
+    return math.ceil((n_classes + 2) / MAX_LEGEND_LINES)
 
 
 def colour(k: int) -> str:
-    """The colour of class k."""
+    """Return the colour of class k."""
     return COLOURS[k % len(COLOURS)]
 
 
 def pale(k: int) -> Any:
-    """The colour of class k as a ground on which ink is seen: as `DEEPEST` makes it, but nothing shines through."""
+    """Return the colour of class k as an opaque pale background."""
     from matplotlib.colors import to_rgb
 
-    return tuple(1 - DEEPEST * (1 - part) for part in to_rgb(colour(k)))
+    return tuple(1 - MAX_REGION_OPACITY * (1 - part) for part in to_rgb(colour(k)))
 
 
 def marker(k: int) -> str:
-    """The marker of class k."""
+    """Return the marker of class k."""
     return MARKERS[k % len(MARKERS)]
 
 
 def dashes(i: int) -> Any:
-    """The i-th line style."""
+    """Return the i-th line style."""
     return DASHES[i % len(DASHES)]
 
 
-def shortened(label: Any, most: int = 26) -> str:
-    """A class's name, its middle left out where it would crowd the key.
+def shorten(label: Any, most: int = 26) -> str:
+    """Shorten a class's name by its middle if it is too long for the legend.
 
-    >>> shortened("chronic lymphocytic leukaemia, stage 2")
+    >>> shorten("chronic lymphocytic leukaemia, stage 2")
     'chronic lymph…mia, stage 2'
     """
     text, half = str(label), most // 2
@@ -129,29 +129,29 @@ def shortened(label: Any, most: int = 26) -> str:
 
 
 def tint(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The winner's colour for each row, from clear (all classes alike) to full (certain): RGBA."""
+    """Return the colour of the most probable class of each row as RGBA, from clear (all equal) to full (certain)."""
     from matplotlib.colors import to_rgb
 
     K, winner = posterior.shape[1], posterior.argmax(axis=1)
-    sure = (posterior.max(axis=1) - 1 / K) / (1 - 1 / K) if K > 1 else np.ones(len(posterior))
+    certainty = (posterior.max(axis=1) - 1 / K) / (1 - 1 / K) if K > 1 else np.ones(len(posterior))
     colours = np.array([to_rgb(colour(k)) for k in range(K)])
-    return np.column_stack([colours[winner], DEEPEST * sure])
+    return np.column_stack([colours[winner], MAX_REGION_OPACITY * certainty])
 
 
-def class_entry(label: Any, k: int, linestyle: Any = "none") -> Any:
-    """Class k in the key, as its points look, and its curve if it has one."""
+def class_legend_entry(label: Any, k: int, linestyle: Any = "none") -> Any:
+    """Return the legend entry of class k, with its marker and the style of its curve if it has one."""
     from matplotlib.lines import Line2D
 
     look: dict[str, Any] = {"marker": marker(k), "markersize": 6.5, "markeredgecolor": EDGE, "markeredgewidth": 0.6}
-    return Line2D([], [], linestyle=linestyle, color=colour(k), label=shortened(label), **look)
+    return Line2D([], [], linestyle=linestyle, color=colour(k), label=shorten(label), **look)
 
 
-def key(ax: Any, classes: Sequence[Any], rest: Sequence[Any]) -> None:
-    """Beneath the picture the classes on the left and the rest on the right; many classes beside it."""
+def add_legend(ax: Any, classes: Sequence[Any], rest: Sequence[Any]) -> None:
+    """Add a legend below the picture, the classes on its left; with many classes, on the right of the picture."""
     from matplotlib.lines import Line2D
     from matplotlib.transforms import ScaledTranslation
 
-    rest = [*rest, _shade_entry()]
+    rest = [*rest, _shade_legend_entry()]
     look: dict[str, Any] = {
         "loc": "upper left",
         "frameon": False,
@@ -159,41 +159,41 @@ def key(ax: Any, classes: Sequence[Any], rest: Sequence[Any]) -> None:
         "handlelength": 2.8,
         "borderaxespad": 0.0,
     }
-    if len(classes) > MANY_CLASSES:
-        ax.legend(handles=[*classes, *rest], bbox_to_anchor=(1.02, 1.0), ncols=key_columns(len(classes)), **look)
+    if len(classes) > MAX_LEGEND_CLASSES:
+        ax.legend(handles=[*classes, *rest], bbox_to_anchor=(1.02, 1.0), ncols=legend_columns(len(classes)), **look)
         return
     blank = Line2D([], [], linestyle="none", label=" ")
     height = max(len(classes), len(rest))
     left, right = ([*part, *[blank] * (height - len(part))] for part in (classes, rest))
-    foot = ax.transAxes + ScaledTranslation(0, -BENEATH / 72, ax.figure.dpi_scale_trans)
-    ax.legend(handles=[*left, *right], bbox_to_anchor=(0.0, 0.0), bbox_transform=foot, ncols=2, **look)
+    below = ax.transAxes + ScaledTranslation(0, -LEGEND_OFFSET_POINTS / 72, ax.figure.dpi_scale_trans)
+    ax.legend(handles=[*left, *right], bbox_to_anchor=(0.0, 0.0), bbox_transform=below, ncols=2, **look)
 
 
-def key_beneath(ax: Any, entries: Sequence[Any], labels: Sequence[str], heading: str | None = None) -> None:
-    """Beneath the picture and its label, a line for each entry."""
+def legend_below(ax: Any, entries: Sequence[Any], labels: Sequence[str], heading: str | None = None) -> None:
+    """Add a legend below the picture and its axis label, with a line for each entry."""
     from matplotlib.transforms import ScaledTranslation
 
-    foot = ax.transAxes + ScaledTranslation(0, -BENEATH / 72, ax.figure.dpi_scale_trans)
+    below = ax.transAxes + ScaledTranslation(0, -LEGEND_OFFSET_POINTS / 72, ax.figure.dpi_scale_trans)
     look: dict[str, Any] = {"loc": "upper left", "frameon": False, "fontsize": 9, "handlelength": 3.0}
     look |= {"title": heading, "title_fontsize": 9, "alignment": "left", "borderaxespad": 0.0}
-    for text in ax.legend(entries, labels, bbox_to_anchor=(0, 0), bbox_transform=foot, **look).get_texts():
+    for text in ax.legend(entries, labels, bbox_to_anchor=(0, 0), bbox_transform=below, **look).get_texts():
         text.set_parse_math(False)
 
 
-def ruled(*axes: Any) -> None:
-    """Thin lines to read values by, behind everything."""
+def add_grid_lines(*axes: Any) -> None:
+    """Add thin grid lines behind everything."""
     for ax in axes:
         ax.grid(color="#e3e3e3", linewidth=0.7)
         ax.set_axisbelow(True)
 
 
-def letters_in_key(ax: Any) -> int:
-    """How many letters of the key fit beside the classes' names beneath the picture."""
+def legend_characters(ax: Any) -> int:
+    """Return how many characters fit into the right column of the legend below the picture."""
     points = ax.get_position().width * ax.figure.get_figwidth() * 72
     return max(24, int((1.15 * points - 130) / 4.7))
 
 
-def _shade_entry() -> Any:
+def _shade_legend_entry() -> Any:
     from matplotlib.patches import Patch
 
-    return Patch(facecolor="#8c8c8c", edgecolor="none", alpha=DEEPEST, label="deeper: surer of the winner")
+    return Patch(facecolor="#8c8c8c", edgecolor="none", alpha=MAX_REGION_OPACITY, label="deeper: surer of the winner")

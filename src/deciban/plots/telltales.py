@@ -1,4 +1,4 @@
-"""The words that tell each class from the others, as bars: a panel for each class."""
+"""The words that distinguish each class from the others, as bars in a panel for each class."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from deciban.errors import InputError
-from deciban.plots.style import INK, need_matplotlib, pale, shortened
+from deciban.plots.style import INK, need_matplotlib, pale, shorten
 from deciban.scores.passages import format_word, to_printable
 
-LONGEST = 18
-"""Letters of a word that stand beside its bar."""
+MAX_WORD_CHARACTERS = 18
+"""The characters of a word next to its bar."""
 
-MOST_PANELS = 40
-BETWEEN = 0.21
-"""Inches from one bar to the next: room for a word in small print."""
+MAX_PANELS = 40
+BAR_PITCH_INCHES = 0.21
+"""The distance between bars."""
 
-WIDE = 3.1
-"""Inches that a panel is wide."""
+PANEL_WIDTH_INCHES = 3.1
+"""The width of a panel."""
 
 CAPTION = "decibans for the class against all others together (10 is ten to one); line: 90 % interval"
 
 
 def telltales(model: Any, classes: Sequence[Any] | None = None, *, n: int = 12, column: str | None = None) -> Any:
-    """Draw the n most telling words of each class, or of these; returns the Figure.
+    """Draw the n strongest telltales of each class, or of `classes`; return the Figure.
 
-    A bar is as long as the word is strong, in decibans, and the line on it is the 90 % interval; the most
-    telling word comes first. All panels have one scale. `column` names the column of texts where a table has several.
+    A bar is the evidence of a word in decibans, and the line on it is the 90 % interval; the strongest word comes
+    first. All panels have one scale. `column` names the column of texts where a table has several.
 
     >>> import deciban
     >>> model = deciban.TextClassifier().fit(["a free prize", "lunch at noon", "free money"], ["spam", "ham", "spam"])
@@ -38,26 +38,26 @@ def telltales(model: Any, classes: Sequence[Any] | None = None, *, n: int = 12, 
     need_matplotlib()
     from matplotlib.figure import Figure
 
-    told = _told(model, classes, n, column)
-    down, across = grid(len(told))
-    height = down * (BETWEEN * max(n, 4) + 0.42) + 0.62
-    figure = Figure(figsize=(max(WIDE * across, 4.6), height), layout="constrained")
+    selected = _select_telltales(model, classes, n, column)
+    down, across = grid(len(selected))
+    height = down * (BAR_PITCH_INCHES * max(n, 4) + 0.42) + 0.62
+    figure = Figure(figsize=(max(PANEL_WIDTH_INCHES * across, 4.6), height), layout="constrained")
     spaced: Any = figure.get_layout_engine()
     spaced.set(w_pad=0.08, h_pad=0.06)
-    reach = _reach([word for _, _, words in told for word in words])
+    reach = _axis_limit([word for _, _, words in selected for word in words])
     panels = figure.subplots(down, across, squeeze=False).ravel().tolist()
     for i, ax in enumerate(panels):
-        if i >= len(told):
+        if i >= len(selected):
             ax.remove()
             continue
-        _panel(ax, *told[i], n, reach, numbered=i + across >= len(told))
-    wrapped = CAPTION if across > 1 else CAPTION.replace("; ", "\n")
-    figure.supxlabel(wrapped, fontsize=8.5, color=INK)
+        _panel(ax, *selected[i], n, reach, numbered=i + across >= len(selected))
+    wrap_equation = CAPTION if across > 1 else CAPTION.replace("; ", "\n")
+    figure.supxlabel(wrap_equation, fontsize=8.5, color=INK)
     return figure
 
 
 def grid(n: int) -> tuple[int, int]:
-    """Panels down and across: a sheet that is about as high as it is wide.
+    """Return the rows and columns of n panels, so that the figure is about as high as it is wide.
 
     >>> [grid(n) for n in (1, 2, 3, 4, 6, 9, 20)]
     [(1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3), (5, 4)]
@@ -66,25 +66,27 @@ def grid(n: int) -> tuple[int, int]:
     return math.ceil(n / across), across
 
 
-def _told(model: Any, classes: Sequence[Any] | None, n: int, column: str | None) -> list[tuple[int, Any, list[Any]]]:
-    """Each class with its number and its words; those alone that speak for it."""
+def _select_telltales(
+    model: Any, classes: Sequence[Any] | None, n: int, column: str | None
+) -> list[tuple[int, Any, list[Any]]]:
+    """Return each class with its index and the words that are evidence for it."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise InputError(f"n must be a whole number ≥ 1, not {n!r}")
     known = list(model.classes_ if hasattr(model, "classes_") else model.classes)
     wanted = known if classes is None else list(classes)
-    if not 1 <= len(wanted) <= MOST_PANELS:
+    if not 1 <= len(wanted) <= MAX_PANELS:
         raise InputError(
-            f"a picture has room for 1 to {MOST_PANELS} classes, not {len(wanted)}. "
+            f"a picture has room for 1 to {MAX_PANELS} classes, not {len(wanted)}. "
             f"Hint: --class LABEL, more than once (classes=[…]) names those that matter"
         )
     which = {} if column is None else {"column": column}
     number = {str(label): k for k, label in enumerate(known)}
-    told = [(number.get(str(label), 0), label, model.telltales(label, n, **which)) for label in wanted]
-    return [(k, label, [word for word in words if word.decibans > 0]) for k, label, words in told]
+    selected = [(number.get(str(label), 0), label, model.telltales(label, n, **which)) for label in wanted]
+    return [(k, label, [word for word in words if word.decibans > 0]) for k, label, words in selected]
 
 
-def _reach(words: Sequence[Any]) -> float:
-    """How far the axis goes: to the longest bar, and along intervals at most as far again."""
+def _axis_limit(words: Sequence[Any]) -> float:
+    """Return the limit of the axis: the longest bar, or an interval up to twice as long."""
     longest = max([word.decibans for word in words if math.isfinite(word.decibans)] + [1.0])
     ends = [word.high for word in words if math.isfinite(word.high)]
     return min(max([*ends, longest]), 2 * longest) * 1.03
@@ -97,29 +99,27 @@ def _panel(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach: flo
     high = [min(word.high, reach) for word in words]
     ax.barh(places, length, height=0.72, color=pale(k), linewidth=0, zorder=2)
     ax.hlines(places, low, high, color=INK, linewidth=1.1, zorder=3)
-    names = [shortened(format_word(word.word), LONGEST) for word in words]
+    names = [shorten(format_word(word.word), MAX_WORD_CHARACTERS) for word in words]
     ax.set_yticks(places, names, fontsize=8.5, color=INK, parse_math=False)
     ax.set_ylim(max(n, 4) - 0.4, -0.6)
     ax.set_xlim(0, reach)
-    ax.xaxis.set_major_locator(_every(reach))
-    ax.set_title(
-        shortened(to_printable(str(label)), 34), loc="left", fontsize=9.5, fontweight="bold", parse_math=False
-    )
+    ax.xaxis.set_major_locator(_tick_locator(reach))
+    ax.set_title(shorten(to_printable(str(label)), 34), loc="left", fontsize=9.5, fontweight="bold", parse_math=False)
     if not words:
         ax.text(0.02, 0.9, "no word speaks for it", transform=ax.transAxes, fontsize=8.5, va="top", color=INK)
-    _plain(ax, numbered)
+    _style_axes(ax, numbered)
 
 
-def _every(reach: float) -> Any:
-    """Marks at whole tens of decibans; closer where the words say little, farther where they say very much."""
+def _tick_locator(reach: float) -> Any:
+    """Return ticks at multiples of ten decibans; closer for weak evidence, farther apart for strong."""
     from matplotlib.ticker import MultipleLocator
 
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 10**9) if reach / step <= 7)
     return MultipleLocator(step)
 
 
-def _plain(ax: Any, numbered: bool) -> None:
-    """No frame; thin lines to read lengths by."""
+def _style_axes(ax: Any, numbered: bool) -> None:
+    """Remove the frame and add thin grid lines."""
     ax.grid(axis="x", color="#d0d0d0", linewidth=0.7, zorder=0)
     ax.set_axisbelow(True)
     ax.tick_params(length=0, labelsize=8.5)

@@ -63,13 +63,13 @@ def run(
         raise typer.BadParameter(f"--columns takes one column or two, as in height,weight; not {len(columns)}")
     from deciban.cli.training_options import find_target
     from deciban.plots import boundary
-    from deciban.plots.plot_rows import numbers_and_classes, thinned
-    from deciban.plots.two_columns import join
+    from deciban.plots.plot_rows import read_numbers_and_classes, draw_sample
+    from deciban.plots.two_columns import draw_means
 
     with status("reading and drawing …"):
-        X, y = numbers_and_classes(table.open(), columns, find_target(table, {"target": target}))
+        X, y = read_numbers_and_classes(table.open(), columns, find_target(table, {"target": target}))
         model = fit_gaussian(X, y, covariance, prior)
-        rows = thinned(len(X))
+        rows = draw_sample(len(X))
         ax = boundary(
             model,
             X[rows],
@@ -78,7 +78,7 @@ def run(
             to_scale=covariance in ISOTROPIC_SHAPES and has_comparable_scales(X),
         )
         if covariance in ISOTROPIC_SHAPES and X.shape[1] == len(model.classes_) == 2:
-            join(ax, model.means_)
+            draw_means(ax, model.means_)
     shown = "" if len(rows) == len(X) else f" ({len(rows)} of {len(X)} rows shown)"
     picture.save(ax, f"{len(model.classes_)} classes over {' and '.join(columns)}{shown}")
 

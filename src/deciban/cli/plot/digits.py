@@ -76,11 +76,11 @@ def load_bundled() -> tuple[Any, Any]:
 def read_pixels(table: TableInput, target: str | None) -> tuple[Any, Any]:
     """Return all columns except the target as numbers, and the classes."""
     from deciban.cli.training_options import find_target
-    from deciban.plots.plot_rows import numbers_and_classes
+    from deciban.plots.plot_rows import read_numbers_and_classes
 
     source = table.open()
     target = find_target(table, {"target": target})
-    return numbers_and_classes(source, [name for name in source.columns if name != target], target)
+    return read_numbers_and_classes(source, [name for name in source.columns if name != target], target)
 
 
 def draw(picture: Picture, X: Any, y: Any, family: str, shape: str | None) -> None:

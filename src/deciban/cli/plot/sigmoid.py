@@ -47,13 +47,13 @@ def run(path: Path, table: TableInput, picture: Picture, label: str | None, allo
     """Predict every row, draw and write."""
     from deciban import plots
     from deciban.cli.model_files import open_model
-    from deciban.plots.plot_rows import thinned
+    from deciban.plots.plot_rows import draw_sample
 
     model = open_model(path)
     k = find_class(model, label)
     with status("reading and drawing …"):
         odds, hits = odds_and_hits(model, table, k, allow)
-        rows = thinned(len(odds))
+        rows = draw_sample(len(odds))
         drawn = plots.sigmoid(odds[rows], hits[rows], label=model.classes[k])
     shown = "" if len(rows) == len(odds) else f" ({len(rows)} of them shown)"
     picture.save(drawn, f"the probability of {model.classes[k]} for {len(odds)} rows{shown}")
