@@ -15,8 +15,7 @@ import deciban
 from deciban.errors import DecibanError, InputError, MissingExtraError, UndefinedError
 from deciban.plots import boundary
 from deciban.plots.axes_limits import around
-from deciban.plots.boundary_geometry import segments, thresholds
-from deciban.plots.class_scores import make_surface
+from deciban.plots.boundary_geometry import make_surface, segments, thresholds
 
 IRIS = load_iris(as_frame=True)
 PETALS = IRIS.data[["petal length (cm)", "petal width (cm)"]]

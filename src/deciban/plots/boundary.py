@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
+
+import numpy as np
+
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.plots.axes_limits import Feature, View, make_view
-from deciban.plots.class_scores import make_surface
-from deciban.plots.style import need_matplotlib, new_axes
-import warnings
-import numpy as np
-from deciban._typing import Array
-from deciban.plots.axes_limits import View
-from deciban.plots.boundary_equation import number, without_unit
-from deciban.plots.boundary_geometry import Threshold, Window, thresholds
-from deciban.plots.class_scores import Surface
-from deciban.plots.style import (
-    EDGE,
-    INK,
-    MAX_LEGEND_CLASSES,
-    add_legend,
-    class_legend_entry,
-    colour,
-    dashes,
-    marker,
-    shorten,
-    tint,
-)
-from deciban.plots.boundary_equation import equation, equation_names, wrap_equation
-from deciban.plots.boundary_geometry import segments
+from deciban.plots.boundary_equation import equation, equation_names, number, without_unit, wrap_equation
+from deciban.plots.boundary_geometry import Surface, Threshold, Window, make_surface, segments, thresholds
 from deciban.plots.style import (
     EDGE,
     INK,
@@ -41,6 +25,8 @@ from deciban.plots.style import (
     dashes,
     legend_characters,
     marker,
+    need_matplotlib,
+    new_axes,
     shorten,
     tint,
 )
@@ -313,4 +299,3 @@ def _no_threshold_entry(winner: Any) -> Any:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], linestyle="none", label=f"no threshold: always {shorten(winner)}")
-

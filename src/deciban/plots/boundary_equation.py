@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from deciban.plots.class_scores import Gap
+from deciban.plots.boundary_geometry import Gap
 
 MAX_NAME_CHARACTERS = 18
 """The longest name in an equation; x and y replace longer ones."""

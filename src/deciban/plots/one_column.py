@@ -11,8 +11,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.plots.axes_limits import View
 from deciban.plots.boundary_equation import number, without_unit
-from deciban.plots.boundary_geometry import Threshold, Window, thresholds
-from deciban.plots.class_scores import Surface
+from deciban.plots.boundary_geometry import Surface, Threshold, Window, thresholds
 from deciban.plots.style import (
     EDGE,
     INK,

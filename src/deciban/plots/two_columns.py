@@ -10,8 +10,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.plots.axes_limits import View
 from deciban.plots.boundary_equation import equation, equation_names, wrap_equation
-from deciban.plots.boundary_geometry import segments
-from deciban.plots.class_scores import Surface
+from deciban.plots.boundary_geometry import Surface, segments
 from deciban.plots.style import (
     EDGE,
     INK,
