@@ -13,11 +13,10 @@ from deciban.plots.dependence import dependence
 from deciban.plots.digits import digits
 from deciban.plots.evidence import evidence
 from deciban.plots.learning import learning
-from deciban.plots.losses import losses
 from deciban.plots.nomogram import nomogram
 from deciban.plots.reliability import reliability
 from deciban.plots.roc import roc
-from deciban.plots.sigmoid import sigmoid
+from deciban.plots.sigmoid import losses, sigmoid
 from deciban.plots.telltales import telltales
 
 __all__ = [
