@@ -14,8 +14,8 @@ from sklearn.naive_bayes import GaussianNB as TheirNB
 import deciban
 from deciban.errors import DecibanError, InputError, MissingExtraError, UndefinedError
 from deciban.plots import boundary
-from deciban.plots.axes_limits import around
 from deciban.plots.boundary_geometry import make_surface, segments, thresholds
+from deciban.plots.plot_rows import around
 
 IRIS = load_iris(as_frame=True)
 PETALS = IRIS.data[["petal length (cm)", "petal width (cm)"]]

@@ -12,9 +12,9 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.plots.axes_limits import Feature, View, make_view
 from deciban.plots.boundary_equation import equation, equation_names, number, without_unit, wrap_equation
 from deciban.plots.boundary_geometry import Surface, Threshold, Window, make_surface, segments, thresholds
+from deciban.plots.plot_rows import Feature, View, make_view
 from deciban.plots.style import (
     EDGE,
     INK,

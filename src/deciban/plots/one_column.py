@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from deciban._typing import Array
-from deciban.plots.axes_limits import View
 from deciban.plots.boundary_equation import number, without_unit
 from deciban.plots.boundary_geometry import Surface, Threshold, Window, thresholds
+from deciban.plots.plot_rows import View
 from deciban.plots.style import (
     EDGE,
     INK,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from deciban._typing import Array
-from deciban.plots.axes_limits import View
 from deciban.plots.boundary_equation import equation, equation_names, wrap_equation
 from deciban.plots.boundary_geometry import Surface, segments
+from deciban.plots.plot_rows import View
 from deciban.plots.style import (
     EDGE,
     INK,
