@@ -13,7 +13,7 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.model.model import Model
 from deciban.plots.conditionals import Conditional, conditionals
-from deciban.plots.density_panels import shorten_value
+from deciban.plots.densities import shorten_value
 from deciban.scores import DECIBAN
 from deciban.scores.passages import to_printable
 
