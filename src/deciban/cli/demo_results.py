@@ -164,8 +164,8 @@ def forget_held_out(name: str, model: Any, split: Split) -> Forgetting:
 def draw_boundaries() -> bytes:
     """Draw a line, a perpendicular bisector and a conic between two species of iris, as a PNG."""
     from deciban.plots import boundary
+    from deciban.plots.boundary import draw_means
     from deciban.plots.style import need_matplotlib
-    from deciban.plots.two_columns import draw_means
 
     need_matplotlib()
     from matplotlib.figure import Figure

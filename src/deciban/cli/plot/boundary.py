@@ -63,8 +63,8 @@ def run(
         raise typer.BadParameter(f"--columns takes one column or two, as in height,weight; not {len(columns)}")
     from deciban.cli.training_options import find_target
     from deciban.plots import boundary
-    from deciban.plots.plot_rows import read_numbers_and_classes, draw_sample
-    from deciban.plots.two_columns import draw_means
+    from deciban.plots.boundary import draw_means
+    from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
 
     with status("reading and drawing …"):
         X, y = read_numbers_and_classes(table.open(), columns, find_target(table, {"target": target}))
