@@ -307,8 +307,9 @@ def _search(problem: DualProblem, at: Vector, tol: float, max_iter: int) -> Stat
         )
         if done or steps == max_iter:
             break
+        before = loss
         share, loss, residual = _search_line(problem, at, step, loss, -gain)
-        if share == 0.0:
+        if share == 0.0 or (loss == before and gain <= np.finfo(float).eps * f):  # only rounding is left to gain
             done = gain <= 1e-12 * f
             break
         at.add(share, step)
