@@ -2,5 +2,5 @@
 
 `needs()` is the statistic that it requests; `solve` gives the score form of ln p(x|k); `sample` draws rows;
 `log_likelihood` is that of the data from which the statistic was computed; `n_parameters` counts estimated numbers.
-The protocol is `Family` in `families/family.py`.
+The base class is `Family` in `families/family.py`.
 """

@@ -1,4 +1,4 @@
-"""The protocol of families, the class prior, and functions that several families share."""
+"""The base class of families, the class prior, and functions that several families share."""
 
 from __future__ import annotations
 

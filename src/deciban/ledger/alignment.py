@@ -68,7 +68,7 @@ JoinedBlock = tuple[Block, BlockMapping, BlockMapping]
 def unite_schemas(a: Schema, b: Schema) -> tuple[Schema, SchemaMapping, SchemaMapping]:
     """Return the union of two schemas and the mapping of each into it; refuse schemas that cannot be aligned.
 
-    Classes, named levels and words are unite, in order; features of the same names in another order are reordered.
+    Classes, named levels and words are united, in order; features of the same names in another order are reordered.
     """
     classes = _unite_classes(a.classes, b.classes)
     joined = [_join(x, y, grows=True) for x, y in _pair_blocks(a, b)]

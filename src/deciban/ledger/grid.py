@@ -70,7 +70,7 @@ def cell_numbers(x: NDArray[Any]) -> NDArray[np.int32]:
     exponent = size >> MANTISSA
     drop = IGNORED_BITS[exponent]
     rest = size & ((1 << MANTISSA) - 1)
-    below = (bits < 0) & ((rest & ((np.int64(1) << drop) - 1)) > 0)  # rounding towards zero would round up
+    below = (bits < 0) & ((rest & ((np.int64(1) << drop) - 1)) > 0)  # truncation moves negative numbers up
     cell = FIRST_CELL[exponent] + (rest >> drop) + below
     return np.where(bits < 0, -cell, cell).astype(np.int32)
 

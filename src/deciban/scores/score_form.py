@@ -1,4 +1,4 @@
-"""The protocol of score forms, and linear and quadratic decision boundaries."""
+"""The base class of score forms, and linear and quadratic decision boundaries."""
 
 from __future__ import annotations
 
