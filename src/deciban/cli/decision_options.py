@@ -163,6 +163,6 @@ def _parse_number(option: str, example: str) -> tuple[str, float]:
 
 def _split_pair(pair: str) -> Iterator[tuple[str, str]]:
     """Yield every way to split a text at a colon into two names."""
-    for i, letter in enumerate(pair):
-        if letter == ":" and pair[:i].strip() and pair[i + 1 :].strip():
+    for i, character in enumerate(pair):
+        if character == ":" and pair[:i].strip() and pair[i + 1 :].strip():
             yield pair[:i].strip(), pair[i + 1 :].strip()

@@ -103,15 +103,15 @@ def _row(pair: Pair) -> list[str]:
 def _show_next(found: Dependence, data: list[str]) -> None:
     """Print the evaluation that follows the advice."""
     from deciban.cli.render import command as print_command
-    from deciban.cli.render import console, heading, line, quoted
+    from deciban.cli.render import console, heading, line, quote_word
 
     out = console()
     heading(out, "Next")
     line(out, "measure whether the whole model improves, with these options and without them:")
-    joins = [f"--join {quoted(','.join(_quote_name(name) for name in block))}" for block in found.blocks]
-    skips = [f"--as {quoted(f'{name}=skip')}" for name in found.drop]
-    where = " ".join(map(quoted, data)) or "DATA"
-    print_command(out, f"deciban evaluate {where} --target {quoted(found.target)} {' '.join([*skips, *joins])}")
+    joins = [f"--join {quote_word(','.join(_quote_name(name) for name in block))}" for block in found.blocks]
+    skips = [f"--as {quote_word(f'{name}=skip')}" for name in found.drop]
+    where = " ".join(map(quote_word, data)) or "DATA"
+    print_command(out, f"deciban evaluate {where} --target {quote_word(found.target)} {' '.join([*skips, *joins])}")
 
 
 def _quote_name(name: str) -> str:

@@ -49,18 +49,18 @@ def differences(first: Model, second: Model) -> dict[str, Any]:
     return {
         "same": first.ledger == second.ledger
         and (first.options, first.roles, first.account) == (second.options, second.roles, second.account),
-        "target": _differing({"": first.target}, {"": second.target}),
-        "rows": _differing({"": one.weight}, {"": two.weight}),
-        "class_rows": _differing(_class_weights(one), _class_weights(two)),
-        "priors": _differing(_priors(one), _priors(two)),
-        "roles": _differing(first.roles, second.roles),
-        "blocks": _differing(_blocks_of(first), _blocks_of(second)),
-        "options": _differing(_options(first), _options(second)),
+        "target": _find_changes({"": first.target}, {"": second.target}),
+        "rows": _find_changes({"": one.weight}, {"": two.weight}),
+        "class_rows": _find_changes(_class_weights(one), _class_weights(two)),
+        "priors": _find_changes(_priors(one), _priors(two)),
+        "roles": _find_changes(first.roles, second.roles),
+        "blocks": _find_changes(_blocks_of(first), _blocks_of(second)),
+        "options": _find_changes(_options(first), _options(second)),
         "evidence": _evidence_changes(one, two),
     }
 
 
-def _differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _find_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[Any]]:
     names = dict.fromkeys([*first, *second])
     return {n: [first.get(n), second.get(n)] for n in names if not _is_equal(first.get(n), second.get(n))}
 

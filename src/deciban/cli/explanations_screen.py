@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.render import console, heading, line, to_one_line, short, table
+from deciban.cli.render import console, heading, line, short, table, to_one_line
 from deciban.plain_json import to_plain
 from deciban.scores.explanation import Reason, format_decibans, format_odds
 from deciban.scores.passages import format_word
@@ -134,7 +134,9 @@ def _show_columns(out: Console, row: RowExplanation, most: int) -> None:
     if rest:
         shown = [*shown, (f"{len(rest)} more", sum(value for _, value in rest))]
     largest = max([abs(v) for _, v in shown if math.isfinite(v)] + [1e-9])
-    width = min(max(cell_len(to_one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR_WIDTH - 19)
+    width = min(
+        max(cell_len(to_one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR_WIDTH - 19
+    )
     for name, value in shown:
         out.print(
             f"  {pad(name, width)}  {format_decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}".rstrip(),

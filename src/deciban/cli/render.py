@@ -130,7 +130,7 @@ def format_row_count(n: float) -> str:
     return f"{count(n)} row{'' if n == 1 else 's'}"
 
 
-def quoted(word: str) -> str:
+def quote_word(word: str) -> str:
     """Return a word of a command line, in quotes if the shell needs them."""
     import shlex
 

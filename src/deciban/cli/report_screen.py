@@ -14,12 +14,12 @@ from deciban.cli.render import (
     format_row_count,
     heading,
     line,
-    to_one_line,
     pairs,
     print_title,
-    quoted,
+    quote_word,
     short,
     table,
+    to_one_line,
 )
 from deciban.formatting import format_number, format_percent
 from deciban.metrics.report import MAX_LISTED_CLASSES
@@ -192,7 +192,7 @@ def _show_too_large(out: Console, path: str) -> None:
         "not measured: with so many classes and levels, the ledgers of ten folds do not fit into memory. Keep some "
         "rows out of the training, and evaluate the model on them:",
     )
-    command(out, f"deciban evaluate HELD_OUT.csv --model {'MODEL' if path == '-' else quoted(path)}")
+    command(out, f"deciban evaluate HELD_OUT.csv --model {'MODEL' if path == '-' else quote_word(path)}")
 
 
 def _show_rows(out: Console, model: Model, description: Description) -> None:
@@ -302,6 +302,6 @@ def _show_next(out: Console, path: str, is_named: bool, model: Model, of_documen
     heading(out, "Next")
     new = "NEW.txt --format text" if of_documents else "NEW.csv"
     for words in ("predict", "explain"):
-        command(out, f"deciban {words} {quoted(path)} {new}")
+        command(out, f"deciban {words} {quote_word(path)} {new}")
     for words in ("telltales", "inspect") if model.layout.texts else ("inspect",):
-        command(out, f"deciban {words} {quoted(path)}")
+        command(out, f"deciban {words} {quote_word(path)}")

@@ -152,22 +152,22 @@ def format_training_command(
 
 def _format_data(table: TableInput) -> list[str]:
     from deciban.cli.inputs import STDIN
-    from deciban.cli.render import quoted
+    from deciban.cli.render import quote_word
 
     if table.sql is not None:
         return [*_format_option("sql", table.sql)]
     if table.format == "folders":
         return [*_format_option("folders", table.paths[0])]
-    return ["-"] if table.name == STDIN else [*map(quoted, table.paths)]
+    return ["-"] if table.name == STDIN else [*map(quote_word, table.paths)]
 
 
 def _format_option(name: str, value: Any) -> Iterator[str]:
     """Yield an option as it is written: a switch, once for each of several values, or not at all."""
-    from deciban.cli.render import quoted
+    from deciban.cli.render import quote_word
 
     if value is True:
         yield option_name(name)
     elif value is not None and value is not False:
         for each in value if isinstance(value, list | tuple) else [value]:
             text = str(each).removesuffix(".0") if isinstance(each, float) else str(each)
-            yield f"{option_name(name)} {quoted(text)}"
+            yield f"{option_name(name)} {quote_word(text)}"

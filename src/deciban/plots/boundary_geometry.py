@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
 import numpy as np
+
 from deciban._typing import Array
-from typing import Any
 from deciban.errors import InputError, UndefinedError
 from deciban.scores import finish
+
 
 @dataclass(frozen=True)
 class Gap:
@@ -253,4 +255,3 @@ def roots(gap: Gap) -> list[float]:
         return []
     q = -(w + math.copysign(math.sqrt(inside), w)) / 2
     return sorted([q / a, b / q])
-

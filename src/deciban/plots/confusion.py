@@ -9,6 +9,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.plots.heat_map import (
+    add_shade_bar,
     choose_cell_inches,
     draw_cells,
     existing_cell_inches,

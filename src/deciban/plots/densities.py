@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
+
+from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.formatting import format_short_percent
 from deciban.model.model import Model
 from deciban.plots.conditionals import Conditional, conditionals
 from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
-from deciban.plots.style import MAX_LEGEND_CLASSES, class_legend_entry, dashes, need_matplotlib, shorten
+from deciban.plots.style import (
+    EDGE,
+    INK,
+    MAX_LEGEND_CLASSES,
+    class_legend_entry,
+    colour,
+    dashes,
+    marker,
+    need_matplotlib,
+    pale,
+    shorten,
+)
 from deciban.plots.telltales import grid
 from deciban.scores.passages import to_printable
-from numpy.typing import NDArray
-from deciban._typing import Array
-from deciban.plots.conditionals import Conditional
-from deciban.plots.style import EDGE, INK, colour, dashes, marker, pale, shorten
 
 MAX_PANELS = 40
 PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 3.5, 2.25
@@ -49,9 +60,11 @@ def densities(
     need_matplotlib()
     drawn, left = conditionals(model, columns, most)
     if len(drawn) > MAX_PANELS:
-        raise InputError(f"a picture has room for {MAX_PANELS} columns, not {len(drawn)}. Hint: most={MAX_PANELS}")
+        raise InputError(
+            f"a picture has characters for {MAX_PANELS} columns, not {len(drawn)}. Hint: most={MAX_PANELS}"
+        )
     if ax is not None and len(drawn) != 1:
-        raise InputError(f"an Axes has room for one column, and {len(drawn)} are asked for. Hint: columns=[…]")
+        raise InputError(f"an Axes has characters for one column, and {len(drawn)} are asked for. Hint: columns=[…]")
     data = _rows(model, rows, drawn)
     if ax is not None or len(drawn) == 1:
         figure, axes = _sheet(1, len(model.classes)) if ax is None else (ax.figure, [ax])
@@ -109,9 +122,9 @@ def _panel(ax: Any, drawn: Conditional, rows: Any, named: bool) -> None:
         labels = shorten_classes(drawn.model.classes) if named else [""] * K
         ax.set_yticks(range(K), labels, fontsize=8, parse_math=False)
         ax.tick_params(axis="y", length=0)
-    room = (30 if few else 24) - (8 if drawn.missing > 0 else 0)
+    characters = (30 if few else 24) - (8 if drawn.missing > 0 else 0)
     ax.set_title(
-        shorten(to_printable(drawn.name), room), loc="left", fontsize=10, fontweight="bold", parse_math=False
+        shorten(to_printable(drawn.name), characters), loc="left", fontsize=10, fontweight="bold", parse_math=False
     )
     if drawn.missing > 0:
         ax.set_title(f"{_percent(drawn.missing)} missing", loc="right", fontsize=8.5)
@@ -294,4 +307,3 @@ def shorten_value(name: str) -> str:
 def shorten_classes(labels: Sequence[Any], most: int = 26) -> list[str]:
     """Shorten the names of classes for labels of rows."""
     return [shorten(to_printable(str(label)), most) for label in labels]
-

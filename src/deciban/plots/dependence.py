@@ -15,7 +15,7 @@ from deciban.plots.heat_map import (
     choose_cell_inches,
     draw_cells,
     existing_cell_inches,
-    has_room_for_names,
+    fits_all_names,
     name_inches,
     name_sides,
     needs_rotation,
@@ -55,8 +55,8 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
     """Draw the mutual information of features, as `deciban.dependence` measured it; return the Axes.
 
     Below the diagonal is the mutual information of two features given the class, which naive Bayes assumes to be
-    zero; above it that without the class, which the class may explain. In decibans per row; darker is more. Pairs that
-    should be joined, or of which one repeats the other, are framed; of hundreds of features the strongest pairs are
+    zero; above it that without the class, which the class may explain. In decibans per row; darker is more. Pairs
+    that should be joined, or of which one repeats the other, are framed; of hundreds of features the strongest pairs are
     ringed and named. `order="alike"` puts features next to each other that depend on each other.
 
     >>> import deciban
@@ -121,7 +121,7 @@ def _cell(names: list[str]) -> float:
 def _new(names: list[str], cell: float) -> Any:
     side, word = cell * len(names), name_inches(names, MAX_NAME_CHARACTERS)
     beneath = word if needs_rotation(names, MAX_NAME_CHARACTERS, cell) else 0.2
-    notes = 0.0 if has_room_for_names(cell) else 0.17 * (RINGED_PAIRS + 1)
+    notes = 0.0 if fits_all_names(cell) else 0.17 * (RINGED_PAIRS + 1)
     bar = 0.0 if cell >= NUMBER_CELL_INCHES else 0.9
     return make_axes(max(side, TEXT_INCHES) + word + 0.5 + bar, max(side + beneath + 1.3 + notes, 2.8))
 
@@ -138,7 +138,7 @@ def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[
         notes.append("(mutual information, decibans a row)")
     else:
         add_shade_bar(ax, image, "mutual information, decibans a row")
-    if has_room_for_names(cell):
+    if fits_all_names(cell):
         notes += _frame(ax, framed)
     else:
         notes += ["strongest of these:", *_ring(ax, names, table)]

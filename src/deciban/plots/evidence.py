@@ -130,13 +130,15 @@ def _bar(ax: Any, place: int, step: Step, edge: tuple[float, float], above: Step
         "bbox": NUMBER_BACKGROUND,
     }
     side, x = ("right", end - gap) if against else ("left", end + gap)
-    ax.text(x, place, signed(step.decibans), ha=side, va="center", color=INK, zorder=2.5, gid="given", **written)
+    ax.text(
+        x, place, format_evidence(step.decibans), ha=side, va="center", color=INK, zorder=2.5, gid="given", **written
+    )
 
 
-def signed(decibans: float) -> str:
+def format_evidence(decibans: float) -> str:
     """Format evidence with its sign and a true minus.
 
-    >>> signed(-3.04), signed(math.inf), signed(8.6e12)
+    >>> format_evidence(-3.04), format_evidence(math.inf), format_evidence(8.6e12)
     ('−3.0', '+∞', '+8.6×10¹²')
     """
     if abs(decibans) >= MAX_PLAIN_DB and math.isfinite(decibans):

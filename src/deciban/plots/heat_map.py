@@ -77,7 +77,7 @@ def name_sides(ax: Any, names: Sequence[Any], most: int, cell: float) -> None:
     ax.set_xticks(places, text, **look, **turned)
 
 
-def has_room_for_names(cell: float) -> bool:
+def fits_all_names(cell: float) -> bool:
     """Return whether cells of this size have space for every name."""
     return cell >= NAME_PITCH_INCHES - 1e-9
 

@@ -11,8 +11,8 @@ from deciban import formatting as spelling
 from deciban.errors import InputError
 from deciban.model.model import Model
 from deciban.model.table_explanations import explain_rows
-from deciban.plots.bayes import chance
-from deciban.plots.evidence import MARKS, format_probability_mark, signed
+from deciban.plots.bayes import probability_of
+from deciban.plots.evidence import PROBABILITY_MARKS, format_evidence, format_probability_mark
 from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, scales
 from deciban.plots.style import COLOURS, INK, make_axes, need_matplotlib, shorten
 from deciban.scores.passages import to_printable
@@ -100,7 +100,7 @@ def _every(scales_drawn: Scales) -> list[Scale]:
             Branch(
                 scales_drawn.prior,
                 scales_drawn.prior,
-                (Mark(scales_drawn.prior, "" if point is not None else signed(scales_drawn.prior)),),
+                (Mark(scales_drawn.prior, "" if point is not None else format_evidence(scales_drawn.prior)),),
             ),
         ),
         point,
@@ -160,7 +160,9 @@ def _point(ax: Any, y: float, scale: Scale, decibans: float, edge: tuple[float, 
     ax.plot([x], [_nearest(y, scale)], **ROW_MARKER, gid="point")
     value = f"{shorten(scale.value, 14)}  " if scale.value else ""
     place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "gid": "given"}
-    ax.text(1.015, y, f"{value}{signed(decibans)}", fontsize=8.5, color=ROW_COLOUR, parse_math=False, **place)
+    ax.text(
+        1.015, y, f"{value}{format_evidence(decibans)}", fontsize=8.5, color=ROW_COLOUR, parse_math=False, **place
+    )
 
 
 def _line(ax: Any, y: float, branch: Branch, edge: tuple[float, float]) -> None:
@@ -243,11 +245,11 @@ def _totals(ax: Any, y: float, scales_drawn: Scales, edge: tuple[float, float]) 
 
 def _probability_marks(first: float, last: float, at: Any) -> list[tuple[float, str]]:
     kept: list[float] = []
-    for p in sorted((*MARKS, 0.25, 0.75), key=lambda p: abs(p - 0.5)):
+    for p in sorted((*PROBABILITY_MARKS, 0.25, 0.75), key=lambda p: abs(p - 0.5)):
         x = 10 * math.log10(p / (1 - p))
         if first <= x <= last and all(abs(x - other) > 0.085 * (last - first) for other in kept):
             kept.append(x)
-    return [(at(x), format_probability_mark(chance(x))) for x in kept]
+    return [(at(x), format_probability_mark(probability_of(x))) for x in kept]
 
 
 def _ruler(ax: Any, y: float, marks: Sequence[tuple[float, str]]) -> None:
@@ -266,9 +268,9 @@ def _outcome(ax: Any, y: float, total: float, at: Any) -> None:
     x = at(total)
     ax.plot([x, x], [y, y + 0.5], color=ROW_COLOUR, linewidth=1.4, zorder=4)
     ax.plot([x, x], [y, y + 0.5], **ROW_MARKER, ls="none", gid="outcome")
-    p = chance(total)
+    p = probability_of(total)
     sure = "over 99.99 %" if p > 0.9999 else "under 0.01 %" if p < 1e-4 else spelling.format_short_percent(p)
-    words = (signed(total), sure)
+    words = (format_evidence(total), sure)
     for line, text in zip((y, y + 0.5), words):
         look: dict[str, Any] = {
             "fontsize": 9,

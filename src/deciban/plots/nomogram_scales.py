@@ -101,7 +101,7 @@ def scales(model: Model, classes: tuple[Any, Any] | None, most: int, explanation
         if explanation is None or explanation.values is None
         else dict(zip(explanation.features, explanation.values[0].tolist()))
     )
-    placed = [_placed(_scale(one, k, l, t), points, values) for one in every]
+    placed = [_place_row(_scale(one, k, l, t), points, values) for one in every]
     placed = [scale for scale in placed if scale.high > scale.low or scale.point]
     shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
     extra = sum(v for name, v in points.items() if name not in {s.name for s in placed})
@@ -207,7 +207,7 @@ def _along(x: Array, gives: Array, whole: bool) -> Branch:
     return Branch(float(gives.min()), float(gives.max()), tuple(marks), float(x[-1]))
 
 
-def _placed(scale: Scale, points: dict[str, float], values: dict[str, Any]) -> Scale:
+def _place_row(scale: Scale, points: dict[str, float], values: dict[str, Any]) -> Scale:
     if scale.name not in points:
         return scale
     value = values.get(scale.name)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-from deciban.errors import InputError
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import NDArray
+
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.plots.boundary_geometry import Window
@@ -18,6 +17,7 @@ from deciban.plots.boundary_geometry import Window
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
     from deciban.sources.source import Reading, Source
 
 MAX_DRAWN_ROWS = 2000
@@ -212,4 +212,3 @@ def window_around(rows: Array) -> Window:
     low, high = rows.min(axis=0), rows.max(axis=0)
     margin = np.where(high > low, (high - low) * MARGIN, np.maximum(1.0, np.abs(high) * MARGIN))
     return Window(low - margin, high + margin)
-

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.metrics.intervals import wilson
-from deciban.plots.style import INK, colour, need_matplotlib, new_axes, shorten
+from deciban.plots.style import INK, colour, dashes, need_matplotlib, new_axes, shorten
 from deciban.scores.explanation import DECIBAN
-from collections.abc import Callable
-from deciban.plots.style import INK, colour, dashes, need_matplotlib, new_axes
 
 MAX_RANGE_DB, MIN_RANGE_DB = 50.0, 20.0
 """The largest and the smallest range to either side of even odds, in decibans; rows beyond are drawn at the edge."""
 
 BAND_COUNT, MIN_BAND_ROWS = 11, 3
-"""The number of bands of log-odds for the comparison of predicted and observed shares, and the fewest rows of a band."""
+"""The number of bands of log-odds for comparing predicted with observed shares, and the fewest rows of a band."""
 
 STRIP_HEIGHT = 0.13
 """The height of the strip in which the rows of a class are scattered, so that they do not hide each other."""
@@ -166,4 +167,3 @@ def _style_loss_axes(ax: Any) -> None:
     ax.grid(color="#e0e0e0", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.legend(loc="upper right", fontsize=9.5, frameon=True, framealpha=1.0, edgecolor="none", handlelength=3.2)
-

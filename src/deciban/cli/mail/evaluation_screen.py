@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deciban.cli.mail.describe_tokens import describe_token
-from deciban.cli.render import console, heading, line, to_one_line, pairs, table
+from deciban.cli.render import console, heading, line, pairs, table, to_one_line
 from deciban.formatting import format_signed
 
 if TYPE_CHECKING:

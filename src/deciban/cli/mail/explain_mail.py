@@ -55,7 +55,7 @@ def _format_json(name: str, verdict: Verdict) -> str:
 
 
 def _show(name: str, verdict: Verdict, raw: bytes) -> None:
-    from deciban.cli.render import console, heading, line, to_one_line, pairs, table
+    from deciban.cli.render import console, heading, line, pairs, table, to_one_line
 
     out = console()
     heading(out, to_one_line(name))

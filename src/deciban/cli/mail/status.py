@@ -75,7 +75,7 @@ def _reason_not_ready(messages: dict[str, int]) -> str:
 
 
 def _show(figures: dict[str, Any]) -> None:
-    from deciban.cli.render import console, heading, to_one_line, pairs
+    from deciban.cli.render import console, heading, pairs, to_one_line
 
     out = console()
     heading(out, to_one_line(figures["store"]))

@@ -28,7 +28,7 @@ RELIABILITY = a.example(
     "deciban plot reliability patients.csv --target diagnosis --calibrate auto -o before-and-after.png",
     "deciban plot reliability next-year.csv --model plain.deciban --beside calibrated.deciban -o two.svg",
 )
-Beside = Annotated[
+OtherModel = Annotated[
     Path | None,
     typer.Option("--beside", metavar="MODEL", help="Draw this model on the same rows too, next to that of --model."),
 ]
@@ -81,7 +81,7 @@ def _draw_report(options: Mapping[str, Any], to: To, draw: Callable[[Report], An
 
 @draws_report
 @draws_picture
-def reliability(to: To, beside: Beside = None, calibrate: Calibrate = None, **options: Any) -> None:
+def reliability(to: To, other: OtherModel = None, calibrate: Calibrate = None, **options: Any) -> None:
     """Draw how often predictions are right against their predicted probability, and how frequent each probability is;
     with --calibrate before and after calibration.
     """
@@ -89,9 +89,9 @@ def reliability(to: To, beside: Beside = None, calibrate: Calibrate = None, **op
     from deciban.plots import reliability
 
     with open_table(options) as table:
-        if beside is not None and options["model"] is None:
+        if other is not None and options["model"] is None:
             raise typer.BadParameter("--beside is for --model: it names another model to evaluate on the same rows")
-        models = [path for path in (options["model"], beside) if path is not None]
+        models = [path for path in (options["model"], other) if path is not None]
         picture = to([*table.paths, *models])
         reports = (
             _reports_of_calibration(table, options, calibrate)
