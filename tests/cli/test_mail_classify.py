@@ -15,18 +15,18 @@ from deciban.cli.mail.describe_tokens import PLACES, SHAPES, describe_token
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import extract_tokens
-from tests.cli.mailroom import EACH, mail, maildir, mbox, program, started, taught
-from tests.mail.spamds import letter
+from tests.cli.mail_commands import EACH, mail, maildir, make_store, mbox, program, start_program
+from tests.mail.spamds import make_message
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    return taught(tmp_path_factory.mktemp("mail"))
+    return make_store(tmp_path_factory.mktemp("mail"))
 
 
 @pytest.mark.parametrize(("label", "code"), [("spam", 0), ("ham", 1)])
 def test_the_exit_code_and_the_first_word_say_what_a_message_is(store, label, code):
-    result = program("classify", "--store", store, stdin=letter(label, 2000))
+    result = program("classify", "--store", store, stdin=make_message(label, 2000))
     assert result.returncode == code
     assert result.stdout.startswith(f"{label}; p=".encode())
     assert result.stdout.count(b"\n") == 1
@@ -43,7 +43,7 @@ def test_after_one_message_of_each_it_is_unsure_and_says_why(tmp_path):
     store = tmp_path / "mail.db"
     ham, spam = mbox(tmp_path / "h.mbox", "ham", [1]), mbox(tmp_path / "s.mbox", "spam", [1])
     assert mail("learn", "--ham", ham, "--spam", spam, "--store", store).exit_code == 0
-    result = program("classify", "--store", store, "--json", stdin=letter("spam", 2))
+    result = program("classify", "--store", store, "--json", stdin=make_message("spam", 2))
     assert result.returncode == 2
     assert json.loads(result.stdout)["why"] == "1 ham, 1 spam learned; at least 5 of each label are needed"
 
@@ -53,13 +53,13 @@ def test_a_label_that_is_neither_has_the_exit_code_of_ham(store, tmp_path):
     boxes = {name: mbox(tmp_path / f"{name}.mbox", name, range(EACH)) for name in ("ham", "spam", "both")}
     labels = [f"--label=letters={boxes['both']}", "--ham", boxes["ham"], "--spam", boxes["spam"]]
     assert mail("learn", *labels, "--store", own).exit_code == 0
-    result = program("classify", "--store", own, stdin=letter("both", 99))
+    result = program("classify", "--store", own, stdin=make_message("both", 99))
     assert (result.returncode, result.stdout.split(b";")[0]) == (1, b"letters")
 
 
 @pytest.mark.parametrize("more", [[], ["--json"], ["--top", "3"], ["--"]], ids=str)
 def test_an_error_has_the_exit_code_3(tmp_path, more):
-    result = program("classify", "--store", tmp_path / "none.db", *more, stdin=letter("ham", 1))
+    result = program("classify", "--store", tmp_path / "none.db", *more, stdin=make_message("ham", 1))
     assert result.returncode == 3
     assert result.stdout == b""
     assert result.stderr.startswith(b"error: there is no mail store")
@@ -68,10 +68,10 @@ def test_an_error_has_the_exit_code_3(tmp_path, more):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 @pytest.mark.parametrize("more", [[], ["--"]], ids=str)
-def test_an_error_that_nobody_can_be_told_has_the_exit_code_3_too(tmp_path, more):
+def test_an_error_that_cannot_be_printed_has_the_exit_code_3_too(tmp_path, more):
     with open("/dev/full", "wb") as full:
-        process = started("classify", "--store", tmp_path / "none.db", *more, stderr=full)
-        process.communicate(letter("ham", 1), timeout=60)
+        process = start_program("classify", "--store", tmp_path / "none.db", *more, stderr=full)
+        process.communicate(make_message("ham", 1), timeout=60)
     assert process.returncode == 3
 
 
@@ -89,7 +89,7 @@ def test_an_error_that_is_shown_where_it_happened_is_no_verdict_either(tmp_path)
 def test_a_damaged_store_is_an_error_in_words(store, tmp_path):
     bad = tmp_path / "bad.db"
     bad.write_bytes(store.read_bytes()[:4096] + os.urandom(store.stat().st_size - 4096))
-    result = program("classify", "--store", bad, stdin=letter("ham", 1))
+    result = program("classify", "--store", bad, stdin=make_message("ham", 1))
     assert result.returncode == 3
     assert b"Traceback" not in result.stderr
 
@@ -102,14 +102,14 @@ def test_any_bytes_have_a_verdict(store, raw):
 
 
 def test_a_long_message_is_read_to_its_end_lest_its_writer_break_off(store):
-    process = started("classify", "--store", store)
+    process = start_program("classify", "--store", store)
     out, _ = process.communicate(b"Subject: x\n\n" + b"tea " * 6_000_000, timeout=60)
     assert out
     assert process.returncode in (0, 1, 2)
 
 
 def test_the_store_is_named_by_the_environment_too(store):
-    result = program("classify", stdin=letter("spam", 4), DECIBAN_MAIL=store)
+    result = program("classify", stdin=make_message("spam", 4), DECIBAN_MAIL=store)
     assert result.returncode == 0
 
 
@@ -142,15 +142,15 @@ def test_paths_give_a_line_each_and_json_has_what_filters_of_it_need(store, tmp_
 
 
 def test_json_agrees_with_the_library(store, tmp_path):
-    raw = letter("spam", 60)
+    raw = make_message("spam", 60)
     (tmp_path / "a.eml").write_bytes(raw)
     line = json.loads(mail("classify", tmp_path / "a.eml", "--json", "--top", "15", "--store", store).stdout)
     with MailFilter(store, read_only=True) as library:
-        told = library.classify(raw, clues=15).to_dict()
-    assert line == {"path": str(tmp_path / "a.eml"), **json.loads(json.dumps(told))}
+        figures = library.classify(raw, clues=15).to_dict()
+    assert line == {"path": str(tmp_path / "a.eml"), **json.loads(json.dumps(figures))}
 
 
-def test_a_path_that_is_not_there_is_refused_before_any_is_judged(store, tmp_path):
+def test_a_path_that_is_not_there_is_refused_before_any_is_classified(store, tmp_path):
     box = mbox(tmp_path / "new.mbox", "spam", [1])
     result = mail("classify", box, tmp_path / "none", "--store", store)
     assert (result.exit_code, result.stdout) == (3, "")
@@ -168,12 +168,12 @@ def test_a_box_that_breaks_off_gives_what_it_holds_and_then_an_error(store, tmp_
 
 
 def test_a_name_that_plays_tricks_with_terminals_is_shown_without_them(store, tmp_path):
-    (tmp_path / "a\x1b[2J.eml").write_bytes(letter("ham", 1))
+    (tmp_path / "a\x1b[2J.eml").write_bytes(make_message("ham", 1))
     assert "\x1b" not in mail("classify", tmp_path / "a\x1b[2J.eml", "--store", store).stdout
 
 
 def test_ctrl_c_while_waiting_for_the_message_is_no_verdict(store):
-    process = started("classify", "--store", store)
+    process = start_program("classify", "--store", store)
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
@@ -183,30 +183,30 @@ def test_ctrl_c_while_waiting_for_the_message_is_no_verdict(store):
 
 @pytest.mark.parametrize("more", [[], ["--"]], ids=["quick", "long"])
 def test_a_reader_who_leaves_early_gets_no_complaint_and_the_exit_code_of_other_programs(store, more):
-    process = started("classify", "--store", store, *more)
+    process = start_program("classify", "--store", store, *more)
     process.stdout.close()
     process.stdout = None
-    _, err = process.communicate(letter("ham", 1), timeout=60)
+    _, err = process.communicate(make_message("ham", 1), timeout=60)
     assert (process.returncode, err) == (141, b"")
 
 
 def test_classifying_changes_nothing(store):
     before = store.read_bytes()
-    program("classify", "--store", store, stdin=letter("spam", 4))
+    program("classify", "--store", store, stdin=make_message("spam", 4))
     assert store.read_bytes() == before
 
 
 def test_an_explanation_adds_up_and_says_its_reasons_in_plain_words(store):
-    result = mail("explain", "--json", "--top", "400", "--store", store, stdin=letter("spam", 70))
+    result = mail("explain", "--json", "--top", "400", "--store", store, stdin=make_message("spam", 70))
     assert result.exit_code == 0
-    told = json.loads(result.stdout)
-    clues = sum(clue["decibans"] for clue in told["top"])
-    assert told["prior"] + clues + told["others"] == pytest.approx(told["decibans"])
-    assert all(clue["in_words"] == describe_token(clue["token"]) for clue in told["top"])
+    figures = json.loads(result.stdout)
+    clues = sum(clue["decibans"] for clue in figures["top"])
+    assert figures["prior"] + clues + figures["others"] == pytest.approx(figures["decibans"])
+    assert all(clue["in_words"] == describe_token(clue["token"]) for clue in figures["top"])
 
 
 def test_an_explanation_shows_the_message_the_clues_and_their_sum(store, tmp_path):
-    (tmp_path / "a.eml").write_bytes(letter("spam", 71))
+    (tmp_path / "a.eml").write_bytes(make_message("spam", 71))
     shown = mail("explain", tmp_path / "a.eml", "--store", store).stdout
     for words in ("spam: p(spam) = ", "subject", "decibans", 'says "', "together", "messages learned"):
         assert words in shown, shown
@@ -249,5 +249,5 @@ def test_explaining_with_a_store_of_many_labels_sets_the_likeliest_against_all_o
     given["news"] = ("ham", range(6, 12))
     boxes = [f"--label={name}={mbox(tmp_path / f'{name}.mbox', *of)}" for name, of in given.items()]
     assert mail("learn", *boxes, "--store", store).exit_code == 0
-    shown = mail("explain", "--store", store, stdin=letter("spam", 80)).stdout
+    shown = mail("explain", "--store", store, stdin=make_message("spam", 80)).stdout
     assert re.search(r"^ +decibans +spam +others +what$", shown, flags=re.MULTILINE), shown

@@ -15,20 +15,20 @@ import pytest
 
 from deciban.cli.mail.commands import run
 from deciban.cli.mail.isolated import IsolatedError, run_isolated
-from tests.cli.mailroom import command, judged, program, started, taught
-from tests.mail.spamds import letter
+from tests.cli.mail_commands import command, has_verdict_header, make_store, program, start_program
+from tests.mail.spamds import make_message
 
-NEW = letter("spam", 1000)
+NEW = make_message("spam", 1000)
 HEADER = re.compile(rb"X-Deciban: (\w+); p=[01]\.\d{4}; evidence=[+-]\d+\.\ddB; top=\S+\r?\n")
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    return taught(tmp_path_factory.mktemp("mail"))
+    return make_store(tmp_path_factory.mktemp("mail"))
 
 
 def passed(raw, store, *more):
-    """What came out; the exit code must be 0."""
+    """Return the output; the exit code must be 0."""
     result = program("filter", "--store", store, *more, stdin=raw)
     assert result.returncode == 0, result.stderr
     return result.stdout, result.stderr.decode()
@@ -36,7 +36,7 @@ def passed(raw, store, *more):
 
 @pytest.mark.parametrize("label", ["ham", "spam"])
 def test_the_header_says_what_the_message_is_and_all_else_is_as_it_was(store, label):
-    raw = letter(label, 1001)
+    raw = make_message(label, 1001)
     out, err = passed(raw, store)
     found = HEADER.match(out)
     assert found
@@ -46,22 +46,22 @@ def test_the_header_says_what_the_message_is_and_all_else_is_as_it_was(store, la
 
 
 def test_lines_that_end_in_crlf_stay_so_and_the_header_ends_in_one(store):
-    raw = letter("spam", 1002, newline="\r\n")
+    raw = make_message("spam", 1002, newline="\r\n")
     out, _ = passed(raw, store)
     assert HEADER.match(out)[0].endswith(b"\r\n")
-    assert judged(raw, out)
+    assert has_verdict_header(raw, out)
 
 
 def test_a_header_that_came_with_the_message_is_replaced(store):
     out, _ = passed(b"X-Deciban: ham; p=0.0000\nx-deciban-more: a\n\tb\n" + NEW, store)
-    assert judged(NEW, out)
+    assert has_verdict_header(NEW, out)
 
 
 def test_the_line_that_mailboxes_begin_messages_with_stays_first(store):
     envelope = b"From joe@example.org Mon Jan  1 10:00:00 2024\n"
     out, _ = passed(envelope + NEW, store)
     assert out.startswith(envelope + b"X-Deciban: spam")
-    assert judged(NEW, out.removeprefix(envelope))
+    assert has_verdict_header(NEW, out.removeprefix(envelope))
 
 
 def corrupt(store, tmp_path):
@@ -138,7 +138,7 @@ def test_a_store_that_may_only_be_read_judges_all_the_same(store, tmp_path):
         out, err = passed(NEW, kept / "mail.db")
     finally:
         kept.chmod(0o700)
-    assert judged(NEW, out), err
+    assert has_verdict_header(NEW, out), err
 
 
 def test_a_full_disk_lets_the_message_pass(store):
@@ -149,7 +149,7 @@ def test_a_full_disk_lets_the_message_pass(store):
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
     )  # fmt: skip
     assert process.returncode == 0
-    assert process.stdout == NEW or judged(NEW, process.stdout)
+    assert process.stdout == NEW or has_verdict_header(NEW, process.stdout)
 
 
 @pytest.mark.parametrize("size", [25, 35, 60, 90, 110, 120, 130, 140, 150, 160])
@@ -157,7 +157,7 @@ def test_however_little_memory_there_is_the_message_passes_once(store, size):
     """Python runs; what judging loads may not fit, wherever the memory ends."""
     process = with_little_memory(size, "filter", "--store", store)
     assert process.returncode == 0, process.stderr
-    assert process.stdout == NEW or judged(NEW, process.stdout)
+    assert process.stdout == NEW or has_verdict_header(NEW, process.stdout)
     assert process.stdout != NEW or b"The message was passed on as it came." in process.stderr
 
 
@@ -212,7 +212,7 @@ def test_a_store_that_somebody_is_writing_judges_all_the_same(store, tmp_path):
         db.execute("BEGIN IMMEDIATE")
         db.execute("DELETE FROM token")
         out, err = passed(NEW, busy)
-    assert judged(NEW, out), err
+    assert has_verdict_header(NEW, out), err
 
 
 def test_a_store_that_is_held_by_somebody_alone_is_waited_for_and_then_the_message_passes(store, tmp_path):
@@ -245,7 +245,7 @@ def test_a_store_that_is_held_by_somebody_alone_is_waited_for_and_then_the_messa
 )
 def test_any_bytes_pass_and_have_a_header(store, raw):
     out, err = passed(raw, store)
-    assert judged(raw, out) or out.startswith(b"From "), err
+    assert has_verdict_header(raw, out) or out.startswith(b"From "), err
     assert len(out) > len(raw)
 
 
@@ -256,7 +256,7 @@ def test_nothing_passes_as_nothing(store):
 def test_a_message_of_20_megabytes_passes_whole(store):
     raw = b"Subject: large\n\n" + os.urandom(20_000_000)
     out, _ = passed(raw, store)
-    assert judged(raw, out)
+    assert has_verdict_header(raw, out)
 
 
 def test_wrong_usage_passes_the_message_too(store):
@@ -285,9 +285,9 @@ def test_an_error_escapes_the_characters_that_a_terminal_would_obey(store, tmp_p
         run(["classify", "--store", str(store)])
     monkeypatch.setattr("deciban.cli.mail.mail_parser.load", fail)  # as if there were no memory to load anything
     assert run(["classify", "--store", str(store)]) == 3
-    said = capsys.readouterr().err
-    assert said.count("No such file") == 3
-    assert "\x1b" not in said
+    text = capsys.readouterr().err
+    assert text.count("No such file") == 3
+    assert "\x1b" not in text
 
 
 def test_with_debug_the_error_is_shown_where_it_happened_and_the_message_passes(tmp_path):
@@ -303,7 +303,7 @@ def test_a_signal_while_judging_lets_the_message_pass_as_it_came(store, tmp_path
     db = sqlite3.connect(held, isolation_level=None)
     db.execute("PRAGMA journal_mode = DELETE")
     db.execute("BEGIN EXCLUSIVE")
-    process = started("filter", "--store", held)
+    process = start_program("filter", "--store", held)
     process.stdin.write(NEW)
     process.stdin.close()
     process.stdin = None
@@ -322,7 +322,7 @@ def test_judging_that_is_killed_lets_the_message_pass_as_it_came(store, tmp_path
     db = sqlite3.connect(held, isolation_level=None)
     db.execute("PRAGMA journal_mode = DELETE")
     db.execute("BEGIN EXCLUSIVE")
-    process = started("filter", "--store", held)
+    process = start_program("filter", "--store", held)
     process.stdin.write(NEW)
     process.stdin.close()
     process.stdin = None
@@ -338,18 +338,18 @@ def test_judging_that_is_killed_lets_the_message_pass_as_it_came(store, tmp_path
 def test_signals_to_all_processes_at_any_moment_pass_the_message_once_or_ask_to_try_again(store):
     """As a terminal or a supervisor sends them: to the one who judges and to the one who waits."""
     for wait in (0.03, 0.06, 0.09, 0.12, 0.15, 0.2):
-        process = started("filter", "--store", store, start_new_session=True)
+        process = start_program("filter", "--store", store, start_new_session=True)
         process.stdin.write(NEW)
         process.stdin.close()
         process.stdin = None
         time.sleep(wait)
         os.killpg(process.pid, signal.SIGTERM)
         out, _ = process.communicate(timeout=60)
-        assert out == NEW or judged(NEW, out) or (out == b"" and process.returncode != 0)
+        assert out == NEW or has_verdict_header(NEW, out) or (out == b"" and process.returncode != 0)
 
 
 def test_a_signal_before_the_message_has_come_gives_nothing_and_asks_to_try_again(store):
-    process = started("filter", "--store", store)
+    process = start_program("filter", "--store", store)
     process.stdin.write(NEW[:20])
     process.stdin.flush()
     time.sleep(1)
@@ -362,26 +362,26 @@ def test_a_signal_before_the_message_has_come_gives_nothing_and_asks_to_try_agai
 def test_a_killed_filter_has_passed_nothing_or_all(store):
     """Whoever sees the exit code keeps the message."""
     for wait in (0.02, 0.1, 0.2):
-        process = started("filter", "--store", store)
+        process = start_program("filter", "--store", store)
         process.stdin.write(NEW)
         process.stdin.close()
         process.stdin = None
         time.sleep(wait)
         process.kill()
         out, _ = process.communicate(timeout=60)
-        assert process.returncode == 0 or out == b"" or judged(NEW, out)
+        assert process.returncode == 0 or out == b"" or has_verdict_header(NEW, out)
 
 
 def test_an_output_that_cannot_be_written_asks_to_try_again(store):
     with open("/dev/full", "wb") as full:
-        process = started("filter", "--store", store, stdout=full)
+        process = start_program("filter", "--store", store, stdout=full)
         _, err = process.communicate(NEW * 500, timeout=60)
     assert process.returncode == 75
     assert b"could not be passed on" in err
 
 
-def test_a_reader_who_left_is_told_by_the_exit_code(store):
-    process = started("filter", "--store", store)
+def test_a_reader_who_left_is_stated_by_the_exit_code(store):
+    process = start_program("filter", "--store", store)
     process.stdout.close()
     process.stdout = None
     process.communicate(NEW * 500, timeout=60)

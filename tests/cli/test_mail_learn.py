@@ -11,8 +11,8 @@ import pytest
 
 from deciban.mail.filter import MailFilter
 from deciban.mail.store.store import Store
-from tests.cli.mailroom import EACH, command, mail, maildir, mbox, program, started, taught
-from tests.mail.spamds import letter
+from tests.cli.mail_commands import EACH, command, mail, maildir, make_store, mbox, program, start_program
+from tests.mail.spamds import make_message
 
 
 def learned(store):
@@ -37,10 +37,10 @@ def test_mail_is_learned_from_every_kind_of_place(tmp_path):
     store = tmp_path / "mail.db"
     packed = tmp_path / "more.mbox.gz"
     packed.write_bytes(gzip.compress(mbox(tmp_path / "more.mbox", "ham", range(10, 14)).read_bytes()))
-    (tmp_path / "one.eml").write_bytes(letter("ham", 20))
+    (tmp_path / "one.eml").write_bytes(make_message("ham", 20))
     (tmp_path / "letters").mkdir()
     for n in range(30, 33):
-        (tmp_path / "letters" / f"{n}.eml").write_bytes(letter("ham", n))
+        (tmp_path / "letters" / f"{n}.eml").write_bytes(make_message("ham", n))
     places = [mbox(tmp_path / "ham.mbox", "ham", range(5)), packed, tmp_path / "one.eml", tmp_path / "letters"]
     result = done("learn", "--ham", *places, "--spam", maildir(tmp_path / "Junk", "spam", range(7)), "--store", store)
     assert learned(store) == {"ham": 13, "spam": 7}
@@ -50,17 +50,17 @@ def test_mail_is_learned_from_every_kind_of_place(tmp_path):
 
 
 def test_learning_again_learns_nothing_and_says_so(tmp_path):
-    store = taught(tmp_path)
+    store = make_store(tmp_path)
     before = text_of(store)
-    told = json.loads(done("learn", "--ham", tmp_path / "ham.mbox", "--store", store, "--json").stdout)
-    assert told["learned"] == {"ham": {"new": 0, "known": EACH, "moved": 0}}
-    assert told["messages"] == {"ham": EACH, "spam": EACH}
+    figures = json.loads(done("learn", "--ham", tmp_path / "ham.mbox", "--store", store, "--json").stdout)
+    assert figures["learned"] == {"ham": {"new": 0, "known": EACH, "moved": 0}}
+    assert figures["messages"] == {"ham": EACH, "spam": EACH}
     assert text_of(store) == before
 
 
 def test_a_message_that_was_something_else_moves(tmp_path):
-    store = taught(tmp_path)
-    (tmp_path / "a.eml").write_bytes(letter("spam", 3))
+    store = make_store(tmp_path)
+    (tmp_path / "a.eml").write_bytes(make_message("spam", 3))
     result = done("learn", "--ham", tmp_path / "a.eml", "--store", store)
     assert "ham: 0 new, 1 moved here from another label" in result.stderr
     assert learned(store) == {"ham": EACH + 1, "spam": EACH - 1}
@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_a_message_stops_nobody(tmp_path):
     folder.mkdir()
     (folder / "noise").write_bytes(os.urandom(20_000))
     (folder / "empty").write_bytes(b"")
-    (folder / "good.eml").write_bytes(letter("ham", 1))
+    (folder / "good.eml").write_bytes(make_message("ham", 1))
     os.mkfifo(folder / "pipe")
     result = done("learn", "--ham", folder, "--store", tmp_path / "mail.db")
     assert "warning: " in result.stderr
@@ -162,7 +162,7 @@ def test_folders_within_a_maildir_are_learned_only_if_asked_for(tmp_path):
 
 
 def test_a_message_is_learned_from_standard_input(tmp_path):
-    result = program("learn", "--spam", "-", "--store", tmp_path / "mail.db", stdin=letter("spam", 1))
+    result = program("learn", "--spam", "-", "--store", tmp_path / "mail.db", stdin=make_message("spam", 1))
     assert result.returncode == 0
     assert learned(tmp_path / "mail.db") == {"spam": 1}
 
@@ -177,7 +177,7 @@ def test_the_store_is_made_where_users_data_is_and_for_its_owner_alone(tmp_path)
 
 def test_learning_that_is_interrupted_keeps_what_it_had_and_is_completed_by_running_it_again(tmp_path):
     box, store = mbox(tmp_path / "a.mbox", "ham", range(30_000)), tmp_path / "mail.db"
-    process = started("learn", "--ham", box, "--store", store)
+    process = start_program("learn", "--ham", box, "--store", store)
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
@@ -196,12 +196,12 @@ def test_a_store_that_cannot_be_written_is_an_error_in_words(tmp_path):
 
 def test_a_full_disk_is_an_error_in_words_and_leaves_what_was_there(tmp_path):
     resource = pytest.importorskip("resource")
-    store = taught(tmp_path)
-    before, room = text_of(store), store.stat().st_size + 10_000
+    store = make_store(tmp_path)
+    before, space = text_of(store), store.stat().st_size + 10_000
     box = mbox(tmp_path / "more.mbox", "ham", range(1000, 4000))
     process = subprocess.run(
         command("learn", "--ham", box, "--store", store), capture_output=True, timeout=120, check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (space, space)),
     )  # fmt: skip
     assert process.returncode == 1
     assert process.stderr.startswith(b"error: mail store ")
@@ -210,7 +210,7 @@ def test_a_full_disk_is_an_error_in_words_and_leaves_what_was_there(tmp_path):
 
 
 def test_unlearning_leaves_what_would_be_there_without_the_messages(tmp_path):
-    store, other = taught(tmp_path), tmp_path / "other.db"
+    store, other = make_store(tmp_path), tmp_path / "other.db"
     extra = mbox(tmp_path / "extra.mbox", "spam", range(100, 110))
     before = text_of(store)
     done("learn", "--spam", extra, "--store", store)
@@ -223,34 +223,34 @@ def test_unlearning_leaves_what_would_be_there_without_the_messages(tmp_path):
 
 
 def test_one_message_is_unlearned_from_standard_input(tmp_path):
-    store = taught(tmp_path)
-    assert program("unlearn", "--store", store, stdin=letter("ham", 2)).returncode == 0
+    store = make_store(tmp_path)
+    assert program("unlearn", "--store", store, stdin=make_message("ham", 2)).returncode == 0
     assert learned(store) == {"ham": EACH - 1, "spam": EACH}
 
 
 def test_relabelling_moves_what_is_known_and_says_what_is_not(tmp_path):
-    store = taught(tmp_path)
+    store = make_store(tmp_path)
     box = mbox(tmp_path / "some.mbox", "spam", [0, 1, 500])
     result = done("relabel", "--to", "ham", box, "--store", store)
     assert "2 moved to ham, 1 not known, left out" in result.stderr
     assert learned(store) == {"ham": EACH + 2, "spam": EACH - 2}
-    told = json.loads(done("relabel", "--to", "ham", box, "--store", store, "--json").stdout)
-    assert (told["moved"], told["unknown"]) == (0, 1)
+    figures = json.loads(done("relabel", "--to", "ham", box, "--store", store, "--json").stdout)
+    assert (figures["moved"], figures["unknown"]) == (0, 1)
 
 
 def test_relabelling_what_was_never_learned_is_refused(tmp_path):
-    store = taught(tmp_path)
-    result = mail("relabel", "--to", "ham", "--store", store, stdin=letter("spam", 500))
+    store = make_store(tmp_path)
+    result = mail("relabel", "--to", "ham", "--store", store, stdin=make_message("spam", 500))
     assert result.exit_code == 1
     assert "Hint: deciban mail learn --label ham=PATH" in result.stderr
-    assert mail("relabel", "--to", "unsure", "--store", store, stdin=letter("spam", 5)).exit_code == 1
+    assert mail("relabel", "--to", "unsure", "--store", store, stdin=make_message("spam", 5)).exit_code == 1
 
 
-def test_what_was_relabelled_is_judged_as_it_is_now(tmp_path):
-    store = taught(tmp_path)
+def test_what_was_relabelled_is_classified_as_it_is_now(tmp_path):
+    store = make_store(tmp_path)
     done("relabel", "--to", "work", tmp_path / "ham.mbox", "--store", store)
     with MailFilter(store, read_only=True) as library:
-        assert library.classify(letter("ham", 900)).label == "work"
+        assert library.classify(make_message("ham", 900)).label == "work"
 
 
 def test_on_a_terminal_a_bar_counts_messages_and_tells_the_rate(tmp_path):

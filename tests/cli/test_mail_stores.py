@@ -10,13 +10,13 @@ import time
 import pytest
 
 from deciban.mail.filter import MailFilter
-from tests.cli.mailroom import EACH, mail, mbox, program, taught
-from tests.mail.spamds import letter
+from tests.cli.mail_commands import EACH, mail, make_store, mbox, program
+from tests.mail.spamds import make_message
 
 
 @pytest.fixture(scope="module")
 def taught_once(tmp_path_factory):
-    return taught(tmp_path_factory.mktemp("mail"))
+    return make_store(tmp_path_factory.mktemp("mail"))
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def done(*arguments, stdin=None):
     return result
 
 
-def told(store):
+def read_status(store):
     return json.loads(done("status", "--json", "--store", store).stdout)
 
 
 def test_status_names_the_store_what_it_holds_and_whether_it_is_ready(store):
-    figures = told(store)
+    figures = read_status(store)
     assert figures["store"] == str(store)
     assert figures["messages"] == {"ham": EACH, "spam": EACH}
     assert (figures["ready"], figures["why"], figures["exists"], figures["writable"]) == (True, None, True, True)
@@ -52,19 +52,19 @@ def test_status_names_the_store_what_it_holds_and_whether_it_is_ready(store):
 def test_status_of_a_store_that_is_not_there_says_how_to_make_it_and_makes_none(tmp_path):
     result = done("status", "--store", tmp_path / "mail.db")
     assert "no: there is no store yet; deciban mail learn" in " ".join(result.stdout.split())
-    assert told(tmp_path / "mail.db")["ready"] is False
+    assert read_status(tmp_path / "mail.db")["ready"] is False
     assert list(tmp_path.iterdir()) == []
 
 
 def test_status_says_why_a_store_is_not_ready(tmp_path):
     box = mbox(tmp_path / "a.mbox", "ham", range(3))
     done("learn", "--ham", box, "--store", tmp_path / "mail.db")
-    assert told(tmp_path / "mail.db")["why"] == "3 ham learned; messages of two labels at least are needed"
+    assert read_status(tmp_path / "mail.db")["why"] == "3 ham learned; messages of two labels at least are needed"
     spam = mbox(tmp_path / "b.mbox", "spam", range(9))
     done("learn", "--spam", spam, "--store", tmp_path / "mail.db")
     why = "3 ham, 9 spam learned; at least 5 of each label are needed"
-    assert told(tmp_path / "mail.db")["why"] == why
-    shown = mail("explain", "--store", tmp_path / "mail.db", stdin=letter("ham", 50)).stdout
+    assert read_status(tmp_path / "mail.db")["why"] == why
+    shown = mail("explain", "--store", tmp_path / "mail.db", stdin=make_message("ham", 50)).stdout
     assert why in " ".join(shown.split())
 
 
@@ -89,15 +89,15 @@ def test_choices_are_kept(store):
         "--store",
         store,
     )
-    figures = told(store)
+    figures = read_status(store)
     assert (figures["ham_at"], figures["spam_at"]) == (0.01, 0.999)
     assert (figures["half_life_days"], figures["most_messages"]) == (180, 500)
     done("set", "--half-life", "none", "--store", store)
-    assert told(store)["half_life_days"] is None
+    assert read_status(store)["half_life_days"] is None
 
 
-def test_thresholds_decide_what_is_said(store):
-    raw = letter("spam", 600)
+def test_thresholds_decide_the_verdict(store):
+    raw = make_message("spam", 600)
     assert program("classify", "--store", store, stdin=raw).returncode == 0
     done("set", "--spam-at", "1", "--store", store)
     assert program("classify", "--store", store, stdin=raw).returncode == 2
@@ -106,9 +106,9 @@ def test_thresholds_decide_what_is_said(store):
 @pytest.mark.parametrize("model", ["bayes", "logistic", "fisher"])
 def test_another_model_is_fitted_at_once_and_judges_from_then_on(store, model):
     done("set", "--model", model, "--store", store)
-    figures = told(store)
+    figures = read_status(store)
     assert (figures["model"], figures["fit_due"]) == (model, False)
-    line = json.loads(program("classify", "--json", "--store", store, stdin=letter("spam", 600)).stdout)
+    line = json.loads(program("classify", "--json", "--store", store, stdin=make_message("spam", 600)).stdout)
     assert (line["model"], line["verdict"]) == (model, "spam")
 
 
@@ -129,11 +129,11 @@ def test_another_model_is_fitted_at_once_and_judges_from_then_on(store, model):
     ids=range(10),
 )
 def test_choices_that_cannot_be_are_refused_and_nothing_is_set(store, arguments, code, words):
-    before = told(store)
+    before = read_status(store)
     result = mail("set", *arguments, "--store", store)
     assert result.exit_code == code
     assert words in result.stderr
-    assert told(store) == before
+    assert read_status(store) == before
 
 
 def test_fitting_is_done_when_asked_for(store, tmp_path):
@@ -149,7 +149,7 @@ def test_fitting_is_done_when_asked_for(store, tmp_path):
 
 
 @pytest.mark.parametrize("model", ["evidence", "bayes"])
-def test_labels_that_words_do_not_tell_apart_are_said_in_one_line(tmp_path, model):
+def test_labels_that_words_do_not_separate_are_reported_in_one_line(tmp_path, model):
     for label in ("ham", "spam"):
         (tmp_path / label).mkdir()
         for i in range(30):
@@ -187,12 +187,12 @@ def test_labels_are_not_called_inseparable_where_another_process_has_fitted_mean
 
 def test_a_bound_is_kept_by_tidying_and_at_the_end_of_learning(store, tmp_path):
     done("set", "--most-messages", "40", "--store", store)
-    assert told(store)["tidy_due"]
+    assert read_status(store)["tidy_due"]
     assert "20 messages unlearned" in done("tidy", "--store", store).stderr
-    assert sum(told(store)["messages"].values()) == 40
+    assert sum(read_status(store)["messages"].values()) == 40
     more = mbox(tmp_path / "more.mbox", "ham", range(100, 110))
     assert "tidied: the 10 oldest messages were unlearned" in done("learn", "--ham", more, "--store", store).stderr
-    assert sum(told(store)["messages"].values()) == 40
+    assert sum(read_status(store)["messages"].values()) == 40
     assert "no message unlearned" in done("tidy", "--store", store).stderr
 
 
@@ -211,7 +211,7 @@ def test_check_finds_nothing_in_a_good_store_and_wrong_counts_in_another(store):
 
 def test_a_backup_is_a_store_that_says_the_same(store, tmp_path):
     done("backup", tmp_path / "copy.db", "--store", store)
-    raw = letter("spam", 700)
+    raw = make_message("spam", 700)
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
     here, there = (
         program("classify", "--json", "--store", path, stdin=raw) for path in (store, tmp_path / "copy.db")
@@ -227,14 +227,14 @@ def test_a_backup_replaces_nothing_but_backups(store, tmp_path):
     assert other.read_text() == "dear"
 
 
-def test_stores_are_merged_and_disputes_told(store, tmp_path):
+def test_stores_are_merged_and_disputes_reported(store, tmp_path):
     other = tmp_path / "other.db"
     boxes = [mbox(tmp_path / "a.mbox", "ham", range(25, 40)), mbox(tmp_path / "b.mbox", "spam", [0, 1])]
     done("learn", "--ham", *boxes, "--store", other)
     result = done("merge", other, "--store", store)
     assert "10 new, 5 known already, 2 known here under another label" in result.stderr
     assert "spam here, ham there" in result.stderr
-    assert told(store)["messages"] == {"ham": EACH + 10, "spam": EACH}
+    assert read_status(store)["messages"] == {"ham": EACH + 10, "spam": EACH}
     figures = json.loads(done("merge", other, "--store", store, "--json").stdout)["merged"][0]
     assert (figures["new"], figures["known"], len(figures["disputed"])) == (0, 15, 2)
     assert mail("merge", tmp_path / "none.db", "--store", store).exit_code == 1
@@ -257,7 +257,7 @@ def test_a_text_that_was_cut_is_refused_and_nothing_learned(store, tmp_path):
         result = program("import", "-", "--store", tmp_path / "new.db", stdin=b"".join(bad))
         assert result.returncode == 1
         assert b"Traceback" not in result.stderr
-        assert told(tmp_path / "new.db")["messages"] == {}
+        assert read_status(tmp_path / "new.db")["messages"] == {}
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
@@ -297,7 +297,7 @@ def test_export_does_not_overwrite_the_store(store):
 @pytest.mark.parametrize("name", ["unlearn", "fit", "tidy", "check", "backup x.db", "export", "explain"])
 def test_commands_that_need_a_store_make_none(tmp_path, name, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = mail(*name.split(), "--store", tmp_path / "mail.db", stdin=letter("ham", 1))
+    result = mail(*name.split(), "--store", tmp_path / "mail.db", stdin=make_message("ham", 1))
     assert result.exit_code == 1
     assert "there is no mail store" in result.stderr
     assert list(tmp_path.iterdir()) == []
@@ -306,10 +306,10 @@ def test_commands_that_need_a_store_make_none(tmp_path, name, monkeypatch):
 def test_notes_escape_the_characters_of_file_names_that_a_terminal_would_obey(store, tmp_path):
     odd = tmp_path / "a\x1b[2J.db"
     for asked in (["backup", odd], ["export", tmp_path / "a\x1b[2J.jsonl"], ["merge", odd]):
-        said = done(*asked, "--store", store).stderr
-        assert "a\\u001b[2J" in said
-        assert "\x1b" not in said
+        text = done(*asked, "--store", store).stderr
+        assert "a\\u001b[2J" in text
+        assert "\x1b" not in text
     for asked in (["tidy"], ["check"], ["set", "--spam-at", "0.9"]):
-        said = done(*asked, "--store", odd).stderr
-        assert "a\\u001b[2J.db" in said
-        assert "\x1b" not in said
+        text = done(*asked, "--store", odd).stderr
+        assert "a\\u001b[2J.db" in text
+        assert "\x1b" not in text

@@ -13,8 +13,8 @@ import pytest
 from deciban.cli.mail.learn_mail import KEPT
 from deciban.cli.mail.mail_parser import load
 from deciban.mail.store.store import Store
-from tests.cli.mailroom import mail, maildir, mbox, program, started, taught
-from tests.mail.spamds import letter
+from tests.cli.mail_commands import mail, maildir, make_store, mbox, program, start_program
+from tests.mail.spamds import make_message
 
 UNWANTED = ("typer", "click", "pydantic", "rich", "numba", "asyncio")
 """Libraries that take long to load; scipy does too, and is for those who fit."""
@@ -24,14 +24,14 @@ UNWANTED = ("typer", "click", "pydantic", "rich", "numba", "asyncio")
 def folder(tmp_path_factory):
     """A store, and mail that is new to it; some of it cannot be read."""
     folder = tmp_path_factory.mktemp("mail")
-    taught(folder)
+    make_store(folder)
     mbox(folder / "new.mbox", "spam", range(50, 53))
     maildir(folder / "New", "ham", range(60, 64))
-    (folder / "a.eml").write_bytes(letter("ham", 70))
-    (folder / "b\x1b[2J.eml").write_bytes(letter("ham", 71))
+    (folder / "a.eml").write_bytes(make_message("ham", 70))
+    (folder / "b\x1b[2J.eml").write_bytes(make_message("ham", 71))
     (folder / "bad.db").write_bytes((folder / "mail.db").read_bytes()[:4096] + os.urandom(40_000))
     (folder / "odd").mkdir()
-    (folder / "odd" / "c.eml").write_bytes(letter("ham", 72))
+    (folder / "odd" / "c.eml").write_bytes(make_message("ham", 72))
     os.mkfifo(folder / "odd" / "pipe")
     (folder / "cut.mbox.gz").write_bytes(b"\x1f\x8b\x08\0" + bytes(20))
     return folder
@@ -45,7 +45,7 @@ def outcome(folder, place, command, *arguments):
     for name in ("mail.db", "bad.db"):
         shutil.copy(folder / name, place / name)
     at = [argument.replace("HERE", str(place)) for argument in arguments]
-    done = program(command, *at, stdin=letter("spam", 3))
+    done = program(command, *at, stdin=make_message("spam", 3))
     out = done.stdout
     if command == "learn" and out:
         figures = json.loads(out)
@@ -159,13 +159,13 @@ def test_no_heavy_library_is_loaded_for_a_few_messages(folder, tmp_path, call):
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         f"print([m for m in {(*UNWANTED, *(() if 'fitted' in call else ('scipy',)))!r} if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], input=letter("ham", 5), capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], input=make_message("ham", 5), capture_output=True, check=True)
     assert done.stdout.splitlines()[-1] == b"[]"
 
 
 @pytest.mark.parametrize("call", ["learn --spam - --store HERE/own.db", "classify - --store HERE/mail.db"])
 def test_ctrl_c_ends_a_command_with_a_message(folder, call):
-    process = started(*call.replace("HERE", str(folder)).split())
+    process = start_program(*call.replace("HERE", str(folder)).split())
     time.sleep(2)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
@@ -181,7 +181,7 @@ def test_a_reader_who_leaves_early_has_an_exit_code(folder, call, stream):
     words = call.replace("HERE", str(folder)).split()
     if stream == "stdout" and "learn" in call:
         words.insert(1, "--json")
-    process = started(*words)
+    process = start_program(*words)
     getattr(process, stream).close()
     setattr(process, stream, None)
     out, err = process.communicate(timeout=60)
@@ -200,7 +200,7 @@ def test_a_reader_who_leaves_early_has_an_exit_code(folder, call, stream):
 )
 def test_a_full_disk_is_an_error(folder, call, code):
     with open("/dev/full", "wb") as full:
-        process = started(*call.replace("HERE", str(folder)).split(), stdout=full)
+        process = start_program(*call.replace("HERE", str(folder)).split(), stdout=full)
         _, err = process.communicate(timeout=60)
     assert process.returncode == code
     assert b"No space left on device" in err

@@ -1,4 +1,4 @@
-"""`deciban mail watch` and `serve`: programs that stay, learn and end when they are told."""
+"""`deciban mail watch` and `serve`: programs that stay, learn and end when they are figures."""
 
 import imaplib
 import os
@@ -9,10 +9,10 @@ import time
 import pytest
 
 from deciban.mail.store.store import Store
-from tests.cli.mailroom import mail, program, started
+from tests.cli.mail_commands import mail, program, start_program
 from tests.mail import dovecot
 from tests.mail.mail_readers import ImapReader, MaildirReader
-from tests.mail.spamds import ABSENT, letter
+from tests.mail.spamds import ABSENT, make_message
 
 
 def learned(store):
@@ -51,7 +51,7 @@ def test_what_is_moved_to_junk_is_learned_as_spam_and_what_is_moved_back_as_ham(
 def test_a_message_whose_file_name_is_not_utf_8_is_watched(reader, watching, tmp_path):
     assert look(watching) == ""
     with open(os.fsencode(reader.junk / "new") + b"/1.\xff.host", "wb") as message:
-        message.write(letter("spam", 1))
+        message.write(make_message("spam", 1))
     assert "learned 1 as spam" in look(watching)
     assert look(watching) == ""
     assert learned(tmp_path / "mail.db") == {"spam": 1}
@@ -59,8 +59,8 @@ def test_a_message_whose_file_name_is_not_utf_8_is_watched(reader, watching, tmp
 
 def test_what_the_filter_itself_put_into_junk_states_nothing(reader, watching, tmp_path):
     look(watching)
-    reader.boxes["Junk"].add(b"X-Deciban: spam; p=0.9990; evidence=+30.0dB; top=-\n" + letter("spam", 1))
-    reader.boxes["Junk"].add(b"X-Deciban: unsure; p=0.5000; evidence=+0.0dB; top=-\n" + letter("spam", 2))
+    reader.boxes["Junk"].add(b"X-Deciban: spam; p=0.9990; evidence=+30.0dB; top=-\n" + make_message("spam", 1))
+    reader.boxes["Junk"].add(b"X-Deciban: unsure; p=0.5000; evidence=+0.0dB; top=-\n" + make_message("spam", 2))
     assert "learned 1 as spam" in look(watching)
     assert learned(tmp_path / "mail.db") == {"spam": 1}
 
@@ -76,8 +76,8 @@ def test_watching_changes_nothing_in_the_folders(reader, watching):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_watching_goes_on_until_it_is_told_to_end(reader, watching, tmp_path, number):
-    process = started(*watching, "--every", "0.2", stdin=subprocess.DEVNULL)
+def test_watching_goes_on_until_it_is_asked_to_end(reader, watching, tmp_path, number):
+    process = start_program(*watching, "--every", "0.2", stdin=subprocess.DEVNULL)
     wait_for(lambda: (tmp_path / "mail.db").exists() and seen(tmp_path / "mail.db"))
     reader.deliver("win", "Junk")
     wait_for(lambda: learned(tmp_path / "mail.db") == {"spam": 1})
@@ -147,18 +147,21 @@ def test_folders_on_a_server_are_learned_from_classified_and_watched(tmp_path, m
 
 
 @pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
-def test_a_server_answers_spamc_learns_and_ends_when_it_is_told(tmp_path):
+def test_a_server_answers_spamc_learns_and_ends_when_it_is_asked_to(tmp_path):
     store = tmp_path / "mail.db"
-    process = started("serve", "--spamd", f"unix:{tmp_path}/s", "--store", store, stdin=subprocess.DEVNULL)
+    process = start_program("serve", "--spamd", f"unix:{tmp_path}/s", "--store", store, stdin=subprocess.DEVNULL)
     assert process.stderr.readline().startswith(f"listening at unix:{tmp_path}/s".encode())
-    told = subprocess.run(
-        ["spamc", "-U", f"{tmp_path}/s", "-L", "spam"], input=letter("spam", 1), capture_output=True, check=False
+    figures = subprocess.run(
+        ["spamc", "-U", f"{tmp_path}/s", "-L", "spam"],
+        input=make_message("spam", 1),
+        capture_output=True,
+        check=False,
     )
-    assert b"successfully" in told.stdout
-    judged = subprocess.run(
-        ["spamc", "-U", f"{tmp_path}/s", "--headers"], input=letter("spam", 2), capture_output=True, check=False
+    assert b"successfully" in figures.stdout
+    classified = subprocess.run(
+        ["spamc", "-U", f"{tmp_path}/s", "--headers"], input=make_message("spam", 2), capture_output=True, check=False
     )
-    assert b"X-Deciban: unsure" in judged.stdout
+    assert b"X-Deciban: unsure" in classified.stdout
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0
     assert learned(store) == {"spam": 1}

@@ -16,7 +16,7 @@ from deciban.mail.store.store import Store
 from tests.fuzz.json_lines import VALUES
 from tests.fuzz.json_lines import WORDS as MARKS
 from tests.fuzz.mutation import mutate_bytes, write_input
-from tests.mail.spamds import letter
+from tests.mail.spamds import make_message
 
 HOSTILE = (
     *VALUES,
@@ -34,7 +34,7 @@ def _store(path: Path, messages: int, settings: bool) -> Path:
     """A store with half as many messages of each of two labels."""
     with MailFilter(path) as mail:
         for n in range(messages):
-            mail.learn(letter(("ham", "spam")[n % 2], n), ("ham", "spam")[n % 2], 1.1e9 + n)
+            mail.learn(make_message(("ham", "spam")[n % 2], n), ("ham", "spam")[n % 2], 1.1e9 + n)
         if settings:
             mail.store.age(86400.0 * 30)
             mail.store.set("most_messages", 1000)
@@ -90,9 +90,9 @@ def check(raw: bytes) -> None:
         assert mail.store.check() == [], "counts are wrong after an import"
         assert merged.new == _messages(_export(path)) - _messages(before), "not as many new messages as it says"
         recount(mail.store)
-        mail.classify(letter("spam", 900))
-        mail.learn(letter("spam", 901), "spam")
-        mail.unlearn(letter("spam", 901))
+        mail.classify(make_message("spam", 900))
+        mail.learn(make_message("spam", 901), "spam")
+        mail.unlearn(make_message("spam", 901))
         mail.store.tidy()
         mail.refit(force=True) if len(raw) % 8 == 0 else None
 

@@ -14,7 +14,7 @@ from deciban.mail.sources.message_sources import read_mail
 from deciban.mail.tokens.tokens import extract_tokens
 from tests.fuzz.mutation import write_input
 from tests.mail import fuzzing
-from tests.mail.spamds import learn_letters
+from tests.mail.spamds import learn_messages
 
 
 @cache
@@ -53,7 +53,7 @@ def check(raw: bytes) -> None:
 @cache
 def _filter() -> MailFilter:
     path = Path(tempfile.gettempdir(), "mail.db")
-    learn_letters(path, 10)
+    learn_messages(path, 10)
     return MailFilter(path)
 
 

@@ -15,7 +15,7 @@ from deciban.mail.spamd import client_connection as spamd_line
 from deciban.mail.spamd.client_connection import Limits
 from deciban.mail.store.store import Store
 from tests.fuzz.mutation import mutate_bytes
-from tests.mail.spamds import Running, learn_letters, letter, request, running
+from tests.mail.spamds import Running, learn_messages, make_message, request, run_server
 
 COMMANDS = (
     "CHECK",
@@ -52,10 +52,16 @@ WORDS = (
 
 
 def seeds() -> list[bytes]:
-    made = [request(command, letter("spam", i)) for i, command in enumerate(COMMANDS[:6])]
-    made += [request("TELL", letter("ham", 50), f"Message-class: {label}", "Set: local") for label in ("ham", "spam")]
-    made += [request("TELL", letter("ham", 50), "Message-class: ham", "Remove: local")]
-    return [*made, request("PROCESS", zlib.compress(letter("ham", 8)), "Compress: zlib"), b"PING SPAMC/1.5\r\n\r\n"]
+    made = [request(command, make_message("spam", i)) for i, command in enumerate(COMMANDS[:6])]
+    made += [
+        request("TELL", make_message("ham", 50), f"Message-class: {label}", "Set: local") for label in ("ham", "spam")
+    ]
+    made += [request("TELL", make_message("ham", 50), "Message-class: ham", "Remove: local")]
+    return [
+        *made,
+        request("PROCESS", zlib.compress(make_message("ham", 8)), "Compress: zlib"),
+        b"PING SPAMC/1.5\r\n\r\n",
+    ]
 
 
 def mutate(raw: bytes, rng: random.Random) -> bytes:
@@ -87,8 +93,8 @@ def _server() -> tuple[Running, Path]:
     """A server that lasts as long as this process."""
     spamd_line.DRAIN_SECONDS = 0.1  # type: ignore[misc]  # seconds that a refused client is waited for
     path = Path(tempfile.gettempdir(), "mail.db")
-    learn_letters(path, 10)
-    server = running(path, limits=Limits(message=1 << 19, seconds=5, connections=12))
+    learn_messages(path, 10)
+    server = run_server(path, limits=Limits(message=1 << 19, seconds=5, connections=12))
     _server.context = server  # type: ignore[attr-defined]  # or it would end here
     return server.__enter__(), path
 

@@ -11,7 +11,7 @@ from unittest.mock import patch
 from deciban.mail.filter import MailFilter
 from tests.fuzz.import_text import recount
 from tests.fuzz.mutation import mutate_bytes, write_input
-from tests.mail.spamds import learn_letters, letter
+from tests.mail.spamds import learn_messages, make_message
 
 TABLES = ("label", "token", "message", "fit", "setting", "journal", "fitted_1")
 VALUES = ("NULL", "-1", "0", "1e308", "'x'", "''", "x'ff'", "zeroblob(100)", "'{}'", "'[1, 2]'", "'5'", "'nan'",
@@ -21,7 +21,7 @@ VALUES = ("NULL", "-1", "0", "1e308", "'x'", "''", "x'ff'", "zeroblob(100)", "'{
 def seeds() -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder, patch("time.time", return_value=1.1e9):  # the same bytes always
         path = Path(folder, "mail.db")
-        learn_letters(path, 20)  # enough for a fit
+        learn_messages(path, 20)  # enough for a fit
         return [path.read_bytes()]
 
 
@@ -67,7 +67,7 @@ def check(raw: bytes) -> None:
     write_input("mail.db", raw)
     with MailFilter(path, read_only=len(raw) % 2 == 1) as mail:
         problems = mail.store.check()
-        verdict = mail.classify(letter("spam", 900))
+        verdict = mail.classify(make_message("spam", 900))
         assert 0 <= verdict.probability <= 1, f"probability {verdict.probability}"
         mail.store.status()
         mail.store.journal()
@@ -75,9 +75,9 @@ def check(raw: bytes) -> None:
         if not problems:
             recount(mail.store)
         if mail.store.writable:
-            mail.learn(letter("spam", 901), "spam")
-            assert mail.known(letter("spam", 901)) == "spam"
-            mail.unlearn(letter("spam", 901))
+            mail.learn(make_message("spam", 901), "spam")
+            assert mail.known(make_message("spam", 901)) == "spam"
+            mail.unlearn(make_message("spam", 901))
             mail.store.tidy()
             mail.store.recount()
             mail.is_fit_due()

@@ -7,7 +7,7 @@ import pytest
 from benchmarks import data, lab_mail_explanations, lab_mail_runs, mail_data, mail_peers
 from benchmarks.text_peers import PeerMissingError
 
-from tests.mail.spamds import letter
+from tests.mail.spamds import make_message
 
 pytestmark = pytest.mark.corpus
 
@@ -17,7 +17,7 @@ def test_other_filters_are_asked_in_a_way_that_they_understand(kind, tmp_path):
     paths = [tmp_path / f"{n}-{label}" for n in range(30) for label in ("ham", "spam")]
     for path in paths:
         n, label = path.name.split("-")
-        path.write_bytes(letter(label, int(n)))
+        path.write_bytes(make_message(label, int(n)))
     codes = np.array([0, 1] * 30, dtype=np.int32)
     try:
         with mail_peers.fresh(kind) as peer:

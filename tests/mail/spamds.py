@@ -24,8 +24,8 @@ WORDS = {
 }
 
 
-def letter(label: str, number: int, newline: str = "\n") -> bytes:
-    """A made-up message that anybody can tell to be what it is."""
+def make_message(label: str, number: int, newline: str = "\n") -> bytes:
+    """Return a made-up message with many words of its label."""
     draw = random.Random(f"{label} {number}")
     words, both = WORDS[label].split(), WORDS["both"].split()
     text = " ".join(draw.choice(words if draw.random() < 0.5 else both) for _ in range(60))
@@ -41,10 +41,10 @@ def letter(label: str, number: int, newline: str = "\n") -> bytes:
     return newline.join(lines).encode()
 
 
-def learn_letters(path, each: int = 40) -> None:
+def learn_messages(path, each: int = 40) -> None:
     with MailFilter(path) as mail:
         for label in ("ham", "spam"):
-            mail.learn_all(((f"{n}", letter(label, n)) for n in range(each)), label, processes=1)
+            mail.learn_all(((f"{n}", make_message(label, n)) for n in range(each)), label, processes=1)
         mail.refit(force=True)
 
 
@@ -59,7 +59,7 @@ class Running:
     address: str
 
     def spamc(self, *options: str, message: bytes = b"") -> Asked:
-        """What Debian's client makes of it."""
+        """Run Debian's client."""
         done = subprocess.run([SPAMC, *self.place, *options], input=message, capture_output=True, timeout=60)
         return Asked(done.returncode, done.stdout)
 
@@ -70,7 +70,7 @@ class Running:
         host, _, port = self.address.rpartition(":")
         return ["-d", host.strip("[]"), "-p", port]
 
-    def connected(self) -> socket.socket:
+    def connect(self) -> socket.socket:
         if self.address.startswith("unix:"):
             line = socket.socket(socket.AF_UNIX)
             line.connect(self.address.removeprefix("unix:"))
@@ -81,22 +81,22 @@ class Running:
         return line
 
     def ask(self, sent: bytes, half_close: bool = True) -> bytes:
-        """What is answered to some bytes."""
-        with self.connected() as line:
+        """Return the answer to some bytes."""
+        with self.connect() as line:
             line.sendall(sent)
             if half_close:
                 line.shutdown(socket.SHUT_WR)
-            return everything(line)
+            return receive_all(line)
 
     def is_well(self) -> bool:
         return self.ask(b"PING SPAMC/1.5\r\n\r\n") == b"SPAMD/1.5 0 PONG\r\n"
 
 
-def everything(line: socket.socket) -> bytes:
-    came = b""
+def receive_all(line: socket.socket) -> bytes:
+    received = b""
     while data := line.recv(1 << 16):
-        came += data
-    return came
+        received += data
+    return received
 
 
 def request(command: str, message: bytes, *headers: str, version: str = "1.5") -> bytes:
@@ -105,7 +105,7 @@ def request(command: str, message: bytes, *headers: str, version: str = "1.5") -
 
 
 def await_fit(store) -> None:
-    """Wait for the process beside a server to have fitted."""
+    """Wait for the process of a server to have fitted."""
     end = time.monotonic() + 60
     while store.fit_for([], "evidence") is None:
         assert time.monotonic() < end
@@ -113,7 +113,7 @@ def await_fit(store) -> None:
 
 
 @contextmanager
-def running(store, address="127.0.0.1:0", **options):
+def run_server(store, address="127.0.0.1:0", **options):
     """A server in a thread of ours, ended as SIGTERM ends it."""
     stop, ready, where, failed = threading.Event(), threading.Event(), [], []
 

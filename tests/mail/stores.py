@@ -12,7 +12,7 @@ def entry(i: int, label: str = "ham", words: int = 3) -> StoredMessage:
     return StoredMessage(i.to_bytes(16, "little"), label, [f"w{i}-{j}" for j in range(words)], float(i))
 
 
-def filled(path: Path) -> Path:
+def make_store(path: Path) -> Path:
     with Store(path) as store:
         store.learn([entry(i, label=("ham", "spam")[i % 2]) for i in range(10)])
     return path

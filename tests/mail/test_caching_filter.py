@@ -6,7 +6,7 @@ import pytest
 
 from deciban.mail.filter import CachingMailFilter, MailFilter
 from deciban.mail.model import scoring
-from tests.mail.spamds import letter
+from tests.mail.spamds import make_message
 
 
 @pytest.mark.parametrize("most", [50_000, 30], ids=["all", "few"])
@@ -15,14 +15,14 @@ def test_verdicts_are_the_same_whatever_anybody_does(tmp_path, monkeypatch, most
     draw = random.Random(3)
     with MailFilter(tmp_path / "mail.db") as plain, CachingMailFilter(tmp_path / "mail.db") as caching:
         for step in range(150):
-            raw = letter(draw.choice(["ham", "spam"]), draw.randrange(1000))
+            raw = make_message(draw.choice(["ham", "spam"]), draw.randrange(1000))
             assert caching.classify(raw) == plain.classify(raw)
             who, what = draw.choice([plain, caching]), draw.random()
             if what < 0.4 or step < 30:
                 label = draw.choice(["ham", "spam"])
-                who.learn(letter(label, draw.randrange(100)), label)
+                who.learn(make_message(label, draw.randrange(100)), label)
             elif what < 0.5:
-                who.unlearn(letter("spam", draw.randrange(100)))
+                who.unlearn(make_message("spam", draw.randrange(100)))
             elif what < 0.55:
                 who.refit(force=True)
             elif what < 0.6:
@@ -34,15 +34,15 @@ def test_where_messages_age_a_cached_snapshot_expires(tmp_path, monkeypatch):
     monkeypatch.setattr(scoring, "monotonic", lambda: next(times))
     with CachingMailFilter(tmp_path / "mail.db") as mail:
         for number in range(6):
-            mail.learn(letter("ham", number), "ham")
-            mail.learn(letter("spam", number), "spam")
-        mail.classify(letter("spam", 9))
+            mail.learn(make_message("ham", number), "ham")
+            mail.learn(make_message("spam", number), "spam")
+        mail.classify(make_message("spam", 9))
         first = mail._scorer._cached
-        mail.classify(letter("spam", 9))
+        mail.classify(make_message("spam", 9))
         assert mail._scorer._cached is first
         mail.store.age(86400.0)
-        mail.classify(letter("spam", 9))
+        mail.classify(make_message("spam", 9))
         second = mail._scorer._cached
-        mail.classify(letter("spam", 9))
+        mail.classify(make_message("spam", 9))
         assert second is not first
         assert mail._scorer._cached is not second

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from .test_filter import HAM, SPAM, letters
+from .test_filter import HAM, SPAM, make_messages
 
 
 @pytest.fixture(scope="module")
 def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("mail")
-    ham = letters(HAM + SPAM[:3], 60, 0, "aunt@home.example")
-    spam = letters(SPAM + HAM[:3], 40, 1, "x@win.example")
+    ham = make_messages(HAM + SPAM[:3], 60, 0, "aunt@home.example")
+    spam = make_messages(SPAM + HAM[:3], 40, 1, "x@win.example")
     for folder, raws in (("ham", ham), ("spam", [*spam, spam[0]])):
         (place / folder).mkdir()
         for i, raw in enumerate(raws):

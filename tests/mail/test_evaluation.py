@@ -25,15 +25,15 @@ from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import arrival_time
 from deciban.mail.store.store_settings import MODELS
 
-from .test_filter import HAM, SPAM, letters
+from .test_filter import HAM, SPAM, make_messages
 
 N = 40
 
 
 def mix_messages(seed: int, n: int = N) -> tuple[list[bytes], list[int]]:
     """Letters of both kinds with a few of each other's words, ham and spam in turn."""
-    ham = letters(HAM + SPAM[:4], n, seed, "aunt@home.example")
-    spam = letters(SPAM + HAM[:4], n, seed + 1, "x@win.example")
+    ham = make_messages(HAM + SPAM[:4], n, seed, "aunt@home.example")
+    spam = make_messages(SPAM + HAM[:4], n, seed + 1, "x@win.example")
     return [raw for pair in zip(ham, spam) for raw in pair], [0, 1] * n
 
 

@@ -22,16 +22,16 @@ HAM = ["tea", "garden", "meeting", "agenda", "notes", "train", "ticket", "mother
 SPAM = ["winner", "million", "claim", "pills", "discount", "lottery", "free", "click", "urgent", "offer"]
 
 
-def letter(words: list[str], n: int, sender: str) -> bytes:
+def make_message(words: list[str], n: int, sender: str) -> bytes:
     """A made-up message; n tells it from others of the same words."""
     head = f"From: {sender}\nSubject: {words[n % len(words)]}\nMessage-ID: <{n}@{sender}>"
     return f"{head}\n\n{' '.join(words)} n{n}\n".encode()
 
 
-def letters(words: list[str], n: int, seed: int, sender: str) -> list[bytes]:
-    """So many messages, each of half the words."""
+def make_messages(words: list[str], n: int, seed: int, sender: str) -> list[bytes]:
+    """Return so many messages, each of half the words."""
     random = np.random.default_rng(seed)
-    return [letter(random.permutation(words)[: len(words) // 2].tolist(), i, sender) for i in range(n)]
+    return [make_message(random.permutation(words)[: len(words) // 2].tolist(), i, sender) for i in range(n)]
 
 
 @pytest.fixture
@@ -40,41 +40,44 @@ def mail(tmp_path: Path) -> Iterator[MailFilter]:
         yield opened
 
 
-def taught(mail: MailFilter, n: int = 15) -> MailFilter:
-    mail.learn_all((("h", raw) for raw in letters(HAM, n, 0, "aunt@home.example")), "ham")
-    mail.learn_all((("s", raw) for raw in letters(SPAM, n, 1, "x@win.example")), "spam")
+def teach(mail: MailFilter, n: int = 15) -> MailFilter:
+    mail.learn_all((("h", raw) for raw in make_messages(HAM, n, 0, "aunt@home.example")), "ham")
+    mail.learn_all((("s", raw) for raw in make_messages(SPAM, n, 1, "x@win.example")), "spam")
     return mail
 
 
-def counted(mail: MailFilter) -> dict[str, list[float]]:
+def count_words(mail: MailFilter) -> dict[str, list[float]]:
     """In how many messages of each label each token is."""
     found = mail.store.tokens(None, None)
     return dict(zip(found.words, found.counts.tolist()))
 
 
 def test_nothing_learned_is_unsure_and_says_so(mail: MailFilter) -> None:
-    said = mail.classify(b"Subject: hello\n\nyou")
-    assert (said.label, said.probability, said.decibans) == ("unsure", 0.5, 0.0)
-    assert "nothing learned" in said.why
+    verdict = mail.classify(b"Subject: hello\n\nyou")
+    assert (verdict.label, verdict.probability, verdict.decibans) == ("unsure", 0.5, 0.0)
+    assert "nothing learned" in verdict.why
 
 
 def test_from_the_first_message_of_each_label_it_leans_the_right_way_but_stays_unsure(mail: MailFilter) -> None:
-    mail.learn(letter(HAM, 1, "aunt@home.example"), "ham")
-    mail.learn(letter(SPAM, 2, "x@win.example"), "spam")
-    spam, ham = mail.classify(letter(SPAM, 3, "y@win.example")), mail.classify(letter(HAM, 4, "uncle@home.example"))
+    mail.learn(make_message(HAM, 1, "aunt@home.example"), "ham")
+    mail.learn(make_message(SPAM, 2, "x@win.example"), "spam")
+    spam, ham = (
+        mail.classify(make_message(SPAM, 3, "y@win.example")),
+        mail.classify(make_message(HAM, 4, "uncle@home.example")),
+    )
     assert spam.probability > 0.5 > ham.probability
     assert spam.label == ham.label == "unsure"
     assert spam.why == "1 ham, 1 spam learned; at least 5 of each label are needed"
 
 
 def test_a_model_that_knows_nothing_before_it_is_fitted_says_so(tmp_path: Path) -> None:
-    raw = letter(SPAM, 99, "x@win.example")
+    raw = make_message(SPAM, 99, "x@win.example")
     with MailFilter(tmp_path / "mail.db", model="logistic") as mail:
-        said = taught(mail).classify(raw)
+        verdict = teach(mail).classify(raw)
         [(_, among_many)] = mail.classify_all([("new", raw)])
-        assert said.label == among_many.label == "unsure"
-        assert said.why == among_many.why
-        assert "before it is fitted" in said.why
+        assert verdict.label == among_many.label == "unsure"
+        assert verdict.why == among_many.why
+        assert "before it is fitted" in verdict.why
         mail.refit()
         assert "fitted" not in mail.classify(raw).why
 
@@ -82,45 +85,45 @@ def test_a_model_that_knows_nothing_before_it_is_fitted_says_so(tmp_path: Path) 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_tells_plain_cases(tmp_path: Path, model: str) -> None:
     with MailFilter(tmp_path / "mail.db", model=model) as mail:
-        taught(mail, 80).refit()
-        assert mail.classify(letter(SPAM, 99, "z@win.example")).label == "spam"
-        assert mail.classify(letter(HAM, 98, "z@home.example")).label == "ham"
+        teach(mail, 80).refit()
+        assert mail.classify(make_message(SPAM, 99, "z@win.example")).label == "spam"
+        assert mail.classify(make_message(HAM, 98, "z@home.example")).label == "ham"
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_pieces_of_evidence_add_up_to_the_probability(tmp_path: Path, model: str) -> None:
     with MailFilter(tmp_path / "mail.db", model=model) as mail:
-        taught(mail).refit()
-        said = mail.classify(letter(SPAM[:3] + HAM[:4], 99, "z@win.example"), clues=4)
-        assert len(said.clues) == 4
-        total = said.prior + sum(clue.decibans for clue in said.clues) + said.others
-        assert total == pytest.approx(said.decibans, abs=1e-9)
-        assert 1 / (1 + 10 ** (-said.decibans / 10)) == pytest.approx(said.probability, rel=1e-9)
+        teach(mail).refit()
+        verdict = mail.classify(make_message(SPAM[:3] + HAM[:4], 99, "z@win.example"), clues=4)
+        assert len(verdict.clues) == 4
+        total = verdict.prior + sum(clue.decibans for clue in verdict.clues) + verdict.others
+        assert total == pytest.approx(verdict.decibans, abs=1e-9)
+        assert 1 / (1 + 10 ** (-verdict.decibans / 10)) == pytest.approx(verdict.probability, rel=1e-9)
 
 
 def test_before_any_fit_the_evidence_is_the_counts_log_odds(mail: MailFilter) -> None:
     mail.learn(b"Subject: a\n\nyes yes", "spam")
     mail.learn(b"Subject: b\n\nno", "ham")
-    said = mail.classify(b"\n\nyes")
-    clue = next(clue for clue in said.clues if clue.token == "yes")
-    known = len(said.clues)
+    verdict = mail.classify(b"\n\nyes")
+    clue = next(clue for clue in verdict.clues if clue.token == "yes")
+    known = len(verdict.clues)
     by_hand = math.log((1 + 0.3) / (1 + 0.6)) - math.log(0.3 / (1 + 0.6))
     assert clue.counts == {"ham": 0.0, "spam": 1.0}
     assert clue.decibans == pytest.approx(0.05 * 2 / 20 * by_hand * (100 / known) ** 0.75 * 10 / math.log(10))
 
 
 def test_what_is_learned_counts_at_once(mail: MailFilter) -> None:
-    taught(mail).refit()
+    teach(mail).refit()
     new = b"Subject: zeppelin\n\nzeppelin airship helium"
     before = mail.classify(new).probability
     for i in range(3):
-        mail.learn(letter(["zeppelin", "airship", "helium"], i, "x@win.example"), "spam")
+        mail.learn(make_message(["zeppelin", "airship", "helium"], i, "x@win.example"), "spam")
     assert mail.classify(new).probability > before
 
 
 def test_unlearning_leaves_what_was_before(mail: MailFilter) -> None:
-    taught(mail).refit()
-    new, probe = letter(SPAM + HAM, 50, "q@q.example"), letter(SPAM[:2] + HAM[:2], 51, "r@q.example")
+    teach(mail).refit()
+    new, probe = make_message(SPAM + HAM, 50, "q@q.example"), make_message(SPAM[:2] + HAM[:2], 51, "r@q.example")
     before = mail.classify(probe)
     mail.learn(new, "spam")
     assert mail.known(new) == "spam"
@@ -132,23 +135,27 @@ def test_unlearning_leaves_what_was_before(mail: MailFilter) -> None:
 
 
 def test_moving_a_message_undoes_the_first_and_learns_the_second(mail: MailFilter, tmp_path: Path) -> None:
-    taught(mail)
-    moved = letter(SPAM + HAM, 50, "q@q.example")
+    teach(mail)
+    moved = make_message(SPAM + HAM, 50, "q@q.example")
     mail.learn(moved, "ham")
     mail.relabel(moved, "spam")
     with MailFilter(tmp_path / "other.db") as other:
-        taught(other).learn(moved, "spam")
+        teach(other).learn(moved, "spam")
         assert other.store.counts(["tea", "claim"]) == mail.store.counts(["tea", "claim"])
     with pytest.raises(ForgetError, match="never learned"):
         mail.relabel(b"Subject: stranger\n\n", "spam")
 
 
-def test_many_at_once_are_told_as_one_by_one(mail: MailFilter) -> None:
-    taught(mail).refit()
-    new = [("a", letter(SPAM[:3], 70, "x@win.example")), ("b", letter(HAM[:3], 71, "aunt@home.example")), ("c", b"")]
-    for (name, said), (known_as, raw) in zip(mail.classify_all(new), new, strict=True):
+def test_many_at_once_are_classified_as_one_by_one(mail: MailFilter) -> None:
+    teach(mail).refit()
+    new = [
+        ("a", make_message(SPAM[:3], 70, "x@win.example")),
+        ("b", make_message(HAM[:3], 71, "aunt@home.example")),
+        ("c", b""),
+    ]
+    for (name, verdict), (known_as, raw) in zip(mail.classify_all(new), new, strict=True):
         assert name == known_as
-        assert said == mail.classify(raw)
+        assert verdict == mail.classify(raw)
 
 
 def test_batches_remember_words_and_hold_what_one_by_one_hold(
@@ -157,51 +164,51 @@ def test_batches_remember_words_and_hold_what_one_by_one_hold(
     """Some messages come again, some under another label, which takes words away; somebody else learns meanwhile."""
     monkeypatch.setattr(filter_module, "BATCH_MESSAGES", 10)
     monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 10)
-    ham, spam = letters(HAM, 40, 0, "aunt@home.example"), letters(SPAM, 40, 1, "x@win.example")
+    ham, spam = make_messages(HAM, 40, 0, "aunt@home.example"), make_messages(SPAM, 40, 1, "x@win.example")
     given = [("ham", raw) for raw in ham] + [("spam", raw) for raw in ham[::3]] + [("spam", raw) for raw in spam]
-    other = letter(["strange", "words"], 7, "who@else.example")
+    other = make_message(["strange", "words"], 7, "who@else.example")
     with MailFilter(tmp_path / "batches.db") as mail, MailFilter(tmp_path / "batches.db") as somebody:
         met = iter([lambda: somebody.learn(other, "spam"), lambda: mail.unlearn(ham[1])])
         mail.learn_each(((label, ("", raw)) for label, raw in given), 1, lambda _: next(met, lambda: None)())
         assert mail.store.check() == []
-        several = counted(mail)
+        several = count_words(mail)
     with MailFilter(tmp_path / "single.db") as mail:
         for label, raw in [*given, ("spam", other)]:
             mail.learn(raw, label)
         mail.unlearn(ham[1])
-        assert counted(mail) == several
+        assert count_words(mail) == several
 
 
 def test_mail_can_be_sorted_into_folders(mail: MailFilter) -> None:
     work = ["invoice", "project", "deadline", "client", "budget", "report", "office", "contract", "sprint", "review"]
-    taught(mail).learn_all((("w", raw) for raw in letters(work, 15, 2, "boss@work.example")), "work")
+    teach(mail).learn_all((("w", raw) for raw in make_messages(work, 15, 2, "boss@work.example")), "work")
     assert mail.refit()
-    said = mail.classify(letter(work, 99, "boss@work.example"))
-    assert (said.label, said.of) == ("work", "work")
-    assert said.probabilities is not None
-    assert sum(said.probabilities.values()) == pytest.approx(1.0)
-    assert mail.classify(letter(SPAM, 98, "z@win.example")).label == "spam"
+    verdict = mail.classify(make_message(work, 99, "boss@work.example"))
+    assert (verdict.label, verdict.of) == ("work", "work")
+    assert verdict.probabilities is not None
+    assert sum(verdict.probabilities.values()) == pytest.approx(1.0)
+    assert mail.classify(make_message(SPAM, 98, "z@win.example")).label == "spam"
 
 
 def test_trusts_are_fitted_when_enough_has_changed(mail: MailFilter) -> None:
     assert not mail.is_fit_due()
-    taught(mail)
+    teach(mail)
     assert mail.is_fit_due()
     assert mail.refit()
     assert not mail.is_fit_due()
-    mail.learn_all((("h", raw) for raw in letters(HAM, 9, 5, "niece@home.example")), "ham")
+    mail.learn_all((("h", raw) for raw in make_messages(HAM, 9, 5, "niece@home.example")), "ham")
     assert not mail.is_fit_due()
-    mail.learn(letter(HAM, 77, "nephew@home.example"), "ham")
+    mail.learn(make_message(HAM, 77, "nephew@home.example"), "ham")
     assert mail.is_fit_due()
 
 
 def test_too_few_messages_fit_nothing(mail: MailFilter) -> None:
-    taught(mail, 4)
+    teach(mail, 4)
     assert not mail.refit(force=True)
 
 
 def test_a_header_line_is_ascii_and_has_no_stray_separators(mail: MailFilter) -> None:
-    taught(mail)
+    teach(mail)
     mail.learn("Subject: ümläut;=,\n\nnaïve".encode(), "spam")
     line = mail.classify("Subject: ümläut;=,\n\nnaïve".encode()).header()
     assert line.isascii()
@@ -250,36 +257,38 @@ def test_the_clues_of_many_messages_are_those_of_each(most: int) -> None:
 
 
 def same(one: Verdict, other: Verdict) -> bool:
-    told = [(clue.token, clue.counts) for clue in one.clues] == [(clue.token, clue.counts) for clue in other.clues]
-    return told and one.label == other.label and math.isclose(one.decibans, other.decibans, abs_tol=1e-9)
+    same_clues = [(clue.token, clue.counts) for clue in one.clues] == [
+        (clue.token, clue.counts) for clue in other.clues
+    ]
+    return same_clues and one.label == other.label and math.isclose(one.decibans, other.decibans, abs_tol=1e-9)
 
 
 def test_large_messages_before_many_small_ones_change_no_verdict(mail: MailFilter) -> None:
     """Few messages are looked up word by word, many by all words at once: the places of words are not the same."""
-    taught(mail)
-    new = letters(HAM, 60, 5, "aunt@home.example") + letters(SPAM, 60, 6, "x@win.example")
+    teach(mail)
+    new = make_messages(HAM, 60, 5, "aunt@home.example") + make_messages(SPAM, 60, 6, "x@win.example")
     large = [raw + b"tea claim " * 60_000 for raw in new[:2]]
     raws = large + new
-    judged = [verdict for _, verdict in mail.classify_all([("", raw) for raw in raws], processes=1)]
-    assert all(same(verdict, mail.classify(raw)) for raw, verdict in zip(raws, judged, strict=True))
+    verdicts = [verdict for _, verdict in mail.classify_all([("", raw) for raw in raws], processes=1)]
+    assert all(same(verdict, mail.classify(raw)) for raw, verdict in zip(raws, verdicts, strict=True))
 
 
 @pytest.mark.parametrize("many", [1, 1000])
-def test_what_is_learned_while_many_are_judged_never_counts_by_half(
+def test_what_is_learned_while_many_are_classified_never_counts_by_half(
     mail: MailFilter, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     """A verdict is one of before or one of after, though words, labels and trusts came in between."""
     monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 10)
     monkeypatch.setattr(bulk, "MIN_MESSAGES_TO_LOAD", many)
-    taught(mail).refit()
-    raws = letters(HAM + SPAM, 40, 7, "x@win.example")
+    teach(mail).refit()
+    raws = make_messages(HAM + SPAM, 40, 7, "x@win.example")
     before = [mail.classify(raw) for raw in raws]
-    judged = mail.classify_all([("", raw) for raw in raws], processes=1)
-    found = [next(judged)[1]]
+    verdicts = mail.classify_all([("", raw) for raw in raws], processes=1)
+    found = [next(verdicts)[1]]
     with MailFilter(mail.store.path) as other:
-        other.learn_all([("w", raw) for raw in letters(HAM[:3] + SPAM[:3], 40, 8, "boss@work.example")], "work")
+        other.learn_all([("w", raw) for raw in make_messages(HAM[:3] + SPAM[:3], 40, 8, "boss@work.example")], "work")
         other.refit(force=True)
-    found += [verdict for _, verdict in judged]
+    found += [verdict for _, verdict in verdicts]
     after = [mail.classify(raw) for raw in raws]
     assert all(same(each, b) or same(each, a) for each, b, a in zip(found, before, after, strict=True))
     assert same(found[-1], before[-1] if many == 1 else after[-1])
@@ -294,11 +303,11 @@ def test_whatever_is_loaded_or_forgotten_verdicts_are_those_of_each_message(
     monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 60)
     monkeypatch.setattr(bulk, "MAX_LOADED_TOKENS", 1_000_000 if bound == "messages" else 1)
     monkeypatch.setattr(bulk, "MAX_CACHED_TOKENS", 1 if bound == "cache" else 1 << 20)
-    taught(mail).refit()
+    teach(mail).refit()
     with MailFilter(mail.store.path, model=model) as judge:
-        raws = [b"", *letters(HAM + SPAM, 150, 9, "x@win.example")]
-        judged = [verdict for _, verdict in judge.classify_all([("", raw) for raw in raws], processes=1)]
-        assert all(same(verdict, judge.classify(raw)) for raw, verdict in zip(raws, judged, strict=True))
+        raws = [b"", *make_messages(HAM + SPAM, 150, 9, "x@win.example")]
+        verdicts = [verdict for _, verdict in judge.classify_all([("", raw) for raw in raws], processes=1)]
+        assert all(same(verdict, judge.classify(raw)) for raw, verdict in zip(raws, verdicts, strict=True))
 
 
 def test_a_store_is_loaded_while_the_first_of_many_messages_are_read(
@@ -308,7 +317,7 @@ def test_a_store_is_loaded_while_the_first_of_many_messages_are_read(
     request, load = ReaderProcess.request, StoreSnapshot.load
     monkeypatch.setattr(ReaderProcess, "request", lambda *a: done.append("requested") or request(*a))
     monkeypatch.setattr(StoreSnapshot, "load", lambda *a: done.append("loaded") or load(*a))
-    taught(mail)
-    raws = letters(HAM + SPAM, MIN_MESSAGES_FOR_PROCESSES, 9, "x@win.example")
+    teach(mail)
+    raws = make_messages(HAM + SPAM, MIN_MESSAGES_FOR_PROCESSES, 9, "x@win.example")
     assert len(list(mail.classify_all([("", raw) for raw in raws], processes=2))) == len(raws)
     assert done[:4] == ["requested"] * 3 + ["loaded"]

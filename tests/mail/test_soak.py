@@ -20,8 +20,8 @@ import pytest
 
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.store.store import Store
-from tests.cli.mailroom import command, mbox
-from tests.mail.spamds import Running, learn_letters, letter, request
+from tests.cli.mail_commands import command, mbox
+from tests.mail.spamds import Running, learn_messages, make_message, request
 from tests.mail.stores import deleted_files
 
 CLIENTS = 8
@@ -50,7 +50,7 @@ class MailSystem:
         self.maintenance_kills = 0
         self.processes: dict[str, subprocess.Popen] = {}
         self._readers: list[threading.Thread] = []
-        learn_letters(self.store, 20)
+        learn_messages(self.store, 20)
         for box in ("Inbox", "Junk"):
             for part in ("new", "cur", "tmp"):
                 (folder / box / part).mkdir(parents=True)
@@ -58,15 +58,15 @@ class MailSystem:
     def start_long_lived(self) -> None:
         """Start the server and the watcher, where they do not run."""
         if not self.runs("server"):
-            server = self._started("server", "serve", "--spamd", f"unix:{self.socket}")
+            server = self._start("server", "serve", "--spamd", f"unix:{self.socket}")
             assert "listening" in server.stderr.readline()
             self._drain(server, lambda line: None)
         if not self.runs("watch"):
             folders = ("--ham", self.folder / "Inbox", "--junk", self.folder / "Junk")
-            watch = self._started("watch", "watch", *folders, "--every", "0.1", "--no-fit")
+            watch = self._start("watch", "watch", *folders, "--every", "0.1", "--no-fit")
             self._drain(watch, self._count_watched)
 
-    def _started(self, role: str, *arguments: object) -> subprocess.Popen:
+    def _start(self, role: str, *arguments: object) -> subprocess.Popen:
         process = subprocess.Popen(
             command(*arguments, "--store", self.store), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
@@ -87,14 +87,14 @@ class MailSystem:
     def runs(self, role: str) -> bool:
         return role in self.processes and self.processes[role].poll() is None
 
-    def new_letter(self) -> tuple[bytes, str]:
+    def new_message(self) -> tuple[bytes, str]:
         label = self.chance.choice(["ham", "spam"])
-        return letter(label, next(self.numbers)), label
+        return make_message(label, next(self.numbers)), label
 
     def tell(self, until: float) -> None:
         """One client: it TELLs until the server is gone or the time is over, and keeps what was confirmed."""
         while time.monotonic() < until:
-            raw, label = self.new_letter()
+            raw, label = self.new_message()
             with suppress(OSError):
                 if b"DidSet: local" in Running(f"unix:{self.socket}").ask(
                     request("TELL", raw, f"Message-class: {label}", "Set: local")
@@ -104,7 +104,7 @@ class MailSystem:
     def move_to_junk(self, n: int) -> None:
         """Deliver messages into Junk as a mail reader moves them there."""
         for number in [next(self.numbers) for _ in range(n)]:
-            raw = letter("spam", number)
+            raw = make_message("spam", number)
             self.moved[compute_digest(raw)] = "spam"
             place = self.folder / "Junk" / "tmp" / f"{number}.host"
             place.write_bytes(raw)
@@ -114,10 +114,10 @@ class MailSystem:
         self.start_long_lived()
         known = [next(self.numbers) for _ in range(20)]
         box = mbox(self.folder / f"{known[0]}.mbox", "ham", known)
-        self._started("learn", "learn", "--ham", box, "--no-fit")
+        self._start("learn", "learn", "--ham", box, "--no-fit")
         maintained = "maintenance" in victims
         if not maintained:  # after another fit the server's own would not be due
-            self._started("fit", "fit")
+            self._start("fit", "fit")
         until = time.monotonic() + (MAINTENANCE_LOAD_SECONDS if maintained else LOAD_SECONDS)
         clients = [threading.Thread(target=self.tell, args=(until,)) for _ in range(CLIENTS)]
         for client in clients:
@@ -137,10 +137,10 @@ class MailSystem:
 
     def _end_short_lived(self, roles: list[str], known: list[int]) -> None:
         for role in roles:
-            _, said = self.processes[role].communicate(timeout=DEADLINE_SECONDS)
-            assert self.processes[role].returncode in (0, -signal.SIGKILL), (role, said)
+            _, output = self.processes[role].communicate(timeout=DEADLINE_SECONDS)
+            assert self.processes[role].returncode in (0, -signal.SIGKILL), (role, output)
         if self.processes["learn"].returncode == 0:
-            self.acknowledged.update({compute_digest(letter("ham", number)): "ham" for number in known})
+            self.acknowledged.update({compute_digest(make_message("ham", number)): "ham" for number in known})
 
     def kill(self, role: str) -> None:
         """Kill a process; a server's own process that fits goes on alone, as after a real kill."""
@@ -201,7 +201,7 @@ def victims_of(i: int, chance: random.Random) -> list[str]:
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_whatever_was_acknowledged_survives_kills_at_random(tmp_path, rounds):
-    chance, numbers, told, maintenance_kills = random.Random(rounds), count(10_000), 0, 0
+    chance, numbers, reported, maintenance_kills = random.Random(rounds), count(10_000), 0, 0
     for first in range(0, rounds, ROUNDS_PER_STORE):
         folder = tmp_path / f"{first}"
         folder.mkdir()
@@ -213,7 +213,7 @@ def test_whatever_was_acknowledged_survives_kills_at_random(tmp_path, rounds):
         finally:
             system.kill_all()
         system.check_by_command()
-        told += len(system.acknowledged) + system.watched
+        reported += len(system.acknowledged) + system.watched
         maintenance_kills += system.maintenance_kills
-    assert told > 5 * rounds
+    assert reported > 5 * rounds
     assert maintenance_kills > 0

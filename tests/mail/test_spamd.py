@@ -9,7 +9,7 @@ import pytest
 from deciban.mail.filter import MailFilter
 from deciban.mail.spamd.client_connection import Limits
 from tests.mail import spamds
-from tests.mail.spamds import learn_letters, letter, running
+from tests.mail.spamds import learn_messages, make_message, run_server
 
 pytestmark = pytest.mark.skipif(spamds.ABSENT is not None, reason=str(spamds.ABSENT))
 
@@ -20,34 +20,36 @@ UNHEARD_OF = b"Subject: quux\n\nfrobnicate zyzzyva\n"
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     path = tmp_path_factory.mktemp("store") / "mail.db"
-    learn_letters(path)
+    learn_messages(path)
     return path
 
 
 @pytest.fixture(scope="module")
 def server(store):
-    with running(store) as server:
+    with run_server(store) as server:
         yield server
 
 
 @pytest.fixture
 def fresh(tmp_path):
     path = tmp_path / "mail.db"
-    learn_letters(path)
-    with running(path) as server:
+    learn_messages(path)
+    with run_server(path) as server:
         yield server, path
 
 
-def test_spam_ham_and_unsure_are_told_by_exit_code_and_score(server, store):
+def test_spam_ham_and_unsure_are_stated_by_exit_code_and_score(server, store):
     with MailFilter(store) as mail:
         at = mail.thresholds[1]
-        for message in (letter("spam", 900), letter("ham", 900), UNHEARD_OF):
+        for message in (make_message("spam", 900), make_message("ham", 900), UNHEARD_OF):
             p = mail.classify(message).probability
             score = 5 + (10 * math.log10(p / (1 - p)) - 10 * math.log10(at / (1 - at))) / 2
             asked = server.spamc("-c", message=message)
             assert asked.code == (p >= at)
             assert asked.out == f"{score:.1f}/5.0\n".encode()
-    assert [server.spamc("-c", message=m).code for m in (letter("spam", 901), letter("ham", 901), UNHEARD_OF)] == [
+    assert [
+        server.spamc("-c", message=m).code for m in (make_message("spam", 901), make_message("ham", 901), UNHEARD_OF)
+    ] == [
         1,
         0,
         0,
@@ -58,7 +60,7 @@ def test_spam_ham_and_unsure_are_told_by_exit_code_and_score(server, store):
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
 @pytest.mark.parametrize("label", ["spam", "ham"])
 def test_a_message_comes_back_with_one_header_more(server, store, label, newline, options):
-    message = letter(label, 902, newline)
+    message = make_message(label, 902, newline)
     asked = server.spamc(*options, message=message)
     first, _, rest = asked.out.partition(newline.encode())
     with MailFilter(store) as mail:
@@ -67,8 +69,8 @@ def test_a_message_comes_back_with_one_header_more(server, store, label, newline
     assert asked.code == (label == "spam")
 
 
-def test_a_header_that_came_with_the_message_is_not_believed(server):
-    forged = b"x-DECIBAN: ham; p=0.0000\n\tfor sure\nX-Deciban-Note: trust me\n" + letter("spam", 903)
+def test_a_header_that_came_with_the_message_is_not_trusted(server):
+    forged = b"x-DECIBAN: ham; p=0.0000\n\tfor sure\nX-Deciban-Note: trust me\n" + make_message("spam", 903)
     asked = server.spamc("-E", message=forged)
     assert asked.code == 1
     assert asked.out.lower().count(b"x-deciban") == 1
@@ -77,7 +79,7 @@ def test_a_header_that_came_with_the_message_is_not_believed(server):
 
 
 def test_reports_name_the_reasons(server):
-    spam, ham = letter("spam", 904), letter("ham", 904)
+    spam, ham = make_message("spam", 904), make_message("ham", 904)
     report = server.spamc("-R", message=spam).out.decode()
     assert "classifies this message as spam" in report
     assert any(word in report for word in SPAM_WORDS)
@@ -89,30 +91,30 @@ def test_reports_name_the_reasons(server):
     assert set(names) & {*SPAM_WORDS, *(f"subject:{word}" for word in SPAM_WORDS)}
 
 
-def test_being_alive_is_told(server):
+def test_a_ping_is_answered(server):
     asked = server.spamc("-K")
     assert (asked.code, asked.out) == (0, b"SPAMD/1.5 0\n")
 
 
 def test_learning_and_forgetting_are_done_once(fresh):
     server, path = fresh
-    message = letter("spam", 905)
-    said = [server.spamc("-L", what, message=message) for what in ("spam", "spam", "ham", "forget", "forget")]
-    assert {asked.code for asked in said} == {0}
+    message = make_message("spam", 905)
+    output = [server.spamc("-L", what, message=message) for what in ("spam", "spam", "ham", "forget", "forget")]
+    assert {asked.code for asked in output} == {0}
     done, already = b"Message successfully un/learned\n", b"Message was already un/learned\n"
-    assert [asked.out for asked in said] == [done, already, done, done, already]
+    assert [asked.out for asked in output] == [done, already, done, done, already]
     server.spamc("-L", "ham", message=message)
     with MailFilter(path) as mail:
         assert mail.known(message) == "ham"
 
 
 def test_a_server_that_shall_not_learn_does_not(tmp_path):
-    learn_letters(tmp_path / "mail.db")
-    with running(tmp_path / "mail.db", learns=False) as server:
-        assert server.spamc("-L", "spam", message=letter("spam", 906)).code != 0
-        assert server.spamc("-c", message=letter("spam", 906)).code == 1
+    learn_messages(tmp_path / "mail.db")
+    with run_server(tmp_path / "mail.db", learns=False) as server:
+        assert server.spamc("-L", "spam", message=make_message("spam", 906)).code != 0
+        assert server.spamc("-c", message=make_message("spam", 906)).code == 1
     with MailFilter(tmp_path / "mail.db") as mail:
-        assert mail.known(letter("spam", 906)) is None
+        assert mail.known(make_message("spam", 906)) is None
 
 
 def test_answers_follow_what_others_learn(fresh):
@@ -131,7 +133,7 @@ def test_answers_follow_what_others_learn(fresh):
 
 def test_answers_follow_thresholds_and_models(fresh):
     server, path = fresh
-    message = letter("spam", 907)
+    message = make_message("spam", 907)
     with MailFilter(path) as mail:
         mail.store.set("spam_at", 1.0)
         assert server.spamc("-c", message=message).code == 0
@@ -145,7 +147,7 @@ def test_answers_follow_thresholds_and_models(fresh):
 def test_message_after_message_is_judged_as_the_filter_judges(server, store):
     with MailFilter(store) as mail:
         for number in range(40):
-            message = letter(("spam", "ham")[number % 2], 1000 + number)
+            message = make_message(("spam", "ham")[number % 2], 1000 + number)
             assert mail.classify(message).header() in server.spamc(message=message).out.decode()
 
 
@@ -154,7 +156,7 @@ def test_sixteen_at_once_are_all_answered_right(fresh):
 
     def ask(number):
         label = ("spam", "ham")[number % 2]
-        message = letter(label, 2000 + number)
+        message = make_message(label, 2000 + number)
         if number % 5 == 0:
             return server.spamc("-L", label, message=message).code == 0
         asked = server.spamc("-E", message=message)
@@ -165,12 +167,12 @@ def test_sixteen_at_once_are_all_answered_right(fresh):
     with ThreadPoolExecutor(16) as many:
         assert all(many.map(ask, range(160)))
     with MailFilter(path) as mail:
-        assert all(mail.known(letter(("spam", "ham")[n % 2], 2000 + n)) for n in range(0, 160, 5))
+        assert all(mail.known(make_message(("spam", "ham")[n % 2], 2000 + n)) for n in range(0, 160, 5))
 
 
 def test_oversized_messages_come_back_as_they_were(store):
-    big = letter("spam", 908) + b"x" * 3_000_000
-    with running(store, limits=Limits(message=1_000_000)) as server:
+    big = make_message("spam", 908) + b"x" * 3_000_000
+    with run_server(store, limits=Limits(message=1_000_000)) as server:
         by_client = server.spamc("-E", "-s", "1000", message=big)
         by_server = server.spamc("-E", "-s", "10000000", message=big)
         assert (by_client.code, by_client.out) == (0, big)
@@ -202,7 +204,7 @@ def test_nothing_of_an_odd_message_is_lost(server, message, options):
 
 def test_a_store_that_breaks_does_not_cost_a_message(fresh):
     server, path = fresh
-    message = letter("spam", 909)
+    message = make_message("spam", 909)
     assert server.spamc("-E", message=message).code == 1
     database = sqlite3.connect(path)
     database.execute("ALTER TABLE token RENAME TO elsewhere")
@@ -220,12 +222,12 @@ def test_a_store_that_breaks_does_not_cost_a_message(fresh):
 
 def test_another_store_may_take_the_place_of_the_first(fresh, tmp_path):
     server, path = fresh
-    message = letter("spam", 910)
+    message = make_message("spam", 910)
     assert server.spamc("-c", message=message).code == 1
     with MailFilter(tmp_path / "other.db") as other:
         for number in range(10):
-            other.learn(letter("spam", number), "ham")
-            other.learn(letter("ham", number), "spam")
+            other.learn(make_message("spam", number), "ham")
+            other.learn(make_message("ham", number), "spam")
         other.store.backup(tmp_path / "copy.db")
     (tmp_path / "copy.db").replace(path)
     assert server.spamc("-R", message=message).out.decode().count("10 ham, 10 spam") == 1
@@ -233,17 +235,17 @@ def test_another_store_may_take_the_place_of_the_first(fresh, tmp_path):
 
 def test_a_unix_socket_is_for_its_owner_alone(store, tmp_path):
     place = tmp_path / "spamd.sock"
-    with running(store, f"unix:{place}") as server:
+    with run_server(store, f"unix:{place}") as server:
         assert place.stat().st_mode & 0o777 == 0o600
-        assert server.spamc("-c", message=letter("spam", 911)).code == 1
-        assert server.spamc("-E", message=letter("ham", 911)).code == 0
+        assert server.spamc("-c", message=make_message("spam", 911)).code == 1
+        assert server.spamc("-E", message=make_message("ham", 911)).code == 0
     assert not place.exists()
 
 
 def test_ipv6_is_spoken(store):
     try:
-        with running(store, "[::1]:0") as server:
-            assert server.spamc("-c", message=letter("spam", 912)).code == 1
+        with run_server(store, "[::1]:0") as server:
+            assert server.spamc("-c", message=make_message("spam", 912)).code == 1
     except ValueError as error:
         if "listen" not in str(error):
             raise

@@ -12,7 +12,7 @@ import pytest
 from deciban.mail.spamd import client_connection as spamd_line
 from deciban.mail.spamd import spamd_server as spamd
 from deciban.mail.spamd.client_connection import Limits
-from tests.mail.spamds import everything, learn_letters, letter, request, running
+from tests.mail.spamds import learn_messages, make_message, receive_all, request, run_server
 
 SMALL = Limits(message=200_000, seconds=1.5, connections=12, held=2_000_000)
 
@@ -51,8 +51,8 @@ WRONG = [
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     path = tmp_path_factory.mktemp("store") / "mail.db"
-    learn_letters(path, 10)
-    with running(path, limits=SMALL) as server:
+    learn_messages(path, 10)
+    with run_server(path, limits=SMALL) as server:
         yield server
 
 
@@ -60,14 +60,14 @@ def server(tmp_path_factory):
 def still_serving(server):
     yield
     assert server.is_well()
-    message = letter("ham", 900)
+    message = make_message("ham", 900)
     assert server.ask(request("PROCESS", message)).endswith(message)
 
 
 @pytest.mark.parametrize(
     ("sent", "code", "reason"), WRONG, ids=[f"{n} {why.decode()}" for n, (_, _, why) in enumerate(WRONG)]
 )
-def test_what_is_wrong_is_said(server, sent, code, reason):
+def test_what_is_wrong_is_reported(server, sent, code, reason):
     answer = server.ask(sent)
     assert answer.startswith(f"SPAMD/1.1 {code} EX_".encode())
     assert answer.count(b"\n") == 1
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_said(server, sent, code, reason):
 
 
 def test_compressed_messages_are_judged_and_given_back(server):
-    message = letter("spam", 1)
+    message = make_message("spam", 1)
     answer = server.ask(request("PROCESS", zlib.compress(message), "Compress: zlib"))
     assert answer.endswith(message)
     assert b"X-Deciban: spam" in answer
@@ -92,7 +92,7 @@ def test_a_client_that_says_nothing_more_is_told_that_its_time_is_up(server, sen
 
 def test_a_client_that_sends_a_byte_at_a_time_has_no_more_time_than_others(server):
     begun = time.monotonic()
-    with server.connected() as line:
+    with server.connect() as line:
         try:
             for byte in b"CHECK SPAMC/1.5\r\n" + b"A: b\r\n" * 1000:
                 line.sendall(bytes([byte]))
@@ -103,12 +103,12 @@ def test_a_client_that_sends_a_byte_at_a_time_has_no_more_time_than_others(serve
 
 
 def test_a_client_that_does_not_half_close_is_answered_by_the_length(server):
-    assert server.ask(request("CHECK", letter("spam", 2)), half_close=False).startswith(b"SPAMD/1.1 0 EX_OK")
+    assert server.ask(request("CHECK", make_message("spam", 2)), half_close=False).startswith(b"SPAMD/1.1 0 EX_OK")
     assert server.ask(b"PING SPAMC/1.2\r\n", half_close=False) == b"SPAMD/1.5 0 PONG\r\n"
 
 
 def test_a_message_without_a_length_ends_with_the_stream(server):
-    message = letter("spam", 3)
+    message = make_message("spam", 3)
     assert server.ask(b"PROCESS SPAMC/1.5\r\n\r\n" + message).endswith(message)
 
 
@@ -117,9 +117,9 @@ def test_skipping_is_not_answered(server):
 
 
 def test_clients_that_leave_at_any_moment_are_no_loss(server):
-    whole = request("PROCESS", letter("spam", 4) + b"x" * 100_000)
+    whole = request("PROCESS", make_message("spam", 4) + b"x" * 100_000)
     for cut in (0, 1, 10, 40, 60, 5_000, len(whole)):
-        with server.connected() as line:
+        with server.connect() as line:
             line.sendall(whole[:cut])
             if cut % 2:  # with a reset instead of a farewell
                 line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -129,9 +129,9 @@ def test_clients_that_leave_at_any_moment_are_no_loss(server):
 def test_a_client_that_does_not_take_its_answer_holds_nobody_up(server):
     lines = []
     for _ in range(6):
-        line = server.connected()
+        line = server.connect()
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
-        line.sendall(request("PROCESS", letter("spam", 5) + b"x" * 190_000))
+        line.sendall(request("PROCESS", make_message("spam", 5) + b"x" * 190_000))
         lines.append(line)
     begun = time.monotonic()
     assert server.is_well()
@@ -142,7 +142,7 @@ def test_a_client_that_does_not_take_its_answer_holds_nobody_up(server):
 
 def test_a_crowd_that_keeps_silent_makes_room(server, monkeypatch):
     monkeypatch.setattr(spamd, "MAX_IDLE_SECONDS", 0.2)
-    lines = [server.connected() for _ in range(40)]
+    lines = [server.connect() for _ in range(40)]
     begun = time.monotonic()
     assert server.is_well()
     assert time.monotonic() - begun < 3  # before their time was up, three times over
@@ -153,13 +153,13 @@ def test_a_crowd_that_keeps_silent_makes_room(server, monkeypatch):
 def test_no_more_is_held_than_the_limit(server):
     lines = []
     for _ in range(11):
-        line = server.connected()
+        line = server.connect()
         line.sendall(request("CHECK", bytes(199_999))[:-1])
         lines.append(line)
     answers = []
     for line in lines:
         line.shutdown(socket.SHUT_WR)
-        answers.append(everything(line).split()[1])
+        answers.append(receive_all(line).split()[1])
         line.close()
     assert set(answers) <= {b"75", b"76", b"79"}
     assert b"75" in answers
@@ -169,7 +169,7 @@ def test_a_hundred_clients_at_once_wait_for_their_turn(server):
     answers = []
 
     def ask():
-        answers.append(server.ask(request("CHECK", letter("spam", 6)))[:17])
+        answers.append(server.ask(request("CHECK", make_message("spam", 6)))[:17])
 
     threads = [threading.Thread(target=ask) for _ in range(100)]
     for thread in threads:
@@ -183,9 +183,9 @@ def test_mutilated_requests_get_an_answer_or_nothing(server, monkeypatch):
     monkeypatch.setattr(spamd_line, "DRAIN_SECONDS", 0.1)
     draw = random.Random(7)
     seeds = [
-        request("PROCESS", letter("spam", 7)),
-        request("TELL", letter("ham", 7), "Message-class: ham", "Remove: local"),
-        request("REPORT", zlib.compress(letter("ham", 8)), "Compress: zlib"),
+        request("PROCESS", make_message("spam", 7)),
+        request("TELL", make_message("ham", 7), "Message-class: ham", "Remove: local"),
+        request("REPORT", zlib.compress(make_message("ham", 8)), "Compress: zlib"),
         b"PING SPAMC/1.5\r\n\r\n",
     ]
     for _ in range(300):

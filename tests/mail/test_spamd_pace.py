@@ -15,18 +15,18 @@ import pytest
 
 from deciban.mail.spamd.client_connection import RECEIVE_BYTES, ByteBudget, Connection, Limits
 from tests.mail import hostile, spamds
-from tests.mail.spamds import Running, learn_letters, letter, request, running
+from tests.mail.spamds import Running, learn_messages, make_message, request, run_server
 
 
 @pytest.mark.thorough
 def test_five_milliseconds_at_the_median(tmp_path):
-    learn_letters(tmp_path / "mail.db")
-    with running(tmp_path / "mail.db") as server:
+    learn_messages(tmp_path / "mail.db")
+    with run_server(tmp_path / "mail.db") as server:
         took = []
         for number in range(500):
             begun = time.perf_counter()
             assert b"X-Deciban: " in server.ask(
-                request("PROCESS", letter(("spam", "ham")[number % 2], 3000 + number))
+                request("PROCESS", make_message(("spam", "ham")[number % 2], 3000 + number))
             )
             took.append(time.perf_counter() - begun)
     assert statistics.median(took) < 0.005
@@ -35,7 +35,7 @@ def test_five_milliseconds_at_the_median(tmp_path):
 @pytest.mark.thorough
 @pytest.mark.skipif(spamds.ABSENT is not None, reason=str(spamds.ABSENT))
 def test_sixteen_at_once_for_a_minute_without_an_error(tmp_path):
-    learn_letters(tmp_path / "mail.db")
+    learn_messages(tmp_path / "mail.db")
     end, wrong, right = time.monotonic() + 60, [], []
 
     def client(number):
@@ -43,14 +43,14 @@ def test_sixteen_at_once_for_a_minute_without_an_error(tmp_path):
         while time.monotonic() < end:
             at += 1
             label = ("spam", "ham")[at % 2]
-            message = letter(label, at)
+            message = make_message(label, at)
             asked = server.spamc("-E", "-x", message=message)
             good = asked.code == (label == "spam") and asked.out.endswith(message) and len(asked.out) > len(message)
             (right if good else wrong).append(at)
             if at % 50 == 0:
                 assert server.spamc("-L", label, message=message).code == 0
 
-    with running(tmp_path / "mail.db") as server:
+    with run_server(tmp_path / "mail.db") as server:
         threads = [threading.Thread(target=client, args=(number,)) for number in range(16)]
         for thread in threads:
             thread.start()
@@ -115,7 +115,7 @@ def longest_waits(server, process, large, headers=()):
     waits = []
     while any(thread.is_alive() for thread in threads):
         begun = sum(process.cpu_times()[:2])
-        answers.append(server.ask(request(command, letter("ham", 5000 + len(waits)), *headers)))
+        answers.append(server.ask(request(command, make_message("ham", 5000 + len(waits)), *headers)))
         waits.append(sum(process.cpu_times()[:2]) - begun)
     assert {answer[:17] for answer in answers} == {b"SPAMD/1.1 0 EX_OK"}
     return sorted(waits, reverse=True)
@@ -125,7 +125,7 @@ def longest_waits(server, process, large, headers=()):
 @pytest.mark.parametrize("headers", [(), ("Message-class: ham", "Set: local")], ids=["CHECK", "TELL"])
 def test_large_messages_keep_no_other_connection_waiting(tmp_path, shape, headers):
     """A small message waits for at most a second, counted in the server's CPU time: other work adds nothing to it."""
-    learn_letters(tmp_path / "mail.db", 10)
+    learn_messages(tmp_path / "mail.db", 10)
     large = next(raw for name, raw in hostile.largest() if name == shape)[: 16 << 20]
     with served_by_a_process(tmp_path / "mail.db") as (server, process):
         for _ in range(3):

@@ -21,7 +21,7 @@ from deciban.mail.spamd.listen_address import parse_address
 from deciban.mail.spamd.spamd_server import serve
 from deciban.mail.spamd.worker_pool import FilterWorker, JobQueue, QueuedJob, maintain
 from deciban.mail.store.store import Store
-from tests.mail.spamds import Running, await_fit, everything, learn_letters, letter, request, running
+from tests.mail.spamds import Running, await_fit, learn_messages, make_message, receive_all, request, run_server
 
 PROGRAM = """
 import sys
@@ -33,7 +33,7 @@ serve(sys.argv[1], sys.argv[2], ready=lambda address: print(address, flush=True)
 @pytest.fixture
 def store(tmp_path):
     path = tmp_path / "mail.db"
-    learn_letters(path, 10)
+    learn_messages(path, 10)
     return path
 
 
@@ -50,22 +50,22 @@ def process(store, address="127.0.0.1:0"):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_request_that_has_begun_is_finished_before_the_end(store, number):
-    message = letter("spam", 900)
+    message = make_message("spam", 900)
     sent = request("PROCESS", message)
-    with process(store) as (running, server), server.connected() as line:
+    with process(store) as (running, server), server.connect() as line:
         line.sendall(sent[:100])
         assert server.is_well()  # so the other is let in too
         running.send_signal(number)
         time.sleep(0.3)
         line.sendall(sent[100:])
-        assert everything(line).endswith(message)
+        assert receive_all(line).endswith(message)
         assert running.wait(20) == 0
         with pytest.raises(OSError):
-            server.connected()
+            server.connect()
 
 
 def test_nobody_can_keep_the_server_from_ending(store):
-    with process(store) as (running, server), server.connected() as line:
+    with process(store) as (running, server), server.connect() as line:
         line.sendall(b"CHECK SPAMC/1.5\r\n")
         assert server.is_well()
         running.terminate()
@@ -94,12 +94,12 @@ def test_a_socket_left_behind_by_a_killed_server_is_taken_over(store, tmp_path):
         first.kill()
         first.wait()
     assert stat.S_ISSOCK(place.stat().st_mode)
-    with running(store, f"unix:{place}") as server:
+    with run_server(store, f"unix:{place}") as server:
         assert server.is_well()
 
 
 def test_a_socket_that_is_answered_at_is_left_alone(store, tmp_path):
-    with running(store, f"unix:{tmp_path}/s.sock") as server:
+    with run_server(store, f"unix:{tmp_path}/s.sock") as server:
         with pytest.raises(InputError, match="another server answers there"):
             serve(f"unix:{tmp_path}/s.sock", store)
         assert server.is_well()
@@ -112,19 +112,19 @@ def test_a_file_is_not_taken_for_a_socket(store, tmp_path):
     assert (tmp_path / "notes").read_text() == "keep"
 
 
-def test_an_address_that_is_taken_is_told(store):
+def test_an_address_that_is_taken_is_reported(store):
     with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(InputError, match="cannot listen at"):
         serve(f"127.0.0.1:{other.getsockname()[1]}", store)
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:1783", "[::]:1783", "192.0.2.1:1783"])
-def test_other_machines_are_not_served_unless_that_is_said(store, address):
+def test_other_machines_are_not_served_unless_it_is_permitted(store, address):
     with pytest.raises(InputError, match="--anyone"):
         serve(address, store)
 
 
-def test_anyone_may_be_served_if_that_is_said(store):
-    with running(store, "0.0.0.0:0", anyone=True) as server:
+def test_anyone_may_be_served_if_it_is_permitted(store):
+    with run_server(store, "0.0.0.0:0", anyone=True) as server:
         assert server.is_well()
 
 
@@ -142,22 +142,24 @@ def test_limits_must_allow_something(limit):
         Limits(**{limit: 0})
 
 
-def test_a_file_that_is_no_store_is_told_at_once(tmp_path):
+def test_a_file_that_is_no_store_is_reported_at_once(tmp_path):
     (tmp_path / "no.db").write_text("not a database at all, but long enough to be looked at")
     with pytest.raises(StoreError):
         serve("127.0.0.1:0", tmp_path / "no.db")
 
 
 def test_a_server_starts_without_a_store_and_learns_its_first_messages(tmp_path):
-    with running(tmp_path / "new.db") as server:
-        assert b"Spam: False" in server.ask(request("CHECK", letter("spam", 1)))
-        assert b"DidSet: local" in server.ask(request("TELL", letter("spam", 1), "Message-class: spam", "Set: local"))
-        assert b"1 spam learned" in server.ask(request("REPORT", letter("spam", 2)))
-        assert b"DidRemove: local" in server.ask(request("TELL", letter("spam", 1), "Remove: local"))
+    with run_server(tmp_path / "new.db") as server:
+        assert b"Spam: False" in server.ask(request("CHECK", make_message("spam", 1)))
+        assert b"DidSet: local" in server.ask(
+            request("TELL", make_message("spam", 1), "Message-class: spam", "Set: local")
+        )
+        assert b"1 spam learned" in server.ask(request("REPORT", make_message("spam", 2)))
+        assert b"DidRemove: local" in server.ask(request("TELL", make_message("spam", 1), "Remove: local"))
 
 
 def tell(number):
-    return request("TELL", letter("spam", number), "Message-class: spam", "Set: local")
+    return request("TELL", make_message("spam", number), "Message-class: spam", "Set: local")
 
 
 def delete(path):
@@ -178,21 +180,25 @@ def empty(path):
 def test_a_store_that_vanished_is_a_temporary_failure_and_none_is_made_in_its_place(store, vanish):
     with Store(store) as opened:
         opened.backup(store.with_name("copy.db"))
-    with running(store) as server:
+    with run_server(store) as server:
         assert b"DidSet: local" in server.ask(tell(900))
         vanish(store)
         left = [path.name for path in store.parent.glob("mail.db*") if path.stat().st_size]
-        for asked in (tell(901), request("CHECK", letter("spam", 902)), request("REPORT", letter("spam", 902))):
+        for asked in (
+            tell(901),
+            request("CHECK", make_message("spam", 902)),
+            request("REPORT", make_message("spam", 902)),
+        ):
             assert server.ask(asked).startswith(b"SPAMD/1.1 75 EX_TEMPFAIL")
-        assert letter("spam", 903) in server.ask(request("PROCESS", letter("spam", 903)))
+        assert make_message("spam", 903) in server.ask(request("PROCESS", make_message("spam", 903)))
         assert not store.exists() or store.stat().st_size == 0
         assert [path.name for path in store.parent.glob("mail.db*") if path.stat().st_size] in ([], left)
         delete(store)
         store.with_name("copy.db").rename(store)
         assert b"DidSet: local" in server.ask(tell(901))
-        assert b"Spam: True" in server.ask(request("CHECK", letter("spam", 902)))
+        assert b"Spam: True" in server.ask(request("CHECK", make_message("spam", 902)))
     with MailFilter(store) as mail:
-        assert (mail.known(letter("spam", 900)), mail.known(letter("spam", 901))) == (None, "spam")
+        assert (mail.known(make_message("spam", 900)), mail.known(make_message("spam", 901))) == (None, "spam")
         assert mail.store.check() == []
 
 
@@ -210,13 +216,13 @@ def test_a_store_that_is_replaced_while_it_is_opened_is_opened_again(store, monk
 
     monkeypatch.setattr(CachingMailFilter, "__init__", begin_and_replace)
     jobs = JobQueue()
-    told = QueuedJob(0.0, 0, lambda mail: str(mail.learn(letter("spam", 904), "spam").new).encode(), Future())
-    jobs.put(told)
+    queued = QueuedJob(0.0, 0, lambda mail: str(mail.learn(make_message("spam", 904), "spam").new).encode(), Future())
+    jobs.put(queued)
     jobs.put(QueuedJob(1.0, 1, None, Future()))
     FilterWorker(store).work(jobs)
-    assert told.result.result() == b"1"
+    assert queued.result.result() == b"1"
     with MailFilter(store) as mail:
-        assert mail.known(letter("spam", 904)) == "spam"
+        assert mail.known(make_message("spam", 904)) == "spam"
 
 
 def test_nothing_is_confirmed_that_went_into_a_file_which_is_no_longer_the_store(store, monkeypatch):
@@ -227,32 +233,32 @@ def test_nothing_is_confirmed_that_went_into_a_file_which_is_no_longer_the_store
         delete(store)
         return learned
 
-    with running(store) as server:
+    with run_server(store) as server:
         assert b"DidSet: local" in server.ask(tell(900))
         monkeypatch.setattr(MailFilter, "learn", learn_and_lose)
         assert server.ask(tell(901)).startswith(b"SPAMD/1.1 75 EX_TEMPFAIL")
     assert not store.exists()
 
 
-def test_the_process_that_fits_beside_the_server_makes_no_store(tmp_path):
+def test_the_process_that_fits_for_the_server_makes_no_store(tmp_path):
     with pytest.raises(SystemExit, match="there is no mail store"):
         maintain(str(tmp_path / "mail.db"))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_was_learned_is_fitted_beside_the_server(tmp_path, monkeypatch):
+def test_what_was_learned_is_fitted_by_another_process(tmp_path, monkeypatch):
     monkeypatch.setattr(spamd, "MAINTENANCE_DELAY_SECONDS", 0.05)
     path = tmp_path / "mail.db"
-    with running(path) as server:
+    with run_server(path) as server:
         for number in range(20):
             for label in ("ham", "spam"):
-                sent = request("TELL", letter(label, number), f"Message-class: {label}", "Set: local")
+                sent = request("TELL", make_message(label, number), f"Message-class: {label}", "Set: local")
                 assert b"DidSet: local" in server.ask(sent)
         with Store(path) as store:
             await_fit(store)
         with MailFilter(path) as mail:
-            assert mail.classify(letter("spam", 900)).header().encode() in server.ask(
-                request("PROCESS", letter("spam", 900))
+            assert mail.classify(make_message("spam", 900)).header().encode() in server.ask(
+                request("PROCESS", make_message("spam", 900))
             )
 
 
@@ -261,17 +267,17 @@ def test_a_fit_that_is_due_when_the_server_starts_is_made(tmp_path, monkeypatch)
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         for label in ("ham", "spam"):
-            mail.learn_all(((f"{n}", letter(label, n)) for n in range(20)), label, processes=1)
-    with Store(path) as store, running(path):
+            mail.learn_all(((f"{n}", make_message(label, n)) for n in range(20)), label, processes=1)
+    with Store(path) as store, run_server(path):
         await_fit(store)
 
 
 def test_learning_waits_for_other_writers_and_judging_does_not(store):
-    with running(store, limits=Limits(seconds=20)) as server, Store(store) as other:
-        with other.writing(), server.connected() as line:
-            line.sendall(request("TELL", letter("spam", 901), "Message-class: spam", "Set: local"))
+    with run_server(store, limits=Limits(seconds=20)) as server, Store(store) as other:
+        with other.writing(), server.connect() as line:
+            line.sendall(request("TELL", make_message("spam", 901), "Message-class: spam", "Set: local"))
             begun = time.monotonic()
-            assert b"Spam: True" in server.ask(request("CHECK", letter("spam", 902)))
+            assert b"Spam: True" in server.ask(request("CHECK", make_message("spam", 902)))
             assert time.monotonic() - begun < 5
             other.set("kept", 1)
             time.sleep(0.2)
@@ -281,10 +287,10 @@ def test_learning_waits_for_other_writers_and_judging_does_not(store):
             waiting = line.dup()
         with waiting:
             waiting.settimeout(20)
-            assert b"DidSet: local" in everything(waiting)
+            assert b"DidSet: local" in receive_all(waiting)
 
 
-def test_learning_that_has_to_wait_too_long_is_told(store):
-    with running(store, limits=Limits(seconds=0.5)) as server, Store(store) as other, other.writing():
-        answer = server.ask(request("TELL", letter("spam", 903), "Message-class: spam", "Set: local"))
+def test_learning_that_has_to_wait_too_long_is_reported(store):
+    with run_server(store, limits=Limits(seconds=0.5)) as server, Store(store) as other, other.writing():
+        answer = server.ask(request("TELL", make_message("spam", 903), "Message-class: spam", "Set: local"))
         assert answer.startswith(b"SPAMD/1.1 79 EX_TIMEOUT")

@@ -1,4 +1,4 @@
-"""What a store knows after learning, unlearning and moving messages."""
+"""The content of a store after learning, unlearning and moving messages."""
 
 import subprocess
 import sys

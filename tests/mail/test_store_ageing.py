@@ -1,4 +1,4 @@
-"""What is old weighs less, exactly; a store keeps to its bound, and finds its own mistakes."""
+"""Old messages weigh less, exactly; a store keeps to its size limit, and finds its own mistakes."""
 
 import sqlite3
 from fractions import Fraction
@@ -153,7 +153,7 @@ def damage(store: Store, statement: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "message_text"),
     [
         (
             "UPDATE token SET label_1 = label_1 + 1 WHERE word = 'a'",
@@ -169,14 +169,14 @@ def damage(store: Store, statement: str) -> None:
         ("UPDATE message SET label = 9 WHERE id = 1", "messages have label 9, which does not exist"),
     ],
 )
-def test_what_is_wrong_is_found(store, statement, said):
+def test_what_is_wrong_is_found(store, statement, message_text):
     store.learn([entry(1, "ham", 0, ["a"]), entry(2, "spam", 1, ["b"]), entry(3, "ham", 1, ["a"])])
     assert store.check() == []
     damage(store, statement)
-    assert any(said in problem for problem in store.check())
+    assert any(message_text in problem for problem in store.check())
 
 
-def test_counts_can_be_made_anew(store):
+def test_counts_can_be_recomputed(store):
     store.learn([entry(1, "ham", 0, ["a"]), entry(2, "spam", 1, ["b"])])
     damage(store, "UPDATE token SET label_1 = 17, label_2 = 3")
     damage(store, "UPDATE label SET messages = 0")

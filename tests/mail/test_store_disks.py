@@ -17,8 +17,8 @@ import pytest
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import MailFilter
 from deciban.mail.store.store import Store
-from tests.mail.spamds import learn_letters, letter
-from tests.mail.stores import entry, filled
+from tests.mail.spamds import learn_messages, make_message
+from tests.mail.stores import entry, make_store
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", place], check=True)
 
 
-def test_a_full_disk_is_told_and_changes_nothing(small_disk):
+def test_a_full_disk_is_reported_and_changes_nothing(small_disk):
     path = small_disk / "mail.db"
     with Store(path) as store:
         store.learn([entry(1)])
@@ -60,7 +60,7 @@ def fill(path: Path) -> None:
 
 
 def test_a_disk_without_a_byte_left_can_still_be_classified_on(small_disk):
-    path = filled(small_disk / "mail.db")
+    path = make_store(small_disk / "mail.db")
     fill(small_disk / "ballast")
     for read_only in (True, False):
         with Store(path, create=False, read_only=read_only) as store:
@@ -69,8 +69,8 @@ def test_a_disk_without_a_byte_left_can_still_be_classified_on(small_disk):
                 store.learn([entry(99)])
 
 
-def test_a_file_that_may_not_grow_is_told_and_changes_nothing(tmp_path):
-    path = filled(tmp_path / "mail.db")
+def test_a_file_that_may_not_grow_is_reported_and_changes_nothing(tmp_path):
+    path = make_store(tmp_path / "mail.db")
 
     def task():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -95,13 +95,13 @@ def test_a_file_that_may_not_grow_is_told_and_changes_nothing(tmp_path):
         assert store.totals() == {"ham": (5, 5.0), "spam": (5, 5.0)}
 
 
-def test_bytes_overwritten_at_random_are_told_or_harmless(tmp_path):
+def test_bytes_overwritten_at_random_are_reported_or_harmless(tmp_path):
     """Nothing but StoreError comes out, whatever is asked or done."""
     whole = tmp_path / "whole.db"
     words = [f"w{i}" for i in range(200)]
     with Store(whole) as store:
         store.learn([entry(i)._replace(tokens=words[i % 100 : i % 100 + 30]) for i in range(100)])
-    content, chance, told = whole.read_bytes(), random.Random(3), 0
+    content, chance, reported = whole.read_bytes(), random.Random(3), 0
     part = tmp_path / "part.db"
     for _ in range(150):
         bad = bytearray(content)
@@ -110,10 +110,11 @@ def test_bytes_overwritten_at_random_are_told_or_harmless(tmp_path):
         for left in tmp_path.glob("part.db*"):
             left.unlink()
         part.write_bytes(bad)
-        told += sum(
-            is_told(part, ask) for ask in (Store.rows, Store.check, Store.status, Store.totals, count, learn, wipe)
+        reported += sum(
+            is_reported(part, ask)
+            for ask in (Store.rows, Store.check, Store.status, Store.totals, count, learn, wipe)
         )
-    assert told > 50
+    assert reported > 50
 
 
 def count(store: Store) -> None:
@@ -129,7 +130,7 @@ def wipe(store: Store) -> None:
     store.unlearn([entry(i).digest for i in range(0, 100, 3)])
 
 
-def is_told(path: Path, ask) -> bool:
+def is_reported(path: Path, ask) -> bool:
     try:
         with Store(path, create=False) as store:
             ask(store)
@@ -184,12 +185,12 @@ ASKED = {
     "export": lambda mail: list(mail.store.export()),
     "journal": lambda mail: mail.store.journal(),
     "thresholds": lambda mail: mail.thresholds,
-    "classify": lambda mail: mail.classify(letter("spam", 900)),
-    "classify_all": lambda mail: list(mail.classify_all([("a", letter("spam", 901))])),
+    "classify": lambda mail: mail.classify(make_message("spam", 900)),
+    "classify_all": lambda mail: list(mail.classify_all([("a", make_message("spam", 901))])),
     "is_fit_due": lambda mail: mail.is_fit_due(),
-    "learn": lambda mail: mail.learn(letter("spam", 902), "spam"),
-    "relabel": lambda mail: mail.relabel(letter("spam", 1), "ham"),
-    "unlearn": lambda mail: mail.unlearn(letter("spam", 2)),
+    "learn": lambda mail: mail.learn(make_message("spam", 902), "spam"),
+    "relabel": lambda mail: mail.relabel(make_message("spam", 1), "ham"),
+    "unlearn": lambda mail: mail.unlearn(make_message("spam", 2)),
     "tidy": lambda mail: mail.store.tidy(now=True),
     "recount": lambda mail: mail.store.recount(),
     "age": lambda mail: mail.store.age(1000.0),
@@ -200,7 +201,7 @@ ASKED = {
 @pytest.fixture(scope="module")
 def fitted_store(tmp_path_factory):
     path = tmp_path_factory.mktemp("forged") / "mail.db"
-    learn_letters(path, 20)
+    learn_messages(path, 20)
     return path
 
 
@@ -243,8 +244,8 @@ def test_numbers_that_no_store_holds_are_refused(fitted_store, tmp_path, stateme
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         assert db.execute(statement).rowcount > 0
     for classify in (
-        lambda mail: mail.classify(letter("spam", 900)),
-        lambda mail: list(mail.classify_all([("a", letter("spam", 901))])),
+        lambda mail: mail.classify(make_message("spam", 900)),
+        lambda mail: list(mail.classify_all([("a", make_message("spam", 901))])),
     ):
         with (
             pytest.raises(StoreError, match=r"^mail store '.*/mail.db' cannot be used: .*\. Hint: "),
@@ -266,9 +267,9 @@ def test_an_invalid_bound_removes_no_message(fitted_store, tmp_path, bound):
 
 
 @pytest.mark.parametrize("statement", FORGED, ids=lambda statement: statement[:60].replace("/", "."))
-def test_values_that_no_store_holds_are_told_or_harmless(fitted_store, tmp_path, statement):
+def test_values_that_no_store_holds_are_reported_or_harmless(fitted_store, tmp_path, statement):
     """Whatever is asked, nothing but an error of ours comes out, in one line."""
-    path, told = tmp_path / "mail.db", []
+    path, reported = tmp_path / "mail.db", []
     for ask in ASKED.values():
         shutil.copy(fitted_store, path)
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
@@ -277,7 +278,7 @@ def test_values_that_no_store_holds_are_told_or_harmless(fitted_store, tmp_path,
             with MailFilter(path) as mail:
                 ask(mail)
         except DecibanError as error:
-            told.append(str(error))
+            reported.append(str(error))
         for left in tmp_path.glob("mail.db*"):
             left.unlink()
-    assert not [said for said in told if "\n" in said]
+    assert not [text for text in reported if "\n" in text]

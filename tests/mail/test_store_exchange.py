@@ -62,7 +62,7 @@ def test_a_store_comes_back_from_its_text(store, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message_text"),
     [
         (lambda lines: [], "line 1: a JSON object"),
         (lambda lines: ["From someone\n"], "line 1: a JSON object"),
@@ -81,9 +81,9 @@ def test_a_store_comes_back_from_its_text(store, tmp_path):
         (lambda lines: [*lines, "[1]\n"], "line 5: a JSON object"),
     ],
 )
-def test_a_text_that_is_not_whole_changes_nothing(store, tmp_path, change, said):
+def test_a_text_that_is_not_whole_changes_nothing(store, tmp_path, change, message_text):
     with Store(tmp_path / "again.db") as again:
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message_text):
             again.absorb_text(change(list(store.export())))
         assert (again.totals(), again.labels()) == ({}, [])
 
@@ -130,15 +130,15 @@ FORGED_HEADS = [
 
 
 @pytest.mark.parametrize("emptied", [True, False], ids=["empty", "filled"])
-@pytest.mark.parametrize(("change", "said"), FORGED_HEADS)
-def test_a_first_line_with_a_value_that_no_store_has_changes_nothing(store, tmp_path, change, said, emptied):
+@pytest.mark.parametrize(("change", "message_text"), FORGED_HEADS)
+def test_a_first_line_with_a_value_that_no_store_has_changes_nothing(store, tmp_path, change, message_text, emptied):
     head, *rest = store.export()
     text = [json.dumps({**json.loads(head), **change}) + "\n", *rest]
     with Store(tmp_path / "again.db") as again:
         if not emptied:
             again.learn([entry(7, "work", ("other",))])
         before = contents(again)
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message_text):
             again.absorb_text(text)
         assert contents(again) == before
     with MailFilter(tmp_path / "again.db") as mail:
@@ -146,7 +146,7 @@ def test_a_first_line_with_a_value_that_no_store_has_changes_nothing(store, tmp_
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message_text"),
     [
         ({"label": 5}, "5 cannot be a label"),
         ({"label": ""}, "cannot be a label"),
@@ -161,11 +161,11 @@ def test_a_first_line_with_a_value_that_no_store_has_changes_nothing(store, tmp_
         ({"weight": 7}, "a message has a digest"),
     ],
 )
-def test_a_message_with_a_value_that_none_has_changes_nothing(store, tmp_path, change, said):
+def test_a_message_with_a_value_that_none_has_changes_nothing(store, tmp_path, change, message_text):
     *before, last = store.export()
     with Store(tmp_path / "again.db") as again:
         kept = contents(again)
-        with pytest.raises(InputError, match=rf"line 4.*{said}"):
+        with pytest.raises(InputError, match=rf"line 4.*{message_text}"):
             again.absorb_text([*before, json.dumps({**json.loads(last), **change}) + "\n"])
         assert contents(again) == kept
 
@@ -259,7 +259,7 @@ def test_a_backup_replaces_nothing_but_a_backup(store, tmp_path):
     (tmp_path / "letter").write_text("dear")
     sqlite3.connect(tmp_path / "foreign.db").execute("CREATE TABLE a (b)").connection.close()
     (tmp_path / "link.db").symlink_to(store.path)
-    for name, said in [
+    for name, message_text in [
         ("letter", "no mail store"),
         ("foreign.db", "no mail store"),
         ("mail.db", "the store itself"),
@@ -267,7 +267,7 @@ def test_a_backup_replaces_nothing_but_a_backup(store, tmp_path):
         ("nowhere/copy.db", "No such file"),
         (".", "a folder"),
     ]:
-        with pytest.raises(StoreError, match=said):
+        with pytest.raises(StoreError, match=message_text):
             store.backup(tmp_path / name)
     with Store(tmp_path / "used.db") as used:
         used.learn([entry(1)])

@@ -18,7 +18,7 @@ import deciban.mail.store.text_exchange  # noqa: F401  loaded here, since who ha
 from deciban.errors import StoreError
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_schema import APPLICATION_ID
-from tests.mail.stores import entry, filled
+from tests.mail.stores import entry, make_store
 
 NOBODY = 65534
 
@@ -73,7 +73,7 @@ def test_a_new_store_and_its_log_are_for_the_owner_alone_whatever_the_umask(tmp_
 
 def test_folders_on_the_way_are_made_for_the_owner_alone(tmp_path):
     path = tmp_path / "a" / "b" / "mail.db"
-    filled(path)
+    make_store(path)
     assert mode(path.parent) == 0o700
 
 
@@ -93,7 +93,7 @@ def test_a_link_goes_on_pointing_to_the_store(tmp_path):
 
 def test_names_with_odd_characters_are_names(tmp_path):
     path = tmp_path / "what? 100% #1&mode=ro é.db"
-    filled(path)
+    make_store(path)
     assert path.exists()
     with Store(path, create=False) as store:
         assert store.totals() == {"ham": (5, 5.0), "spam": (5, 5.0)}
@@ -103,7 +103,7 @@ def test_names_with_odd_characters_are_names(tmp_path):
 
 
 def test_a_store_that_may_only_be_read_still_answers(open_folder):
-    path = filled(open_folder / "mail.db")
+    path = make_store(open_folder / "mail.db")
     path.chmod(0o444)
     open_folder.chmod(0o555)
 
@@ -123,7 +123,7 @@ def test_a_store_that_may_only_be_read_still_answers(open_folder):
 
 
 def test_a_file_that_may_be_written_in_a_folder_that_may_not_is_only_read(open_folder):
-    path = filled(open_folder / "mail.db")
+    path = make_store(open_folder / "mail.db")
     path.chmod(0o666)
     open_folder.chmod(0o555)
 
@@ -175,8 +175,8 @@ with Store(sys.argv[1]) as writer:
 """
 
 
-def test_readers_go_on_beside_a_writer_of_another_user(open_folder):
-    path = filled(open_folder / "mail.db")
+def test_readers_go_on_during_a_write_of_another_user(open_folder):
+    path = make_store(open_folder / "mail.db")
     path.chmod(0o644)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", HOLD, path], cwd=Path(__file__).parents[2], **pipes) as writer:
@@ -191,7 +191,7 @@ def test_readers_go_on_beside_a_writer_of_another_user(open_folder):
 
 
 def test_a_file_that_may_not_be_read_says_so(open_folder):
-    path = filled(open_folder / "mail.db")
+    path = make_store(open_folder / "mail.db")
 
     def task():
         with pytest.raises(StoreError, match="owns"):
@@ -213,7 +213,7 @@ def test_a_folder_that_may_not_be_written_cannot_get_a_store(open_folder):
 
 
 def test_reading_can_be_asked_for(tmp_path):
-    path = filled(tmp_path / "mail.db")
+    path = make_store(tmp_path / "mail.db")
     with Store(path, read_only=True) as store:
         assert store.totals()["ham"] == (5, 5.0)
         with pytest.raises(StoreError, match="opened for reading"):
@@ -236,7 +236,7 @@ def test_an_empty_file_becomes_a_store_only_if_wanted(tmp_path):
     path.touch()
     with pytest.raises(StoreError, match="an empty file"):
         Store(path, create=False)
-    filled(path)
+    make_store(path)
     with Store(path, create=False) as store:
         assert store.check() == []
 
@@ -269,7 +269,7 @@ def test_a_folder_or_a_device_is_no_store(tmp_path):
 
 
 def test_a_store_of_a_later_schema_is_left_alone(tmp_path):
-    path = filled(tmp_path / "mail.db")
+    path = make_store(tmp_path / "mail.db")
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 2")
     db.close()
@@ -280,7 +280,7 @@ def test_a_store_of_a_later_schema_is_left_alone(tmp_path):
 
 
 def test_a_store_that_becomes_of_a_later_schema_while_open_is_not_written(tmp_path):
-    path = filled(tmp_path / "mail.db")
+    path = make_store(tmp_path / "mail.db")
     with Store(path) as store:
         db = sqlite3.connect(path)
         db.execute("PRAGMA user_version = 2")
@@ -290,7 +290,7 @@ def test_a_store_that_becomes_of_a_later_schema_while_open_is_not_written(tmp_pa
 
 
 def test_the_file_says_what_it_is(tmp_path):
-    path = filled(tmp_path / "mail.db")
+    path = make_store(tmp_path / "mail.db")
     assert path.read_bytes()[68:72] == APPLICATION_ID.to_bytes(4, "big") == b"DbMl"
 
 
@@ -299,7 +299,7 @@ def test_a_truncated_store_never_gives_anything_but_a_clear_error(tmp_path):
     with Store(path) as store:
         store.learn([entry(i, label=("ham", "spam")[i % 2], words=50) for i in range(100)])
     content = path.read_bytes()
-    told = 0
+    reported = 0
     for cut in range(1, len(content), 4099):
         part = tmp_path / f"cut{cut}.db"
         part.write_bytes(content[:cut])
@@ -307,7 +307,7 @@ def test_a_truncated_store_never_gives_anything_but_a_clear_error(tmp_path):
             with Store(part, create=False) as store:
                 store.counts([f"w{i}-3" for i in range(100)])
                 store.rows()
-                told += bool(store.check())
+                reported += bool(store.check())
         except StoreError as error:
-            told += "Hint" in str(error)
-    assert told == len(range(1, len(content), 4099))
+            reported += "Hint" in str(error)
+    assert reported == len(range(1, len(content), 4099))

@@ -1,4 +1,4 @@
-"""Whatever is done to a store, it holds what plain dictionaries with fractions hold."""
+"""After any operations a store holds what plain dictionaries with fractions hold."""
 
 import math
 from fractions import Fraction

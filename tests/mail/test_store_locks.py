@@ -12,9 +12,9 @@ from deciban.errors import InputError, StoreError
 from deciban.mail.filter import MailFilter
 from deciban.mail.sources.message_sources import read_mail
 from deciban.mail.store.store import Store
-from tests.cli.mailroom import command, maildir, mbox
-from tests.mail.spamds import Running, await_fit, letter, request
-from tests.mail.stores import entry, filled
+from tests.cli.mail_commands import command, maildir, mbox
+from tests.mail.spamds import Running, await_fit, make_message, request
+from tests.mail.stores import entry, make_small_store
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,15 +83,15 @@ def run(*arguments, stdin=b"", codes=(0,)):
 
 
 def test_the_spy_tells_of_a_store_that_python_opens(spied, tmp_path):
-    path = filled(tmp_path / "mail.db")
+    path = make_small_store(tmp_path / "mail.db")
     subprocess.run([sys.executable, "-c", f"open({str(path)!r}, 'rb').close()"], check=True)
     assert str(path) in spied.read_text()
 
 
-def test_no_command_opens_a_store_beside_sqlite(spied, tmp_path):
+def test_no_command_opens_a_store_without_sqlite(spied, tmp_path):
     store, other, text = tmp_path / "mail.db", tmp_path / "other.db", tmp_path / "mail.jsonl"
     ham, junk = mbox(tmp_path / "ham.mbox", "ham", range(310)), maildir(tmp_path / "Junk", "spam", range(310))
-    new, here = letter("spam", 900), ("--store", store)
+    new, here = make_message("spam", 900), ("--store", store)
     run("learn", "--ham", ham, "--spam", junk, *here)
     run("learn", "--ham", mbox(tmp_path / "more.mbox", "ham", range(400, 410)), "--store", other)
     run("classify", *here, stdin=new)
@@ -126,9 +126,9 @@ def test_a_server_that_learns_judges_and_fits_does_not_open_its_store_beside_sql
         assert "listening" in server.stderr.readline()
         for number in range(20):
             for label in ("ham", "spam"):
-                asked = request("TELL", letter(label, number), f"Message-class: {label}", "Set: local")
+                asked = request("TELL", make_message(label, number), f"Message-class: {label}", "Set: local")
                 assert b"DidSet: local" in Running(f"unix:{place}").ask(asked)
-        assert b"SPAMD/1.1 0" in Running(f"unix:{place}").ask(request("PROCESS", letter("spam", 900)))
+        assert b"SPAMD/1.1 0" in Running(f"unix:{place}").ask(request("PROCESS", make_message("spam", 900)))
         with Store(store) as opened:
             await_fit(opened)
     finally:
@@ -145,7 +145,7 @@ def test_a_server_that_learns_judges_and_fits_does_not_open_its_store_beside_sql
 def test_a_store_that_is_open_is_not_read_as_mail(tmp_path, ending):
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
-        mail.learn(letter("ham", 1), "ham")
+        mail.learn(make_message("ham", 1), "ham")
         (tmp_path / "link.eml").symlink_to(f"{path}{ending}")
         for named in (Path(f"{path}{ending}"), tmp_path / "link.eml"):
             with pytest.raises(InputError, match="the mail store that is in use"):
@@ -153,10 +153,10 @@ def test_a_store_that_is_open_is_not_read_as_mail(tmp_path, ending):
 
 
 def test_a_folder_that_holds_the_store_is_learned_without_it(tmp_path):
-    (tmp_path / "a.eml").write_bytes(letter("ham", 1))
+    (tmp_path / "a.eml").write_bytes(make_message("ham", 1))
     problems = []
     with MailFilter(tmp_path / "mail.db") as mail:
-        mail.learn(letter("ham", 2), "ham")
+        mail.learn(make_message("ham", 2), "ham")
         found = [one.name for one in read_mail(tmp_path, problems=problems.append)]
     assert found == [str(tmp_path / "a.eml")]
     assert {Path(problem.name).name for problem in problems} <= {"mail.db", "mail.db-wal", "mail.db-shm"}
@@ -164,7 +164,7 @@ def test_a_folder_that_holds_the_store_is_learned_without_it(tmp_path):
 
 
 def test_a_backup_or_an_export_does_not_replace_a_file_of_the_store(tmp_path):
-    path = filled(tmp_path / "mail.db")
+    path = make_small_store(tmp_path / "mail.db")
     with Store(path) as store:
         store.learn([entry(99)])
         for ending in ("-wal", "-shm", "-journal"):
@@ -177,7 +177,7 @@ def test_a_backup_or_an_export_does_not_replace_a_file_of_the_store(tmp_path):
 
 def test_a_backup_replaces_no_store_whose_writer_was_killed_in_the_middle(tmp_path):
     """What SQLite left beside it would be applied to the new file."""
-    store, copy = filled(tmp_path / "mail.db"), tmp_path / "copy.db"
+    store, copy = make_small_store(tmp_path / "mail.db"), tmp_path / "copy.db"
     with Store(store) as opened:
         opened.backup(copy)
     code = """
@@ -224,7 +224,7 @@ def test_a_store_that_was_open_at_a_fork_is_refused_in_the_child(tmp_path):
         assert in_a_child(store.totals) == 1
         assert in_a_child(lambda: Store(path)) == 1
         assert in_a_child(store.close) == 0
-        assert in_a_child(lambda: filled(tmp_path / "other.db")) == 0
+        assert in_a_child(lambda: make_small_store(tmp_path / "other.db")) == 0
         store.learn([entry(3)])
     assert in_a_child(lambda: Store(path).learn([entry(4)])) == 0
     with Store(path) as store:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.mail.spamds import learn_letters
+from tests.mail.spamds import learn_messages
 from tests.recipes.homes import home
 
 
 @pytest.fixture(scope="session")
 def learned(tmp_path_factory):
     store = tmp_path_factory.mktemp("learned") / "mail.db"
-    learn_letters(store, each=20)
+    learn_messages(store, each=20)
     return store
 
 

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from deciban.mail.store.store import Store
-from tests.mail.spamds import letter
+from tests.mail.spamds import make_message
 from tests.recipes.document import printed
 from tests.recipes.homes import STORE, environment, label, messages
 
@@ -48,13 +48,13 @@ def test_cron_takes_the_file(tmp_path):
 
 def test_what_is_moved_to_junk_is_learned_at_the_next_look(own):
     look = commands()[0]
-    (own / "Maildir/new/1.host").write_bytes(letter("spam", 100))
+    (own / "Maildir/new/1.host").write_bytes(make_message("spam", 100))
     assert run(look, own) == ""
     (own / "Maildir/new/1.host").rename(own / "Maildir/.Junk/new/1.host")
     assert "learned 1 as spam" in run(look, own)
     assert run(look, own) == ""
-    assert label(own, letter("spam", 100)) == "spam"
-    assert messages(own / "Maildir/.Junk") == [letter("spam", 100)]
+    assert label(own, make_message("spam", 100)) == "spam"
+    assert messages(own / "Maildir/.Junk") == [make_message("spam", 100)]
 
 
 def test_in_the_night_the_store_is_kept_in_order_and_copied_in_silence(own):

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tests.mail.spamds import letter
+from tests.mail.spamds import make_message
 from tests.recipes.document import printed
 from tests.recipes.homes import PROGRAM, STORE, TROUBLES, environment, messages, spoil
 
@@ -41,18 +41,18 @@ PROGRAMS = [
 @pytest.mark.parametrize("delivering", PROGRAMS)
 def test_mail_is_judged_and_sorted(delivering, own):
     for label in ("ham", "spam"):
-        delivering(own, letter(label, 100))
+        delivering(own, make_message(label, 100))
     (ham,), (spam,) = messages(own / "Maildir"), messages(own / "Maildir/.Junk")
     for label, found in (("ham", ham), ("spam", spam)):
         first, _, rest = found.partition(b"\n")
         assert first.startswith(f"X-Deciban: {label}; p=".encode())
-        assert rest == letter(label, 100)
+        assert rest == make_message(label, 100)
 
 
 @pytest.mark.parametrize("delivering", PROGRAMS)
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_mail_passes_as_it_came_whatever_is_wrong(delivering, trouble, own):
     spoil(trouble, own / STORE, own / PROGRAM)
-    delivering(own, letter("spam", 100))
-    assert messages(own / "Maildir") == [letter("spam", 100)]
+    delivering(own, make_message("spam", 100))
+    assert messages(own / "Maildir") == [make_message("spam", 100)]
     assert messages(own / "Maildir/.Junk") == []

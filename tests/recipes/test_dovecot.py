@@ -11,7 +11,7 @@ import pytest
 from deciban.cli.mail.isolated import TIMEOUT_SECONDS
 from deciban.mail.store.store import LOCK_TIMEOUT_SECONDS
 from tests.mail import dovecot
-from tests.mail.spamds import letter
+from tests.mail.spamds import make_message
 from tests.recipes.document import FILES, printed
 from tests.recipes.homes import STORE, TROUBLES, label, messages, spoil
 from tests.recipes.sandboxes import give_to_nobody, sandbox
@@ -92,11 +92,11 @@ def in_lines(raw):
 
 
 def test_mail_is_judged_and_sorted(system):
-    system.deliver(letter("ham", 100)).deliver(letter("spam", 100))
+    system.deliver(make_message("ham", 100)).deliver(make_message("spam", 100))
     (ham,), (spam,) = system.folder("."), system.folder(".Junk")
     for kind, found in (("ham", ham), ("spam", spam)):
         assert f"X-Deciban: {kind}; p=".encode() in found
-        assert in_lines(found).endswith(letter(kind, 100))
+        assert in_lines(found).endswith(make_message(kind, 100))
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
@@ -104,11 +104,11 @@ def test_mail_passes_as_it_came_whatever_is_wrong(system, trouble, tmp_path):
     kept = shutil.copy(system.sandbox.program, tmp_path)
     try:
         spoil(trouble, system.home / STORE, system.sandbox.program)
-        system.deliver(letter("spam", 100))
+        system.deliver(make_message("spam", 100))
     finally:
         shutil.copy(kept, system.sandbox.program)
     (found,) = system.folder(".")
-    assert in_lines(found).endswith(letter("spam", 100))
+    assert in_lines(found).endswith(make_message("spam", 100))
     assert b"X-Deciban" not in found
 
 
@@ -121,7 +121,7 @@ def test_dovecot_waits_for_longer_than_judging_and_learning_ever_take():
 
 
 def test_moving_to_junk_learns_spam_and_moving_back_learns_ham_instead(system, reader):
-    message = letter("ham", 100)
+    message = make_message("ham", 100)
     system.deliver(message)
     assert label(system.home, message) is None
     move(reader, "INBOX", "Junk")
@@ -132,7 +132,7 @@ def test_moving_to_junk_learns_spam_and_moving_back_learns_ham_instead(system, r
 
 
 def test_what_was_filed_wrongly_is_learned_as_ham_when_it_is_moved_out_but_not_when_it_is_thrown_away(system, reader):
-    first, second = letter("spam", 100), letter("spam", 101)
+    first, second = make_message("spam", 100), make_message("spam", 101)
     system.deliver(first)
     move(reader, "Junk", "Letters")
     assert label(system.home, first) == "ham", system.log
@@ -143,12 +143,12 @@ def test_what_was_filed_wrongly_is_learned_as_ham_when_it_is_moved_out_but_not_w
 
 
 def test_mail_that_is_put_into_junk_from_elsewhere_is_learned(system, reader):
-    assert reader.append("Junk", "", None, letter("spam", 102, "\r\n"))[0] == "OK"
-    assert label(system.home, letter("spam", 102)) == "spam"
+    assert reader.append("Junk", "", None, make_message("spam", 102, "\r\n"))[0] == "OK"
+    assert label(system.home, make_message("spam", 102)) == "spam"
 
 
 def test_mail_can_be_moved_though_nothing_can_be_learned(system, reader):
-    system.deliver(letter("ham", 100))
+    system.deliver(make_message("ham", 100))
     (system.home / STORE).write_bytes(b"nonsense" * 1000)
     move(reader, "INBOX", "Junk")
     assert len(system.folder(".Junk")) == 1

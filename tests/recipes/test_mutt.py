@@ -14,7 +14,7 @@ from fcntl import ioctl
 
 import pytest
 
-from tests.mail.spamds import letter
+from tests.mail.spamds import make_message
 from tests.recipes.document import printed
 from tests.recipes.homes import PROGRAM, environment, label, messages
 
@@ -68,7 +68,7 @@ class Mutt:
 def filled(own):
     """A home with two messages in the inbox: ham is the first."""
     for kind in ("ham", "spam"):
-        (own / f"Maildir/new/{kind}.host").write_bytes(letter(kind, 100))
+        (own / f"Maildir/new/{kind}.host").write_bytes(make_message(kind, 100))
     return own
 
 
@@ -91,11 +91,11 @@ def test_a_key_learns_spam_and_moves_it_to_junk(filled, begun):
     mutt.press("2\n", "")
     mutt.press("S", r"spam: 1 new.*Del:1")
     mutt.end()
-    assert label(filled, letter("spam", 100)) == "spam"
+    assert label(filled, make_message("spam", 100)) == "spam"
     assert [
-        raw.endswith(letter("spam", 100).partition(b"\n\n")[2]) for raw in messages(filled / "Maildir/.Junk")
+        raw.endswith(make_message("spam", 100).partition(b"\n\n")[2]) for raw in messages(filled / "Maildir/.Junk")
     ] == [True]
-    assert messages(filled / "Maildir") == [letter("ham", 100)]
+    assert messages(filled / "Maildir") == [make_message("ham", 100)]
 
 
 def test_keys_learn_ham_and_explain_and_leave_the_message_where_it_is(filled, begun):
@@ -104,8 +104,8 @@ def test_keys_learn_ham_and_explain_and_leave_the_message_where_it_is(filled, be
     mutt.press(" ", "Mutt: ~/Maildir")
     mutt.press("H", r"ham: 1 new.*Mutt: ~/Maildir")
     mutt.end()
-    assert label(filled, letter("ham", 100)) == "ham"
-    assert sorted(messages(filled / "Maildir")) == sorted(letter(kind, 100) for kind in ("ham", "spam"))
+    assert label(filled, make_message("ham", 100)) == "ham"
+    assert sorted(messages(filled / "Maildir")) == sorted(make_message(kind, 100) for kind in ("ham", "spam"))
 
 
 def test_all_tagged_messages_are_learned_each_by_itself(filled, begun):
@@ -113,7 +113,7 @@ def test_all_tagged_messages_are_learned_each_by_itself(filled, begun):
     mutt.press("tt", r"Tag:2|\*.*\*")
     mutt.press("S", r"spam: 1 new.*spam: 1 new.*Saving tagged.*Del")
     mutt.end()
-    assert [label(filled, letter(kind, 100)) for kind in ("ham", "spam")] == ["spam", "spam"]
+    assert [label(filled, make_message(kind, 100)) for kind in ("ham", "spam")] == ["spam", "spam"]
     assert len(messages(filled / "Maildir/.Junk")) == 2
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.mail.dovecot import free_port
-from tests.mail.spamds import SPAMC, letter
+from tests.mail.spamds import SPAMC, make_message
 from tests.recipes.document import printed
 from tests.recipes.homes import TROUBLES, environment, messages, program, spoil, wait_until
 from tests.recipes.sandboxes import NOBODY, give_to_nobody, sandbox
@@ -66,7 +66,7 @@ def running():
     with sandbox({"etc": "/etc/postfix", "spool": "/var/spool/postfix"}) as here:
         system = System(here)
         prepare(system)
-        with started([*here.within, POSTFIX, "start-fg"]):
+        with start_program([*here.within, POSTFIX, "start-fg"]):
             try:
                 wait_until(lambda: answers(system.port), here.path / "log")
                 yield system
@@ -90,7 +90,7 @@ def prepare(system):
 
 
 @contextmanager
-def started(command):
+def start_program(command):
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process
@@ -127,7 +127,7 @@ def write_script(path, text):
 @real
 @pytest.mark.parametrize("label", ["ham", "spam"])
 def test_mail_is_judged_on_its_way(system, label):
-    found = system.send(letter(label, 100))
+    found = system.send(make_message(label, 100))
     assert f"\nX-Deciban: {label}; p=".encode() in found
     assert b"\nReturn-Path: <ann@office.example>" in b"\n" + found
     assert b"\nX-Original-To: me@home.example" in found
@@ -135,7 +135,7 @@ def test_mail_is_judged_on_its_way(system, label):
 
 @real
 def test_a_message_without_a_sender_stays_so_and_an_alias_is_followed_once(system):
-    found = system.send(letter("ham", 100), sender="", recipient="us@home.example")
+    found = system.send(make_message("ham", 100), sender="", recipient="us@home.example")
     assert b"\nReturn-Path: <>" in b"\n" + found
     assert b"\nX-Original-To: us@home.example" in found
     assert b"X-Deciban: ham" in found
@@ -147,7 +147,7 @@ def test_mail_passes_as_it_came_whatever_is_wrong(system, trouble, tmp_path):
     kept = shutil.copy(system.sandbox.program, tmp_path)
     try:
         spoil(trouble, system.store, system.sandbox.program)
-        found = system.send(letter("spam", 100))
+        found = system.send(make_message("spam", 100))
     finally:
         shutil.copy(kept, system.sandbox.program)
     assert b"X-Deciban" not in found
@@ -164,11 +164,11 @@ def test_the_server_is_asked_instead_and_mail_passes_if_it_is_not_there(system):
     )
     (command,) = re.findall("^ExecStart=(.*)$", unit, flags=re.MULTILINE)
     own = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    with started([*system.sandbox.within, *own, *command.split()]):
+    with start_program([*system.sandbox.within, *own, *command.split()]):
         wait_until(system.socket.exists)
-        assert b"\nX-Deciban: spam; p=" in system.send(letter("spam", 100))
+        assert b"\nX-Deciban: spam; p=" in system.send(make_message("spam", 100))
     shutil.rmtree(system.box)
-    assert b"X-Deciban" not in system.send(letter("spam", 100))
+    assert b"X-Deciban" not in system.send(make_message("spam", 100))
 
 
 def function(text):
@@ -194,7 +194,7 @@ def called(alone):
     arguments = ["-f", "ann@office.example", "--", "me@home.example", "us@home.example"]
     env = environment(alone, TMPDIR=str(alone / "scratch"))
     return subprocess.run(
-        [alone / "script", *arguments], input=letter("spam", 100), env=env, timeout=60, check=False
+        [alone / "script", *arguments], input=make_message("spam", 100), env=env, timeout=60, check=False
     ).returncode
 
 
@@ -203,7 +203,7 @@ def test_the_script_hands_on_the_message_with_its_envelope_and_leaves_nothing_be
     assert called(alone) == 0
     assert (alone / "said").read_text() == "-G -i -f ann@office.example -- me@home.example us@home.example\n"
     assert (alone / "got").read_bytes().startswith(b"X-Deciban: spam; p=")
-    assert (alone / "got").read_bytes().endswith(b"\n" + letter("spam", 100))
+    assert (alone / "got").read_bytes().endswith(b"\n" + make_message("spam", 100))
     assert list((alone / "scratch").iterdir()) == []
 
 

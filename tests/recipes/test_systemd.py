@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from deciban.mail.store.store import Store
-from tests.mail.spamds import ABSENT, letter
+from tests.mail.spamds import ABSENT, make_message
 from tests.recipes.document import DOCUMENT, FILES, printed
 from tests.recipes.homes import PROGRAM, STORE, environment, label, messages, wait_until
 
@@ -72,10 +72,10 @@ def test_the_server_answers_at_the_users_own_socket_and_nobody_elses(own):
         wait_until((own / "deciban.sock").exists)
         assert (own / "deciban.sock").stat().st_mode & 0o777 == 0o600
         judged = subprocess.run(
-            ["spamc", "-U", own / "deciban.sock"], input=letter("spam", 100), capture_output=True, check=True
+            ["spamc", "-U", own / "deciban.sock"], input=make_message("spam", 100), capture_output=True, check=True
         )
     assert judged.stdout.startswith(b"X-Deciban: spam; p=")
-    assert judged.stdout.endswith(b"\n" + letter("spam", 100))
+    assert judged.stdout.endswith(b"\n" + make_message("spam", 100))
 
 
 @pytest.mark.skipif(ABSENT is not None or not shutil.which("procmail"), reason="needs spamc and procmail")
@@ -86,15 +86,15 @@ def test_procmail_may_ask_the_server_instead(own):
     command = ["procmail", f"HOME={own}", own / ".procmailrc"]
     with running(f"{OURS}deciban-spamd.service", own):
         wait_until((own / "deciban.sock").exists)
-        subprocess.run(command, input=letter("spam", 100), env=environment(own), check=True)
+        subprocess.run(command, input=make_message("spam", 100), env=environment(own), check=True)
     (found,) = messages(own / "Maildir/.Junk")
     assert found.startswith(b"X-Deciban: spam; p=")
-    assert found.endswith(b"\n" + letter("spam", 100))
+    assert found.endswith(b"\n" + make_message("spam", 100))
 
 
 def test_watching_learns_what_is_moved_to_junk(own):
     message = own / "Maildir/new/1.host"
-    message.write_bytes(letter("spam", 100))
+    message.write_bytes(make_message("spam", 100))
 
     def seen():
         with Store(own / STORE, create=False) as store:
@@ -105,4 +105,4 @@ def test_watching_learns_what_is_moved_to_junk(own):
         wait_until(seen)
     message.rename(own / "Maildir/.Junk/new/1.host")
     with running(unit, own):
-        wait_until(lambda: label(own, letter("spam", 100)) == "spam")
+        wait_until(lambda: label(own, make_message("spam", 100)) == "spam")

@@ -48,8 +48,10 @@ class TokenBatch:
             return self
         used, indices = np.unique(self.indices[np.repeat(wanted, self.sizes)], return_inverse=True)
         at = np.flatnonzero(wanted).tolist()
-        columns = ([column[i] for i in at] for column in (self.digests, self.labels, self.times))
-        return TokenBatch(self.sizes[wanted], indices, [self.words[i] for i in used.tolist()], *columns)
+        return TokenBatch(
+            self.sizes[wanted], indices, [self.words[i] for i in used.tolist()], [self.digests[i] for i in at],
+            [self.labels[i] for i in at], [self.times[i] for i in at],
+        )  # fmt: skip
 
     def check(self) -> TokenBatch:
         """Return the batch with a time for each message, if all of it can be learned."""
@@ -78,9 +80,12 @@ class TokenBatch:
 
 def concatenate(batches: Sequence[TokenBatch], indices: Sequence[Numbers], words: Iterable[str]) -> TokenBatch:
     """Join batches whose indices were renumbered to those of common words."""
-    columns = zip(*((batch.digests, batch.labels, batch.times, batch.names) for batch in batches))
-    sizes = np.concatenate([batch.sizes for batch in batches])
-    return TokenBatch(sizes, np.concatenate(indices), list(words), *([*chain.from_iterable(c)] for c in columns))
+    return TokenBatch(
+        np.concatenate([batch.sizes for batch in batches]), np.concatenate(indices), list(words),
+        list(chain.from_iterable(batch.digests for batch in batches)),
+        list(chain.from_iterable(batch.labels for batch in batches)),
+        list(chain.from_iterable(batch.times for batch in batches)),
+    )  # fmt: skip
 
 
 def word_numbers() -> defaultdict[str, int]:

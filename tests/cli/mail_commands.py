@@ -1,4 +1,4 @@
-"""Mailboxes as they lie on disks, a store that has learned them, and `deciban mail` called with bytes."""
+"""Mailboxes on disk, a store that has learned them, and `deciban mail` called with bytes."""
 
 import mailbox
 import os
@@ -7,15 +7,17 @@ import subprocess
 import sys
 
 from tests.cli.terminal import call
-from tests.mail.spamds import letter
+from tests.mail.spamds import make_message
 
 EACH = 30
-"""Letters of each label: enough to be sure by."""
+"""Messages of each label: enough for sure verdicts."""
 
 
 def mbox(path, label, numbers):
     """An mbox as mail programs write it."""
-    path.write_bytes(b"".join(b"From me Mon Jan  1 10:00:00 2024\n" + letter(label, n) + b"\n" for n in numbers))
+    path.write_bytes(
+        b"".join(b"From me Mon Jan  1 10:00:00 2024\n" + make_message(label, n) + b"\n" for n in numbers)
+    )
     return path
 
 
@@ -23,7 +25,7 @@ def maildir(path, label, numbers):
     """A Maildir, half of it read."""
     box = mailbox.Maildir(path, create=True)
     for n in numbers:
-        message = mailbox.MaildirMessage(letter(label, n))
+        message = mailbox.MaildirMessage(make_message(label, n))
         if n % 2:
             message.set_subdir("cur")
             message.set_flags("S")
@@ -31,8 +33,8 @@ def maildir(path, label, numbers):
     return path
 
 
-def taught(folder):
-    """A store that has learned letters of both labels."""
+def make_store(folder):
+    """A store that has learned messages of both labels."""
     store = folder / "mail.db"
     ham, spam = mbox(folder / "ham.mbox", "ham", range(EACH)), maildir(folder / "Junk", "spam", range(EACH))
     result = mail("learn", "--ham", ham, "--spam", spam, "--store", store)
@@ -55,8 +57,8 @@ def program(*arguments, stdin=b"", **environment):
     return subprocess.run(command(*arguments), input=stdin, capture_output=True, env=env, timeout=120, check=False)
 
 
-def started(*arguments, **how):
-    """The same, left running; signals are heeded however the tests were started."""
+def start_program(*arguments, **how):
+    """Start `deciban mail` as a process; signals have their effect however the tests were started."""
 
     def prepare():
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -67,7 +69,7 @@ def started(*arguments, **how):
     return subprocess.Popen(command(*arguments), preexec_fn=prepare, **{**pipes, **how})
 
 
-def judged(raw, insert_header):
-    """Whether this is that message with a header of ours before all others, and nothing else changed."""
+def has_verdict_header(raw, insert_header):
+    """Return whether `stamped` is the message with our header before all others, and nothing else changed."""
     first, _, rest = insert_header.partition(b"\n")
     return first.startswith(b"X-Deciban: ") and rest == raw
