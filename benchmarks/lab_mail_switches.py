@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.mail.evaluation.filter_metrics import log_losses
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings
@@ -87,7 +88,7 @@ def losses(name: str, reading: TokenOptions, chosen: FitSettings, seeds: Sequenc
         trained.refit(force=True)
         scores, spam = trained.scores(judge), read.codes[judge] == 1
         total[judge, 0] += (scores >= 0) != spam
-        total[judge, 1] += np.logaddexp(0.0, np.where(spam, -scores, scores))
+        total[judge, 1] += log_losses(scores, spam)
         tested[judge] += 1
     with np.errstate(invalid="ignore"):
         return np.asarray(total / tested[:, None])

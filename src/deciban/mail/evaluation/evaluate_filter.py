@@ -87,13 +87,12 @@ def evaluate_split(
 ) -> SplitReport:  # fmt: skip
     """Learn, choose settings and test by one random split."""
     learn, choose, test = draw_split(mail.codes, sizes, seed)
-    best = choose_settings(mail, learn, choose, model, lost_ham_cost)
-    trained = best.filter
+    trained, tried = choose_settings(mail, learn, choose, model, lost_ham_cost)
     scores = trained.scores(test)
     metrics = FilterMetrics.compute(
-        scores, mail.codes[test], apply_thresholds(scores, best.thresholds, trained.too_few)
+        scores, mail.codes[test], apply_thresholds(scores, trained.thresholds, trained.too_few)
     )
-    return SplitReport(model, sizes, seed, best.tried, best.thresholds, metrics, find_mistakes(trained, test))
+    return SplitReport(model, sizes, seed, tried, trained.thresholds, metrics, find_mistakes(trained, test))
 
 
 @dataclass(frozen=True)

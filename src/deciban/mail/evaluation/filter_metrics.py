@@ -64,10 +64,9 @@ class FilterMetrics:
         spam = codes == SPAM
         table = np.bincount(codes * 3 + verdicts, minlength=6).reshape(2, 3).tolist()
         wrong = (scores >= 0) != spam
-        losses = np.logaddexp(0.0, np.where(spam, -scores, scores))
         return cls(
             (tuple(table[0]), tuple(table[1])), int(wrong[~spam].sum()), int(wrong[spam].sum()),
-            1.0 - Curve.of(scores, spam, np.ones(len(scores))).area, float(losses.mean()),
+            1.0 - Curve.of(scores, spam, np.ones(len(scores))).area, float(log_losses(scores, spam).mean()),
         )  # fmt: skip
 
     @property
@@ -134,6 +133,11 @@ class FilterMetrics:
             "ham_misclassified": 1 - self.ham_recall, "spam_misclassified": 1 - self.spam_recall, "lam": self.lam,
             "one_minus_auc": self.misranked, "log_loss": self.log_loss,
         }  # fmt: skip
+
+
+def log_losses(scores: Array, spam: NDArray[np.bool_]) -> Array:
+    """Return the log-loss, in nats, of each log-odds of spam."""
+    return np.logaddexp(0.0, np.where(spam, -scores, scores))
 
 
 def logit(p: float) -> float:

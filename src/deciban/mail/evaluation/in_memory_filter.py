@@ -5,15 +5,15 @@ It is for evaluation: thousands of them learn and score in a minute, and none le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, Thresholds, choose_thresholds
+from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, Thresholds, choose_thresholds, log_losses
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
 from deciban.mail.model.mail_models import DEFAULT_MODEL, MessageScores, score_message, token_scores
 from deciban.mail.model.refit import is_growth_due
@@ -144,33 +144,24 @@ class InMemoryFilter:
         return next(builder.build(found, TokenRows(at, self.mail.words, self._counts), {}, clues))
 
 
-@dataclass(frozen=True)
-class ChosenSettings:
-    """A trained filter, the log-loss of each α that was tried, and the thresholds."""
-
-    filter: InMemoryFilter
-    tried: dict[float, float]
-    thresholds: Thresholds
-
-
 def choose_settings(
-    mail: LabelledMail, learn: Indices, choose: Indices, model: ModelName, lost_ham_cost: float = LOST_HAM_COST,
-    alphas: Sequence[float] = ALPHA_CANDIDATES,
-) -> ChosenSettings:  # fmt: skip
-    """Learn some messages with the α and the thresholds that are best on others.
+    mail: LabelledMail, learn: Indices, choose: Indices, model: ModelName, lost_ham_cost: float = LOST_HAM_COST
+) -> tuple[InMemoryFilter, dict[float, float]]:
+    """Learn some messages with the α and the thresholds that are best on others; return the log-loss of each α too.
 
     α is chosen by log-loss, which every message contributes to; thresholds by the costs of verdicts.
     """
     found: dict[float, tuple[InMemoryFilter, Array]] = {}
     tried: dict[float, float] = {}
-    for alpha in alphas if model in ("evidence", "bayes") else alphas[:1]:  # the others have no such smoothing
+    codes = mail.codes[choose]
+    has_alpha = model in ("evidence", "bayes")
+    for alpha in ALPHA_CANDIDATES if has_alpha else ALPHA_CANDIDATES[:1]:
         trained = InMemoryFilter(mail, model, FitSettings(alpha=alpha))
         trained.learn(learn)
         trained.refit(force=True)
         scores = trained.scores(choose)
         found[alpha] = trained, scores
-        spam = mail.codes[choose] == 1
-        tried[alpha] = float(np.logaddexp(0.0, np.where(spam, -scores, scores)).mean())
+        tried[alpha] = float(log_losses(scores, codes == 1).mean())
     best, scores = found[min(tried, key=lambda alpha: tried[alpha])]
-    best.thresholds = choose_thresholds(scores, mail.codes[choose], lost_ham_cost)
-    return ChosenSettings(best, tried, best.thresholds)
+    best.thresholds = choose_thresholds(scores, codes, lost_ham_cost)
+    return best, tried

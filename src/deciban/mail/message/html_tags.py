@@ -39,7 +39,6 @@ MARKED = frozenset(MARKED_NAMES.split())
 BACKGROUND_TAGS = frozenset(["body", "table", "tr", "td", "th", "div", "span", "p"])
 LINK_ATTRIBUTES = ("href", "src", "action", "background")
 
-
 COLOURS = {
     "white": 0xFFFFFF, "black": 0, "red": 0xFF0000, "blue": 0x0000FF, "green": 0x008000, "yellow": 0xFFFF00,
     "navy": 0x000080, "gray": 0x808080, "grey": 0x808080, "silver": 0xC0C0C0, "maroon": 0x800000, "purple": 0x800080,
