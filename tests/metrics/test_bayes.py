@@ -1,4 +1,4 @@
-"""Bayes' theorem counted out: against fractions, and as a sum of evidence."""
+"""The Bayes table: against exact fractions, and as a sum of evidence."""
 
 import json
 import math

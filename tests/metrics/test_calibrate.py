@@ -34,7 +34,7 @@ def two_classes(n=400, seed=0, trust=0.4):
 
 
 def tilt(log_posterior, nats):
-    """The same with so much more for the second class."""
+    """Add evidence for the second class, in nats."""
     return normalise(log_posterior + np.array([0.0, nats]))
 
 

@@ -1,4 +1,4 @@
-"""Learners compared row by row, by arithmetic that is written out here; and where learning curves cross."""
+"""Comparison of learners row by row, against arithmetic written out here; and crossings of learning curves."""
 
 import json
 import math
@@ -90,13 +90,13 @@ def test_naive_bayes_that_is_better_than_all_is_reported_to_be():
 
 
 def scores_of(p, right, truth):
-    """Two classes of which one is said to be this probable: rightly where `right`."""
+    """Return scores of two classes, one of probability p: the true one where `right`."""
     claimed = np.where(right, truth, 1 - truth)
     return np.log(np.where(np.arange(2) == claimed[:, None], p, 1 - p))
 
 
 def compare_by_hits(*learners, n=1000):
-    """Learners by name, how many of 1000 rows they call rightly, and how sure they are of each."""
+    """Compare learners given by name, number of hits in 1000 rows, and probability of the predicted class."""
     truth = np.arange(n) % 2
     candidates = [
         CandidateScores(name, {}, scores_of(p, np.random.default_rng(i).permutation(n) < hits, truth), 0.5, 7.0)

@@ -130,7 +130,7 @@ def test_shares_of_presence_are_taken_away_as_they_were_counted(folds):
 def test_a_row_far_out_leaves_no_rounding_behind_in_models_without_it(name):
     X, y = BY_NAME[name].data(40)
     X[5] = 1e9
-    others = np.arange(40) != 5  # what is said of the far row itself is a difference of numbers beyond 1e17
+    others = np.arange(40) != 5  # the score of the outlier itself is a difference of numbers beyond 1e17
     assert_as_refitted(BY_NAME[name].make(), X, y, np.arange(40) // 10, rows=others)
     assert_as_refitted(BY_NAME[name].make(), X, y, "loo", rows=others)
 

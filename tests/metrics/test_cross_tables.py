@@ -1,4 +1,4 @@
-"""Cross-validation of tables and documents equals refits: roles as given, all else settled without the fold."""
+"""Cross-validation of tables and documents equals refits: roles as given, all else decided without the fold."""
 
 import numpy as np
 import pytest

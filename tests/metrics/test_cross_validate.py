@@ -1,4 +1,4 @@
-"""`cross_validate`: which rows are judged by whom, what the report has, and what is refused."""
+"""`cross_validate`: which model scores which rows, the contents of the report, and errors."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Cross-validation by subtraction is cross-validation: the same as so many separate fits."""
+"""Cross-validation by subtraction equals cross-validation by separate fits."""
 
 import numpy as np
 import pytest

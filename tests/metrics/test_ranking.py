@@ -146,7 +146,7 @@ def test_rows_that_are_certain_to_the_last_bit_are_still_distinguished():
 
 
 def test_rows_of_one_probability_are_ties_however_the_rest_is_shared_out():
-    """Of forests of trees many rows have the same share of votes; rounding must not put them in an order."""
+    """Many rows of a random forest have the same share of votes; rounding must not put them in an order."""
     rest = np.random.default_rng(3).dirichlet(np.ones(5), size=500)
     log_posterior = np.log(np.column_stack([np.full(500, 0.3), 0.7 * rest]))
     assert len(np.unique(log_odds(log_posterior, 0))) == 1

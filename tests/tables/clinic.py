@@ -45,7 +45,7 @@ def patients(n=N, seed=0):
 
 
 def as_text(table):
-    """The same, as a file without types says it."""
+    """Return the table with the columns that a file without types has as text."""
     return table.set_column(
         table.schema.get_field_index("admitted"), "admitted", table.column("admitted").cast(pa.string())
     )

@@ -134,7 +134,7 @@ def rows_by_another_reader(path, kind):
 
 
 def is_same_cell(found, expected):
-    """Whether two readers say the same of a cell; where the lines of a file disagree on a type it is text."""
+    """Return whether two readers agree on a cell; where the lines of a file disagree on a type it is text."""
     if isinstance(found, str) and expected is not None and not isinstance(expected, str):
         return json.loads(found) == expected
     return found == expected or (found != found and expected != expected)
@@ -186,7 +186,7 @@ def read_mutations(kind, first, last):
 
 
 def outcomes(kind, first, last):
-    """What became of each seed, a crash among them: the process is started again behind it."""
+    """Return the outcome of each seed; after a crash the process is started again with the next seed."""
     found = {}
     paths = os.pathsep.join([str(ROOT), str(Path(deciban.__file__).parents[1])])
     while first < last:

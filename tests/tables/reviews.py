@@ -1,4 +1,4 @@
-"""A small table of film reviews: texts beside a number and a category, some cells missing."""
+"""A small table of film reviews: texts, a number and a category, some cells missing."""
 
 import csv
 

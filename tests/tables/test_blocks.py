@@ -1,4 +1,4 @@
-"""Columns that are joined: numbers under one bell, flags and categories as combinations, through the whole model."""
+"""Joined columns: numbers as one Gaussian, flags and categories as combinations, through the whole model."""
 
 import math
 import time
@@ -221,7 +221,7 @@ def test_what_is_left_out_alone_is_what_is_refitted_without_it():
 
 
 def few():
-    """Rows whose numbers are all there: of few rows with holes no covariance can be told."""
+    """Return rows without missing numbers: of few rows with missing values no covariance can be estimated."""
     rows = people(48, holes=False)
     rows.loc[::5, "eyes"] = None
     return rows

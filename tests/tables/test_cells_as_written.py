@@ -1,4 +1,4 @@
-"""Cells are read as the file has them: nothing is guessed from the first rows, and what is wrong is told in words."""
+"""Cells are read as the file has them: nothing is guessed from the first rows, and errors are clear."""
 
 import csv
 import io
@@ -46,7 +46,7 @@ def test_json_texts_stay_texts_and_late_values_set_the_type(repeat, tmp_path):
 
 
 def test_json_keys_that_first_appear_in_the_last_of_many_files_are_columns(tmp_path):
-    """DuckDB infers types from 32 files unless told otherwise, and leaves out what others hold."""
+    """DuckDB infers types from 32 files by default, and leaves out columns of the others."""
     for i in range(40):
         row = {"x": i} if i < 39 else {"x": 0.5, "z": "new"}
         (tmp_path / f"{i:02}.jsonl").write_text(json.dumps(row) + "\n")
@@ -206,7 +206,7 @@ VALUES = {
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("chunks", [N, 25])
 def test_a_null_in_a_dictionary_is_a_missing_value(kind, chunks, tmp_path):
-    """The same column with its nulls where they usually are gives the same ledger."""
+    """A column with its nulls where they usually are gives an equal ledger."""
     codes = pa.array(np.arange(N) % 3, pa.int32())
     inside = pa.DictionaryArray.from_arrays(codes, VALUES[kind])
     adjacent = pa.DictionaryArray.from_arrays(

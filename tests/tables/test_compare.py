@@ -1,4 +1,4 @@
-"""Learners compared on tables: each figure is that of `evaluate`, each point of a curve that of a training."""
+"""Comparison of learners on tables: figures equal those of `evaluate`, points of a curve those of a training."""
 
 import warnings
 

@@ -11,9 +11,7 @@ import deciban
 from deciban.errors import InputError
 from deciban.scores.decision import Decision
 
-rng = np.random.default_rng(0)
-AGE = rng.normal(size=200).round(2)
-NOISE = rng.normal(size=200)
+AGE, NOISE = np.random.default_rng(0).normal(size=(2, 200)).round(2)
 ASKED = {"costs": {("sick", "healthy"): 4}, "reject": 0.3}
 
 
@@ -90,5 +88,5 @@ def test_a_threshold_that_was_found_does_what_it_states_on_the_same_rows():
     called = model.predict({"age": AGE}, thresholds={"sick": found.probability}) == "sick"
     assert (called & sick).sum() / sick.sum() == pytest.approx(found.recall)
     assert (called & sick).sum() / called.sum() == pytest.approx(found.precision)
-    again = model.predict({"age": AGE}, thresholds={"sick": float(found.shown)}) == "sick"
+    again = model.predict({"age": AGE}, thresholds={"sick": float(found.probability_text)}) == "sick"
     assert np.array_equal(called, again)

@@ -1,4 +1,4 @@
-"""`evaluate` in folds is what so many separate trainings would say: of mixed tables with holes, weights and texts."""
+"""`evaluate` in folds equals separate trainings: of mixed tables with missing values, weights and texts."""
 
 import datetime
 
@@ -139,7 +139,7 @@ FAR_OUT = {
 @pytest.mark.parametrize("way", FAR_OUT)
 @pytest.mark.parametrize("big", [1e2, 1e8])
 def test_a_row_far_out_leaves_nothing_behind_in_the_models_without_it(way, big):
-    """What was learned without its fold is added up; taken away, it left its rounding: 0.1 nats and more."""
+    """The ledger without a fold is a sum; subtracted, an outlier left its rounding: 0.1 nats and more."""
     t, result = with_one_far_out(big), {"target": "verdict", **FAR_OUT[way]}
 
     def separate(fold):

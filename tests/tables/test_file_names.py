@@ -1,4 +1,4 @@
-"""What a table holds is what is in its files: the names of files and folders change nothing, unless asked to."""
+"""A table holds the contents of its files: the names of files and folders change nothing by default."""
 
 import gzip
 import json

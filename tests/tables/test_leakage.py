@@ -1,4 +1,4 @@
-"""What a reader would mistrust if it were otherwise: no leak into the judgement, nothing read as something else."""
+"""No leakage into the evaluation: noise is not predicted, and nothing is read as something else."""
 
 import datetime
 
@@ -12,14 +12,16 @@ import pytest
 import deciban
 from deciban.errors import InputError
 
-RNG = np.random.default_rng(3)
+
+def rng(seed=3):
+    return np.random.default_rng(seed)
 
 
-def test_noise_is_scored_to_be_noise():
-    """Bells or bins are chosen with the labels at hand, so the choice too must be made without the fold."""
-    found = []
+def test_noise_is_not_predicted():
+    """Gaussians or bins are chosen with the labels, so the choice too must be made without the fold."""
+    found, draw = [], rng()
     for _ in range(4):
-        table = {**{f"x{j}": RNG.normal(size=200) for j in range(150)}, "y": RNG.choice(["a", "b"], 200)}
+        table = {**{f"x{j}": draw.normal(size=200) for j in range(150)}, "y": draw.choice(["a", "b"], 200)}
         model = deciban.train(table, target="y")
         assert deciban.evaluate(table, target="y").accuracy == model.held_out.accuracy
         found.append(model.held_out.accuracy)
@@ -43,13 +45,14 @@ def test_a_file_name_is_no_pattern_where_such_a_file_is_there(tmp_path):
 
 
 def test_a_late_negative_value_only_means_that_a_column_is_no_count():
-    x = np.r_[RNG.poisson(2.0, 25_000), -1, RNG.poisson(2.0, 100)]
-    table = {"x": x, "y": np.where(RNG.random(len(x)) < 0.5, "a", "b")}
+    draw = rng()
+    x = np.r_[draw.poisson(2.0, 25_000), -1, draw.poisson(2.0, 100)]
+    table = {"x": x, "y": np.where(draw.random(len(x)) < 0.5, "a", "b")}
     assert next(iter(deciban.train(table, target="y").roles.values())) in ("number", "binned")
 
 
 def test_a_column_that_is_the_same_at_first_is_not_left_out(tmp_path):
-    x = np.r_[np.zeros(21_000), RNG.normal(size=500)]
+    x = np.r_[np.zeros(21_000), rng().normal(size=500)]
     table = pa.table({"x": x, "y": np.where(np.arange(len(x)) % 2, "a", "b")})
     pa.csv.write_csv(table, tmp_path / "t.csv")
     pa.parquet.write_table(table, tmp_path / "t.parquet")
@@ -74,7 +77,7 @@ def test_labels_of_another_kind_turn_all_of_them_into_texts():
 
 
 def test_numbered_classes_are_in_the_order_of_their_numbers():
-    table = {"x": RNG.normal(size=33), "y": [1, 2, 10] * 11}
+    table = {"x": rng().normal(size=33), "y": [1, 2, 10] * 11}
     model = deciban.train(table, target="y")
     assert model.classes == [1, 2, 10]
     halves = [deciban.train({k: v[:15] for k, v in table.items()}, target="y", like=model) for _ in range(2)]
@@ -83,7 +86,7 @@ def test_numbered_classes_are_in_the_order_of_their_numbers():
 
 @pytest.mark.parametrize("labels", [[True, False], [1.0, 2.5], [7, 8]])
 def test_classes_are_named_by_the_labels_themselves(labels):
-    table = {"x": RNG.normal(size=20), "y": labels * 10}
+    table = {"x": rng().normal(size=20), "y": labels * 10}
     model = deciban.train(table, target="y", classes=labels)
     assert model.with_priors(dict(zip(labels, (0.5, 0.5)))).priors == dict(zip(sorted(labels), (0.5, 0.5)))
     assert model.explain(table, tuple(labels)).winner[0] == labels[0]
@@ -101,7 +104,7 @@ def test_true_and_numbers_mean_the_same_in_a_file_and_in_a_frame(tmp_path):
 
 
 def test_other_priors_and_other_rows_make_old_figures_void():
-    table = {"x": RNG.normal(size=40), "y": ["a", "b"] * 20}
+    table = {"x": rng().normal(size=40), "y": ["a", "b"] * 20}
     model = deciban.train(table, target="y")
     assert model.quality is not None
     assert model.with_priors({"a": 0.01, "b": 0.99}).quality is None
@@ -167,13 +170,13 @@ def test_marks_in_many_columns_cost_one_more_reading(tmp_path, monkeypatch):
     ],
 )
 def test_arguments_that_make_no_sense_are_refused_in_words(call, words):
-    table = {"x": RNG.normal(size=40), "y": ["a", "b"] * 20}
+    table = {"x": rng().normal(size=40), "y": ["a", "b"] * 20}
     with pytest.raises(InputError, match=words):
         call(deciban.train(table, target="y"), table)
 
 
 def test_intervals_are_categories():
-    frame = pd.DataFrame({"x": RNG.normal(size=40), "y": ["a", "b"] * 20})
+    frame = pd.DataFrame({"x": rng().normal(size=40), "y": ["a", "b"] * 20})
     frame["z"] = pd.cut(frame.x, 3)
     model = deciban.train(frame, target="y")
     assert model.roles["z"] == "category"

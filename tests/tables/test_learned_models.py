@@ -1,4 +1,4 @@
-"""Table models whose weights were fitted: what can be asked of them, what not, and their files."""
+"""Table models with fitted weights: what they support, what not, and their files."""
 
 import json
 

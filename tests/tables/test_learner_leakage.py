@@ -1,4 +1,4 @@
-"""What learners on tables may know of the rows that they are judged by, inside the fit too; order and copies."""
+"""No leakage in learners on tables: inside the fit neither; the order of rows and copies change nothing."""
 
 import numpy as np
 import pytest

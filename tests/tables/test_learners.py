@@ -1,4 +1,4 @@
-"""Learners on tables: logistic and evidence regression against other people's arithmetic, and what folds may know."""
+"""Learners on tables: logistic and evidence regression against other implementations, and leakage of folds."""
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ def one_hot(column):
 
 
 def design(rows):
-    """What scikit-learn is given in the place of a table."""
+    """Return the matrix that scikit-learn gets in place of the table."""
     return np.column_stack([*(standard(rows[n]) for n in NUMBERS), *(one_hot(rows[n]) for n in LEVELS)])
 
 

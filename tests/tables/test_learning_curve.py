@@ -1,4 +1,4 @@
-"""Learning curves: each point is a training on so many rows, judged by the same rows held out."""
+"""Learning curves: each point is a training on a number of rows, evaluated on the same held-out rows."""
 
 import json
 

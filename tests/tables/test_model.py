@@ -1,4 +1,4 @@
-"""A table model learns, predicts, explains, adds up and comes apart again."""
+"""A table model learns, predicts, explains, adds and subtracts."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Every column gets a role, and a reason for it that a person can check."""
+"""Every column gets a role, with a reason that a user can check."""
 
 import datetime
 
@@ -9,15 +9,18 @@ import pytest
 import deciban
 from deciban.errors import InputError
 
-RNG = np.random.default_rng(0)
 N = 600
 LABELS = ["a", "b"] * (N // 2)
-COUNTS = RNG.poisson(np.where(np.arange(N) % 2, 0.5, 2.0))
+COUNTS = np.random.default_rng(0).poisson(np.where(np.arange(N) % 2, 0.5, 2.0))
+
+
+def rng(seed=1):
+    return np.random.default_rng(seed)
 
 
 def column(values, **settings):
-    """The role of one column beside a plain number."""
-    columns = {"other": RNG.normal(size=N), "it": values, "y": LABELS}
+    """Return one column of a table that also has a plain number, with its role."""
+    columns = {"other": rng(9).normal(size=N), "it": values, "y": LABELS}
     table = columns if isinstance(values, np.ndarray) else pa.table({n: pa.array(v) for n, v in columns.items()})
     model = deciban.train(table, target="y", judge=False, **settings)
     return next(c for c in model.columns if c.name == "it")
@@ -36,11 +39,11 @@ def csv_column(cells, tmp_path, **settings):
 @pytest.mark.parametrize(
     ("values", "role", "reason"),
     [
-        (RNG.normal(size=N), "number", "Gaussian preferred to"),
+        (rng().normal(size=N), "number", "Gaussian preferred to"),
         (COUNTS, "count", "Poisson rate preferred to"),
-        (RNG.integers(0, 1000, N), "number", "numbers"),
-        (RNG.integers(0, 2, N), "flag", "0 or 1"),
-        (RNG.integers(0, 2, N).astype(bool).tolist(), "flag", "true or false"),
+        (rng().integers(0, 1000, N), "number", "numbers"),
+        (rng().integers(0, 2, N), "flag", "0 or 1"),
+        (rng().integers(0, 2, N).astype(bool).tolist(), "flag", "true or false"),
         (["t", "f", None] * 200, "flag", "f or t"),
         (["red", "green", "blue"] * 200, "category", "3 different values"),
         ([f"id-{i}" for i in range(N)], "skip", "identifier"),
@@ -80,7 +83,7 @@ def test_a_file_without_types_is_read_for_what_it_states(cells, role, tmp_path):
 def test_counts_are_inferred_only_where_they_vary_as_counts_do():
     assert column(COUNTS).role == "count"
     spread = np.concatenate([np.zeros(N // 2), np.full(N // 2, 40)]).astype(int)
-    assert column(spread + RNG.integers(0, 3, N)).role != "count"
+    assert column(spread + rng().integers(0, 3, N)).role != "count"
 
 
 def test_a_given_role_is_taken_and_a_wish_for_numbers_overrides_counts():
@@ -89,12 +92,12 @@ def test_a_given_role_is_taken_and_a_wish_for_numbers_overrides_counts():
     assert column(counts, roles={"it": "category"}).reason == "as you said"
     assert column(counts, numbers="number").role == "number"
     assert column(counts, numbers="binned").role == "binned"
-    assert column(RNG.normal(size=N), numbers="number").role == "number"
+    assert column(rng().normal(size=N), numbers="number").role == "number"
 
 
 def test_whole_numbers_that_no_rate_explains_are_not_taken_for_counts():
     """0 to 9, all alike in one class, twice as spread as any rate would have them in the other."""
-    narrow, wide = RNG.integers(4, 6, N), RNG.integers(0, 10, N)
+    narrow, wide = rng(1).integers(4, 6, N), rng(2).integers(0, 10, N)
     found = column(np.where(np.arange(N) % 2, narrow, wide))
     assert found.role in ("binned", "number")
     assert "preferred to" in found.reason
@@ -102,11 +105,11 @@ def test_whole_numbers_that_no_rate_explains_are_not_taken_for_counts():
 
 def test_auto_bins_what_is_no_gaussian_and_states_by_how_much():
     """Two classes with the same mean and spread, one of them with a hole in the middle."""
-    x = np.where(np.arange(N) % 2, RNG.choice([-1.0, 1.0], N) + RNG.normal(0, 0.05, N), RNG.normal(0, 1, N))
+    x = np.where(np.arange(N) % 2, rng(1).choice([-1.0, 1.0], N) + rng(2).normal(0, 0.05, N), rng(3).normal(0, 1, N))
     found = column(x)
     assert found.role == "binned"
     assert "dB per row" in found.reason
-    gaussians = RNG.normal(np.arange(N) % 2 * 3.0, 1.0)
+    gaussians = rng().normal(np.arange(N) % 2 * 3.0, 1.0)
     assert column(gaussians).role == "number"
 
 
@@ -122,7 +125,7 @@ def test_auto_bins_what_is_no_gaussian_and_states_by_how_much():
 )
 def test_what_is_no_role_is_refused(settings, words):
     with pytest.raises(InputError, match=words):
-        column(RNG.normal(size=N), **settings)
+        column(rng().normal(size=N), **settings)
 
 
 def test_text_cannot_be_a_number_and_the_refusal_states_which(tmp_path):

@@ -1,4 +1,4 @@
-"""Texts are told apart by a kernel as by Arrow itself, whatever they hold."""
+"""A kernel encodes texts as Arrow does, whatever they hold."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Text columns of tables: the words of CountVectorizer, beside other columns, from any source, in exact folds."""
+"""Text columns of tables: the words of CountVectorizer, with other columns, from any source, in exact folds."""
 
 import duckdb
 import numpy as np

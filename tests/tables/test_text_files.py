@@ -1,4 +1,4 @@
-"""Text files as they are found in the world: read for what they say, or refused with the line and a way out."""
+"""Text files as they occur in practice: read correctly, or an error with the line and a way out."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Which columns are read by their words, unasked."""
+"""Inference of text columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that are small but wide, or malformed: what they cost, and that nothing is mixed up on the way."""
+"""Tables that are small but wide, or malformed: their cost, and that no columns are mixed up."""
 
 import csv
 import json
