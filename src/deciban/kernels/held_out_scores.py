@@ -28,7 +28,7 @@ MIN_PRODUCT = 1e-200
 
 MIN_SQUARES_FRACTION = 1e-6
 """If less than this fraction of the squares is left without a row, too many digits are lost: the model is computed
-without the row, as in `validation/leave_one_out/rows.py`."""
+without the row, as in `validation/closed_form.py`."""
 
 
 @kernel

@@ -20,7 +20,7 @@ from deciban.ledger.statistic import NotLearnedError, Statistic, place, subtract
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Tallies(Statistic):
-    """Feature v has total[i] in class klass[i] for i in start[v]:start[v+1], classes ascending.
+    """Sparse counts: feature v has total[i] in class klass[i] for i in start[v]:start[v+1], classes ascending.
 
     >>> t = Tallies.from_counts(Counts(np.array([[0.0, 2.0], [3.0, 0.0]]), np.array([[1.0], [1.0]])))
     >>> t.start.tolist(), t.klass.tolist(), t.total.tolist()

@@ -42,7 +42,9 @@ class CalibrationMap(Protocol):
 
 @dataclass(frozen=True)
 class Temperature:
-    """Temperature scaling: p(k|x)^t, normalised, so that all evidence is multiplied by t (Guo et al. 2017: 1/t).
+    """Temperature scaling: p(k|x)^t, normalised, so that all evidence is multiplied by t.
+
+    The temperature of Guo et al. (2017) is 1/t.
 
     >>> np.exp(Temperature(0.5).apply(np.log([[0.9, 0.1]]))).round(6).tolist()
     [[0.75, 0.25]]
