@@ -10,8 +10,8 @@ from deciban.errors import InputError
 from deciban.metrics.comparison import Entrant, compared
 from deciban.metrics.learning_curves import LearningCurves
 from deciban.plots import comparison
-from tests.plots.judged import posteriors
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
+from tests.plots.reports import posteriors
 
 SHAPES = ["full", "tied", "diagonal", "tied diagonal", "spherical", "tied spherical", "identity"]
 EVERY = ["naive Bayes", *(f"Gaussian {shape}" for shape in SHAPES), "logistic", "evidence", "boosted"]

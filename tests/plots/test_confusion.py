@@ -9,9 +9,9 @@ from matplotlib.colors import rgb_to_hsv
 from deciban.errors import InputError
 from deciban.metrics import Scorecard, report_of
 from deciban.plots import confusion
-from deciban.plots.heat_map import shades
-from tests.plots.judged import LONG, posteriors, report
-from tests.plots.looks import assert_readable
+from deciban.plots.heat_map import make_colour_map
+from tests.plots.readability import assert_readable
+from tests.plots.reports import LONG, posteriors, report
 
 
 def cells(ax):
@@ -76,9 +76,9 @@ def test_rows_of_classes_that_were_not_learned_are_counted_beneath():
 
 
 def test_shades_keep_their_order_in_grey():
-    luminance = shades()(np.linspace(0, 1, 64))[:, :3] @ [0.2126, 0.7152, 0.0722]
+    luminance = make_colour_map()(np.linspace(0, 1, 64))[:, :3] @ [0.2126, 0.7152, 0.0722]
     assert (np.diff(luminance) < 0).all()
-    assert rgb_to_hsv(shades()(0.6)[:3])[2] > 0.5
+    assert rgb_to_hsv(make_colour_map()(0.6)[:3])[2] > 0.5
 
 
 def test_it_is_drawn_where_it_is_told_and_needs_no_rows():

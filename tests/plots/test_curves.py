@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from deciban.errors import InputError
-from deciban.plots import sigmoid
-from deciban.plots import sigmoid as losses
+from deciban.plots import losses, sigmoid
 from deciban.plots.sigmoid import LOSSES
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
 
 DB = 10 / math.log(10)
 

@@ -8,7 +8,7 @@ from scipy.stats import norm, poisson
 import deciban
 from deciban.errors import InputError
 from deciban.plots import densities
-from tests.plots.looks import assert_readable, written
+from tests.plots.readability import assert_readable, written
 from tests.plots.tables import EXTREMES, ROLES, clinic, clinic_model, many, many_model
 
 

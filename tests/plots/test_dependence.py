@@ -10,8 +10,8 @@ import deciban
 from deciban.errors import InputError
 from deciban.plots import dependence
 from deciban.plots.dependence import alike
-from tests.plots.judged import LONG
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
+from tests.plots.reports import LONG
 
 
 def found(d, name="x", actions=None, seed=0):

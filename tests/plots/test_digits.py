@@ -8,7 +8,7 @@ import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.plots import digits
 from deciban.plots.digits import pixel_weights
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
 
 X, y = load_digits(return_X_y=True)
 FACADES = [

@@ -11,7 +11,7 @@ import deciban
 from deciban.errors import InputError
 from deciban.plots import evidence
 from deciban.plots.evidence import steps
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
 from tests.plots.tables import EXTREMES, clinic, clinic_model, many, many_model, posterior
 
 

@@ -9,8 +9,8 @@ from deciban.errors import InputError
 from deciban.metrics import report_of
 from deciban.metrics.learning_curves import LearningCurve
 from deciban.plots import learning
-from tests.plots.judged import LONG, posteriors, report
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
+from tests.plots.reports import LONG, posteriors, report
 
 SIZES = (20, 40, 80, 160, 320)
 

@@ -8,9 +8,9 @@ from scipy.stats import norm
 import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.plots import nomogram
-from deciban.plots.nomogram import _told
+from deciban.plots.nomogram import _explain_row
 from deciban.plots.nomogram_scales import scales
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
 from tests.plots.tables import EXTREMES, ROLES, clinic, clinic_model, many, many_model, posterior
 
 
@@ -27,7 +27,7 @@ def scale_of(model, name, classes=("ill", "well")):
 def test_the_points_of_a_row_add_up_to_its_posterior(row, most):
     model = clinic_model()
     ax = nomogram(model, clinic(), row=row, most=most)
-    given = scales(model, None, most, _told(model, clinic(), row, None))
+    given = scales(model, None, most, _explain_row(model, clinic(), row, None))
     every = [*given.columns, *([given.rest] if given.rest else [])]
     total = given.prior + sum(scale.point for scale in every)
     p = posterior(model, clinic(), row)

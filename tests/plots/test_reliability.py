@@ -8,8 +8,8 @@ from deciban.errors import InputError
 from deciban.metrics import report_of
 from deciban.metrics.intervals import wilson
 from deciban.plots import reliability
-from tests.plots.judged import LONG, posteriors, report
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
+from tests.plots.reports import LONG, posteriors, report
 
 
 def points(ax):

@@ -8,8 +8,8 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from deciban.errors import InputError
 from deciban.metrics import Scorecard, report_of
 from deciban.plots import roc
-from tests.plots.judged import LONG, posteriors, report
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
+from tests.plots.reports import LONG, posteriors, report
 
 
 def curves(ax):

@@ -56,8 +56,8 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
 
     Below the diagonal is the mutual information of two features given the class, which naive Bayes assumes to be
     zero; above it that without the class, which the class may explain. In decibans per row; darker is more. Pairs
-    that should be joined, or of which one repeats the other, are framed; of hundreds of features the strongest pairs are
-    ringed and named. `order="alike"` puts features next to each other that depend on each other.
+    that should be joined, or of which one repeats the other, are framed; of hundreds of features the strongest pairs
+    are ringed and named. `order="alike"` puts features next to each other that depend on each other.
 
     >>> import deciban
     >>> rows = {"coat": [1, 1, 0, 0] * 9, "boots": [1, 1, 0, 0] * 9, "tall": [0, 1] * 18, "rain": [1, 0, 0] * 12}
