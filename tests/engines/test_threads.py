@@ -8,7 +8,7 @@ import joblib
 import pytest
 
 from deciban.engines import thread_count
-from deciban.engines.threads import LIMIT_VARIABLES, row_blocks
+from deciban.engines.threads import LIMIT_VARIABLES, split_rows
 from deciban.errors import InputError
 from deciban.kernels.execution import map_in_threads
 
@@ -61,7 +61,7 @@ def test_inside_a_worker_of_joblib_there_is_one_thread(backend):
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_results_come_in_the_order_of_the_blocks(threads):
-    blocks = row_blocks(10, 3)
+    blocks = split_rows(10, 3)
     assert [(b.start, b.stop) for b in map_in_threads(lambda block: block, blocks, threads)] == [
         (0, 3),
         (3, 6),
@@ -71,7 +71,7 @@ def test_results_come_in_the_order_of_the_blocks(threads):
 
 
 def test_no_rows_are_one_block():
-    assert row_blocks(0, 5) == [slice(0, 0)]
+    assert split_rows(0, 5) == [slice(0, 0)]
 
 
 def test_an_error_in_a_block_is_raised():
@@ -79,7 +79,7 @@ def test_an_error_in_a_block_is_raised():
         raise ZeroDivisionError(block.start)
 
     with pytest.raises(ZeroDivisionError, match="0"):
-        list(map_in_threads(fail, row_blocks(9, 2), 3))
+        list(map_in_threads(fail, split_rows(9, 2), 3))
 
 
 FRESH = """

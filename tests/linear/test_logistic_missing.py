@@ -7,7 +7,7 @@ from sklearn.impute import SimpleImputer
 
 from deciban import LogisticRegression
 from deciban.errors import InputError
-from deciban.linear.numeric_regression import column_means
+from deciban.linear.numeric_regression import compute_column_means
 
 DECIBAN = 10 / np.log(10)
 
@@ -111,11 +111,11 @@ def test_missing_cells_are_refused_where_they_are_errors(kind):
 
 def test_many_sparse_numbers_below_zero_have_a_mean():
     values = np.random.default_rng(0).normal(size=(3000, 400))
-    assert np.allclose(column_means(sparse.csr_array(values), None, True, 1), values.mean(axis=0), atol=1e-12)
+    assert np.allclose(compute_column_means(sparse.csr_array(values), None, True, 1), values.mean(axis=0), atol=1e-12)
 
 
 def test_many_sparse_numbers_with_holes_have_a_mean():
     values = np.random.default_rng(0).normal(size=(3000, 400))
     values[::7, 3] = np.nan
-    means = column_means(sparse.csr_array(values), None, True, 1)
+    means = compute_column_means(sparse.csr_array(values), None, True, 1)
     assert np.allclose(means, np.nanmean(values, axis=0), atol=1e-12)

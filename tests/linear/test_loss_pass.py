@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from deciban.kernels import logistic_loss as kernel
 from deciban.linear.design import Dense, Shared, Sparse, weight_shape
 from deciban.linear.solvers.logistic import _prepare_rows, fit_matrix
-from deciban.linear.solvers.logistic_objective import losses
+from deciban.linear.solvers.logistic_objective import compute_losses
 
 N, D = 300, 5
 
@@ -43,7 +43,7 @@ def test_gradients_agree_with_finite_differences(n_classes, scaled, fast):
     rows.blocks[1].kernels = rows.kernels
     ts, bias = random_state(parts, M)
     loss, gradients, of_bias = rows.value(ts, bias)
-    assert loss == pytest.approx(weight @ losses(rows.scores(ts, bias), codes), rel=1e-12)
+    assert loss == pytest.approx(weight @ compute_losses(rows.scores(ts, bias), codes), rel=1e-12)
     step = 1e-5
     for t, gradient in [*zip(ts, gradients), (bias, of_bias)]:
         for place in list(np.ndindex(t.shape))[:: max(1, t.size // 7)]:
@@ -63,9 +63,9 @@ def test_scores_of_centred_features_are_those_of_the_parts(n_classes):
     rows = _prepare_rows(parts, codes, None, n_classes, True, 1)
     ts, _ = random_state(parts, M)
     expected = sum(part.scores(t.reshape(weight_shape(part, M))) for part, t in zip(parts, ts))
-    from deciban.linear.solvers.logistic import _centring_shift
+    from deciban.linear.solvers.logistic import _compute_centring_shift
 
-    moved = sum(_centring_shift(block, t) for block, t in zip(rows.blocks, ts))
+    moved = sum(_compute_centring_shift(block, t) for block, t in zip(rows.blocks, ts))
     np.testing.assert_allclose(rows.scores(ts, np.zeros(M)) + moved, expected, rtol=1e-8, atol=1e-6)
 
 

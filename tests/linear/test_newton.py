@@ -10,7 +10,13 @@ from sklearn.linear_model import LogisticRegression
 
 from deciban.linear.design import Dense, Shared, Sparse
 from deciban.linear.solvers import newton
-from deciban.linear.solvers.logistic import _initial_state, _prepare_rows, _scale_penalties, fit_matrix, fit_parts
+from deciban.linear.solvers.logistic import (
+    _build_initial_state,
+    _prepare_rows,
+    _scale_penalties,
+    fit_matrix,
+    fit_parts,
+)
 
 
 def rows(K, n=200, d=4, seed=0):
@@ -24,7 +30,7 @@ def rows(K, n=200, d=4, seed=0):
 def is_applicable(parts, codes, K, intercept=True):
     ready = _prepare_rows(parts, codes, None, K, intercept, 1)
     return newton.is_applicable(
-        ready, _scale_penalties([part.l2 for part in parts], ready, 2), _initial_state(parts, ready, None)
+        ready, _scale_penalties([part.l2 for part in parts], ready, 2), _build_initial_state(parts, ready, None)
     )
 
 

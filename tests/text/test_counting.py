@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from deciban.kernels import execution
 from deciban.ledger import Vocabulary
-from deciban.text import Documents, WordCounter, Words, matrix, shard
+from deciban.text import Documents, WordCounter, Words, build_word_matrix, shard
 from deciban.text import document_rows as rows
 from deciban.text import word_counter as counting
 from tests.text.readers import READERS, any_text
@@ -83,11 +83,11 @@ def test_rows_of_known_words_are_the_same_by_kernels_and_by_definition(name, ask
     texts = Documents([text for text, _, _ in asked])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "load_kernels", lambda name, work: None)
-        expected = matrix(words, vocabulary, texts)
+        expected = build_word_matrix(words, vocabulary, texts)
         patch.setattr(rows, "load_kernels", lambda name, work: True)
         patch.setattr(shard, "CHUNK_BYTES", 64)
         patch.setattr(shard, "MIN_THREAD_BYTES", 1)
-        found = matrix(words, vocabulary, texts, threads=2)
+        found = build_word_matrix(words, vocabulary, texts, threads=2)
     assert found.shape == expected.shape
     assert found.indptr.tolist() == expected.indptr.tolist()
     assert found.indices.tolist() == expected.indices.tolist()
@@ -100,7 +100,7 @@ def test_the_matrix_is_that_of_countvectorizer(name, way):
     texts = ["The cat sat on the mat", "", "to the cat: THE CAT!", "İ Σ ΑΣ the mat sat", "unknown words only"]
     expected = peer.fit(texts[:4]).transform(texts)
     vocabulary = Vocabulary.of(peer.get_feature_names_out().tolist())
-    found = matrix(words, vocabulary, Documents(texts), threads=2)
+    found = build_word_matrix(words, vocabulary, Documents(texts), threads=2)
     columns = vocabulary.places(peer.get_feature_names_out().tolist())
     assert (found.toarray()[:, columns] == expected.toarray()).all()
 
@@ -110,7 +110,7 @@ def test_lengths_are_those_of_scikit_learn(length, way):
     texts = ["a cat and a cat and a dog", "dog dog dog", "", "no such word"]
     peer = CountVectorizer().fit(texts[:3])
     vocabulary = Vocabulary.of(peer.get_feature_names_out().tolist())
-    found = matrix(Words(length=length), vocabulary, Documents(texts)).toarray()
+    found = build_word_matrix(Words(length=length), vocabulary, Documents(texts)).toarray()
     expected = normalize(peer.transform(texts).astype(float), length).toarray()
     places = vocabulary.places(peer.get_feature_names_out().tolist())
     np.testing.assert_allclose(found[:, places], expected, rtol=1e-15)

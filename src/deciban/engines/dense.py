@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines import kernel_dispatch
 from deciban.engines.checks import TooLarge, check
-from deciban.engines.threads import limit_products_to_one_core, row_blocks
+from deciban.engines.threads import limit_products_to_one_core, split_rows
 from deciban.errors import InputError
 from deciban.kernels.execution import load_kernels, map_in_threads
 from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
@@ -47,7 +47,7 @@ def summarise(
         return summarise_block(kernels, needs, X[block], codes[block], w, n_classes, block.start)
 
     with limit_products_to_one_core(needs.kind == "scatter"):
-        return merge_blocks(map_in_threads(process, row_blocks(len(X), size), threads))
+        return merge_blocks(map_in_threads(process, split_rows(len(X), size), threads))
 
 
 def merge_blocks(parts: Iterable[Statistic]) -> Statistic:
@@ -121,7 +121,7 @@ def apply(
     size = max(FEW_ROWS, BLOCK_SCORES // K)
     with limit_products_to_one_core(n > FEW_ROWS and any(need.kind == "scatter" for need in needs)):
         n_impossible = (
-            process(slice(0, n)) if n <= size else sum(map_in_threads(process, row_blocks(n, size), threads))
+            process(slice(0, n)) if n <= size else sum(map_in_threads(process, split_rows(n, size), threads))
         )
     if n_impossible:
         warn_impossible(n_impossible)
@@ -206,5 +206,5 @@ def apply_by_fold(
         out[block][unscored] = np.nan
         return n_impossible == 0
 
-    blocks = row_blocks(len(X), max(FEW_ROWS, FOLD_BLOCK_SCORES // K))
+    blocks = split_rows(len(X), max(FEW_ROWS, FOLD_BLOCK_SCORES // K))
     return out if all(map_in_threads(process, blocks, threads)) else None

@@ -40,7 +40,7 @@ INITIAL_GRID_COUNTS = 1 << 16
 
 
 def to_kernel_array(X: NDArray[Any], whole: bool = False) -> NDArray[Any]:
-    """Convert rows to an array for kernels: C order, one of a small types, read-only; copied only if necessary.
+    """Convert rows to an array for kernels: C order, one of a few types, read-only; copied only if necessary.
 
     Few types, because kernels are compiled for each: double, single, byte; for `whole` numbers, 64-bit integers.
     Read-only, because read-only arrays are a type of their own to the compiler, and these are common.
@@ -214,7 +214,7 @@ def _levels(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w:
 
 
 def _grid(needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
-    """Count the cells column by column; a small columns are transposed at once."""
+    """Count the cells column by column; a few columns are transposed at once."""
     grid = import_module("deciban.kernels.grid")
     bits = to_kernel_array(X.astype(np.float64, copy=False)).view(np.int64)
     keys: list[NDArray[np.int64]] = []

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines import dense, kernel_dispatch
 from deciban.engines.checks import InvalidValue, Rule
-from deciban.engines.threads import row_blocks
+from deciban.engines.threads import split_rows
 from deciban.errors import InputError
 from deciban.kernels.execution import map_in_threads
 from deciban.ledger import Counts, Needs, Statistic, Tallies
@@ -31,7 +31,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     adds_up = needs.kind == "counts" and needs.signed and needs.threshold is None
     X = to_checked_csr(X) if adds_up else to_canonical_csr(X)
     if needs.kind != "counts" or needs.unit or _counts_zeros(needs):
-        return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
+        return _summarise_dense_blocks(needs, X, codes, weight, n_classes, threads)
     wide = n_classes * X.shape[1] > DENSE_CELLS
     count = (
         _count_by_product
@@ -43,7 +43,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
         return dense.merge_blocks([part])
     if np.isnan(X.data[invalid]) and needs.skips:
         if not wide:
-            return _by_dense_blocks(needs, X, codes, weight, n_classes, threads)
+            return _summarise_dense_blocks(needs, X, codes, weight, n_classes, threads)
         raise InputError(
             f"X has missing values, and a model of {n_classes} classes × {X.shape[1]} features is kept sparse, with "
             f"one weight per class, so it cannot learn them. Hint: leave such rows out, or take fewer features."
@@ -97,7 +97,9 @@ def sum_class_weights(codes: Codes, weight: Array | None, K: int) -> Array:
     return np.bincount(codes, weights=weight, minlength=K).astype(np.float64)[:, None]
 
 
-def _by_dense_blocks(needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> Statistic:
+def _summarise_dense_blocks(
+    needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, threads: int
+) -> Statistic:
     """Summarise a dense copy of each block of rows."""
 
     fill = kernel_dispatch.load_kernels("summarise", X.shape[0] * X.shape[1])
@@ -106,12 +108,12 @@ def _by_dense_blocks(needs: Needs, X: Any, codes: Codes, weight: Array | None, K
         w = None if weight is None else weight[block]
         return dense.summarise_block(fill, needs, X[block].toarray(), codes[block], w, K, block.start)
 
-    return dense.merge_blocks(map_in_threads(process, dense_blocks(X), threads))
+    return dense.merge_blocks(map_in_threads(process, split_dense_blocks(X), threads))
 
 
-def dense_blocks(X: Any) -> list[slice]:
+def split_dense_blocks(X: Any) -> list[slice]:
     """Split the rows into blocks whose dense copies are small."""
-    return row_blocks(X.shape[0], max(1, dense.BLOCK_BYTES // (8 * max(1, X.shape[1]))))
+    return split_rows(X.shape[0], max(1, dense.BLOCK_BYTES // (8 * max(1, X.shape[1]))))
 
 
 def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
@@ -140,7 +142,7 @@ def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finis
             dense.score_block(kernels, [form], rows, [needs], log_prior, wanted, joint, block.start)
         return dense.finish_block(kernels, joint, log_prior, wanted, out[block])
 
-    n_impossible = sum(map_in_threads(process, _score_blocks(X, len(log_prior), product), threads))
+    n_impossible = sum(map_in_threads(process, _split_score_blocks(X, len(log_prior), product), threads))
     if n_impossible:
         warn_impossible(n_impossible)
     return out
@@ -171,7 +173,7 @@ def apply_mixed(
             joint += apply(form, X[rows], need, np.zeros(K), "joint", 1)
         return dense.finish_block(kernels, joint, log_prior, wanted, out[rows])
 
-    n_impossible = sum(map_in_threads(process, row_blocks(n, max(64, BLOCK_SCORES // K)), threads))
+    n_impossible = sum(map_in_threads(process, split_rows(n, max(64, BLOCK_SCORES // K)), threads))
     if n_impossible:
         warn_impossible(n_impossible)
     return out
@@ -182,9 +184,9 @@ def _counts_zeros(needs: Needs) -> bool:
     return needs.threshold is not None and needs.threshold < 0
 
 
-def _score_blocks(X: Any, K: int, product: bool) -> list[slice]:
+def _split_score_blocks(X: Any, K: int, product: bool) -> list[slice]:
     """Split the rows into blocks: few scores each, or few cells where they must be made dense."""
-    return row_blocks(X.shape[0], max(64, BLOCK_SCORES // K)) if product else dense_blocks(X)
+    return split_rows(X.shape[0], max(64, BLOCK_SCORES // K)) if product else split_dense_blocks(X)
 
 
 def _has_product(form: ScoreForm) -> bool:

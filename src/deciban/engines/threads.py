@@ -108,6 +108,6 @@ def _release_controlling_thread() -> None:
     OpenBLASController.clear_controlling_thread(force=True)
 
 
-def row_blocks(n_rows: int, size: int) -> list[slice]:
+def split_rows(n_rows: int, size: int) -> list[slice]:
     """Return slices of `size` rows; always at least one, so that zero rows are a block too."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]

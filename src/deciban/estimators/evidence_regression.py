@@ -42,7 +42,7 @@ from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.passages import TextExplanation
 from deciban.scores.posterior import Finish
-from deciban.text import Documents, Finder, Words, count_known_words, matrix
+from deciban.text import Documents, Finder, Words, build_word_matrix, count_known_words
 from deciban.validation.splits import assign_by_content
 
 
@@ -182,14 +182,14 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         ledger = naive._summarise(X, codes, weight)
         basis = GenerativeModel(naive._assumption(ledger.schema.blocks[0].width, len(self.classes_)), ledger)
         known: Any = ledger.schema.blocks[0].names
-        return basis, matrix(self._words, known, X, threads)
+        return basis, build_word_matrix(self._words, known, X, threads)
 
     def _matrix(self, X: Any, threads: int) -> Any:
         """Return the rows of words that are scored."""
         presence, length = self._read_as
         if isinstance(X, Documents):
             assert self._words is not None
-            rows = matrix(self._words, self._known, X, threads)
+            rows = build_word_matrix(self._words, self._known, X, threads)
         else:
             rows = to_count_rows(X, presence)
         return normalise_lengths(rows) if length else rows

@@ -21,7 +21,7 @@ from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
 from deciban.persistence import Section
 from deciban.scores.passages import TextExplanation
 from deciban.scores.posterior import Finish
-from deciban.text import Documents, Finder, WordCounter, Words, count_columns, count_known_words, matrix
+from deciban.text import Documents, Finder, WordCounter, Words, build_word_matrix, count_columns, count_known_words
 
 SAME_WORDS = "Hint: fit with the same words=Words(...) and event"
 
@@ -76,7 +76,7 @@ class TextBayes(ClassCounts):
         bags: Bags,
     ) -> Bags:
         """Return the sums of a second pass over the documents, weighted by the idf that the first has counted."""
-        rows = matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
+        rows = build_word_matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
         if self._weighting == "twcnb":
             rows = texts.weight_twcnb_inplace(rows, bags.documents)
         else:
@@ -91,7 +91,7 @@ class TextBayes(ClassCounts):
 
     def _matrix(self, documents: Documents, threads: int) -> Any:
         """Return the rows of words that are scored, weighted as the training documents were."""
-        rows = matrix(self._words, self._known, documents, threads)
+        rows = build_word_matrix(self._words, self._known, documents, threads)
         if not self._solved_family.idf and self._weighting != "tfidf":
             return rows
         if self._idf is None:

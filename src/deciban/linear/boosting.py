@@ -18,7 +18,7 @@ from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema, Statistic
 from deciban.ledger.statistic import place
 from deciban.linear.fitted_model import Account, FittedModel
-from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, Step, scores_of_class
+from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, Step, select_class_scores
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm, finish
 from deciban.scores.calibration import normalise
 from deciban.scores.form_algebra import scale_form, sum_forms
@@ -63,7 +63,7 @@ class Boosted(FittedModel):
         if algorithm == "SAMME":
             forms, bias = [scale_form(form, 0.0) for form in rounds[0].solved.forms], np.zeros(len(rows))
         else:
-            weights = learner_weights(algorithm, shares, len(rows))
+            weights = compute_learner_weights(algorithm, shares, len(rows))
             forms = [_add_forms([b.solved.forms[i] for b in rounds], weights) for i in range(len(schema.blocks))]
             bias = np.stack([b.solved.log_prior for b in rounds]).T @ weights
         solved = FittedModel.of(schema, forms, rounds[0].solved.needs, bias, rows, account).solved
@@ -100,7 +100,7 @@ class Boosted(FittedModel):
         winners = np.stack([model.scores(parts, "winner", threads) for model in self.rounds], axis=1)
         names = [f"round {m}" for m in range(1, len(self.rounds) + 1)]
         with np.errstate(over="ignore", invalid="ignore"):
-            each = learner_weights("SAMME", self.shares, len(labels)) * DECIBAN
+            each = compute_learner_weights("SAMME", self.shares, len(labels)) * DECIBAN
             evidence = each * (winners == k[:, None]) - each * (winners == l[:, None])
             start = self.solved.start(self.solved.log_prior) * DECIBAN
             prior = start[k] - start[l]
@@ -134,10 +134,10 @@ class RunningScores:
         else:
             self._total += share * model.scores(parts, "joint", threads)
         self._shares += share
-        return self._total * score_per_share(self._algorithm, self._shares, self._total.shape[1])
+        return self._total * compute_score_per_share(self._algorithm, self._shares, self._total.shape[1])
 
 
-def score_per_share(algorithm: Algorithm, shares: float, n_classes: int) -> float:
+def compute_score_per_share(algorithm: Algorithm, shares: float, n_classes: int) -> float:
     """Return the score of a share of 1; the normalised exponential of the score is the probability.
 
     Votes: p ∝ exp f/(K − 1), f the mean of 1 for the class voted for and −1/(K − 1) for the others, as in
@@ -149,9 +149,9 @@ def score_per_share(algorithm: Algorithm, shares: float, n_classes: int) -> floa
     return (K / (K - 1) ** 2 if algorithm == "SAMME" else 1.0) / shares
 
 
-def learner_weights(algorithm: Algorithm, shares: Array, n_classes: int) -> Array:
+def compute_learner_weights(algorithm: Algorithm, shares: Array, n_classes: int) -> Array:
     """Return the weight of each learner in the score."""
-    return shares * score_per_share(algorithm, float(shares.sum()), n_classes)
+    return shares * compute_score_per_share(algorithm, float(shares.sum()), n_classes)
 
 
 def _add_forms(forms: Sequence[ScoreForm], shares: Array) -> ScoreForm:
@@ -291,7 +291,7 @@ class _HeldOutLoss:
         if self._settings.algorithm == "SAMME":
             each: Array = (scores.argmax(axis=1) != self._held.codes).astype(np.float64)
         else:
-            each = -scores_of_class(normalise(scores), self._held.codes)
+            each = -select_class_scores(normalise(scores), self._held.codes)
         self._losses.append(float(np.average(each, weights=self._held.weights)))
         return self._losses[-1]
 

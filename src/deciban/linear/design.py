@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.engines.threads import row_blocks
+from deciban.engines.threads import split_rows
 from deciban.linear.solvers.logistic_objective import as_scores
 
 MAX_CENTRE_IN_SPREADS = 100.0
@@ -148,7 +148,7 @@ class DenseBlock:
     def squares(self, weight: Array) -> Array:
         """Compute Σ_i w_ik (x_ij − m_j)² of every score and column, M×d."""
         total = np.zeros((weight.shape[1], self.X.shape[1]))
-        for rows in row_blocks(len(self.X), ROWS_PER_SCAN):
+        for rows in split_rows(len(self.X), ROWS_PER_SCAN):
             x = self.centred(rows)
             total += weight[rows].T @ (x * x)
         return total
@@ -186,7 +186,7 @@ class SparseBlock:
 
     def stripes(self) -> list[slice]:
         """Split the columns into ranges with about equally many stored cells."""
-        return even_stripes(self.columns.indptr, SPARSE_COLUMN_STRIPES) if self.kernels else [slice(0, self.width)]
+        return split_evenly(self.columns.indptr, SPARSE_COLUMN_STRIPES) if self.kernels else [slice(0, self.width)]
 
     def write_sums(self, residual: Array, total: Array, out: Array, stripe: slice) -> None:
         """Write Σ_i r_i (x_ij − m_j) of some columns into `out`, d×M; `total` is Σ r_i."""
@@ -301,7 +301,7 @@ def _zero_if_infinite(numbers: Array) -> Array:
 def _column_reach(X: NDArray[Any], mean: Array) -> Array:
     """Return the greatest distance from the mean in every column."""
     reach = np.zeros(X.shape[1])
-    for rows in row_blocks(len(X), ROWS_PER_SCAN):
+    for rows in split_rows(len(X), ROWS_PER_SCAN):
         if len(X):
             part = X[rows]
             np.maximum(reach, np.maximum(part.max(axis=0) - mean, mean - part.min(axis=0)), out=reach)
@@ -318,7 +318,7 @@ def _prepare_sparse(part: Sparse, share: Array, centred: bool, kernels: ModuleTy
     return SparseBlock(X, X.T.tocsr(), part.scale, centre, kernels)
 
 
-def even_stripes(pointer: NDArray[Any], n_stripes: int) -> list[slice]:
+def split_evenly(pointer: NDArray[Any], n_stripes: int) -> list[slice]:
     """Split columns, given where each begins among the stored cells, into stripes of about equally many cells."""
     cuts = np.searchsorted(pointer, np.linspace(0, pointer[-1], n_stripes + 1)[1:-1])
     return [slice(first, last) for first, last in pairwise([0, *cuts.tolist(), len(pointer) - 1]) if last > first]

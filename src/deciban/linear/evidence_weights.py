@@ -41,7 +41,7 @@ def has_one_weight(form: ScoreForm) -> bool:
     return isinstance(form, (Full, SparseLinear))
 
 
-def _weights_per_block(basis: GenerativeModel) -> list[int]:
+def _count_block_weights(basis: GenerativeModel) -> list[int]:
     """Return the number of weights of each block."""
     blocks = zip(basis.solved.forms, basis.schema.blocks)
     return [1 if has_one_weight(form) else block.width for form, block in blocks]
@@ -49,7 +49,7 @@ def _weights_per_block(basis: GenerativeModel) -> list[int]:
 
 def count_weights(basis: GenerativeModel) -> int:
     """Return the number of evidence weights."""
-    return sum(_weights_per_block(basis))
+    return sum(_count_block_weights(basis))
 
 
 def sample_evidence_rows(n: int, basis: GenerativeModel) -> NDArray[np.intp]:
@@ -57,10 +57,10 @@ def sample_evidence_rows(n: int, basis: GenerativeModel) -> NDArray[np.intp]:
     return sample_row_numbers(n, max(1, MAX_EVIDENCE_CELLS // (count_weights(basis) * len(basis.ledger.rows))))
 
 
-def text_weight_indices(basis: GenerativeModel) -> list[int]:
+def find_text_weights(basis: GenerativeModel) -> list[int]:
     """Return the indices of the weights that belong to texts."""
     is_text = [block.kind == "bags" for block in basis.schema.blocks]
-    return np.flatnonzero(np.repeat(is_text, _weights_per_block(basis))).tolist()
+    return np.flatnonzero(np.repeat(is_text, _count_block_weights(basis))).tolist()
 
 
 def compute_column_evidence(model: GenerativeModel, parts: Sequence[Any]) -> Array:
@@ -72,7 +72,7 @@ def compute_column_evidence(model: GenerativeModel, parts: Sequence[Any]) -> Arr
     blocks = zip(model.solved.forms, parts, model.solved.needs, model.schema.blocks)
     evidence = np.concatenate(
         [
-            np.zeros((X.shape[0], 1, K)) if b.kind == "bags" else _block_evidence(form, X, n, K)
+            np.zeros((X.shape[0], 1, K)) if b.kind == "bags" else _compute_block_evidence(form, X, n, K)
             for form, X, n, b in blocks
         ],
         axis=1,
@@ -92,16 +92,16 @@ def _refuse_zero_alpha(model: GenerativeModel) -> None:
         )
 
 
-def _block_evidence(form: ScoreForm, X: Any, needs: Needs, K: int) -> Array:
+def _compute_block_evidence(form: ScoreForm, X: Any, needs: Needs, K: int) -> Array:
     n = X.shape[0]
     out = np.zeros((n, 1 if has_one_weight(form) else X.shape[1], K))
     first = np.zeros(n, dtype=np.intp)
     for k in range(1, K):
-        out[:, :, k] = _evidence_per_weight(form, engines.pieces(form, X, needs, np.full(n, k), first))
+        out[:, :, k] = _sum_evidence_by_weight(form, engines.pieces(form, X, needs, np.full(n, k), first))
     return out
 
 
-def _evidence_per_weight(form: ScoreForm, pieces: Pieces) -> Array:
+def _sum_evidence_by_weight(form: ScoreForm, pieces: Pieces) -> Array:
     if not has_one_weight(form):
         return np.asarray(pieces.features)
     total = np.asarray(pieces.features.sum(axis=1)).reshape(-1) + sum(pieces.extras.values())
@@ -154,7 +154,7 @@ def _weigh_forms(
     basis: GenerativeModel, weights: Array, texts: Mapping[str, TextWeights], bias: Array, account: Account
 ) -> FittedModel:
     """Return the model whose forms are those of naive Bayes times their weights."""
-    ends = np.cumsum(_weights_per_block(basis))
+    ends = np.cumsum(_count_block_weights(basis))
     forms = [
         scale_form(form, t[0] if has_one_weight(form) else t)
         for form, t in zip(basis.solved.forms, np.split(weights, ends[:-1]))

@@ -30,7 +30,7 @@ from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import Account, FittedModel, Setting
 from deciban.linear.penalty_choice import DEFAULT_C, FoldedRows, choose_C_by_folds
 from deciban.linear.solvers.logistic import LogisticFit, Shared, Sparse, fit_parts
-from deciban.linear.solvers.logistic_objective import contrast, expand_to_classes, residuals, score_count
+from deciban.linear.solvers.logistic_objective import compute_residuals, contrast, count_scores, expand_to_classes
 from deciban.scores import Linear, ScoreForm, SparseLinear
 
 BALANCE_TOL = 1e-10
@@ -154,7 +154,7 @@ def balance_biases(scores: Array, bias: Array, codes: Codes, weight: Array | Non
     M = scores.shape[1]
     actual = np.bincount(codes, weights=w, minlength=max(M, 2)).astype(np.float64)[-M:]
     for _ in range(MAX_BALANCE_ROUNDS):
-        excess = w @ residuals(scores + bias, codes)
+        excess = w @ compute_residuals(scores + bias, codes)
         step = np.log(divide(actual, actual + excess, 1.0))
         if M == 1:
             step -= np.log(divide(w.sum() - actual, w.sum() - actual - excess, 1.0))
@@ -208,7 +208,7 @@ def count_word_evidence(rows: WordRows, alpha: float) -> Array:
     total = (by_class @ rows.counted).toarray()
     present = np.flatnonzero(total.any(axis=0))
     theta = Multinomial(alpha).log_theta(Counts(total[:, present], np.ones((rows.n_classes, 1))))
-    out = np.zeros((V, score_count(rows.n_classes)))
+    out = np.zeros((V, count_scores(rows.n_classes)))
     out[present] = contrast(np.ascontiguousarray(theta.T), axis=1)
     return out
 
@@ -225,7 +225,7 @@ class TextWeights:
     @property
     def n_parameters(self) -> int:
         """The number of fitted parameters."""
-        return score_count(len(self.weights)) * self.weights.shape[1] + 1
+        return count_scores(len(self.weights)) * self.weights.shape[1] + 1
 
 
 def fit_text_weights(rows: WordRows, alpha: float, C: float | str, fold: NDArray[np.int32]) -> TextWeights:
@@ -236,7 +236,7 @@ def fit_text_weights(rows: WordRows, alpha: float, C: float | str, fold: NDArray
     return replace(_fit_text_weights(rows, alpha, best if isinstance(C, str) else float(C)), chosen=chosen)
 
 
-def out_of_fold_text_evidence(rows: WordRows, alpha: float, C: float, fold: NDArray[np.int32]) -> Array:
+def compute_out_of_fold_evidence(rows: WordRows, alpha: float, C: float, fold: NDArray[np.int32]) -> Array:
     """Compute the evidence of each row's text by words weighed without its fold: n×K."""
     out = np.zeros((len(rows.codes), rows.n_classes))
     for f in range(int(fold.max(initial=-1)) + 1):

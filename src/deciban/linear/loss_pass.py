@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.engines.threads import row_blocks
+from deciban.engines.threads import split_rows
 from deciban.kernels.execution import map_in_threads, map_small_items
 from deciban.linear.design import Block, DenseBlock, SharedBlock, SparseBlock
-from deciban.linear.solvers.logistic_objective import losses, margins, residuals
+from deciban.linear.solvers.logistic_objective import compute_losses, compute_margins, compute_residuals
 
 BLOCK_CELLS = 1 << 17
 """Numbers in a block of rows, chosen so that they stay in the cache for the scores and the gradient."""
@@ -140,7 +140,7 @@ class Rows:
 
     def is_separated_by(self, scores: Array) -> bool:
         """Return whether these scores separate all rows by class, so that without a penalty no weights are best."""
-        margin = margins(scores, self.codes)
+        margin = compute_margins(scores, self.codes)
         if self.weight is not None:
             margin = margin[self.weight > 0]
         if not len(margin):
@@ -156,8 +156,8 @@ class Rows:
             return float(
                 self.kernels.loss_and_residuals_inplace(scores, codes, np.empty(0) if weight is None else weight)
             )
-        loss = losses(scores, codes)
-        scores[:] = residuals(scores, codes)
+        loss = compute_losses(scores, codes)
+        scores[:] = compute_residuals(scores, codes)
         if weight is not None:
             scores *= weight[:, None]
             loss = loss * weight
@@ -169,7 +169,7 @@ class Rows:
 
     def _stripes(self) -> list[slice]:
         n = len(self.codes)
-        return row_blocks(n, max(self._block_rows(), -(-n // ROW_STRIPES)))
+        return split_rows(n, max(self._block_rows(), -(-n // ROW_STRIPES)))
 
     def _block_rows(self) -> int:
         widths = [block.X.shape[1] for block in self.blocks if isinstance(block, DenseBlock)]
@@ -177,7 +177,7 @@ class Rows:
         return max(64, BLOCK_CELLS // (sum(widths) + self.n_scores))
 
     def _blocks_of(self, rows: slice) -> list[slice]:
-        blocks = row_blocks(rows.stop - rows.start, self._block_rows())
+        blocks = split_rows(rows.stop - rows.start, self._block_rows())
         return [slice(rows.start + s.start, rows.start + s.stop) for s in blocks]
 
     def _write_scores(self, rows: slice, weights: Sequence[Array], bias: Array, out: Array) -> list[Array | None]:

@@ -23,7 +23,7 @@ from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import Account, FittedModel, Setting
 from deciban.linear.penalty_choice import CHOICE_TOL, FoldedRows, PenaltyChoice, choose_C_by_folds
 from deciban.linear.solvers.logistic import LogisticFit, fit_matrix
-from deciban.linear.solvers.logistic_objective import contrast, expand_to_classes, losses
+from deciban.linear.solvers.logistic_objective import compute_losses, contrast, expand_to_classes
 from deciban.scores import Linear
 
 Weights = tuple[Array, Array]
@@ -93,10 +93,10 @@ class NumberRows:
         )  # fmt: skip
 
     def naive_start(self, settings: LogisticSettings, C: float) -> Weights | None:
-        """Return a start in the direction of naive Bayes, see `bayes_start`."""
+        """Return a start in the direction of naive Bayes, see `find_bayes_start`."""
         l2, l1 = settings.penalty(C)
         rows = self.X, self.codes, self.weight, self.n_classes
-        return bayes_start(*rows, l2=l2, l1=l1, intercept=settings.intercept, threads=self.threads)
+        return find_bayes_start(*rows, l2=l2, l1=l1, intercept=settings.intercept, threads=self.threads)
 
 
 def fit_logistic_regression(
@@ -116,7 +116,7 @@ def fit_logistic_regression(
     missing cell counts as the mean m_j of its column: its evidence w_j (x_j − m_j) is 0.
     """
     K = len(schema.classes)
-    means = column_means(X, weight, settings.missing == "skip", threads)
+    means = compute_column_means(X, weight, settings.missing == "skip", threads)
     rows = NumberRows(fill_missing(X, means), codes, weight, K, threads)
     fold = np.full(len(codes), -1, dtype=np.int32) if fold is None else fold
     C = settings.C if not isinstance(settings.C, str) else _choose_C(rows, settings, fold).C
@@ -172,10 +172,12 @@ def _choose_C(rows: NumberRows, settings: LogisticSettings, fold: NDArray[np.int
         return _FoldFits(rows.take(index), folded.fold, rough)
 
     folded = FoldedRows(rows.codes, rows.weight, fold)
-    return choose_C_by_folds(folded, prepare, *_search_range(rows.X, float(folded.weights.sum()), settings.l1_ratio))
+    return choose_C_by_folds(
+        folded, prepare, *_choose_search_range(rows.X, float(folded.weights.sum()), settings.l1_ratio)
+    )
 
 
-def _search_range(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:
+def _choose_search_range(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:
     """Return the C at which the penalty outweighs all rows in the widest column, and one with hardly any penalty.
 
     A weight has the scale of one over its column's standard deviation, and its square of one over the variance.
@@ -195,10 +197,10 @@ def _search_range(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:
     return float(least), float(max(most, least))
 
 
-def column_means(X: Any, weight: Array | None, skips: bool, threads: int) -> Array:
+def compute_column_means(X: Any, weight: Array | None, skips: bool, threads: int) -> Array:
     """Compute m_j, the mean of the values present; 0 where there are none. Infinite values raise an error here.
 
-    >>> column_means(np.array([[1.0, np.nan], [3.0, np.nan]]), None, True, 1).tolist()
+    >>> compute_column_means(np.array([[1.0, np.nan], [3.0, np.nan]]), None, True, 1).tolist()
     [2.0, 0.0]
     """
     one_class = np.zeros(X.shape[0], dtype=np.int32)
@@ -227,7 +229,7 @@ def fill_missing(X: Any, means: Array) -> Any:
     return X
 
 
-def bayes_start(
+def find_bayes_start(
     X: Any, codes: Codes, weight: Array | None, K: int, *, l2: float, l1: float, intercept: bool, threads: int
 ) -> tuple[Array, Array] | None:
     """Return weights and bias in the direction of naive Bayes, at the best length; None where it has no direction.
@@ -243,7 +245,7 @@ def bayes_start(
     weights, bias, log_prior = (contrast(each) for each in (weights, bias, log_prior))
     if not intercept:
         bias, log_prior = np.zeros_like(bias), np.zeros_like(bias)
-    t = _best_factor(X, codes, weight, weights, bias, log_prior, l2, l1)
+    t = _find_best_factor(X, codes, weight, weights, bias, log_prior, l2, l1)
     return (t * weights, log_prior + t * bias) if t > 0 else None
 
 
@@ -258,7 +260,7 @@ def _fit_naive_bayes(X: Any, codes: Codes, weight: Array | None, K: int, threads
     return line.weights, line.bias, log(solved.prior)
 
 
-def _best_factor(
+def _find_best_factor(
     X: Any, codes: Codes, weight: Array | None, weights: Array, bias: Array, log_prior: Array, l2: float, l1: float
 ) -> float:
     """Find the t that minimises Σ w ℓ(y, log-prior + t·evidence) and penalty; one product serves every t."""
@@ -269,7 +271,7 @@ def _best_factor(
     squares, sizes = share * 0.5 * l2 * float((weights**2).sum()), share * l1 * float(np.abs(weights).sum())
 
     def objective(t: float) -> float:
-        return float(w @ losses(log_prior + t * evidence, y)) + squares * t * t + sizes * t
+        return float(w @ compute_losses(log_prior + t * evidence, y)) + squares * t * t + sizes * t
 
     return _minimise_convex(objective)
 

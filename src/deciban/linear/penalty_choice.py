@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.ledger.hashing import sample_row_numbers
-from deciban.linear.solvers.logistic_objective import losses
+from deciban.linear.solvers.logistic_objective import compute_losses
 
 State = TypeVar("State")
 
@@ -94,7 +94,7 @@ def choose_C_by_folds(
 
     def loss(i: int, state: State) -> float:
         mine = rows.fold == folds[i]
-        total = float(weight[mine] @ losses(fits.scores(folds[i], state), rows.codes[mine]))
+        total = float(weight[mine] @ compute_losses(fits.scores(folds[i], state), rows.codes[mine]))
         return total if math.isfinite(total) else math.inf
 
     return search_C(lambda i, C, before: fits.refit(folds[i], C, before), loss, len(folds), least, most)

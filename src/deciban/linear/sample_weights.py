@@ -113,9 +113,9 @@ class SammeRWeighting(Weighting):
 
     def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> Step:
         """See `Weighting.update`."""
-        h = centred_scores(model, parts, threads)
+        h = compute_centred_scores(model, parts, threads)
         error = self._error(h.argmax(axis=1) != self.codes)
-        more = error > 0 and self._set_weights(self._log_weight() - self.rate * scores_of_class(h, self.codes))
+        more = error > 0 and self._set_weights(self._log_weight() - self.rate * select_class_scores(h, self.codes))
         return Step(1.0, error, more=more)
 
 
@@ -133,14 +133,14 @@ class LogisticWeighting(Weighting):
 
     def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> Step:
         """See `Weighting.update`."""
-        h = centred_scores(model, parts, threads)
+        h = compute_centred_scores(model, parts, threads)
         error = self._error(h.argmax(axis=1) != self.codes)
-        self._guess = best_share(self._total, h, self.codes, self.initial, self._guess)
+        self._guess = find_best_share(self._total, h, self.codes, self.initial, self._guess)
         share = self.rate * self._guess
         if share < MIN_SHARE:
             return Step(share, error, keep=False, more=False)
         self._total += share * h
-        missed = -np.expm1(scores_of_class(normalise(self._total), self.codes))
+        missed = -np.expm1(select_class_scores(normalise(self._total), self.codes))
         if np.dot(self.initial, missed) < MIN_MEAN_ERROR:
             return Step(share, error, more=False)
         with np.errstate(divide="ignore"):
@@ -155,7 +155,7 @@ WEIGHTINGS: dict[Algorithm, type[Weighting]] = {
 }
 
 
-def centred_scores(model: GenerativeModel, parts: Sequence[Any], threads: int) -> Array:
+def compute_centred_scores(model: GenerativeModel, parts: Sequence[Any], threads: int) -> Array:
     """Compute ln p(x, k) minus its mean over the classes."""
     joint = model.scores(parts, "joint", threads)
     with np.errstate(invalid="ignore"):
@@ -168,23 +168,23 @@ def centred_scores(model: GenerativeModel, parts: Sequence[Any], threads: int) -
     return h
 
 
-def scores_of_class(scores: Array, codes: Codes) -> Array:
+def select_class_scores(scores: Array, codes: Codes) -> Array:
     """Return the score of each row's own class."""
     return np.take_along_axis(scores, codes[:, None].astype(np.intp), axis=1)[:, 0]
 
 
-def best_share(total: Array, h: Array, codes: Codes, weight: Array, guess: float = 1.0) -> float:
+def find_best_share(total: Array, h: Array, codes: Codes, weight: Array, guess: float = 1.0) -> float:
     """Find argmin_t Σ w (−ln p(y | total + t·h)), which is convex in t, by Newton steps within a bracket.
 
     >>> h, codes = np.array([[1.0, -1.0], [1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]), np.array([0, 0, 1, 1])
-    >>> round(best_share(np.zeros((4, 2)), h, codes, np.ones(4)), 6) == round(float(np.log(3) / 2), 6)
+    >>> round(find_best_share(np.zeros((4, 2)), h, codes, np.ones(4)), 6) == round(float(np.log(3) / 2), 6)
     True
     """
     by_class, moves = np.ascontiguousarray(total.T), np.ascontiguousarray(h.T)
-    target = float(np.dot(weight, scores_of_class(h, codes)))
+    target = float(np.dot(weight, select_class_scores(h, codes)))
     low, high, t = 0.0, MAX_SHARE, min(max(guess, MIN_SHARE), MAX_SHARE / 2)
     for _ in range(MAX_NEWTON_STEPS):
-        mean, variance = _score_moments(by_class, moves, weight, t)
+        mean, variance = _compute_score_moments(by_class, moves, weight, t)
         low, high = (low, t) if mean > target else (t, high)
         step = t - (mean - target) / variance if variance > 0 else high
         newton = low < step < high
@@ -194,7 +194,7 @@ def best_share(total: Array, h: Array, codes: Codes, weight: Array, guess: float
     return t
 
 
-def _score_moments(total: Array, h: Array, weight: Array, t: float) -> tuple[float, float]:
+def _compute_score_moments(total: Array, h: Array, weight: Array, t: float) -> tuple[float, float]:
     """Compute Σ w E[h] and Σ w Var[h] under p ∝ exp(total + t·h); arrays are classes × rows, read in small blocks."""
     mean = variance = 0.0
     for start in range(0, len(weight), ROWS_PER_BLOCK):

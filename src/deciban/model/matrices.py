@@ -17,9 +17,8 @@ from deciban.model.columns import Feature, Layout
 from deciban.model.combinations import Combinations
 from deciban.sources.arrow_cells import extract_date_part, to_numbers
 from deciban.sources.level_encoder import LevelEncoder
-from deciban.sources.source import Reading, Source, prefetch, role_hint, rows_per_block, split_into_blocks
-from deciban.text import Documents, Words
-from deciban.text import matrix as word_matrix
+from deciban.sources.source import Reading, Source, choose_block_rows, prefetch, role_hint, split_into_blocks
+from deciban.text import Documents, Words, build_word_matrix
 
 TILE_CELLS = 1 << 14
 """Cells of a matrix that are written at a time, so that they stay in the cache."""
@@ -73,7 +72,7 @@ class Matrices:
         documents = Documents.concatenate([read_documents(feature.column, batch) for batch in batches])
         if self.vocabularies is None:
             return documents
-        return word_matrix(self.words, self.vocabularies[i], documents, engines.thread_count(self.n_jobs))
+        return build_word_matrix(self.words, self.vocabularies[i], documents, engines.thread_count(self.n_jobs))
 
     def _cells(self, kind: Kind, j: int, feature: Feature, batch: Any) -> NDArray[Any]:
         if any(batch.schema.get_field_index(name) < 0 for name in feature.columns):  # may be absent: all is missing
@@ -143,5 +142,5 @@ def row_blocks(source: Source, wanted: Mapping[str, Reading], layout: Layout) ->
     if not wanted:
         wanted = {next(iter(source.columns)): "text"}  # rows are counted even if no column is used
     texts = [feature.column for feature in layout.texts]
-    blocks = split_into_blocks(source.batches(wanted), rows_per_block(len(layout.all_features())), texts)
+    blocks = split_into_blocks(source.batches(wanted), choose_block_rows(len(layout.all_features())), texts)
     return prefetch(blocks, most=1 if texts else 2)

@@ -92,7 +92,7 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
                 f"{path!r} is a folder. Hint: name the files in it, {os.path.join(path, '*.csv')!r}; --folders "
                 f"(format='folders') reads one that has a sub-folder of documents for each class"
             )
-    formats = {options.format or file_format(path) for path in paths}
+    formats = {options.format or detect_format(path) for path in paths}
     if len(formats) > 1:
         raise InputError(
             f"the files have different formats: {', '.join(sorted(formats))}. Hint: read one kind at a time"
@@ -108,7 +108,7 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
     return form
 
 
-def file_format(path: str) -> str:
+def detect_format(path: str) -> str:
     """Detect the format by the file's name or its first bytes."""
     stem = path.lower()
     for ending in COMPRESSED_ENDINGS:

@@ -280,7 +280,7 @@ def _without_views(kind: Any) -> Any:
     return pa.string() if pa.types.is_string_view(kind) else kind
 
 
-def rows_per_block(n_features: int) -> int:
+def choose_block_rows(n_features: int) -> int:
     """Return the number of rows per block: a power of two that depends on the number of features alone."""
     wanted = BLOCK_CELLS // max(1, n_features)
     return min(MAX_BLOCK_ROWS, max(MIN_BLOCK_ROWS, 1 << (wanted.bit_length() - 1)))

@@ -2,10 +2,10 @@
 
 from deciban.text.document_rows import (
     Finder,
+    build_word_matrix,
     count_columns,
     count_known_words,
     keep_known_words,
-    matrix,
     sample_texts,
 )
 from deciban.text.documents import Documents
@@ -17,9 +17,9 @@ __all__ = [
     "Finder",
     "WordCounter",
     "Words",
+    "build_word_matrix",
     "count_columns",
     "count_known_words",
     "keep_known_words",
-    "matrix",
     "sample_texts",
 ]

@@ -21,11 +21,12 @@ def count_columns(words: Words, vocabulary: Vocabulary | None) -> int:
     return words.n_columns if vocabulary is None else len(vocabulary)
 
 
-def matrix(words: Words, vocabulary: Vocabulary | None, documents: Documents, threads: int = 1) -> Any:
+def build_word_matrix(words: Words, vocabulary: Vocabulary | None, documents: Documents, threads: int = 1) -> Any:
     """Return the values of the known words of each document, as CSR; other words are left out.
 
     >>> known = Vocabulary.of(["cat", "the"])
-    >>> matrix(Words(), known, Documents(["the cat and the hat"])).toarray()[:, known.places(["cat", "the"])].tolist()
+    >>> X = build_word_matrix(Words(), known, Documents(["the cat and the hat"]))
+    >>> X.toarray()[:, known.places(["cat", "the"])].tolist()
     [[1.0, 2.0]]
     """
     from scipy.sparse import csr_array
@@ -61,7 +62,7 @@ def _count_by_definition(words: Words, vocabulary: Vocabulary | None, documents:
 def keep_known_words(words: Words, X: Any, known: NDArray[np.bool_]) -> Any:
     """Restrict rows to the known words, and divide by the length of what is left.
 
-    >>> X = matrix(Words(length="l1"), Vocabulary.of(["cat", "hat"]), Documents(["cat cat hat"]))
+    >>> X = build_word_matrix(Words(length="l1"), Vocabulary.of(["cat", "hat"]), Documents(["cat cat hat"]))
     >>> keep_known_words(Words(length="l1"), X, X.toarray()[0] > 0.5).toarray().max().item()
     1.0
     """

@@ -190,13 +190,13 @@ def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[words.TextWeigh
             K, threads = len(data.basis.ledger.rows), engines.thread_count(None)
             rows = words.WordRows(X, X, data.rows.codes, data.rows.weight, K, threads=threads)
             found.append(words.fit_text_weights(rows, alpha, C, data.folded_rows.fold))
-            evidence.append(words.out_of_fold_text_evidence(rows, alpha, found[-1].C, data.folded_rows.fold))
+            evidence.append(words.compute_out_of_fold_evidence(rows, alpha, found[-1].C, data.folded_rows.fold))
     return found, evidence
 
 
 def _set_text_evidence(evidence: Array, data: TrainingRows, read: Sequence[Array]) -> Array:
     """Replace the evidence of texts by that of their weighted words."""
-    for j, text in zip(evidence_weights.text_weight_indices(data.basis), read):
+    for j, text in zip(evidence_weights.find_text_weights(data.basis), read):
         evidence[:, j] = text
     return evidence
 

@@ -28,7 +28,7 @@ from deciban.scorer import vocabularies
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty, density_per_cell
 from deciban.sources.document_files import FOLDS
-from deciban.text import matrix
+from deciban.text import build_word_matrix
 from deciban.training.learners import learn_excluding_each, make_learner
 from deciban.training.number_roles import decide
 from deciban.training.reservoir import LEARNED_ROWS_FACTOR, Reservoir
@@ -219,7 +219,9 @@ def _recode_sample(summariser: TableSummariser, total: Ledger, sample: Rows | No
         columns[levels] = [np.append(where, -1)[v] for where, v in zip(summariser.level_ranks(), columns[levels])]
     known = vocabularies(total.schema)
     for i, words in enumerate(known, len(columns) - len(known)):
-        columns[i] = [matrix(summariser.words, words, columns[i][0], engines.thread_count(summariser.n_jobs))]
+        columns[i] = [
+            build_word_matrix(summariser.words, words, columns[i][0], engines.thread_count(summariser.n_jobs))
+        ]
     return replace(sample, columns=columns, codes=codes)
 
 

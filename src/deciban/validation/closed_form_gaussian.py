@@ -12,7 +12,7 @@ from deciban._typing import Array, Codes
 from deciban.engines import dense as arrays
 from deciban.engines import is_sparse
 from deciban.engines import kernel_dispatch as fast
-from deciban.engines.threads import row_blocks
+from deciban.engines.threads import split_rows
 from deciban.families.covariance import EIGENVALUE_FLOOR
 from deciban.families.family import log
 from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, means, pooled_mean, scale, total_variance
@@ -84,7 +84,7 @@ def score_by_kernel(
             return False
         return wanted == "joint" or fast.finish_by_kernel(finishing, joint, fixed, wanted, out[block]) == 0
 
-    blocks = row_blocks(len(X), max(arrays.FEW_ROWS, arrays.BLOCK_SCORES // K))
+    blocks = split_rows(len(X), max(arrays.FEW_ROWS, arrays.BLOCK_SCORES // K))
     return (out, needs_refit) if all(map_in_threads(score_block, blocks, threads)) else None
 
 

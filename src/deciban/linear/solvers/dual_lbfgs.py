@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from deciban._typing import Array
-from deciban.engines.threads import row_blocks
+from deciban.engines.threads import split_rows
 from deciban.kernels.execution import map_small_items
 from deciban.linear.design import DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Line, Rows
@@ -76,7 +76,7 @@ class Vector:
 
     def add(self, share: float, other: Vector) -> None:
         """Add share · other in place, by pieces that stay in the cache."""
-        for piece in row_blocks(len(self.coefficients), COLUMNS_PER_PIECE):
+        for piece in split_rows(len(self.coefficients), COLUMNS_PER_PIECE):
             self.coefficients[piece] += share * other.coefficients[piece]
             self.image[piece] += share * other.image[piece]
 
@@ -157,7 +157,7 @@ class LbfgsHistory:
         return step
 
     def _pieces(self) -> list[slice]:
-        return row_blocks(self.coefficients.shape[1], COLUMNS_PER_PIECE)
+        return split_rows(self.coefficients.shape[1], COLUMNS_PER_PIECE)
 
     def _free_row(self) -> int:
         """Return the row for a new step: the first that is free, else that of the oldest step."""

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.engines.threads import row_blocks
+from deciban.engines.threads import split_rows
 from deciban.kernels.execution import map_in_threads, map_small_items
-from deciban.linear.design import SparseBlock, even_stripes
+from deciban.linear.design import SparseBlock, split_evenly
 from deciban.linear.loss_pass import Rows
 
 GRAM_STRIPES = 4
@@ -64,7 +64,7 @@ class Gram:
                 out[block] += part[block]
             out[block] += level
 
-        map_small_items(combine, row_blocks(len(out), ROWS_PER_BLOCK), self.threads)
+        map_small_items(combine, split_rows(len(out), ROWS_PER_BLOCK), self.threads)
         if self.extra.shape[1]:
             out += (self.extra @ self.extra_weights(rows)).reshape(out.shape)
         return out
@@ -105,7 +105,7 @@ class Gram:
         if shares.dtype == np.float32:
             shares[np.abs(shares) < MIN_SINGLE_SHARE] = 0.0
 
-        stripes = even_stripes(C.indptr, GRAM_STRIPES)
+        stripes = split_evenly(C.indptr, GRAM_STRIPES)
         self.buffers = self.buffers or [np.empty_like(shares) for _ in stripes]
 
         def add_stripe(s: int) -> None:

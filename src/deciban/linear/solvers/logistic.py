@@ -16,7 +16,7 @@ from deciban.linear.design import Dense, Part, Shared, Sparse, prepare_block, we
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers import dual_lbfgs, l1_lbfgs, lbfgs, newton
 from deciban.linear.solvers.lbfgs import MIN_SAMPLE_ROWS, State, sample_rows
-from deciban.linear.solvers.logistic_objective import contrast, score_count
+from deciban.linear.solvers.logistic_objective import contrast, count_scores
 
 __all__ = ["Dense", "LogisticFit", "Shared", "Sparse", "fit_matrix", "fit_parts"]
 
@@ -97,7 +97,7 @@ def fit_parts(
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     with limit_products_to_one_core(True):  # threads that wait for each other cost more than small products take
         rows = _prepare_rows(parts, codes, weight, n_classes, intercept, threads)
-        first = _initial_state(parts, rows, start)
+        first = _build_initial_state(parts, rows, start)
         max_iter *= l1_lbfgs.STEPS_PER_ITERATION if any(part.l1 for part in parts) else 1
         if l1_lbfgs.is_screening_applicable(parts):
             return _search_with_screening(parts, rows, first, tol, max_iter)
@@ -114,7 +114,9 @@ def _search(parts: Sequence[Part], rows: Rows, first: State, tol: float, max_ite
         near = newton.minimise(rows, l2, first, tol, max_iter)
         if near.converged or near.n_iter >= max_iter:
             return near
-        cold = _initial_state(parts, rows, None)  # the start was so far out that the loss has no curvature there
+        cold = _build_initial_state(
+            parts, rows, None
+        )  # the start was so far out that the loss has no curvature there
         further = lbfgs.minimise(rows, l2, cold, tol, max_iter - near.n_iter)
         return replace(further, n_iter=near.n_iter + further.n_iter)
     if dual_lbfgs.is_applicable(rows, l2):
@@ -138,7 +140,7 @@ def _search_with_screening(parts: Sequence[Part], rows: Rows, state: State, tol:
         fit = _fit_columns(parts, rows, state, [np.flatnonzero(k) for k in kept], tol, max_iter - steps)
         steps += fit.n_iter
         found = [l1_lbfgs.restore_columns(p, np.flatnonzero(k), t) for p, k, t in zip(parts, kept, fit.parts)]
-        state = _initial_state(parts, rows, (found, fit.bias))
+        state = _build_initial_state(parts, rows, (found, fit.bias))
         state = replace(state, n_iter=steps, converged=fit.converged, gradient=fit.gradient)
     return _summarise(parts, rows, replace(state, converged=state.converged and is_complete))
 
@@ -152,7 +154,7 @@ def _fit_columns(
     start = [t if isinstance(p, Shared) else t[:, c] for p, t, c in zip(parts, ts, columns)]
     n_classes = max(rows.n_scores, 2)
     narrow = _prepare_rows(some, rows.codes, rows.weight, n_classes, rows.intercept, rows.threads)
-    first = _initial_state(some, narrow, (start, bias))
+    first = _build_initial_state(some, narrow, (start, bias))
     return _summarise(some, narrow, _search(some, narrow, first, tol, max_iter))
 
 
@@ -160,7 +162,7 @@ def _prepare_rows(
     parts: Sequence[Part], codes: Codes, weight: Array | None, n_classes: int, intercept: bool, threads: int
 ) -> Rows:
     """Convert parts to blocks that are ready for passes."""
-    M = score_count(n_classes)
+    M = count_scores(n_classes)
     work = M * sum(map(_count_cells, parts))
     kernels = load_kernels("logistic_loss", work)
     sample = sample_rows(len(codes), MIN_SAMPLE_ROWS)
@@ -180,23 +182,23 @@ def _scale_penalties(penalties: Sequence[float], rows: Rows, power: int) -> list
     return [p if block.unit is None else p * block.unit**power for p, block in zip(penalties, rows.blocks)]
 
 
-def _initial_state(parts: Sequence[Part], rows: Rows, start: tuple[Sequence[Array], Array] | None) -> State:
+def _build_initial_state(parts: Sequence[Part], rows: Rows, start: tuple[Sequence[Array], Array] | None) -> State:
     """Return the initial state: the start weights if any, else zero weights with class log-odds as the bias."""
     M = rows.n_scores
     if start is None:
         zeros = [np.zeros((1, part.width) if M == 1 else weight_shape(part, M)) for part in parts]
-        return State(zeros, _class_log_odds(rows) if rows.intercept else np.zeros(M))
+        return State(zeros, _compute_class_log_odds(rows) if rows.intercept else np.zeros(M))
     ts = []
     bias = np.array(start[1], dtype=np.float64).reshape(M) if rows.intercept else np.zeros(M)
     for part, block, weights in zip(parts, rows.blocks, start[0]):
         t = np.array(weights, dtype=np.float64).reshape((1, -1) if M == 1 else weight_shape(part, M))
         t = t if block.unit is None else t / block.unit
-        bias = bias + _centring_shift(block, t)
+        bias = bias + _compute_centring_shift(block, t)
         ts.append(t)
     return State(ts, bias)
 
 
-def _centring_shift(block: Any, t: Array) -> Array | float:
+def _compute_centring_shift(block: Any, t: Array) -> Array | float:
     """Compute W m, the difference between the bias of centred features and that of the original ones."""
     if isinstance(getattr(block, "centre", None), np.ndarray):
         centre = block.centre if block.unit is None else block.centre * block.unit
@@ -204,7 +206,7 @@ def _centring_shift(block: Any, t: Array) -> Array | float:
     return 0.0
 
 
-def _class_log_odds(rows: Rows) -> Array:
+def _compute_class_log_odds(rows: Rows) -> Array:
     """Return the log-odds of two classes, or centred logarithms of the class shares; half a row is added to each."""
     counts = np.bincount(rows.codes, weights=rows.weight, minlength=max(rows.n_scores, 2)) + 0.5
     return contrast(np.log(counts / counts.sum()))
@@ -212,7 +214,7 @@ def _class_log_odds(rows: Rows) -> Array:
 
 def _to_original_units(parts: Sequence[Part], rows: Rows, state: State) -> tuple[list[Array], Array]:
     """Convert the weights and bias of a state to those of the features as the caller gave them."""
-    bias = np.asarray(state.bias - sum(_centring_shift(block, t) for block, t in zip(rows.blocks, state.ts)))
+    bias = np.asarray(state.bias - sum(_compute_centring_shift(block, t) for block, t in zip(rows.blocks, state.ts)))
     if rows.n_scores > 1 and rows.intercept:
         bias = bias - bias.mean()  # a change common to all classes affects no posterior
     ts = [t if block.unit is None else t * block.unit for block, t in zip(rows.blocks, state.ts)]
@@ -225,11 +227,11 @@ def _summarise(parts: Sequence[Part], rows: Rows, state: State) -> LogisticFit:
     scores = rows.scores(state.ts, state.bias)
     separable = not any(part.l1 or part.l2 for part in parts) and rows.is_separated_by(scores)
     loss = rows.loss_and_residuals_inplace(scores)
-    objective = loss + sum(_penalty(part, t) for part, t in zip(parts, ts))
+    objective = loss + sum(_compute_penalty(part, t) for part, t in zip(parts, ts))
     return LogisticFit(tuple(ts), bias, objective, loss, state.n_iter, state.gradient, state.converged, separable)
 
 
-def _penalty(part: Part, t: Array) -> float:
+def _compute_penalty(part: Part, t: Array) -> float:
     """Compute ½ l2 Σ t² + l1 Σ |t|; zero without a penalty, even where the squares overflow."""
     squares = 0.5 * part.l2 * float(np.sum(t * t)) if part.l2 else 0.0
     return squares + (part.l1 * float(np.abs(t).sum()) if part.l1 else 0.0)

@@ -13,7 +13,7 @@ import numpy as np
 from deciban._typing import Array, Codes
 
 
-def score_count(n_classes: int) -> int:
+def count_scores(n_classes: int) -> int:
     """Return M, the number of scores: two classes have one, the log-odds of the second; more have one each."""
     return 1 if n_classes == 2 else n_classes
 
@@ -41,10 +41,10 @@ def expand_to_classes(scores: Array, axis: int = 0) -> Array:
     return np.concatenate([-scores / 2, scores / 2], axis=axis) if scores.shape[axis] == 1 else scores
 
 
-def losses(scores: Array, codes: Codes) -> Array:
+def compute_losses(scores: Array, codes: Codes) -> Array:
     """Compute ℓ(y_i, s_i) = −ln p(y_i|x_i) of every row, accurate to the last digits also where p is nearly 1.
 
-    >>> losses(np.array([[0.0], [-800.0], [40.0]]), np.array([1, 1, 1], dtype=np.int32)).tolist()
+    >>> compute_losses(np.array([[0.0], [-800.0], [40.0]]), np.array([1, 1, 1], dtype=np.int32)).tolist()
     [0.6931471805599453, 800.0, 4.248354255291589e-18]
     """
     if scores.shape[1] == 1:
@@ -53,10 +53,10 @@ def losses(scores: Array, codes: Codes) -> Array:
     return np.asarray(gap + np.log1p(np.expm1(-gap) + others))
 
 
-def residuals(scores: Array, codes: Codes) -> Array:
+def compute_residuals(scores: Array, codes: Codes) -> Array:
     """Compute ∂ℓ/∂s of every row: predicted probability minus outcome, p(k|x_i) − [y_i = k].
 
-    >>> residuals(np.zeros((1, 4)), np.array([2], dtype=np.int32)).tolist()
+    >>> compute_residuals(np.zeros((1, 4)), np.array([2], dtype=np.int32)).tolist()
     [[0.25, 0.25, -0.75, 0.25]]
     """
     if scores.shape[1] == 1:
@@ -69,7 +69,7 @@ def residuals(scores: Array, codes: Codes) -> Array:
     return p
 
 
-def probabilities(scores: Array) -> Array:
+def compute_probabilities(scores: Array) -> Array:
     """Compute p(k|x) of every row; of two classes only the second's."""
     if scores.shape[1] == 1:
         return np.exp(-np.logaddexp(0.0, -scores))
@@ -77,7 +77,7 @@ def probabilities(scores: Array) -> Array:
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
-def margins(scores: Array, codes: Codes) -> Array:
+def compute_margins(scores: Array, codes: Codes) -> Array:
     """Compute how far the score of every row's class exceeds the best other one; negative where the row is wrong."""
     if scores.shape[1] == 1:
         return np.asarray(np.where(codes == 1, 1.0, -1.0) * scores[:, 0])

@@ -15,7 +15,7 @@ from deciban._typing import Array
 from deciban.linear.design import Dense, Part, SharedBlock, Sparse, SparseBlock
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.lbfgs import State
-from deciban.linear.solvers.logistic_objective import probabilities
+from deciban.linear.solvers.logistic_objective import compute_probabilities
 
 MAX_WEIGHTS = 400
 """The greatest number of weights: beyond it the Hessian is no longer small."""
@@ -145,7 +145,7 @@ def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, 
     here, converged, steps = evaluate(small.pack(state.ts, state.bias)), False, 0
     stuck = False
     while steps < max_iter and not converged and not stuck:
-        H = small.hessian(probabilities(here.scores), w)
+        H = small.hessian(compute_probabilities(here.scores), w)
         H[np.diag_indices_from(H)] += penalty
         step = _solve(H, here.gradient)
         gain = float(step @ here.gradient)

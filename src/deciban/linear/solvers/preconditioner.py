@@ -15,7 +15,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.linear.design import DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Rows
-from deciban.linear.solvers.logistic_objective import probabilities
+from deciban.linear.solvers.logistic_objective import compute_probabilities
 
 MAX_JOINT_WEIGHTS = 400
 """Up to this many weights all classes are factored in one matrix: it costs their cube, and saves passes over rows."""
@@ -121,7 +121,7 @@ class ProjectedPreconditioner:
 Preconditioner = DiagonalPreconditioner | ClasswisePreconditioner | JointPreconditioner | ProjectedPreconditioner
 
 
-def common_direction(n_scores: int, scale: Array | None) -> Array:
+def compute_common_direction(n_scores: int, scale: Array | None) -> Array:
     """Return the unit vector that changes all scores equally: t_kj ∝ 1/scale_kj; zero where a scale is zero."""
     if scale is None or np.ndim(scale) == 1:
         return np.full((n_scores, 1), n_scores**-0.5)
@@ -135,11 +135,11 @@ def build_preconditioners(
     rows: Rows, ts: Sequence[Array], bias: Array, l2: Sequence[Array | float]
 ) -> list[Preconditioner]:
     """Build one for every block and one for the bias, from the mean loss's curvature over these rows and weights."""
-    p, curvature, bias_curvature = _row_curvature(rows, ts, bias)
+    p, curvature, bias_curvature = _compute_row_curvature(rows, ts, bias)
     found: list[Preconditioner] = []
     for block, penalty in zip(rows.blocks, l2):
         if isinstance(block, SharedBlock):
-            found.append(_diagonal_of_shared(block, curvature, penalty))
+            found.append(_build_shared_diagonal(block, curvature, penalty))
             continue
         M, d = curvature.shape[1], block.X.shape[1]
         if M > 1 and M * d <= MAX_JOINT_WEIGHTS:
@@ -148,9 +148,9 @@ def build_preconditioners(
         elif d <= MAX_FACTORED_COLUMNS and M * d * d <= MAX_FACTORED_CELLS:
             inner = _factor_classwise(block, curvature, penalty)
         else:
-            inner = _diagonal(block, curvature, penalty)
-        found.append(inner if M == 1 else ProjectedPreconditioner(inner, common_direction(M, block.scale)))
-    M, of_bias = len(bias_curvature), DiagonalPreconditioner(_inverse_root(bias_curvature))
+            inner = _build_diagonal(block, curvature, penalty)
+        found.append(inner if M == 1 else ProjectedPreconditioner(inner, compute_common_direction(M, block.scale)))
+    M, of_bias = len(bias_curvature), DiagonalPreconditioner(_compute_inverse_root(bias_curvature))
     return [*found, of_bias if M == 1 else ProjectedPreconditioner(of_bias, np.full(M, M**-0.5))]
 
 
@@ -158,19 +158,19 @@ def build_diagonal_preconditioners(
     rows: Rows, ts: Sequence[Array], bias: Array, l2: Sequence[Array | float]
 ) -> list[DiagonalPreconditioner]:
     """Build one for every block and one for the bias, each of which scales every weight separately."""
-    _, curvature, bias_curvature = _row_curvature(rows, ts, bias)
+    _, curvature, bias_curvature = _compute_row_curvature(rows, ts, bias)
     blocks = [
-        _diagonal_of_shared(block, curvature, penalty)
+        _build_shared_diagonal(block, curvature, penalty)
         if isinstance(block, SharedBlock)
-        else _diagonal(block, curvature, penalty)
+        else _build_diagonal(block, curvature, penalty)
         for block, penalty in zip(rows.blocks, l2)
     ]
-    return [*blocks, DiagonalPreconditioner(_inverse_root(bias_curvature))]
+    return [*blocks, DiagonalPreconditioner(_compute_inverse_root(bias_curvature))]
 
 
-def _row_curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tuple[Array, Array, Array]:
+def _compute_row_curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tuple[Array, Array, Array]:
     """Return p of every row, w·p(1 − p) as a share of all weight, and its sum."""
-    p = probabilities(rows.scores(ts, bias))
+    p = compute_probabilities(rows.scores(ts, bias))
     curvature = p * (1.0 - p)
     if rows.weight is not None:
         curvature *= rows.weight[:, None]
@@ -178,13 +178,15 @@ def _row_curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tuple[Array,
     return p, curvature, curvature.sum(axis=0)
 
 
-def _diagonal(block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float) -> DiagonalPreconditioner:
+def _build_diagonal(block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float) -> DiagonalPreconditioner:
     squares = block.squares(curvature)
-    return DiagonalPreconditioner(_inverse_root((squares if block.scale is None else squares * block.scale**2) + l2))
+    return DiagonalPreconditioner(
+        _compute_inverse_root((squares if block.scale is None else squares * block.scale**2) + l2)
+    )
 
 
-def _diagonal_of_shared(block: SharedBlock, curvature: Array, l2: Array | float) -> DiagonalPreconditioner:
-    return DiagonalPreconditioner(_inverse_root(np.einsum("ijk,ik->j", block.values**2, curvature) + l2))
+def _build_shared_diagonal(block: SharedBlock, curvature: Array, l2: Array | float) -> DiagonalPreconditioner:
+    return DiagonalPreconditioner(_compute_inverse_root(np.einsum("ijk,ik->j", block.values**2, curvature) + l2))
 
 
 def _factor_jointly(
@@ -233,7 +235,7 @@ def _cholesky_inverse(
 
     d = len(hessian)
     hessian = hessian + np.diag(np.broadcast_to(l2, d))
-    step = _inverse_root(np.diag(hessian))
+    step = _compute_inverse_root(np.diag(hessian))
     even = hessian * np.outer(step, step)
     even[np.diag_indices(d)] += ridge
     try:
@@ -244,7 +246,7 @@ def _cholesky_inverse(
     return np.tril(inverse) * step, lower / step[:, None]
 
 
-def _inverse_root(curvature: Array) -> Array:
+def _compute_inverse_root(curvature: Array) -> Array:
     """Compute 1/√curvature; one where there is no curvature (a constant column), as any step is then right."""
     is_curved = np.isfinite(curvature) & (curvature > np.finfo(float).tiny)
     return np.where(is_curved, 1.0 / np.sqrt(np.where(is_curved, curvature, 1.0)), 1.0)
