@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot
 
 from deciban.errors import InputError
-from deciban.metrics.comparison import Entrant, compared
+from deciban.metrics.comparison import CandidateScores, compare_candidates
 from deciban.metrics.learning_curves import LearningCurves
 from deciban.plots import comparison
 from tests.plots.readability import assert_readable
@@ -20,14 +20,14 @@ EVERY = ["naive Bayes", *(f"Gaussian {shape}" for shape in SHAPES), "logistic", 
 def made(names=EVERY, K=3, n=200, sizes=(10, 20, 40, 80, 160), curves=True):
     """Learners that claim too much or too little, by different amounts."""
     _, truth = posteriors(n, K)
-    entrants = []
+    candidates = []
     for i, name in enumerate(names):
         claimed, _ = posteriors(n, K)
         noise = np.random.default_rng(i).normal(size=claimed.shape) * (0.2 + 0.3 * (i % 4))
         scores = (1 + 0.5 * i) * claimed + noise
         lp = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-        entrants.append(Entrant(name, {}, lp, 0.1, 10))
-    found = compared("y", entrants, truth, None, np.ones((n, K), dtype=bool), [f"c{k}" for k in range(K)], "")
+        candidates.append(CandidateScores(name, {}, lp, 0.1, 10))
+    found = compare_candidates("y", candidates, truth, None, np.ones((n, K), dtype=bool), [f"c{k}" for k in range(K)], "")
     if not curves:
         return found
     steps = np.linspace(0.5, 0.9, len(sizes))
