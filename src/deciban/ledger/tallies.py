@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import SchemaError
 from deciban.ledger.counts import Counts
-from deciban.ledger.statistic import NotLearnedError, Statistic, place, subtract_checked
+from deciban.ledger.statistic import NotLearnedError, Statistic, align_by_key, place, subtract_checked
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -112,20 +112,16 @@ class Tallies(Statistic):
         feature, klass = np.divmod(keys[kept], self.n_classes)
         return type(self)(_starts(feature, self.n_features), klass.astype(np.int32), total[kept], weight)
 
-    def _together(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
-        mine, theirs = self._keys(), other._keys()
-        keys = _union(mine, theirs)
-        a, b = np.zeros(len(keys)), np.zeros(len(keys))
-        a[np.searchsorted(keys, mine)] = self.total
-        b[np.searchsorted(keys, theirs)] = other.total
-        return keys, a, b
+    def _align(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
+        """Return the keys of both tallies and the totals of each for them."""
+        return align_by_key(self._keys(), self.total, other._keys(), other.total)
 
     def __add__(self, other: Self) -> Self:
-        keys, a, b = self._together(other)
+        keys, a, b = self._align(other)
         return self._from_keys(keys, a + b, self.weight + other.weight)
 
     def __sub__(self, other: Self) -> Self:
-        keys, a, b = self._together(other)
+        keys, a, b = self._align(other)
         weight = subtract_checked(self.weight, other.weight, "weight")
         try:
             left = subtract_checked(a, b, "count")
@@ -195,19 +191,6 @@ def _starts(feature: NDArray[Any], n_features: int) -> NDArray[np.int64]:
     start = np.zeros(n_features + 1, dtype=np.int64)
     np.cumsum(np.bincount(feature, minlength=n_features), out=start[1:])
     return start
-
-
-def _union(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the union of two ascending arrays, ascending.
-
-    `np.union1d` gives the same result, but took 6.6 s of the 8.3 s that merging a million words needed: it
-    hashes, while a stable sort of two ascending arrays only merges them.
-    """
-    both = np.concatenate([a, b])
-    both.sort(kind="stable")
-    new = np.ones(len(both), dtype=np.bool_)
-    np.not_equal(both[1:], both[:-1], out=new[1:])
-    return both[new]
 
 
 def _is_ascending(index: NDArray[np.intp]) -> bool:
