@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from deciban.cli.error_handling import handle_errors, print_stderr
@@ -87,6 +87,7 @@ def evaluate(
     with handle_errors(debug):
         check_paths([*ham, *spam])
         mail = _read(ham, spam)
+        show: Callable[[Any], None]
         if split is not None:
             report, show = _evaluate_split(mail, split, draws, seed, model, lost_ham), show_splits
         elif online:
