@@ -13,7 +13,7 @@ from sklearn import metrics
 from deciban.errors import InputError
 from deciban.metrics import Ranks, Scorecard, ranking, report_of
 from deciban.metrics.intervals import area_interval, average_interval, mean_interval, wilson
-from deciban.metrics.score_curves import Curve
+from deciban.metrics.ranking import Curve
 from deciban.scores.posterior import log_odds
 
 CLOSE = {"rel": 1e-12, "abs": 1e-12}

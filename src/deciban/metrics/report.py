@@ -19,9 +19,8 @@ from deciban.formatting import (
     format_thousands,
     format_with_error,
 )
-from deciban.metrics.ranking import Ranks
+from deciban.metrics.ranking import Curve, Ranks
 from deciban.metrics.report_figures import Figures
-from deciban.metrics.score_curves import Curve
 from deciban.metrics.thresholds import DecisionCosts, Threshold, decision_costs, find_threshold
 from deciban.plain_json import to_plain
 from deciban.scores.decision import Costs, Decision, Thresholds, take_labels

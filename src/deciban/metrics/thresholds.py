@@ -12,8 +12,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.formatting import format_percent, format_percent_range
 from deciban.metrics.intervals import Interval, wilson
-from deciban.metrics.ranking import Ranks
-from deciban.metrics.score_curves import Curve
+from deciban.metrics.ranking import Curve, Ranks
 from deciban.plain_json import to_plain
 from deciban.scores.decision import REJECTED, Decision
 

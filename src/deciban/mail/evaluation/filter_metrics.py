@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
 from deciban.metrics.intervals import Interval, wilson
-from deciban.metrics.score_curves import Curve
+from deciban.metrics.ranking import Curve
 
 HAM, SPAM, UNSURE_CODE = 0, 1, 2
 """Codes of verdicts."""
