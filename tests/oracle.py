@@ -14,28 +14,28 @@ from math import prod
 
 
 def exact(x):
-    """The fraction a float stands for; a missing cell stays missing."""
+    """Return the fraction equal to a float; a missing cell stays missing."""
     return None if x is None or x != x else Q(x)
 
 
 def ratio(a, b):
-    """a/b, and nothing out of nothing is nothing."""
+    """Return a/b, and 0 for 0/0."""
     return Q(a) / Q(b) if b else Q(0)
 
 
 def rows_of(X, y, k, w=None):
-    """The rows of class k, each with its weight."""
+    """Return the rows of class k, each with its weight."""
     return [(x, Q(c)) for x, label, c in zip(X, y, w or [1] * len(X)) if label == k]
 
 
 def class_prior(y, classes, w=None, alpha=0):
-    """π_k = (n_k + α)/(n + αK)."""
+    """Return π_k = (n_k + α)/(n + αK)."""
     n = [sum(c for _, c in rows_of(y, y, k, w)) for k in classes]
     return [ratio(n_k + alpha, sum(n) + alpha * len(classes)) for n_k in n]
 
 
 def categorical(X, y, classes, V, w=None, alpha=0):
-    """θ_kjv = (n_kjv + α)/(n_kj + α V_j), over the rows in which feature j is present."""
+    """Return θ_kjv = (n_kjv + α)/(n_kj + α V_j), over the rows in which feature j is present."""
 
     def theta(k, j):
         present = [(x[j], c) for x, c in rows_of(X, y, k, w) if x[j] is not None]
@@ -46,29 +46,29 @@ def categorical(X, y, classes, V, w=None, alpha=0):
 
 
 def bernoulli(X, y, classes, w=None, alpha=0):
-    """θ_kj = (n_kj1 + α)/(n_kj + 2α)."""
+    """Return θ_kj = (n_kj1 + α)/(n_kj + 2α)."""
     tables = categorical(X, y, classes, [2] * len(X[0]), w, alpha)
     return [[theta[1] for theta in row] for row in tables]
 
 
 def word_counts(X, y, k, w=None):
-    """n_kv, how often word v occurs in class k."""
+    """Return n_kv, how often word v occurs in class k."""
     return [sum(c * Q(x[v]) for x, c in rows_of(X, y, k, w)) for v in range(len(X[0]))]
 
 
 def multinomial(X, y, classes, w=None, alpha=0):
-    """θ_kv = (n_kv + α)/(Σ_v n_kv + α V)."""
+    """Return θ_kv = (n_kv + α)/(Σ_v n_kv + α V)."""
     n = [word_counts(X, y, k, w) for k in classes]
     return [[ratio(n_kv + alpha, sum(n_k) + alpha * len(n_k)) for n_kv in n_k] for n_k in n]
 
 
 def complement(X, y, classes, w=None, alpha=0):
-    """θ_kv counted over every class but k (Rennie et al. 2003)."""
+    """Return θ_kv counted over every class but k (Rennie et al. 2003)."""
     return [multinomial(X, ["rest" if label != k else k for label in y], ["rest"], w, alpha)[0] for k in classes]
 
 
 def poisson(X, y, classes, w=None, alpha=0):
-    """λ_kj = (Σ w x + α m_j)/(Σ w + α), m_j the mean of the whole column."""
+    """Return λ_kj = (Σ w x + α m_j)/(Σ w + α), m_j the mean of the whole column."""
     w = w or [1] * len(X)
 
     def column(rows, j):
@@ -81,7 +81,7 @@ def poisson(X, y, classes, w=None, alpha=0):
 
 
 def gaussian(X, y, classes, w=None):
-    """(μ_kj, σ²_kj): the class mean and the biased variance."""
+    """Return (μ_kj, σ²_kj): the class mean and the biased variance."""
 
     def moments(k, j):
         present = [(exact(x[j]), c) for x, c in rows_of(X, y, k, w) if exact(x[j]) is not None]
@@ -93,7 +93,7 @@ def gaussian(X, y, classes, w=None):
 
 
 def joint(X, y, classes, V, w=None, alpha=0):
-    """θ_kx: one parameter for every cell x of the table."""
+    """Return θ_kx: one parameter for every cell x of the table."""
     cells = list(product(*map(range, V)))
     codes = [[cells.index(tuple(x))] for x in X]
     tables = categorical(codes, y, classes, [len(cells)], w, alpha)
@@ -101,21 +101,21 @@ def joint(X, y, classes, V, w=None, alpha=0):
 
 
 def p_categorical(theta_k, x):
-    """p(x|k) = Π_j θ_kjv, a missing feature left out."""
+    """Return p(x|k) = Π_j θ_kjv, a missing feature left out."""
     return prod((t[v] for t, v in zip(theta_k, x) if v is not None), start=Q(1))
 
 
 def p_bernoulli(theta_k, x):
-    """p(x|k) = Π_j θ_j^x_j (1−θ_j)^(1−x_j), a missing feature left out."""
+    """Return p(x|k) = Π_j θ_j^x_j (1−θ_j)^(1−x_j), a missing feature left out."""
     return p_categorical([(1 - t, t) for t in theta_k], x)
 
 
 def p_multinomial(theta_k, z):
-    """p(z|k) = Π_v θ_v^z_v, without the multinomial coefficient."""
+    """Return p(z|k) = Π_v θ_v^z_v, without the multinomial coefficient."""
     return prod((t**n for t, n in zip(theta_k, z)), start=Q(1))
 
 
 def posterior(pi, likelihoods):
-    """p(k|x) = p(x|k) π_k / p(x); where every class is impossible, the class prior."""
+    """Return p(k|x) = p(x|k) π_k / p(x); where every class is impossible, the class prior."""
     joint_k = [pi_k * p for pi_k, p in zip(pi, likelihoods)]
     return [p / sum(joint_k) for p in joint_k] if sum(joint_k) else list(pi)

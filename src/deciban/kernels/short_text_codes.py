@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
 from deciban.kernels.utf8 import word_at
+from deciban.ledger.hashing import BYTE_MASKS
 
 Words = NDArray[np.uint64]
 LevelCodes = NDArray[np.int64]
 
 MAX_TEXT_BYTES = 15
 """Bytes that two words hold in addition to the length."""
-
-MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
-"""Bit masks of the first n of eight bytes."""
 
 UNKNOWN = -2
 """The code of a text that is not in the table."""
@@ -58,9 +56,9 @@ def find_codes(
             return -1
         low, high = np.uint64(0), np.uint64(0)
         if start <= whole:
-            low = word_at(utf8, np.uint64(start)) & MASKS[min(size, 8)]
+            low = word_at(utf8, np.uint64(start)) & BYTE_MASKS[min(size, 8)]
             if size > 8:
-                high = word_at(utf8, np.uint64(start + 8)) & MASKS[size - 8]
+                high = word_at(utf8, np.uint64(start + 8)) & BYTE_MASKS[size - 8]
         else:
             for j in range(min(size, 8)):
                 low |= np.uint64(utf8[start + j]) << np.uint64(8 * j)

@@ -28,6 +28,9 @@ MAX_SHORT_BYTES: Final = 7
 MIN_VECTORISED_WORDS: Final = 16
 """Fewer words than this are hashed one by one, which is faster than vectorised hashing."""
 
+BYTE_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+"""Bit masks of the lowest n of eight bytes."""
+
 
 def hash_word(word: bytes) -> int:
     """Return the hash of a word's UTF-8; words joined by spaces (n-grams) are hashed from the hashes of their parts.
@@ -117,7 +120,7 @@ def _hash_parts(blob: Bytes, start: NDArray[np.int64], n: NDArray[np.int64]) -> 
     eight: Hashes = np.ndarray(
         (len(blob) + 8,), dtype="<u8", buffer=padded.data, strides=(1,)
     )  # one for each byte offset
-    x = (eight[start] & _mask(np.minimum(n, MAX_SHORT_BYTES))) | n.astype(np.uint64) << np.uint64(56)
+    x = (eight[start] & BYTE_MASKS[np.minimum(n, MAX_SHORT_BYTES)]) | n.astype(np.uint64) << np.uint64(56)
     x ^= x >> np.uint64(31)
     x = x * np.uint64(C1) & np.uint64(M63)
     x ^= x >> np.uint64(29)
@@ -131,7 +134,7 @@ def _hash_parts(blob: Bytes, start: NDArray[np.int64], n: NDArray[np.int64]) -> 
 def _hash_long(blob: Bytes, eight: Hashes, start: NDArray[np.int64], n: NDArray[np.int64]) -> Hashes:
     h, at, rest = np.zeros(len(n), dtype=np.uint64), 0, np.arange(len(n))
     while len(rest) >= MIN_VECTORISED_WORDS:
-        chunk = eight[start[rest] + at] & _mask(np.minimum(n[rest] - at, 8))
+        chunk = eight[start[rest] + at] & BYTE_MASKS[np.minimum(n[rest] - at, 8)]
         x = (h[rest] ^ chunk) * np.uint64(C1)
         h[rest] = x ^ x >> np.uint64(32)
         at += 8
@@ -142,14 +145,6 @@ def _hash_long(blob: Bytes, eight: Hashes, start: NDArray[np.int64], n: NDArray[
     h *= np.uint64(C2)
     h ^= h >> np.uint64(29)
     return h | np.uint64(TOP)
-
-
-def _mask(n: NDArray[np.int64]) -> Hashes:
-    """Return the bit mask of the lowest n of eight bytes."""
-    return _MASKS[n]
-
-
-_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 
 
 def hash_row_numbers(number: NDArray[np.int64]) -> NDArray[np.uint64]:
