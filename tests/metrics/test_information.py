@@ -9,8 +9,7 @@ from scipy.stats import norm
 
 from deciban.metrics.dependence.contingency import compare_models
 from deciban.metrics.dependence.gaussian_dependence import gaussian_gain
-from deciban.metrics.dependence.level_codes import MAX_BINS
-from deciban.metrics.dependence.mutual_information import Tables, gaussian_information, mutual_information
+from deciban.metrics.dependence.mutual_information import MAX_BINS, Tables, gaussian_information, mutual_information
 from tests.metrics.exact import mutual
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.metrics.dependence.contingency import LAPLACE_ALPHA
-from deciban.metrics.dependence.level_codes import LevelCodes
+from deciban.metrics.dependence.mutual_information import LevelCodes
 from deciban.scores import log_sum_exp
 
 PRIOR_ROWS = 1.0

@@ -16,8 +16,14 @@ from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
 from deciban.metrics.dependence.contingency import compare_models
 from deciban.metrics.dependence.gaussian_dependence import gaussian_gain
-from deciban.metrics.dependence.level_codes import Feature, LevelCodes, count_levels
-from deciban.metrics.dependence.mutual_information import Tables, gaussian_information, mutual_information
+from deciban.metrics.dependence.mutual_information import (
+    Feature,
+    LevelCodes,
+    Tables,
+    count_levels,
+    gaussian_information,
+    mutual_information,
+)
 from deciban.metrics.intervals import effective_weights
 from deciban.scores import DECIBAN
 
