@@ -19,7 +19,7 @@ def exact(x):
 
 
 def ratio(a, b):
-    """Return a/b, and 0 for 0/0."""
+    """Return a/b, and 0 where b is 0."""
     return Q(a) / Q(b) if b else Q(0)
 
 
