@@ -8,8 +8,7 @@ import pytest
 import deciban
 from deciban.errors import DecibanError, InputError
 from deciban.families.gaussian import Covariance
-from deciban.training.candidates import CANDIDATE_NAMES, check_candidates
-from deciban.training.compare import Draws, _interleave_classes
+from deciban.training.compare import CANDIDATE_NAMES, Draws, _interleave_classes, check_candidates
 from tests.tables.clinic import patients
 from tests.tables.reviews import reviews
 
