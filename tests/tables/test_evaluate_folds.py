@@ -12,7 +12,7 @@ import deciban
 from deciban.errors import InputError
 from deciban.metrics.calibration_fit import calibrate
 from deciban.text import Words
-from deciban.training import table_leave_one_out
+from deciban.training import evaluate as table_leave_one_out
 from deciban.validation import fold_models
 from tests.tables.reviews import reviews
 from tests.tables.stratified_folds import stratified
