@@ -18,7 +18,7 @@ from deciban.errors import InputError
 from deciban.plots import bayes
 from deciban.plots.bayes import whole_people
 from tests.cli.terminal import call, done
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
 
 LECTURE = BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95)
 

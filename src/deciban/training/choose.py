@@ -1,25 +1,37 @@
-"""`choose`: cross-validation of many settings from the same ledgers of folds, and the best of them."""
+"""`choose`: cross-validation of many settings from the same ledgers of folds, and the best of them.
+
+The rows of each fold are scored under every setting from the ledger of all other rows: the settings of `train` in a
+grid, covariances of `GaussianBayes` for tables of numbers, and events of `TextClassifier` for tables of one text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from deciban import engines
+from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.metrics.choice import Choice, SettingComparison
-from deciban.model.summarise_table import Progress
+from deciban.families.family import ClassPrior, Family, log
+from deciban.families.gaussian import Covariance, Gaussian
+from deciban.families.marginal_likelihood import best_alpha, with_alpha
+from deciban.families.text_family import Text
+from deciban.ledger import Bags, Ledger
+from deciban.ledger.schema import Kind
+from deciban.metrics.choice import Choice, Setting, SettingComparison
+from deciban.model.columns import OPEN, Column, Layout
+from deciban.model.model_options import Options
+from deciban.model.summarise_table import FoldAssigner, Progress, Rows
+from deciban.scores.posterior import finish
+from deciban.text.words import Values
 from deciban.training.evaluate import Split
-from deciban.training.setting_search import (
-    CovarianceSearch,
-    HeldOutFold,
-    ScoredSettings,
-    SettingGrid,
-    score_text_events,
-)
-from deciban.training.table_folds import rescale_texts
-from deciban.training.task import check_fold_settings, plan
+from deciban.training.number_roles import decide
+from deciban.training.table_folds import rescale_texts, select_parts
+from deciban.training.task import Task, check_fold_settings, plan
 from deciban.training.train import Trained, train_task
 from deciban.validation.fold_models import ledgers_excluding_each
 from deciban.validation.splits import check_n_folds
@@ -103,3 +115,226 @@ def _compare_settings(
             comparison.add_fold(scored, rows.codes, rows.weight, held.rest.rows > 0)
     which = trained.describe_sample(len(sample.codes))
     return comparison.choice(f"{len(trained.folds)}-fold: {which}, each scored by models without its fold", notes)
+
+
+ALPHAS = (1.0, 0.01, 0.1, 0.3, 3.0, "auto")
+PARAMETER_PRIORS = (1.0, 0.1, 10.0)
+CLASS_PRIORS = (None, "uniform")
+SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
+TEXT_ALPHAS = (1.0, 0.1, 0.01, "auto")
+
+MAX_COMOMENTS = 1 << 24
+"""The number of co-moments that the ledgers of all folds and classes may hold together."""
+
+ScoredSettings = Iterator[tuple[Setting, Array]]
+"""Settings, and ln p(k|x) of a fold's rows under each."""
+
+
+@dataclass(frozen=True)
+class HeldOutFold:
+    """The rows of a fold, and the ledger of all others."""
+
+    fold: int
+    rest: Ledger
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class SettingGrid:
+    """The grid of settings of `train`; a setting that the table has no use for is not varied."""
+
+    task: Task
+    options: Options
+    numbers: Sequence[str | None]
+    alphas: Sequence[float | str]
+    parameter_priors: Sequence[float]
+    priors: Sequence[str | None]
+    values: Sequence[Values]
+
+    @classmethod
+    def of(cls, task: Task, options: Options, free: set[str]) -> SettingGrid:
+        """Build the grid of the settings that are free and matter for the table."""
+        roles = {column.role for column in task.columns}
+        has_open = bool(roles & set(OPEN))
+        has_counts = has_open or bool(roles - {"number", "skip"})
+        has_gaussians = has_open or "number" in roles
+        words = options.words
+        presence = "words" in free and task.layout.texts and words.values == "counts" and words.length is None
+        return cls(
+            task,
+            options,
+            (None, "number", "binned") if "numbers" in free and has_open else (None,),
+            ALPHAS if "alpha" in free and has_counts else (options.alpha,),
+            PARAMETER_PRIORS if "parameter_prior" in free and has_gaussians else (options.parameter_prior,),
+            CLASS_PRIORS if "prior" in free else (None,),
+            ("counts", "presence") if presence else (words.values,),
+        )
+
+    def _settings(self) -> Iterator[tuple[Setting, str | None, Options]]:
+        """Yield each setting once, with the role of open numbers and its options; the default comes first."""
+        fixed = {column.role for column in self.task.columns} - {"skip", *OPEN}
+        every = product(self.numbers, self.alphas, self.parameter_priors, self.priors, self.values)
+        for role, alpha, rows, prior, values in every:
+            if role == "number" and not fixed - {"number"} and alpha != self.alphas[0]:
+                continue  # Gaussians alone have no pseudo-count
+            if role == "binned" and "number" not in fixed and rows != self.parameter_priors[0]:
+                continue
+            words = replace(self.options.words, values=values)
+            class_prior = self.options.prior if prior is None else ClassPrior(prior)  # type: ignore[arg-type]
+            options = replace(self.options, alpha=alpha, parameter_prior=rows, prior=class_prior, words=words)
+            arguments = {
+                "numbers": (role, self.numbers[0]), "alpha": (alpha, self.alphas[0]), "prior": (prior, None),
+                "parameter_prior": (rows, self.parameter_priors[0]), "words": (words, self.options.words),
+            }  # fmt: skip
+            changed = {name: value for name, (value, default) in arguments.items() if value != default}
+            yield Setting(changed), role, options
+
+    def score(self, held: HeldOutFold) -> ScoredSettings:
+        """Score the rows of one fold under every setting."""
+        scorer = _SettingScorer(self.task, held)
+        for setting, role, options in self._settings():
+            log_prior = log(options.prior.solve(held.rest.rows))
+            yield setting, finish(scorer.joint(role, options) + log_prior, log_prior, "log_posterior")[0]
+
+
+class _DecidedBlocks(NamedTuple):
+    """Columns whose roles are decided: their layout, their statistics, and the fold's rows as matrices."""
+
+    roles: tuple[str, ...]
+    layout: Layout
+    statistics: Sequence[Any]
+    matrices: Sequence[Any]
+
+
+class _SettingScorer:
+    """The scores of a fold's rows under many settings; what two settings share is decided and scored once."""
+
+    def __init__(self, task: Task, held: HeldOutFold) -> None:
+        self.task, self.held = task, held
+        self._decisions: dict[Any, _DecidedBlocks] = {}
+        self._scores: dict[Any, Array] = {}
+
+    def _decide(self, role: str | None, options: Options) -> _DecidedBlocks:
+        key = role or (options.pseudo_count, options.parameter_prior)
+        if key not in self._decisions:
+            forced = {} if role is None else self._force_role(role)
+            columns, kept, _ = decide(self.task.layout, self.held.rest, options, forced)
+            statistics = self.held.rest.choose(kept).parts
+            roles, matrices = tuple(column.role for column in columns), select_parts(self.held.rows, kept)
+            self._decisions[key] = _DecidedBlocks(roles, Layout(tuple(columns)), statistics, matrices)
+        return self._decisions[key]
+
+    def _force_role(self, name: str) -> Mapping[str, Column]:
+        role: Any = name
+        return {column.name: replace(column, role=role) for column in self.task.columns if column.role in OPEN}
+
+    def joint(self, role: str | None, options: Options) -> Array:
+        """Return ln p(x|k) of every row, all blocks together; `role` is that of open numbers, None for the best."""
+        decided = self._decide(role, options)
+        total = np.zeros((len(self.held.rows.codes), len(self.held.rest.rows)))
+        families = options.assumption(decided.layout).families
+        for b, (group, family) in enumerate(zip(decided.layout.blocks, families)):
+            key = (decided.roles, b, _relevant_options(group.kind, options))
+            if key not in self._scores:
+                self._scores[key] = _score_block(decided.statistics[b], decided.matrices[b], family, options)
+            total += self._scores[key]
+        return total
+
+
+def _score_block(statistic: Any, X: Any, family: Family, options: Options) -> Array:
+    if isinstance(statistic, Bags) and options.words.values == "presence" and not statistic.presence:
+        X = X.copy()
+        X.data = np.ones_like(X.data)
+        statistic = Bags(statistic.documents, statistic.documents)
+    return _score(family, statistic, X, options.auto)
+
+
+def _relevant_options(kind: Kind, options: Options) -> Any:
+    """Return the options that change the score of a block."""
+    if kind in ("moments", "scatter"):
+        return options.parameter_prior
+    return (options.alpha, options.words.values) if kind == "bags" else options.alpha
+
+
+def _score(family: Family, statistic: Any, X: Any, auto: bool = False) -> Array:
+    """Return ln p(x|k) of rows under a statistic of others; `auto` chooses the pseudo-count."""
+    solved = with_alpha(family, best_alpha(family, statistic)) if auto else family
+    form, no_prior = solved.solve(statistic), np.zeros(statistic.n_classes)
+    return engines.apply((form,), (X,), (solved.needs(),), no_prior, "joint", engines.thread_count(None))
+
+
+@dataclass(frozen=True)
+class CovarianceSearch:
+    """The ledgers of all folds but each with the co-moments of their columns, in the order of their names."""
+
+    rests: Sequence[Ledger]
+    order: Sequence[int]
+    prior: ClassPrior
+
+    @classmethod
+    def of(
+        cls, trained: Trained, assign: FoldAssigner, progress: Progress | None, notes: list[str]
+    ) -> CovarianceSearch | None:
+        """Read the table again, for co-moments; None where there are columns that are no numbers, or too many."""
+        columns = [column for column in trained.task.columns if column.role != "skip"]
+        if len(columns) < 2 or any(column.role not in ("number", *OPEN) or column.block for column in columns):
+            return None
+        names = tuple(sorted(column.name for column in columns))
+        n_folds = len(trained.folds)
+        if n_folds * len(trained.model.labels) * len(names) ** 2 > MAX_COMOMENTS:
+            notes.append(f"no shapes of covariance were tried: {len(names)} columns have too many pairs")
+            return None
+        number: Any = "number"
+        joined = [replace(column, role=number, block=names) for column in columns]
+        again = train_task(replace(trained.task, columns=joined), n_folds, progress, assign)
+        place = [feature.name for feature in trained.task.layout.blocks[0].features]
+        order = [place.index(name) for name in names]
+        return cls(list(ledgers_excluding_each(again.folds)), order, trained.model.options.prior)
+
+    def score(self, held: HeldOutFold) -> ScoredSettings:
+        """Score the rows of one fold under every covariance and shrinkage."""
+        rest = self.rests[held.fold]
+        (X,) = replace(held.rows, columns=[[held.rows.columns[0][j] for j in self.order]]).parts
+        log_prior = log(self.prior.solve(rest.rows))
+        for covariance, shrinkage in product(get_args(Covariance), SHRINKAGES):
+            if covariance == "identity" and shrinkage is not None:
+                continue
+            arguments = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
+            family = Gaussian(covariance, shrinkage)  # type: ignore[arg-type]
+            part: Any = rest.parts[0] if family.paired else rest.parts[0].moments  # type: ignore[attr-defined]
+            joint = _score(family, part, X) + log_prior
+            yield Setting(arguments, "GaussianBayes"), finish(joint, log_prior, "log_posterior")[0]
+
+
+def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
+    """Score the rows of one fold under the events of `TextClassifier`, with and without idf.
+
+    With idf the entries of the rows are weights, and no counts.
+    """
+    part: Any = held.rest.parts[0]
+    (X,) = held.rows.parts
+    for arguments, family in _text_families(options, part.presence):
+        log_prior = log(options.prior.solve(held.rest.rows))
+        if not family.probabilistic:
+            log_prior = np.zeros(len(log_prior))
+        rows = X
+        if family.idf:
+            rows, idf = X.copy(), family.idf_of(part)
+            assert idf is not None
+            rows.data = rows.data * idf[rows.indices]
+        joint = _score(family, part, rows, arguments.get("alpha") == "auto") + log_prior
+        yield Setting(arguments, "TextClassifier"), finish(joint, log_prior, "log_posterior")[0]
+
+
+def _text_families(options: Options, presence: bool) -> Iterator[tuple[dict[str, Any], Text]]:
+    plain = Text(options.words.reading)
+    for alpha in TEXT_ALPHAS:
+        number = 1.0 if isinstance(alpha, str) else alpha
+        changed = {} if alpha == 1.0 else {"alpha": alpha}
+        for event in ("bernoulli", "complement"):
+            yield {"event": event, **changed}, replace(plain, event=event, alpha=number)
+        if isinstance(alpha, str) or presence:
+            continue
+        yield {"idf": True, **changed}, replace(plain, idf=True, alpha=number)
+        complement = replace(plain, event="complement", idf=True, alpha=number)
+        yield {"event": "complement", "idf": True, **changed}, complement
