@@ -129,11 +129,7 @@ def with_one_far_out(big, n=80):
     return pa.table({"x": x, "z": rng.normal(1.0 * good, 1.0), "verdict": np.array(CLASSES)[good]})
 
 
-FAR_OUT = {
-    "bells": {"numbers": "number"},
-    "open": {},
-    "one bell": {"numbers": "number", "blocks": [["x", "z"]]},
-}
+FAR_OUT = {"bells": {"numbers": "number"}, "open": {}, "one bell": {"numbers": "number", "blocks": [["x", "z"]]}}
 
 
 @pytest.mark.parametrize("way", FAR_OUT)

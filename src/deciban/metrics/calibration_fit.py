@@ -17,14 +17,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.metrics.report import Report
-from deciban.scores.calibration import (
-    Calibration,
-    CalibrationMap,
-    Isotonic,
-    Platt,
-    Temperature,
-    clip_log_odds,
-)
+from deciban.scores.calibration import Calibration, CalibrationMap, Isotonic, Platt, Temperature, clip_log_odds
 
 IntegerCodes = NDArray[np.integer[Any]]
 
@@ -186,11 +179,7 @@ def _fit_isotonic(x: Array, hit: NDArray[np.bool_], weight: Array, prior_rows: f
     return at[kept], to
 
 
-FITS: Mapping[str, Callable[..., CalibrationMap]] = {
-    "temperature": temperature,
-    "platt": platt,
-    "isotonic": isotonic,
-}
+FITS: Mapping[str, Callable[..., CalibrationMap]] = {"temperature": temperature, "platt": platt, "isotonic": isotonic}
 """The function that fits each map, in the order of `METHODS`."""
 
 

@@ -18,13 +18,7 @@ from deciban.families.multinomial import Multinomial
 from deciban.families.text_family import Text
 from deciban.families.word_selection import cap_documents
 from deciban.ledger import Bags, Counts, Tallies
-from deciban.validation.closed_form import (
-    CHUNK_CELLS,
-    LeftOutBlock,
-    LeftOutRows,
-    score_without_row,
-    subtract_weight,
-)
+from deciban.validation.closed_form import CHUNK_CELLS, LeftOutBlock, LeftOutRows, score_without_row, subtract_weight
 
 Mask = NDArray[np.bool_]
 
