@@ -33,7 +33,7 @@ def run(mail: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_lectures_experiment_for_people(mail: Path) -> None:
     done = run(mail, "--split", "60/20/20")
     assert done.returncode == 0, done.stderr
-    assert "60 messages learned, 20 to choose by, 20 to judge by" in done.stdout
+    assert "60 messages learned, 20 to choose by, 20 to test on" in done.stdout
     assert "1 of 101 messages are there more than once" in done.stderr
     for word in ("smoothing", "called ham", "errors", "1 − AUC"):
         assert word in done.stdout
@@ -54,7 +54,7 @@ def test_ways_of_judging_for_programs(mail: Path) -> None:
     ("wish", "code", "said"),
     [
         (("--split", "60/20"), 2, "400/50/50"),
-        (("--split", "60/20/20", "--online"), 2, "different ways"),
+        (("--split", "60/20/20", "--online"), 2, "different methods"),
         (("--draws", "3"), 2, "--split"),
         (("--order", "name"), 2, "--online"),
         (("--split", "600/20/20"), 1, "needs"),

@@ -44,7 +44,7 @@ SPREAD_ROWS = {
     a.HAM, a.SPAM,
     a.argument(
         "--split", metavar="A/B/C",
-        help="Learn from A messages, choose smoothing and thresholds by B others, judge by C more; each part has its "
+        help="Learn from A messages, choose smoothing and thresholds by B others, test on C more; each part has its "
         "share of ham and spam.",
     ),
     a.number("--draws", "NUMBER", "Repeat --split so often, each time with other messages.", minimum=1, default=1),
@@ -52,14 +52,14 @@ SPREAD_ROWS = {
         "--lost-ham", "NUMBER", kind=float, minimum=0.0,
         help="How many missed spams a lost ham is as bad as, where --split chooses thresholds: 10 unless given.",
     ),
-    a.flag("--online", "Judge each message by those that came before it, then learn it (TREC)."),
+    a.flag("--online", "Classify each message by those that came before it, then learn it (TREC)."),
     a.argument(
         "--order", metavar="arrival|name", choices=("arrival", "name"),
         help="The order of --online: by when messages came (unless given), or by the names of their files.",
     ),
     a.number(
         "--folds", "K", minimum=2,
-        help=f"Judge each of K parts by a filter of all others: {DEFAULT_FOLDS} parts, unless another way is asked "
+        help=f"Classify each of K parts by a filter of all others: {DEFAULT_FOLDS} parts, unless another way is asked "
         "for.",
     ),
     a.number("--seed", "NUMBER", "Of the draw of --split, or of --folds.", minimum=0, default=0),
@@ -77,7 +77,7 @@ def evaluate(
     ham: Sequence[str] | None, spam: Sequence[str] | None, split: str | None, draws: int, lost_ham: float | None,
     online: bool, order: str | None, folds: int | None, seed: int, model: ModelName, json: bool, debug: bool,
 ) -> None:  # fmt: skip
-    """Judge a filter on mail whose labels are known, in memory: no store is read or written.
+    """Evaluate a filter on mail whose labels are known, in memory: no store is read or written.
 
     Each message counts once, however often it is there; those that are there as ham and as spam are left out.
     """
@@ -105,7 +105,7 @@ def _check_method(
 ) -> None:
     """Refuse two methods at once, and options of a method that is not chosen."""
     if (split is not None) + online + (folds is not None) > 1:
-        raise UsageError("--split, --online and --folds are different ways of judging: give one of them")
+        raise UsageError("--split, --online and --folds are different methods: give one of them")
     if split is None and (draws > 1 or lost_ham is not None):
         raise UsageError("--draws and --lost-ham are for --split")
     if order is not None and not online:
@@ -146,7 +146,7 @@ def _evaluate_split(
     cost = LOST_HAM_COST if lost_ham is None else lost_ham
     if draws == 1:
         return evaluate_split(mail, parse_sizes(split), seed, model, cost)
-    with count_messages("judging") as tick:
+    with count_messages("classifying") as tick:
         return evaluate_draws(mail, parse_sizes(split), range(seed, seed + draws), model, cost, lambda _: tick())
 
 
@@ -154,14 +154,14 @@ def _evaluate_online(mail: LabelledMail, order: str | None, model: ModelName) ->
     from deciban.mail.evaluation.evaluate_filter import evaluate_online
 
     ordered = mail.sort_by_name() if order == "name" else mail.sort_by_arrival()
-    with count_messages("judging") as tick:
+    with count_messages("classifying") as tick:
         return evaluate_online(ordered, model, lambda _: tick())
 
 
 def _evaluate_folds(mail: LabelledMail, folds: int, seed: int, model: ModelName) -> Any:
     from deciban.mail.evaluation.evaluate_filter import evaluate_folds
 
-    with count_messages("folds judged") as tick:
+    with count_messages("folds") as tick:
         return evaluate_folds(mail, folds, seed, model, lambda _: tick())
 
 
@@ -182,8 +182,8 @@ def show_splits(report: SplitReport | DrawsReport) -> None:
         _show_draws(report)
         return
     out = console()
-    learn, choose, judge = report.sizes
-    _show_title(out, f"{report.model}: {learn} messages learned, {choose} to choose by, {judge} to judge by")
+    learn, choose, test = report.sizes
+    _show_title(out, f"{report.model}: {learn} messages learned, {choose} to choose by, {test} to test on")
     shown = ", ".join(f"{alpha:g} (log-loss {loss:.4f})" for alpha, loss in sorted(report.tried.items()))
     pairs(out, [
         ("smoothing", f"{report.alpha:g}, of {shown}" if len(report.tried) > 1 else "as usual"),
@@ -196,8 +196,8 @@ def show_splits(report: SplitReport | DrawsReport) -> None:
 def _show_draws(report: DrawsReport) -> None:
     """Show means and standard deviations over several draws."""
     out, first = console(), report.draws[0]
-    learn, choose, judge = first.sizes
-    _show_title(out, f"{first.model}: {learn} messages learned, {choose} to choose by, {judge} to judge by; "
+    learn, choose, test = first.sizes
+    _show_title(out, f"{first.model}: {learn} messages learned, {choose} to choose by, {test} to test on; "
                f"{len(report.draws)} draws")  # fmt: skip
     from deciban.mail.evaluation.evaluate_filter import SPREAD
 
@@ -206,14 +206,14 @@ def _show_draws(report: DrawsReport) -> None:
         mean, deviation = report.spread(SPREAD[name])
         show = percent if kind == "share" else "{:.3f}".format
         rows.append([words, show(mean), show(deviation)])
-    heading(out, "On the messages to judge by", "over all draws")
+    heading(out, "On the messages to test on", "over all draws")
     table(out, ["", "mean", "deviation"], rows, right=(1, 2))
 
 
 def show_stream(report: OnlineReport) -> None:
     """Show the online evaluation: the metrics of TREC, and the learning curve."""
     out, metrics = console(), report.metrics
-    _show_title(out, f"{report.model}: each of {metrics.ham + metrics.spam} messages judged, then learned; "
+    _show_title(out, f"{report.model}: each of {metrics.ham + metrics.spam} messages classified, then learned; "
                f"refitted {report.refits} times")  # fmt: skip
     _show_metrics(out, metrics)
     heading(out, "On the way", "wrong at p ≥ ½, by hundreds")
@@ -227,7 +227,7 @@ def show_folds(report: FoldsReport) -> None:
     """Show the evaluation by cross-validation."""
     out = console()
     n = report.metrics.ham + report.metrics.spam
-    _show_title(out, f"{report.model}: {n} messages in {report.folds} folds, each judged by a filter of the others")
+    _show_title(out, f"{report.model}: {n} messages in {report.folds} folds, each classified by a filter of the others")
     _show_metrics(out, report.metrics)
     _show_mistakes(out, report.mistakes)
 

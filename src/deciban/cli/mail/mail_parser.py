@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from textwrap import fill
 from typing import Any, Final, NamedTuple, NoReturn
 
 from deciban.cli.mail.commands import COMMANDS, DESCRIPTION, WRONG_USAGE, UsageError
@@ -190,7 +188,10 @@ def _usage_word(settings: dict[str, Any]) -> str:
 
 
 def _indent(text: str, first: str = "  ", rest: str = "  ") -> str:
-    width = min(shutil.get_terminal_size().columns, MAX_HELP_COLUMNS) - 2
+    from shutil import get_terminal_size
+    from textwrap import fill
+
+    width = min(get_terminal_size().columns, MAX_HELP_COLUMNS) - 2
     return fill(
         text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )

@@ -13,7 +13,7 @@ from deciban.cli.mail.mail_inputs import store_path
         help="Where spamc finds it: 127.0.0.1:1783, [::1]:1783 or unix:/path.",
     ),
     a.STORE,
-    a.flag("--no-learn", "Refuse to learn or forget what spamc tells."),
+    a.flag("--no-learn", "Refuse to learn or forget messages."),
     a.flag("--anyone", "Let other machines reach it too: whoever does may teach it."),
     a.number("--connections", "NUMBER", "Clients that are served at once.", minimum=1, default=100),
     a.number("--seconds", "SECONDS", "Time that a request may take.", minimum=0.1, kind=float, default=30.0),

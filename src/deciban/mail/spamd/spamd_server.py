@@ -40,7 +40,7 @@ MAX_INFLATION: Final = 1032
 
 THREAD_SWITCH_SECONDS: Final = 0.0005
 """Seconds that a thread may keep the interpreter while another waits for it. A small message gives it up some 30
-times (for SQLite and its socket): beside large ones it waited up to 0.35 s at Python's 0.005, and 0.15 s at this."""
+times (for SQLite and its socket): with large ones it waited up to 0.35 s at Python's 0.005, and 0.15 s at this."""
 
 MAINTENANCE_DELAY_SECONDS: Final = 1.0
 """Time after a message was learned until the server checks whether a refit is due."""

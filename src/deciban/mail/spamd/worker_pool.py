@@ -118,7 +118,7 @@ class FilterWorker:
 
 
 class WorkerPool:
-    """Workers that classify, and one that learns: learning waits for other writers, classifying for nobody.
+    """Workers that classify, and one that learns: learning waits for other writers, classifying does not wait.
 
     One more of each kind handles the large messages.
     """
