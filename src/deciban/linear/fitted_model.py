@@ -14,6 +14,7 @@ from deciban.families.family import log
 from deciban.formatting import format_number
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema
+from deciban.linear.solvers.logistic import LogisticFit
 from deciban.scorer import Scorer, Solved
 from deciban.scores import ScoreForm
 from deciban.scores.calibration import Calibration
@@ -65,6 +66,14 @@ class Account:
     n_parameters: int = 0
     trust: Mapping[str, float] | None = None
     """The weight of each column's evidence, in evidence regression."""
+
+    @classmethod
+    def of_fit(
+        cls, learner: LearnerName, settings: Mapping[str, Setting], fit: LogisticFit, n_parameters: int
+    ) -> Account:
+        """Build the account of a logistic fit."""
+        search = float(fit.objective), float(fit.loss), int(fit.n_iter), bool(fit.converged), bool(fit.separable)
+        return cls(learner, settings, *search, n_parameters)
 
     def __str__(self) -> str:
         """Describe the fit in one line: learner, settings, number of iterations.

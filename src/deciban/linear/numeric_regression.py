@@ -140,8 +140,7 @@ def _account(fit: LogisticFit, settings: LogisticSettings, C: float, d: int, K: 
     values: dict[str, Setting] = {
         "C": C, "C_chosen": settings.C == "auto", "l1_ratio": settings.l1_ratio, "start": settings.start
     }  # fmt: skip
-    n_parameters, flags = (K - 1) * (d + settings.intercept), (bool(fit.converged), bool(fit.separable))
-    return Account("logistic", values, float(fit.objective), float(fit.loss), int(fit.n_iter), *flags, n_parameters)
+    return Account.of_fit("logistic", values, fit, (K - 1) * (d + settings.intercept))
 
 
 @dataclass(frozen=True)

@@ -53,13 +53,9 @@ class PredictorFit:
 
     def account(self, learner: LearnerName, n_rows: int) -> Account:
         """Return the account of this fit."""
-        fit = self.fit
         settings = {"C": self.C, "C_chosen": self.chosen, "rows": n_rows}
-        n_parameters = sum(t.size for t in fit.parts) + len(fit.bias)
-        return Account(
-            learner, settings, float(fit.objective), float(fit.loss), int(fit.n_iter), bool(fit.converged),
-            bool(fit.separable), n_parameters,
-        )  # fmt: skip
+        n_parameters = sum(t.size for t in self.fit.parts) + len(self.fit.bias)
+        return Account.of_fit(learner, settings, self.fit, n_parameters)
 
 
 def fit_table_logistic(

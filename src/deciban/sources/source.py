@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, Full, Queue
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from deciban.errors import InputError
@@ -26,9 +26,6 @@ BLOCK_BYTES = 1 << 24
 
 MAX_BLOCK_ROWS, MIN_BLOCK_ROWS = 1 << 18, 1 << 12
 """The greatest and the least number of rows of a block."""
-
-PREFETCH_POLL_SECONDS = 0.1
-"""Seconds between checks whether prefetched items are still wanted."""
 
 Reading = Literal["number", "text", "words", "as it is"]
 """How a column of a file without types is to be read; "words" is a text too, and long: few rows have the same."""
@@ -347,39 +344,12 @@ def _text_bytes(column: Any) -> Any:
 
 def prefetch(items: Iterator[T], most: int = 2) -> Iterator[T]:
     """Yield items in their order while a thread fetches the next ones, at most `most`; errors keep their place."""
-    queue: Queue[tuple[str, Any]] = Queue(most)
-    stopped = Event()
-    reader = Thread(target=_fill, args=(items, queue, stopped), daemon=True)
-    reader.start()
+    end: Any = object()
+    pool = ThreadPoolExecutor(1)
     try:
-        while True:
-            what, item = queue.get()
-            if what == "end":
-                return
-            if what == "error":
-                raise item
+        pending = deque(pool.submit(next, items, end) for _ in range(most))
+        while (item := pending.popleft().result()) is not end:
+            pending.append(pool.submit(next, items, end))
             yield item
     finally:
-        stopped.set()
-        with suppress(Empty):
-            while True:
-                queue.get_nowait()
-        reader.join()
-
-
-def _fill(items: Iterator[T], queue: Queue[tuple[str, Any]], stopped: Event) -> None:
-    try:
-        for item in items:
-            if not _put(queue, ("item", item), stopped):
-                return
-        _put(queue, ("end", None), stopped)
-    except BaseException as error:
-        _put(queue, ("error", error), stopped)
-
-
-def _put(queue: Queue[tuple[str, Any]], item: tuple[str, Any], stopped: Event) -> bool:
-    while not stopped.is_set():
-        with suppress(Full):
-            queue.put(item, timeout=PREFETCH_POLL_SECONDS)
-            return True
-    return False
+        pool.shutdown(cancel_futures=True)
