@@ -59,8 +59,8 @@ SPREAD_ROWS = {
     ),
     a.number(
         "--folds", "K", minimum=2,
-        help=f"Classify each of K parts by a filter of all others: {DEFAULT_FOLDS} parts, unless another way is asked "
-        "for.",
+        help=f"Classify each of K parts by a filter of all others: {DEFAULT_FOLDS} parts, unless another method "
+        "is chosen.",
     ),
     a.number("--seed", "NUMBER", "Of the draw of --split, or of --folds.", minimum=0, default=0),
     a.argument(
@@ -227,7 +227,8 @@ def show_folds(report: FoldsReport) -> None:
     """Show the evaluation by cross-validation."""
     out = console()
     n = report.metrics.ham + report.metrics.spam
-    _show_title(out, f"{report.model}: {n} messages in {report.folds} folds, each classified by a filter of the others")
+    folds = f"{n} messages in {report.folds} folds, each classified by a filter of the others"
+    _show_title(out, f"{report.model}: {folds}")
     _show_metrics(out, report.metrics)
     _show_mistakes(out, report.mistakes)
 
