@@ -73,8 +73,8 @@ def number(name: str, metavar: str, help: str, minimum: float, kind: type = int,
 
 
 DEBUG: Final = flag("--debug", "Show where an error happened.")
-JSON: Final = flag("--json", "Give the figures as JSON on stdout.")
-JSON_LINES: Final = flag("--json", "Give a line of JSON for each message.")
+JSON: Final = flag("--json", "Print the figures as JSON on stdout.")
+JSON_LINES: Final = flag("--json", "Print a line of JSON for each message.")
 STORE: Final = argument(
     "--store", metavar="FILE",
     help="The mail store: unless given DECIBAN_MAIL, or else deciban/mail.db in your data folder.",
