@@ -39,6 +39,18 @@ from deciban.validation.splits import check_n_folds
 VARIED_SETTINGS = ("alpha", "numbers", "parameter_prior", "prior", "words")
 """The settings that are varied, unless they are given."""
 
+ALPHAS = (1.0, 0.01, 0.1, 0.3, 3.0, "auto")
+PARAMETER_PRIORS = (1.0, 0.1, 10.0)
+CLASS_PRIORS = (None, "uniform")
+SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
+TEXT_ALPHAS = (1.0, 0.1, 0.01, "auto")
+
+MAX_COMOMENTS = 1 << 24
+"""The number of co-moments that the ledgers of all folds and classes may hold together."""
+
+ScoredSettings = Iterator[tuple[Setting, Array]]
+"""Settings, and ln p(k|x) of a fold's rows under each."""
+
 
 def choose(
     source: Any = None,
@@ -115,19 +127,6 @@ def _compare_settings(
             comparison.add_fold(scored, rows.codes, rows.weight, held.rest.rows > 0)
     which = trained.describe_sample(len(sample.codes))
     return comparison.choice(f"{len(trained.folds)}-fold: {which}, each scored by models without its fold", notes)
-
-
-ALPHAS = (1.0, 0.01, 0.1, 0.3, 3.0, "auto")
-PARAMETER_PRIORS = (1.0, 0.1, 10.0)
-CLASS_PRIORS = (None, "uniform")
-SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
-TEXT_ALPHAS = (1.0, 0.1, 0.01, "auto")
-
-MAX_COMOMENTS = 1 << 24
-"""The number of co-moments that the ledgers of all folds and classes may hold together."""
-
-ScoredSettings = Iterator[tuple[Setting, Array]]
-"""Settings, and ln p(k|x) of a fold's rows under each."""
 
 
 @dataclass(frozen=True)

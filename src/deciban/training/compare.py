@@ -40,6 +40,16 @@ MAX_CURVE_ROWS = 5_120
 MAX_HELD_OUT_ROWS = 10_000
 """The number of rows that are held out of a draw, at most."""
 
+COVARIANCES: tuple[str, ...] = get_args(Covariance)
+DISCRIMINATIVE_NAMES = {"logistic": DISCRIMINATIVE_PARTNER, "evidence": "evidence", "boosted": "boosted"}
+"""The discriminative learners: their names in `train`, and on the screen."""
+
+CANDIDATE_NAMES = ("bayes", *COVARIANCES, *DISCRIMINATIVE_NAMES)
+"""The names of the candidates, in this order; "gaussian" stands for every covariance."""
+
+MAX_PAIR_COMOMENTS = 1 << 22
+"""The number of co-moments of all classes up to which joined numbers are tried."""
+
 
 def compare(
     source: Any = None,
@@ -131,7 +141,7 @@ class LearnerComparison:
         """Compare all candidates in folds, then on draws."""
         self.todo = len(self.candidates) * (n_folds + (draws.n_draws * len(draws.sizes) if draws else 0))
         which = self.trained.describe_sample(len(self.rows.codes))
-        measured = f"{n_folds}-fold: {which}, each scored by models model its fold, the same folds for all"
+        measured = f"{n_folds}-fold: {which}, each scored by models without its fold, the same folds for all"
         known = self._known_classes()
         scored = [self._score_candidate(i, n_folds) for i in range(len(self.candidates))]
         found = compare_candidates(
@@ -260,17 +270,6 @@ def _interleave_classes(codes: NDArray[np.int32], rng: np.random.Generator) -> N
     each = codes[grouped]
     place = (np.arange(len(codes)) - first[each] + rng.random(len(counts))[each]) / counts[each]
     return grouped[np.argsort(place, kind="stable")]
-
-
-COVARIANCES: tuple[str, ...] = get_args(Covariance)
-DISCRIMINATIVE_NAMES = {"logistic": DISCRIMINATIVE_PARTNER, "evidence": "evidence", "boosted": "boosted"}
-"""The discriminative learners: their names in `train`, and on the screen."""
-
-CANDIDATE_NAMES = ("bayes", *COVARIANCES, *DISCRIMINATIVE_NAMES)
-"""The names of the candidates, in this order; "gaussian" stands for every covariance."""
-
-MAX_PAIR_COMOMENTS = 1 << 22
-"""The number of co-moments of all classes up to which joined numbers are tried."""
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ MAX_BINS = 8
 Of two normal variables of correlation 0.8, 8×8 bins keep 0.44 of 0.51 nats; 16×16 keep 0.48 (integrated by a test).
 """
 
-MAX_DISTINCT_LEVELS = 12
+MAX_CODED_LEVELS = 12
 """The number of levels of a category that have a code of their own; the rarer ones share one."""
 
 ROWS_PER_CELL = 5
@@ -226,7 +226,7 @@ def bin_by_rank(values: NDArray[Any], n_bins: int) -> LevelCodes:
     return np.where(known, np.searchsorted(cuts, values, side="right"), -1).astype(np.int64)
 
 
-def merge_rare_levels(codes: NDArray[Any], most: int = MAX_DISTINCT_LEVELS) -> LevelCodes:
+def merge_rare_levels(codes: NDArray[Any], most: int = MAX_CODED_LEVELS) -> LevelCodes:
     """Give the most frequent levels a code of their own, and all others one more; −1 stays.
 
     >>> merge_rare_levels(np.array([7, 7, 7, 3, 2, 2, -1]), most=2).tolist()
