@@ -165,11 +165,13 @@ def test_a_column_that_is_missing_when_predicting_is_refused_unless_allowed(tmp_
 def test_a_column_that_is_missing_when_judging_is_refused_unless_allowed(tmp_path, trained):
     data = lacking(tmp_path, PATIENTS)
     assert "--allow-missing-columns" in refused(tmp_path, "evaluate", data, "--model", trained)
-    told = json.loads(done("evaluate", data, "--model", trained, "--allow-missing-columns", "--json").stdout)
+    printed_output = json.loads(
+        done("evaluate", data, "--model", trained, "--allow-missing-columns", "--json").stdout
+    )
     guesses = done("predict", trained, data, "--allow-missing-columns").stdout.splitlines()[1:]
     truth = [line.rsplit(",", 1)[1] for line in data.read_text().splitlines()[1:]]
     right = [guess.split(",")[0] == label for guess, label in zip(guesses, truth) if label]
-    assert told["accuracy"] == pytest.approx(sum(right) / len(right))
+    assert printed_output["accuracy"] == pytest.approx(sum(right) / len(right))
 
 
 def test_a_word_among_numbers_when_judging_points_to_the_training(tmp_path, trained):

@@ -18,11 +18,11 @@ def echoes(tmp_path_factory):
 @pytest.mark.parametrize("method", ["auto", "temperature", "platt", "isotonic"])
 def test_the_map_is_fitted_written_and_shown(method, echoes, tmp_path):
     out = tmp_path / "m.deciban"
-    told = done("train", echoes, "--target", "class", "--calibrate", method, "-o", out).stdout
+    output = done("train", echoes, "--target", "class", "--calibrate", method, "-o", out).stdout
     model = deciban.load(out)
     assert method in ("auto", model.calibration.method)
-    assert f"calibration  {model.calibration.method}: " in told
-    assert f"calibrated ({model.calibration.method}) without it too" in " ".join(told.split())
+    assert f"calibration  {model.calibration.method}: " in output
+    assert f"calibrated ({model.calibration.method}) without it too" in " ".join(output.split())
     assert model.calibration.method in done("inspect", out).stdout
     facts = json.loads(done("inspect", out, "--json").stdout)
     assert facts["options"]["calibration"] == str(model.calibration)
@@ -35,8 +35,8 @@ def test_programs_are_told_too(echoes, tmp_path):
 
 
 def test_probabilities_that_are_far_off_bring_a_word_about_calibration(echoes, tmp_path):
-    told = done("train", echoes, "--target", "class", "-o", tmp_path / "m").stdout
-    assert "--calibrate auto corrects them" in " ".join(told.split())
+    output = done("train", echoes, "--target", "class", "-o", tmp_path / "m").stdout
+    assert "--calibrate auto corrects them" in " ".join(output.split())
     honest = done("train", PATIENTS, "--target", "diagnosis", "-o", tmp_path / "p").stdout
     assert "--calibrate" not in honest
 
@@ -45,9 +45,9 @@ def test_where_no_map_is_better_none_is_taken_and_that_is_said(tmp_path):
     rows = [[i % 2, "ab"[(i + (i % 10 == 3)) % 2]] for i in range(40)]
     data = table(tmp_path / "one.csv", "x,class", rows)
     arguments = ["--as", "x=category", "--calibrate", "auto", "-o", tmp_path / "m"]
-    told = done("train", data, "--target", "class", *arguments).stdout
+    output = done("train", data, "--target", "class", *arguments).stdout
     assert deciban.load(tmp_path / "m").calibration is None
-    assert "calibration  none: no map lowers the log-loss" in told
+    assert "calibration  none: no map lowers the log-loss" in output
 
 
 def test_a_facade_tells_its_calibration(tmp_path):
@@ -56,15 +56,15 @@ def test_a_facade_tells_its_calibration(tmp_path):
     assert "platt: all evidence counts" in done("inspect", tmp_path / "m").stdout
 
 
-def test_a_calibrated_model_can_be_judged_without_being_kept(echoes):
+def test_a_calibrated_model_can_be_evaluated_without_being_kept(echoes):
     plain, mended = (
         json.loads(done("evaluate", echoes, "--target", "class", "--json", *more).stdout)
         for more in ([], ["--calibrate", "platt"])
     )
     assert "calibrated (platt) without it too" in mended["measured"]
     assert mended["log_loss"] < plain["log_loss"]
-    told = done("evaluate", echoes, "--target", "class", "--calibrate", "platt").stdout
-    assert "calibrated (platt) without it too" in " ".join(told.split())
+    output = done("evaluate", echoes, "--target", "class", "--calibrate", "platt").stdout
+    assert "calibrated (platt) without it too" in " ".join(output.split())
 
 
 def test_calibrating_what_is_compared_or_trained_already_is_wrong_usage(echoes, tmp_path):

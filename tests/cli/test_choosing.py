@@ -11,12 +11,12 @@ FEW = ["--numbers", "number", "--parameter-prior", "1", "--folds", "3"]
 
 
 def test_settings_are_those_of_python():
-    told = json.loads(done("evaluate", PATIENTS, "--target", "diagnosis", "--choose", *FEW, "--json").stdout)
+    output = json.loads(done("evaluate", PATIENTS, "--target", "diagnosis", "--choose", *FEW, "--json").stdout)
     python = deciban.choose(PATIENTS, target="diagnosis", numbers="number", parameter_prior=1.0, folds=3)
-    assert told == python.to_dict()
+    assert output == python.to_dict()
 
 
-def test_a_person_is_told_which_is_best_and_how_to_train_it():
+def test_a_person_sees_which_is_best_and_how_to_train_it():
     lines = done("evaluate", PATIENTS, "--target", "diagnosis", "--choose", *FEW).stdout.splitlines()
     assert "settings" in lines[0]
     assert sum("→" in line for line in lines) == 1
@@ -45,9 +45,9 @@ def test_what_has_no_meaning_beside_it_is_refused(more):
 def test_a_model_says_what_was_chosen(tmp_path):
     path = tmp_path / "auto.deciban"
     done("train", PATIENTS, "--target", "diagnosis", "--alpha", "auto", "--no-judge", "-o", path)
-    told = json.loads(done("inspect", path, "--json").stdout)
-    assert told["options"]["alpha"] == "auto"
-    assert told["options"]["pseudo_counts"] == deciban.load(path).pseudo_counts
+    output = json.loads(done("inspect", path, "--json").stdout)
+    assert output["options"]["alpha"] == "auto"
+    assert output["options"]["pseudo_counts"] == deciban.load(path).pseudo_counts
     assert "pseudo counts" in done("inspect", path).stdout
 
 

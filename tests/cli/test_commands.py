@@ -219,10 +219,10 @@ def test_a_model_can_go_to_stdout_and_the_report_to_stderr(tmp_path):
 
 
 def test_the_reasons_add_up_to_the_odds_of_the_prediction(model):
-    told = json.loads(done("explain", model, PATIENTS, "--rows", "20", "--json").stdout)
-    assert [reason["row"] for reason in told] == list(range(1, 21))
+    output = json.loads(done("explain", model, PATIENTS, "--rows", "20", "--json").stdout)
+    assert [reason["row"] for reason in output] == list(range(1, 21))
     p = deciban.load(model).predict_proba(str(PATIENTS)).read_all().to_pylist()
-    for reason, row, line in zip(told, p, ROWS):
+    for reason, row, line in zip(output, p, ROWS):
         total = sum(entry["decibans"] for entry in reason["evidence"])
         assert total == pytest.approx(reason["total"], abs=1e-9)
         assert total == pytest.approx(10 * math.log10(row[reason["for"]] / row[reason["against"]]), abs=1e-6)
@@ -232,10 +232,10 @@ def test_the_reasons_add_up_to_the_odds_of_the_prediction(model):
 
 
 def test_any_row_and_any_two_classes_can_be_explained(model):
-    told = json.loads(done("explain", model, PATIENTS, "--row", "317", "--classes", "cold,flu", "--json").stdout)
-    assert [(reason["row"], reason["for"], reason["against"]) for reason in told] == [(317, "cold", "flu")]
+    output = json.loads(done("explain", model, PATIENTS, "--row", "317", "--classes", "cold,flu", "--json").stdout)
+    assert [(reason["row"], reason["for"], reason["against"]) for reason in output] == [(317, "cold", "flu")]
     age = ROWS[316].split(",")[2]
-    assert f"age = {age}" in [entry["what"] for entry in told[0]["evidence"]]
+    assert f"age = {age}" in [entry["what"] for entry in output[0]["evidence"]]
     shown = done("explain", model, PATIENTS, "--row", "317", "--most", "2").stdout
     assert len([line for line in shown.splitlines() if " dB " in line]) == 5  # two, the rest, the total, the key
     assert "has no row 401" in call("explain", model, PATIENTS, "--row", "401").stderr
@@ -247,11 +247,11 @@ def test_evaluating_gives_the_library_s_report(model):
     expected = deciban.evaluate(PATIENTS, target="diagnosis", folds=5)
     assert folds["accuracy"] == expected.accuracy
     assert folds["confusion"] == expected.confusion.tolist()
-    judged = json.loads(done("evaluate", PATIENTS, "--model", model, "--json").stdout)
+    evaluated = json.loads(done("evaluate", PATIENTS, "--model", model, "--json").stdout)
     predicted = [row["prediction"] for row in lines_of(done("predict", model, PATIENTS).stdout)]
     truth = [row.rsplit(",", 1)[1] for row in ROWS]
     right = [p == t for p, t in zip(predicted, truth) if t]
-    assert judged["accuracy"] == pytest.approx(sum(right) / len(right))
+    assert evaluated["accuracy"] == pytest.approx(sum(right) / len(right))
     assert "Confusion" in done("evaluate", PATIENTS, "--target", "diagnosis").stdout
 
 
@@ -301,7 +301,7 @@ def test_diff_names_what_differs_and_nothing_else(tmp_path, model):
     assert json.loads(done("diff", model, model, "--json").stdout)["same"] is True
 
 
-def test_a_training_too_large_for_folds_says_why_and_how_else_to_judge(tmp_path, monkeypatch):
+def test_a_training_too_large_for_folds_says_why_and_how_else_to_evaluate(tmp_path, monkeypatch):
     monkeypatch.setattr("deciban.model.summarise_table.MAX_FOLD_CELLS", 10)
     path = tmp_path / "m.deciban"
     shown = " ".join(done("train", PATIENTS, "--target", "diagnosis", "-o", path).stdout.split())

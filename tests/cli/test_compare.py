@@ -13,10 +13,12 @@ TOLD = {"learners": ["bayes", "tied", "full"], "folds": 3, "draws": 2, "sizes": 
 
 
 def test_the_figures_are_those_of_python():
-    told = json.loads(done("compare", PATIENTS, "--target", "diagnosis", *FEW, "--no-times", "--json").stdout)
+    printed_output = json.loads(
+        done("compare", PATIENTS, "--target", "diagnosis", *FEW, "--no-times", "--json").stdout
+    )
     python = deciban.compare(PATIENTS, target="diagnosis", **TOLD).to_dict()
     assert [each.pop("seconds") > 0 for each in python["learners"]] == [True] * 3
-    assert told == python
+    assert printed_output == python
 
 
 def test_a_person_sees_a_table_the_curves_and_advice_on_80_columns(monkeypatch):
@@ -42,10 +44,11 @@ def test_the_command_that_is_recommended_trains_that_learner(tmp_path, monkeypat
     (tmp_path / "lines.csv").write_text("x,y,k\n" + "".join(f"{a},{b},{k}\n" for a, b, k in rows))
     options = ["--learners", "bayes,full,tied", "--folds", "3", "--no-curve"]
     lines = done("compare", "lines.csv", "--target", "k", *options).stdout.splitlines()
-    told = json.loads(done("compare", "lines.csv", "--target", "k", *options, "--json").stdout)
-    assert told["best"].startswith("Gaussian")
+    printed_output = json.loads(done("compare", "lines.csv", "--target", "k", *options, "--json").stdout)
+    assert printed_output["best"].startswith("Gaussian")
     assert (
-        lines[-1] == f"  deciban train lines.csv --target k --join numbers --covariance {told['told']['covariance']}"
+        lines[-1]
+        == f"  deciban train lines.csv --target k --join numbers --covariance {printed_output['told']['covariance']}"
     )
     done(*lines[-1].split()[1:], "-o", "lines.deciban")
 

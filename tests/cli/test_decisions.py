@@ -27,10 +27,10 @@ def test_costs_thresholds_and_priors_are_those_of_python(model):
     asked = {"costs": {("pneumonia", "cold"): 20.0}, "reject": 0.02, "thresholds": {"flu": 0.97}}
     expected = [label or "" for label in loaded.predict(NEW, **asked).read_all().column("diagnosis").to_pylist()]
     options = ["--cost", "pneumonia:cold=20", "--reject", "0.02", "--threshold", "flu=0.97"]
-    told = predictions(model, NEW, *options)
-    assert [label for label, _ in told] == expected
+    printed_output = predictions(model, NEW, *options)
+    assert [label for label, _ in printed_output] == expected
     assert "" in expected
-    assert all((label == "") == (p == "") for label, p in told)
+    assert all((label == "") == (p == "") for label, p in printed_output)
     other = loaded.with_priors({"cold": 0.1, "flu": 0.1, "pneumonia": 0.8})
     proba = other.predict_proba(NEW).read_all().to_pydict()
     for i, (label, p) in enumerate(predictions(model, NEW, "--prior", "cold=0.1,flu=0.1,pneumonia=0.8")):
@@ -55,13 +55,13 @@ def test_a_report_has_what_was_asked_for():
         "--want",
         "cold:precision=0.99",
     ]
-    told = json.loads(done("evaluate", PATIENTS, "--target", "diagnosis", *asked, "--json").stdout)
-    assert set(told["decision"]) == {"cost", "cost_of_most_probable", "undecided", "accuracy"}
-    assert [(w["label"], w["recall"] >= 0.9 or w["precision"] >= 0.99) for w in told["wanted"]] == [
+    printed_output = json.loads(done("evaluate", PATIENTS, "--target", "diagnosis", *asked, "--json").stdout)
+    assert set(printed_output["decision"]) == {"cost", "cost_of_most_probable", "undecided", "accuracy"}
+    assert [(w["label"], w["recall"] >= 0.9 or w["precision"] >= 0.99) for w in printed_output["wanted"]] == [
         ("flu", True),
         ("cold", True),
     ]
-    assert {"roc_auc", "average_precision", "brier_parts", "reliability", "intervals", "f1"} <= set(told)
+    assert {"roc_auc", "average_precision", "brier_parts", "reliability", "intervals", "f1"} <= set(printed_output)
     text = done("evaluate", PATIENTS, "--target", "diagnosis", *asked).stdout
     for words in ("balanced accuracy", "precision", "Decisions", "cost a row", "Thresholds", "from p"):
         assert words in text

@@ -54,8 +54,8 @@ def test_the_report_has_every_section_and_ends_with_the_next_command(shown):
 def test_the_report_fits_80_columns_and_has_no_escape_codes_in_a_pipe(shown):
     out = shown[0].stdout
     assert "\x1b" not in out
-    told = [line for line in out.splitlines() if str(shown[1]) not in line]
-    assert max(map(len, told)) <= 80
+    printed_output = [line for line in out.splitlines() if str(shown[1]) not in line]
+    assert max(map(len, printed_output)) <= 80
 
 
 def test_json_alone_is_on_stdout_and_talk_on_stderr(tmp_path):

@@ -40,7 +40,7 @@ def test_the_figures_as_json(table):
     assert {"conditional", "marginal", "p_value", "double_counted", "gain", "action"} <= found["pairs"][0].keys()
 
 
-def test_joined_columns_are_learned_predicted_explained_and_judged(table, tmp_path):
+def test_joined_columns_are_learned_predicted_explained_and_evaluated(table, tmp_path):
     options = ("--target", "class", "--as", "both=skip", "--join", 'a,"b, or so"')
     apart = json.loads(done("evaluate", table, *options[:4], "--json").stdout)
     joined = json.loads(done("evaluate", table, *options, "--json").stdout)

@@ -43,8 +43,8 @@ def refused(*arguments, code=1, stdin=None):
 
 
 def test_training_on_a_folder_predicts_its_sub_folders_and_is_named_after_it(model):
-    told = done("inspect", model).stdout
-    assert all(label in told for label in ("hockey", "space", "café"))
+    printed_output = done("inspect", model).stdout
+    assert all(label in printed_output for label in ("hockey", "space", "café"))
 
 
 def test_predictions_say_which_file_they_are_for(model):
@@ -74,8 +74,8 @@ def test_all_commands_that_read_a_table_read_a_folder(model, posts):
     folder = ("--folders", "posts", "--encoding", "latin-1")
     assert "Row 1" in done("explain", model, *folder, "--rows", "1").stdout
     assert "accuracy" in done("evaluate", "--model", model, *folder).stdout
-    judged = done("evaluate", *folder, "--as", "text=category", "--folds", "3").stdout
-    assert judged.startswith("class of posts, predicted for rows not learned from")
+    evaluated = done("evaluate", *folder, "--as", "text=category", "--folds", "3").stdout
+    assert evaluated.startswith("class of posts, predicted for rows not learned from")
     assert "36 before and 72 now" in done("add", model, *folder, "-o", "more.deciban").stderr
     assert "72 before and 36 now" in done("forget", "more.deciban", *folder).stderr
     assert "the same" in done("diff", model, "more.deciban").stdout

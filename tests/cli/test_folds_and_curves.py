@@ -37,18 +37,18 @@ def patients(tmp_path):
     ],
 )
 def test_folds_are_those_of_python(patients, options, arguments):
-    told = json.loads(done("evaluate", patients, *TARGET, *options, "--json").stdout)
+    output = json.loads(done("evaluate", patients, *TARGET, *options, "--json").stdout)
     report = deciban.evaluate(patients, target="diagnosis", **arguments)
-    assert told["log_loss"] == pytest.approx(report.log_loss, rel=1e-12)
-    assert told["measured"] == report.measured
+    assert output["log_loss"] == pytest.approx(report.log_loss, rel=1e-12)
+    assert output["measured"] == report.measured
 
 
 def test_each_row_may_be_left_out_alone(tmp_path):
     path = tmp_path / "few.csv"
     path.write_text("".join(PATIENTS.read_text().splitlines(keepends=True)[:31]))
-    told = json.loads(done("evaluate", path, *TARGET, "--folds", "loo", "--json").stdout)
-    assert told["log_loss"] == deciban.evaluate(path, target="diagnosis", folds="loo").log_loss
-    assert told["rows"] <= 30
+    output = json.loads(done("evaluate", path, *TARGET, "--folds", "loo", "--json").stdout)
+    assert output["log_loss"] == deciban.evaluate(path, target="diagnosis", folds="loo").log_loss
+    assert output["rows"] <= 30
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_a_model_is_judged_without_folds(patients, tmp_path):
 
 
 def test_the_learning_curve_is_that_of_python(patients):
-    told = done("learning", patients, *TARGET, "--sizes", "30,0.5", "--flipped", "0,0.2", "--json")
+    output = done("learning", patients, *TARGET, "--sizes", "30,0.5", "--flipped", "0,0.2", "--json")
     curve = deciban.learning_curve(patients, target="diagnosis", sizes=[30, 0.5], flipped=[0, 0.2])
-    assert json.loads(told.stdout) == json.loads(json.dumps(curve.to_dict()))
+    assert json.loads(output.stdout) == json.loads(json.dumps(curve.to_dict()))
 
 
 def test_the_learning_curve_is_shown_as_a_table(patients):

@@ -30,8 +30,8 @@ def test_json_is_strict_where_evidence_has_no_end(tmp_path):
         strict(done("train", data, "--target", "y", "--as", "z=category", *more, "-o", model, "--json").stdout)
         strict(done("inspect", model, "--json").stdout)
         assert "Strongest columns" in done("inspect", model).stdout
-        told = strict(done("explain", model, data, "--classes", "p,q", "--json").stdout)
-        assert any(entry["decibans"] is None for reason in told for entry in reason["evidence"])
+        output = strict(done("explain", model, data, "--classes", "p,q", "--json").stdout)
+        assert any(entry["decibans"] is None for reason in output for entry in reason["evidence"])
         strict(done("evaluate", data, "--model", model, "--json").stdout)
         for line in done("predict", model, data, "--json", "--proba").stdout.splitlines():
             strict(line)
@@ -50,8 +50,8 @@ def test_cells_that_json_has_no_word_for_become_null_or_text(tmp_path):
         frame = frame.append_column(name, column)
     pa.parquet.write_table(frame, tmp_path / "odd.parquet")
     shown = done("predict", model, tmp_path / "odd.parquet", "--keep", "inf", "--keep", "day", "--json").stdout
-    told = [strict(line) for line in shown.splitlines()]
-    assert [(row["inf"], row["day"]) for row in told] == [
+    output = [strict(line) for line in shown.splitlines()]
+    assert [(row["inf"], row["day"]) for row in output] == [
         (None, "1970-01-01"),
         (None, "1970-01-02"),
         (None, "1970-01-03"),
@@ -61,9 +61,9 @@ def test_cells_that_json_has_no_word_for_become_null_or_text(tmp_path):
 def test_parameters_of_an_estimator_are_numbers_where_they_are_numbers(tmp_path):
     path = tmp_path / "matrix.deciban"
     deciban.GaussianNB(priors=np.array([0.25, 0.75])).fit([[1.0], [2.0], [3.0], [5.0]], [0, 0, 1, 1]).save(path)
-    told = strict(done("inspect", path, "--json").stdout)
-    assert told["parameters"]["priors"] == [0.25, 0.75]
-    assert told["classes"] == [0, 1]
+    output = strict(done("inspect", path, "--json").stdout)
+    assert output["parameters"]["priors"] == [0.25, 0.75]
+    assert output["classes"] == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Learners on the command line: trained, judged and drawn as curves; and every command knows their models."""
+"""Learners on the command line: trained, evaluated and drawn as curves; and every command knows their models."""
 
 import json
 import re
@@ -33,8 +33,8 @@ def test_every_command_knows_the_models_of_a_learner(learner, tmp_path):
 def test_two_learners_differ(tmp_path):
     for learner in ("bayes", "logistic"):
         done("train", *ASKED, "--learner", learner, "--no-judge", "-o", tmp_path / learner)
-    told = done("diff", tmp_path / "bayes", tmp_path / "logistic").output
-    assert re.search(r"learner +bayes +logistic, C [\d.]+", told)
+    printed_output = done("diff", tmp_path / "bayes", tmp_path / "logistic").output
+    assert re.search(r"learner +bayes +logistic, C [\d.]+", printed_output)
 
 
 def test_a_model_like_another_has_its_learner(tmp_path):
@@ -46,8 +46,8 @@ def test_a_model_like_another_has_its_learner(tmp_path):
 
 def test_trust_stands_near_the_top(tmp_path):
     done("train", *ASKED, "--learner", "evidence", "--C", "1", "--no-judge", "-o", tmp_path / "m")
-    told = done("inspect", tmp_path / "m").output
-    assert told.index("trust ") < told.index("Classes")
+    printed_output = done("inspect", tmp_path / "m").output
+    assert printed_output.index("trust ") < printed_output.index("Classes")
     assert "\ntrust: " in str(deciban.load(tmp_path / "m").describe())[:400]
 
 
@@ -56,9 +56,9 @@ def test_words_of_fitted_models_have_no_interval_and_come_by_what_they_say(learn
     reviews().to_pandas().to_csv(tmp_path / "reviews.csv", index=False)
     asked = ("--target", "verdict", "--learner", learner, "--C", "1", "--no-judge", "-o", tmp_path / "m")
     done("train", tmp_path / "reviews.csv", *asked)
-    told = done("telltales", tmp_path / "m", "--column", "text").output
-    assert "90 % interval" not in told
-    assert "nan" not in told
+    printed_output = done("telltales", tmp_path / "m", "--column", "text").output
+    assert "90 % interval" not in printed_output
+    assert "nan" not in printed_output
     for telling in json.loads(done("telltales", tmp_path / "m", "--column", "text", "--json").output):
         said = [word["decibans"] for word in telling["words"]]
         assert said == sorted(said, reverse=True)
@@ -80,7 +80,7 @@ def test_refusals_are_sentences_that_name_options(tmp_path):
         assert "learner=" not in hint
 
 
-def test_the_command_judges_and_measures_curves_by_a_learner():
+def test_the_command_evaluates_and_measures_curves_by_a_learner():
     asked = (*ASKED, "--learner", "logistic", "--C", "0.5", "--json")
     expected = deciban.evaluate(str(PATIENTS), target="diagnosis", learner="logistic", C=0.5)
     assert json.loads(done("evaluate", *asked).output)["log_loss"] == pytest.approx(expected.log_loss)

@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm
 
 from deciban.cli.plot.picture_options import Picture
 from tests.cli.terminal import NEW, PATIENTS, call, done, table
-from tests.plots.looks import assert_readable
+from tests.plots.readability import assert_readable
 
 rng = np.random.default_rng(11)
 MIX = np.array([[1.0, 0.6], [-0.3, 0.8]])
@@ -110,15 +110,15 @@ def test_classes_with_covariances_of_their_own_are_parted_by_a_conic(drawn, clou
 
 def test_one_column_has_curves_and_thresholds(drawn, clouds):
     ax = drawn("boundary", "--target", "cloud", "--columns", "y", clouds)
-    bells = [(share, norm(*norm.fit(cloud[:, 1]))) for share, cloud in zip((0.6, 0.4), CLOUDS.values())]
+    gaussians = [(share, norm(*norm.fit(cloud[:, 1]))) for share, cloud in zip((0.6, 0.4), CLOUDS.values())]
     lines = {gid: [line.get_data() for line in ax.lines if line.get_gid() == gid] for gid in ("density", "threshold")}
-    for (x, y), (share, bell) in zip(lines["density"], bells, strict=True):
+    for (x, y), (share, bell) in zip(lines["density"], gaussians, strict=True):
         np.testing.assert_allclose(y, share * bell.pdf(x), rtol=1e-9)
     drawn_at = sorted(x[0] for x, _ in lines["threshold"])
-    left, right = (share * bell.pdf(drawn_at) for share, bell in bells)
+    left, right = (share * bell.pdf(drawn_at) for share, bell in gaussians)
     np.testing.assert_allclose(left / (left + right), 0.5, atol=1e-9)
     x = np.linspace(*ax.get_xlim(), 10_001)
-    ahead = bells[0][0] * bells[0][1].pdf(x) > bells[1][0] * bells[1][1].pdf(x)
+    ahead = gaussians[0][0] * gaussians[0][1].pdf(x) > gaussians[1][0] * gaussians[1][1].pdf(x)
     assert len(drawn_at) == np.count_nonzero(np.diff(ahead))
 
 

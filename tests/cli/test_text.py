@@ -64,18 +64,18 @@ def counted(label):
 
 
 def test_training_on_a_table_with_texts_reports_the_telltales(posts):
-    told = done("train", posts, *AS_TEXT).stdout
-    assert "deciban telltales posts.deciban" in told
-    lines = told[told.index("Telltales") :].splitlines()
+    printed_output = done("train", posts, *AS_TEXT).stdout
+    assert "deciban telltales posts.deciban" in printed_output
+    lines = printed_output[printed_output.index("Telltales") :].splitlines()
     assert any(line.startswith("  hockey") and "puck" in line for line in lines)
-    assert fits(told)
+    assert fits(printed_output)
 
 
 def test_telltales_are_the_words_counted_here_and_elsewhere(posts):
     done("train", posts, *AS_TEXT)
-    told = json.loads(done("telltales", "posts.deciban", "--json", "-n", "4").stdout)
-    assert [entry["class"] for entry in told] == ["hockey", "space"]
-    for entry in told:
+    printed_output = json.loads(done("telltales", "posts.deciban", "--json", "-n", "4").stdout)
+    assert [entry["class"] for entry in printed_output] == ["hockey", "space"]
+    for entry in printed_output:
         here, there = counted(entry["class"])
         n, m, v = sum(here.values()), sum(there.values()), len(here | there)
         for word in entry["words"]:
@@ -112,8 +112,8 @@ def test_telltales_of_many_classes_are_short(tmp_path):
 
 
 def test_telltales_are_written_as_a_table(model, tmp_path):
-    told = json.loads(done("telltales", model, "--json").stdout)
-    flat = [{"class": entry["class"], **word} for entry in told for word in entry["words"]]
+    printed_output = json.loads(done("telltales", model, "--json").stdout)
+    flat = [{"class": entry["class"], **word} for entry in printed_output for word in entry["words"]]
     rows = list(csv.DictReader(io.StringIO(done("telltales", model, "-o", "-").stdout)))
     assert [row["word"] for row in rows] == [word["word"] for word in flat]
     assert [float(row["low"]) for row in rows] == [word["low"] for word in flat]
@@ -126,8 +126,12 @@ def test_telltales_are_written_as_a_table(model, tmp_path):
 def test_telltales_of_a_classifier_of_documents(tmp_path):
     found = deciban.TextClassifier().fit(*map(list, zip(*POSTS)))
     found.save(tmp_path / "posts.deciban")
-    told = json.loads(done("telltales", tmp_path / "posts.deciban", "--class", "space", "-n", "2", "--json").stdout)
-    assert [word["word"] for word in told[0]["words"]] == [word.word for word in found.telltales("space", 2)]
+    printed_output = json.loads(
+        done("telltales", tmp_path / "posts.deciban", "--class", "space", "-n", "2", "--json").stdout
+    )
+    assert [word["word"] for word in printed_output[0]["words"]] == [
+        word.word for word in found.telltales("space", 2)
+    ]
     assert "without columns" in refused("telltales", tmp_path / "posts.deciban", "--column", "text")
 
 
@@ -189,11 +193,11 @@ def test_a_reason_is_a_word_where_it_stands(model):
 
 def test_words_and_columns_of_an_explanation_add_up(model):
     text = list(csv.DictReader(NEW.open()))[3]["message"]
-    told = json.loads(done("explain", model, NEW, "--row", "4", "--json").stdout)[0]
-    message = next(entry for entry in told["evidence"] if entry["what"].startswith("message = "))
-    assert sum(word["decibans"] for word in told["words"]) == pytest.approx(message["decibans"])
-    assert sum(entry["decibans"] for entry in told["evidence"]) == pytest.approx(told["total"])
-    for word in told["words"]:
+    printed_output = json.loads(done("explain", model, NEW, "--row", "4", "--json").stdout)[0]
+    message = next(entry for entry in printed_output["evidence"] if entry["what"].startswith("message = "))
+    assert sum(word["decibans"] for word in printed_output["words"]) == pytest.approx(message["decibans"])
+    assert sum(entry["decibans"] for entry in printed_output["evidence"]) == pytest.approx(printed_output["total"])
+    for word in printed_output["words"]:
         assert text[word["start"] : word["end"]].lower() == word["word"]
         assert word["column"] == "message"
 
@@ -217,7 +221,7 @@ def test_a_text_of_unknown_words_says_so(posts):
     assert "(the model knows none of the words)" in done("explain", "posts.deciban", "strange.csv").stdout
 
 
-def test_several_texts_are_told_apart(posts):
+def test_several_texts_are_distinguished(posts):
     rows = [(text, text.upper(), label) for text, label in ((t.replace(",", ""), g) for t, g in POSTS)]
     table(posts.parent / "two.csv", "first,second,group", rows)
     done("train", "two.csv", "--target", "group", "--as", "first=text", "--as", "second=text")
@@ -304,7 +308,7 @@ def test_the_command_line_reads_texts_unasked(tmp_path):
     rows = reviews(missing=False).select(["text", "stars", "verdict"])
     path, model = as_csv(rows, tmp_path / "reviews.csv"), tmp_path / "reviews.deciban"
     assert "free text" in done("train", path, "--target", "verdict", "-o", model).output
-    told = [line.split(",")[0] for line in done("predict", model, path).stdout.splitlines()[1:]]
-    assert told == deciban.load(model).predict(rows).to_pylist()
+    printed_output = [line.split(",")[0] for line in done("predict", model, path).stdout.splitlines()[1:]]
+    assert printed_output == deciban.load(model).predict(rows).to_pylist()
     assert "stars = " in done("explain", model, path, "--rows", "1").stdout
     assert "accuracy" in done("evaluate", path, "--target", "verdict").stdout

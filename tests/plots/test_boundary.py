@@ -172,7 +172,7 @@ def test_axes_and_equation_use_the_columns_names():
     assert "2.82·petal length + 9.47·petal width = 29.7" in key(ax)
 
 
-def test_a_conic_names_its_letters_on_the_axes():
+def test_a_conic_names_its_variables_on_the_axes():
     ax = boundary(deciban.GaussianBayes().fit(PETALS[TWO], KIND[TWO]), PETALS[TWO], KIND[TWO])
     assert ax.get_xlabel() == "x: petal length (cm)"
     assert any("x²" in text and text.endswith("= 0") for text in key(ax))
@@ -235,7 +235,7 @@ REFUSED = [
     (lambda: boundary(GAUSS, pd.DataFrame(CLOUDS, columns=["u", "v"]), TEN, features=("a", "v")), InputError, "u, v"),
     (lambda: boundary(GAUSS, CLOUDS, TEN, names=["a"]), InputError, "names must be"),
     (lambda: boundary(GAUSS, CLOUDS, TEN[:-1]), InputError, "each of the 120 rows"),
-    (lambda: boundary(GAUSS, CLOUDS, TEN + 5), InputError, "60 rows of classes.*first: .*10.* in row 60"),
+    (lambda: boundary(GAUSS, CLOUDS, TEN + 5), InputError, "60 rows of unknown classes.*first: .*10.* in row 60"),
     (lambda: boundary(GAUSS, CLOUDS * np.nan, TEN), InputError, "no row without missing"),
     (lambda: boundary(GAUSS, CLOUDS[:0], TEN[:0]), InputError, "shape"),
     (lambda: boundary(GAUSS, np.full((120, 2), np.inf), TEN), InputError, "infinite value in row 0, column 0"),

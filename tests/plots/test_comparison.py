@@ -27,7 +27,9 @@ def made(names=EVERY, K=3, n=200, sizes=(10, 20, 40, 80, 160), curves=True):
         scores = (1 + 0.5 * i) * claimed + noise
         lp = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
         candidates.append(CandidateScores(name, {}, lp, 0.1, 10))
-    found = compare_candidates("y", candidates, truth, None, np.ones((n, K), dtype=bool), [f"c{k}" for k in range(K)], "")
+    found = compare_candidates(
+        "y", candidates, truth, None, np.ones((n, K), dtype=bool), [f"c{k}" for k in range(K)], ""
+    )
     if not curves:
         return found
     steps = np.linspace(0.5, 0.9, len(sizes))
@@ -78,14 +80,14 @@ def test_many_sizes_and_large_ones_can_be_read():
     pyplot.close("all")
 
 
-def test_curves_are_told_apart_without_colour_and_of_bells_the_best_has_one():
+def test_curves_are_distinct_without_colour_and_of_gaussians_the_best_has_one():
     found = made()
     _, right = comparison(found).axes
     lines = drawn(right, "learning")
     assert len({line.get_marker() for line in lines}) == len({str(line._dash_pattern) for line in lines}) == 5
-    bells = [line.get_label() for line in lines if line.get_label().startswith("Gaussian")]
+    gaussians = [line.get_label() for line in lines if line.get_label().startswith("Gaussian")]
     best = min((each for each in found if each.name.startswith("Gaussian")), key=lambda each: each.loss.mean)
-    assert bells == [best.name]
+    assert gaussians == [best.name]
 
 
 def test_the_crossing_is_where_the_curves_cross():

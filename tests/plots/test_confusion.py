@@ -20,25 +20,25 @@ def cells(ax):
 
 
 def test_cells_hold_the_numbers_and_shares_of_the_confusion():
-    judged = report(300, 3)
-    shown = cells(confusion(judged))
-    for k, line in enumerate(judged.confusion):
+    evaluated = report(300, 3)
+    shown = cells(confusion(evaluated))
+    for k, line in enumerate(evaluated.confusion):
         for l, n in enumerate(line):
             assert shown[k, l] == f"{n:.0f}\n{100 * n / line.sum():.0f} %"
 
 
 def test_shades_are_shares_of_the_true_class():
-    judged = report(300, 4)
-    shares = judged.confusion / judged.confusion.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(confusion(judged).images[0].get_array(), shares)
+    evaluated = report(300, 4)
+    shares = evaluated.confusion / evaluated.confusion.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(confusion(evaluated).images[0].get_array(), shares)
 
 
-def test_precision_and_recall_stand_along_the_sides():
-    judged = report(200, 3)
-    ax = confusion(judged)
+def test_precision_and_recall_are_along_the_sides():
+    evaluated = report(200, 3)
+    ax = confusion(evaluated)
     right, top = ax.child_axes
-    assert [t.get_text() for t in right.get_yticklabels()] == [f"{100 * share:.0f}" for share in judged.recall]
-    assert [t.get_text() for t in top.get_xticklabels()] == [f"{100 * share:.0f}" for share in judged.precision]
+    assert [t.get_text() for t in right.get_yticklabels()] == [f"{100 * share:.0f}" for share in evaluated.recall]
+    assert [t.get_text() for t in top.get_xticklabels()] == [f"{100 * share:.0f}" for share in evaluated.precision]
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_one_row_and_a_class_without_rows():
 
 
 def test_rows_of_classes_that_were_not_learned_are_counted_beneath():
-    judged = report_of(np.log([[0.7, 0.3], [0.6, 0.4], [0.5, 0.5]]), np.array([0, -1, -1]), None, None, "ab")
-    assert "2 rows are of a class that was not learned" in confusion(judged).get_xlabel()
+    evaluated = report_of(np.log([[0.7, 0.3], [0.6, 0.4], [0.5, 0.5]]), np.array([0, -1, -1]), None, None, "ab")
+    assert "2 rows are of a class that was not learned" in confusion(evaluated).get_xlabel()
 
 
 def test_shades_keep_their_order_in_grey():
@@ -81,7 +81,7 @@ def test_shades_keep_their_order_in_grey():
     assert rgb_to_hsv(make_colour_map()(0.6)[:3])[2] > 0.5
 
 
-def test_it_is_drawn_where_it_is_told_and_needs_no_rows():
+def test_it_is_drawn_on_the_given_axes_and_needs_no_rows():
     _, ax = pyplot.subplots(figsize=(3, 3))
     scores, truth = posteriors(50, 5)
     drawn = confusion(Scorecard.of(scores, truth).report(list("abcde")), ax=ax)

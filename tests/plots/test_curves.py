@@ -95,7 +95,7 @@ def test_each_loss_is_as_by_hand_and_bounds_the_zero_one_loss(name):
     assert LOSSES[name][1](np.array([0.0]))[0] == pytest.approx(1)
 
 
-def test_the_losses_can_be_read_and_told_apart_without_colour():
+def test_the_losses_can_be_read_and_distinct_without_colour():
     ax = losses()
     assert_readable(ax.figure)
     styles = [line.get_linestyle() + str(line._unscaled_dash_pattern) for line in ax.lines[:4]]

@@ -20,7 +20,7 @@ def column(name, label):
     return [x for x, who in zip(clinic()[name], clinic()["who"]) if who == label and x is not None]
 
 
-def test_the_curves_of_a_number_are_the_bells_of_its_classes():
+def test_the_curves_of_a_number_are_the_gaussians_of_its_classes():
     ax = densities(clinic_model(parameter_prior=0.0), columns=["fever"])
     for (x, y), label in zip(curves(ax), ("ill", "well")):
         np.testing.assert_allclose(y, norm(*norm.fit(column("fever", label))).pdf(x), rtol=1e-9, atol=1e-300)
@@ -77,13 +77,13 @@ def test_the_data_stand_beneath_their_curves_each_class_in_a_row():
     assert not [line for line in densities(clinic_model(), columns=["fever"]).lines if line.get_gid() == "data"]
 
 
-def test_the_share_that_is_missing_is_said():
+def test_the_share_that_is_missing_is_shown():
     share = sum(x is None for x in clinic()["fever"]) / 120
     assert densities(clinic_model(), columns=["fever"]).get_title(loc="right") == f"{100 * share:.2g} % missing"
     assert densities(clinic_model(), columns=["smoker"]).get_title(loc="right") == ""
 
 
-def test_the_most_telling_columns_come_first_and_the_others_are_counted():
+def test_the_strongest_columns_come_first_and_the_others_are_counted():
     model = many_model(2, 300)
     figure = densities(model, most=4)
     strongest = [strength.feature for strength in model.describe().strongest[:4]]
@@ -136,10 +136,10 @@ def test_what_cannot_be_drawn_is_refused(given, words):
         densities(clinic_model(), **given)
 
 
-def test_an_axes_has_room_for_one_column():
+def test_an_axes_has_space_for_one_column():
     _, ax = pyplot.subplots()
     assert densities(clinic_model(), columns=["cough"], ax=ax) is ax
-    with pytest.raises(InputError, match="room for one"):
+    with pytest.raises(InputError, match="space for one"):
         densities(clinic_model(), ax=ax)
     with pytest.raises(InputError, match="table model"):
         densities(deciban.GaussianNB())

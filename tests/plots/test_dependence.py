@@ -100,7 +100,7 @@ def test_what_the_library_finds_can_be_drawn():
     assert_readable(ax.figure)
 
 
-def test_it_is_drawn_where_it_is_told_and_refuses_what_it_cannot_draw():
+def test_it_is_drawn_on_the_given_axes_and_refuses_what_it_cannot_draw():
     _, ax = pyplot.subplots()
     assert dependence(found(4), ax=ax) is ax
     with pytest.raises(InputError, match="2 to 1000 features, not 1"):

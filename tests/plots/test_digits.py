@@ -11,7 +11,7 @@ from deciban.plots.digits import pixel_weights
 from tests.plots.readability import assert_readable
 
 X, y = load_digits(return_X_y=True)
-FACADES = [
+ESTIMATORS = [
     deciban.PoissonNB(),
     deciban.MultinomialNB(),
     deciban.GaussianNB(),
@@ -26,7 +26,7 @@ def images(figure, gid):
     return [np.asarray(image.get_array()) for image in found]
 
 
-@pytest.mark.parametrize("model", FACADES, ids=str)
+@pytest.mark.parametrize("model", ESTIMATORS, ids=str)
 def test_the_means_are_those_of_the_images(model):
     drawn = images(digits(model.fit(X, y)), "mean")
     assert len(drawn) == 10
@@ -39,7 +39,7 @@ def test_bernoulli_images_are_shares_of_ink():
     np.testing.assert_allclose(drawn[3], (X[y == 3] > 7).mean(axis=0).reshape(8, 8), atol=1e-12)
 
 
-@pytest.mark.parametrize("model", [FACADES[0], FACADES[3]], ids=str)
+@pytest.mark.parametrize("model", [ESTIMATORS[0], ESTIMATORS[3]], ids=str)
 def test_a_weight_is_what_a_pixel_adds_from_the_palest_class_to_the_darkest(model):
     model.fit(X, y)
     means = np.stack([X[y == k].mean(axis=0) for k in range(10)])
@@ -61,8 +61,8 @@ def test_a_bent_score_is_taken_at_its_slope():
     assert pixel_weights(model)[k, j] == pytest.approx(expected, rel=1e-5)
 
 
-def test_weights_against_have_a_dash_so_that_they_are_told_in_grey():
-    figure = digits(FACADES[0].fit(X, y))
+def test_weights_against_have_a_dash_so_that_they_are_distinct_in_grey():
+    figure = digits(ESTIMATORS[0].fit(X, y))
     for ax in figure.axes:
         for image in ax.images:
             if image.get_gid() == "weight":
@@ -88,7 +88,7 @@ def test_one_image_of_each_class_is_enough():
 
 
 def test_some_classes_alone():
-    assert [ax.get_title() for ax in digits(FACADES[0].fit(X, y), classes=[3, 8]).axes[:2]] == ["3", "8"]
+    assert [ax.get_title() for ax in digits(ESTIMATORS[0].fit(X, y), classes=[3, 8]).axes[:2]] == ["3", "8"]
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_some_classes_alone():
         ({"shape": (8, 9)}, "has 72 pixels, and the model 64"),
         ({"shape": 8}, r"shape must be \(height, width\)"),
         ({"classes": [11]}, "none of the 10 classes"),
-        ({"classes": []}, "room for 1 to 40"),
+        ({"classes": []}, "space for 1 to 40"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(given, words):
     with pytest.raises(InputError, match=words):
-        digits(FACADES[0].fit(X, y), **given)
+        digits(ESTIMATORS[0].fit(X, y), **given)
 
 
 def test_other_models_have_no_pixels():

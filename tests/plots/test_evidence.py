@@ -25,14 +25,14 @@ def bars(ax):
 @pytest.mark.parametrize("row", range(0, 120, 17))
 def test_the_bars_lead_from_even_odds_over_the_prior_to_the_posterior(row):
     model = clinic_model()
-    told = model.explain(clinic())[row]
-    *parts, (name, start, end) = bars(evidence(told))
+    explanation = model.explain(clinic())[row]
+    *parts, (name, start, end) = bars(evidence(explanation))
     assert (parts[0][0], parts[0][1], name, start) == ("prior", 0.0, "total", 0.0)
     for (_, _, before), (_, begins, _) in pairwise(parts):
         assert begins == pytest.approx(before, abs=1e-9)
     assert parts[-1][2] == pytest.approx(end, abs=1e-9)
     p = posterior(model, clinic(), row)
-    assert end == pytest.approx(10 * math.log10(p[told.winner[0]] / p[told.runner_up[0]]), abs=1e-9)
+    assert end == pytest.approx(10 * math.log10(p[explanation.winner[0]] / p[explanation.runner_up[0]]), abs=1e-9)
 
 
 def test_the_prior_comes_first_and_then_the_strongest():
@@ -42,31 +42,31 @@ def test_the_prior_comes_first_and_then_the_strongest():
 
 
 def test_reasons_without_a_bar_of_their_own_are_one_together():
-    told = many_model(2, 300).explain(many(2, 300))
-    every, some = steps(told, 1, 10**6), steps(told, 1, 5)
+    explanation = many_model(2, 300).explain(many(2, 300))
+    every, some = steps(explanation, 1, 10**6), steps(explanation, 1, 5)
     assert [step.name for step in some[:6]] == [step.name for step in every[:6]]
     assert some[6].name == f"{len(every) - 7} more"
     assert some[6].decibans == pytest.approx(sum(step.decibans for step in every[6:-1]))
     assert some[-1] == every[-1]
 
 
-def test_evidence_against_is_told_from_evidence_for_without_colour():
+def test_evidence_against_differs_from_evidence_for_without_colour():
     ax = evidence(clinic_model().explain(clinic())[5])
     for bar in ax.patches[:-1]:
         assert bool(bar.get_hatch()) == (bar.get_width() < 0)
 
 
-def test_a_text_is_told_by_its_words():
+def test_a_text_is_shown_by_its_words():
     table = {"message": ["free prize now", "lunch at noon", "free money", "noon lunch"], "y": ["spam", "ham"] * 2}
     model = deciban.train(table, target="y", roles={"message": "text"}, judge=False)
-    told = model.explain(table)
-    names = [name for name, _, _ in bars(evidence(told))]
+    explanation = model.explain(table)
+    names = [name for name, _, _ in bars(evidence(explanation))]
     assert "“free”" in names
     assert "message" not in " ".join(names)
-    assert steps(told, 0, 12)[-2].end == pytest.approx(float(told.total[0]))
+    assert steps(explanation, 0, 12)[-2].end == pytest.approx(float(explanation.total[0]))
 
 
-def test_documents_are_told_by_their_words():
+def test_documents_are_shown_by_their_words():
     model = deciban.TextClassifier().fit(["free $money$", "lunch at noon"], ["spam", "ham"])
     ax = evidence(model.explain(["free lunch"]))
     assert {"prior", "“free”", "“lunch”", "total"} == {name for name, _, _ in bars(ax)}
@@ -83,8 +83,8 @@ def test_what_is_impossible_goes_to_the_edge():
 
 @pytest.mark.parametrize(("classes", "columns", "rows"), EXTREMES)
 def test_every_text_can_be_read(classes, columns, rows):
-    told = many_model(classes, columns, rows).explain(many(classes, columns, rows))
-    assert_readable(evidence(told).figure)
+    explanation = many_model(classes, columns, rows).explain(many(classes, columns, rows))
+    assert_readable(evidence(explanation).figure)
 
 
 def test_it_is_drawn_into_an_axes_that_is_given():

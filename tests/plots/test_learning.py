@@ -39,7 +39,7 @@ def test_points_and_whiskers_are_those_of_the_reports(figure):
     assert high > np.max(whiskers)
 
 
-def test_each_share_of_wrong_labels_has_a_curve_told_apart_without_colour():
+def test_each_share_of_wrong_labels_has_a_curve_distinct_without_colour():
     ax = learning(curve(flipped=(0.0, 0.1, 0.25)))
     lines = [line for line in ax.lines if line.get_gid() == "learning"]
     assert len({line.get_marker() for line in lines}) == len({str(line._dash_pattern) for line in lines}) == 3
@@ -67,7 +67,7 @@ def test_no_text_touches_another(sizes, flipped, n):
         assert_readable(learning(curve(sizes, flipped, n, names=[LONG, "b"]), figure=figure).figure)
 
 
-def test_an_infinite_log_loss_is_a_point_that_is_lacking_and_said_to_be():
+def test_an_infinite_log_loss_is_a_point_that_is_missing_with_a_note():
     scores, truth = posteriors(30, 2)
     scores[0] = [-np.inf, 0.0] if truth[0] == 0 else [0.0, -np.inf]
     worst, good = report_of(scores, truth, None, None, "ab"), report(30, 2)
@@ -87,7 +87,7 @@ def test_the_curve_that_the_library_measures_can_be_drawn():
     assert_readable(ax.figure)
 
 
-def test_it_is_drawn_where_it_is_told_and_refuses_an_unknown_figure():
+def test_it_is_drawn_on_the_given_axes_and_refuses_an_unknown_figure():
     _, ax = pyplot.subplots()
     assert learning(curve(), ax=ax) is ax
     with pytest.raises(InputError, match="'accuracy' or 'log_loss', not 'f1'"):

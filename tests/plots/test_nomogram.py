@@ -42,13 +42,13 @@ def test_a_row_comes_out_at_its_probability():
     model = clinic_model()
     ax = nomogram(model, clinic(), row=3, classes=("ill", "well"))
     p = posterior(model, clinic(), 3)["ill"]
-    *_, told = texts(ax, "given")
-    if told.startswith("under"):
+    *_, explanation = texts(ax, "given")
+    if explanation.startswith("under"):
         assert p < 1e-4
-    elif told.startswith("over"):
+    elif explanation.startswith("over"):
         assert p > 0.9999
     else:
-        assert float(told.removesuffix(" %")) == pytest.approx(100 * p, rel=1e-3)
+        assert float(explanation.removesuffix(" %")) == pytest.approx(100 * p, rel=1e-3)
 
 
 def test_the_marks_of_a_flag_are_its_smoothed_shares():
@@ -61,19 +61,19 @@ def test_the_marks_of_a_flag_are_its_smoothed_shares():
         assert mark.decibans == pytest.approx(10 * math.log10(ill / well), abs=1e-9)
 
 
-def test_the_marks_of_a_number_are_ratios_of_bells():
+def test_the_marks_of_a_number_are_ratios_of_gaussians():
     model = clinic_model(parameter_prior=0.0)
     table = clinic()
     values = {
         label: [x for x, who in zip(table["fever"], table["who"]) if who == label and x is not None]
         for label in ("ill", "well")
     }
-    bells = {label: norm(*norm.fit(xs)) for label, xs in values.items()}
+    gaussians = {label: norm(*norm.fit(xs)) for label, xs in values.items()}
     for branch in scale_of(model, "fever").branches:
         assert len(branch.marks) >= 1
         for mark in branch.marks:
             x = float(mark.text.replace("−", "-"))
-            nats = bells["ill"].logpdf(x) - bells["well"].logpdf(x)
+            nats = gaussians["ill"].logpdf(x) - gaussians["well"].logpdf(x)
             assert mark.decibans == pytest.approx(10 / math.log(10) * nats, rel=2e-4, abs=2e-3)
 
 

@@ -39,7 +39,7 @@ def test_points_whiskers_and_bars_are_those_of_the_rows():
     assert all(bar.get_x() <= mean <= bar.get_x() + bar.get_width() for bar, (mean, _, _) in zip(bars, expected))
 
 
-def test_two_reports_are_told_apart_without_colour():
+def test_two_reports_are_distinct_without_colour():
     ax = reliability(report(300, 2, overconfident=3), report(300, 2), names=["before", "after"])
     lines = [line for line in ax.lines if line.get_gid() == "reliability"]
     assert len({line.get_marker() for line in lines}) == len({line.get_linestyle() for line in lines}) == 2
@@ -67,12 +67,12 @@ def test_a_bin_of_few_rows_is_hollow_and_not_joined():
     assert vague.get_linestyle() == "None"
 
 
-def test_an_impossible_truth_is_told_as_infinite():
-    judged = report_of(np.array([[0.0, -np.inf], [-0.7, -0.7]]), np.array([1, 0]), None, None, "ab")
-    assert reliability(judged).get_legend().get_texts()[0].get_text().endswith("log-loss ∞")
+def test_an_impossible_truth_is_shown_as_infinite():
+    evaluated = report_of(np.array([[0.0, -np.inf], [-0.7, -0.7]]), np.array([1, 0]), None, None, "ab")
+    assert reliability(evaluated).get_legend().get_texts()[0].get_text().endswith("log-loss ∞")
 
 
-def test_it_is_drawn_where_it_is_told():
+def test_it_is_drawn_on_the_given_axes():
     _, (_, right) = pyplot.subplots(1, 2)
     assert reliability(report(50, 2), ax=right) is right
     by_hand_placed = pyplot.figure().add_axes([0.2, 0.4, 0.7, 0.5])

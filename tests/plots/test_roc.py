@@ -88,7 +88,7 @@ def test_a_class_without_rows_is_left_out():
     assert len(curves(roc(judged))) == 3
 
 
-def test_it_is_drawn_where_it_is_told():
+def test_it_is_drawn_on_the_given_axes():
     _, ax = pyplot.subplots()
     assert roc(report(50, 2), ax=ax) is ax
 

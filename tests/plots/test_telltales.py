@@ -94,7 +94,7 @@ def test_a_number_of_words_that_makes_no_sense_is_refused(model, n):
 
 
 def test_too_many_classes_or_none_are_refused(model):
-    with pytest.raises(InputError, match="room for 1 to 40 classes, not 41"):
+    with pytest.raises(InputError, match="space for 1 to 40 classes, not 41"):
         telltales(many(41))
     with pytest.raises(InputError, match="not 0"):
         telltales(model, [])

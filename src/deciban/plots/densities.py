@@ -61,10 +61,10 @@ def densities(
     drawn, left = conditionals(model, columns, most)
     if len(drawn) > MAX_PANELS:
         raise InputError(
-            f"a picture has characters for {MAX_PANELS} columns, not {len(drawn)}. Hint: most={MAX_PANELS}"
+            f"a picture has space for {MAX_PANELS} columns, not {len(drawn)}. Hint: most={MAX_PANELS}"
         )
     if ax is not None and len(drawn) != 1:
-        raise InputError(f"an Axes has characters for one column, and {len(drawn)} are asked for. Hint: columns=[…]")
+        raise InputError(f"an Axes has space for one column, not {len(drawn)}. Hint: columns=[…]")
     data = _rows(model, rows, drawn)
     if ax is not None or len(drawn) == 1:
         figure, axes = _sheet(1, len(model.classes)) if ax is None else (ax.figure, [ax])

@@ -138,7 +138,7 @@ def _select_classes(labels: Sequence[Any], classes: Any) -> list[int]:
         if label not in known:
             raise unknown_class_error(label, labels)
     if not 1 <= len(wanted) <= MAX_CLASSES:
-        raise InputError(f"a picture has room for 1 to {MAX_CLASSES} classes, not {len(wanted)}. Hint: classes=[…]")
+        raise InputError(f"a picture has space for 1 to {MAX_CLASSES} classes, not {len(wanted)}. Hint: classes=[…]")
     return [known[label] for label in wanted]
 
 

@@ -76,7 +76,7 @@ def _select_telltales(
     wanted = known if classes is None else list(classes)
     if not 1 <= len(wanted) <= MAX_PANELS:
         raise InputError(
-            f"a picture has room for 1 to {MAX_PANELS} classes, not {len(wanted)}. "
+            f"a picture has space for 1 to {MAX_PANELS} classes, not {len(wanted)}. "
             f"Hint: --class LABEL, more than once (classes=[…]) names those that matter"
         )
     which = {} if column is None else {"column": column}
