@@ -32,5 +32,6 @@ def pytest_collection_modifyitems(config, items):
     for group in cases.values():
         group.sort(key=lambda item: hashlib.sha256(item.nodeid.encode()).digest())
         marker = group[0].get_closest_marker("cases")
-        for item in group[marker.args[0] if marker else MAX_CASES :]:
+        limit = marker.args[0] if marker else MAX_CASES
+        for item in group[len(group) if limit is None else limit :]:
             item.add_marker(pytest.mark.thorough)
