@@ -27,11 +27,6 @@ ARRAYS = {
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.deciban"
-
-
-@pytest.fixture
 def model_file(path):
     persistence.write(path, {"kind": "test", "of": ["é", 1, None]}, ARRAYS)
     return path

@@ -22,11 +22,6 @@ def forge(path, model, change):
     return path
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.deciban"
-
-
 def test_half_of_the_forger_s_files_pass_the_checks_of_the_container(path):
     refused = []
     for seed in range(60):

@@ -20,18 +20,6 @@ from deciban.scores import SparseLinear
 from tests.estimators.examples import EXAMPLES, GENERATIVE, IDS, NAN_ACCEPTING
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.deciban"
-
-
-@pytest.fixture(params=["small", "large"])
-def size(request, monkeypatch):
-    """Read in full at once, or mapped and read as it is used."""
-    if request.param == "large":
-        monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
-
-
 def save_and_load(model, path):
     model.save(path)
     return deciban.load(path)

@@ -37,18 +37,6 @@ MODELS = {
 every_model = pytest.mark.parametrize("name", MODELS)
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.deciban"
-
-
-@pytest.fixture(params=["small", "large"])
-def size(request, monkeypatch):
-    """Read in full at once, or mapped and read as it is used."""
-    if request.param == "large":
-        monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
-
-
 def fit_model(name="plain"):
     return TextClassifier(**MODELS[name]).fit(DOCUMENTS, LABELS)
 

@@ -6,7 +6,6 @@ import pytest
 import deciban
 from deciban import persistence
 from deciban.errors import ModelFileError
-from deciban.persistence import container
 from tests.tables import clinic
 
 ROWS = clinic.patients(40, seed=3)
@@ -16,17 +15,6 @@ LEVELS = "belief/ledger/schema/blocks/2"
 @pytest.fixture(scope="module")
 def model():
     return deciban.train(clinic.patients(), target="diagnosis", roles={"visits": "count", "dose": "number"})
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.deciban"
-
-
-@pytest.fixture
-def large(monkeypatch):
-    """Files are mapped, and read as they are used."""
-    monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
 
 
 def predict_log_proba(model, rows=ROWS):
