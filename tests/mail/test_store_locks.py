@@ -14,7 +14,7 @@ from deciban.mail.sources.message_sources import read_mail
 from deciban.mail.store.store import Store
 from tests.cli.mail_commands import command, maildir, mbox
 from tests.mail.spamds import Running, await_fit, make_message, request
-from tests.mail.stores import entry, make_small_store
+from tests.mail.stores import entry, make_store
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,7 +83,7 @@ def run(*arguments, stdin=b"", codes=(0,)):
 
 
 def test_the_spy_tells_of_a_store_that_python_opens(spied, tmp_path):
-    path = make_small_store(tmp_path / "mail.db")
+    path = make_store(tmp_path / "mail.db")
     subprocess.run([sys.executable, "-c", f"open({str(path)!r}, 'rb').close()"], check=True)
     assert str(path) in spied.read_text()
 
@@ -164,7 +164,7 @@ def test_a_folder_that_holds_the_store_is_learned_without_it(tmp_path):
 
 
 def test_a_backup_or_an_export_does_not_replace_a_file_of_the_store(tmp_path):
-    path = make_small_store(tmp_path / "mail.db")
+    path = make_store(tmp_path / "mail.db")
     with Store(path) as store:
         store.learn([entry(99)])
         for ending in ("-wal", "-shm", "-journal"):
@@ -177,7 +177,7 @@ def test_a_backup_or_an_export_does_not_replace_a_file_of_the_store(tmp_path):
 
 def test_a_backup_replaces_no_store_whose_writer_was_killed_in_the_middle(tmp_path):
     """What SQLite left beside it would be applied to the new file."""
-    store, copy = make_small_store(tmp_path / "mail.db"), tmp_path / "copy.db"
+    store, copy = make_store(tmp_path / "mail.db"), tmp_path / "copy.db"
     with Store(store) as opened:
         opened.backup(copy)
     code = """
@@ -224,7 +224,7 @@ def test_a_store_that_was_open_at_a_fork_is_refused_in_the_child(tmp_path):
         assert in_a_child(store.totals) == 1
         assert in_a_child(lambda: Store(path)) == 1
         assert in_a_child(store.close) == 0
-        assert in_a_child(lambda: make_small_store(tmp_path / "other.db")) == 0
+        assert in_a_child(lambda: make_store(tmp_path / "other.db")) == 0
         store.learn([entry(3)])
     assert in_a_child(lambda: Store(path).learn([entry(4)])) == 0
     with Store(path) as store:
