@@ -1,4 +1,4 @@
-"""Messages of our own, made up, in several languages: whole ones by Python's `email`, and broken ones by hand."""
+"""Invented messages in several languages: valid ones by Python's `email`, and broken ones by hand."""
 
 from __future__ import annotations
 

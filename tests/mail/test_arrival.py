@@ -1,4 +1,4 @@
-"""When a message came: time zones that nobody knows, and dates that are none."""
+"""Times of arrival: unknown time zones, and invalid dates."""
 
 import time
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Digests: the same message is known again, another is not taken for it."""
+"""Digests: equal for the same message wherever it is stored, different for others."""
 
 import pytest
 from hypothesis import given

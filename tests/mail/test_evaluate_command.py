@@ -1,4 +1,4 @@
-"""`deciban mail evaluate`: three ways of judging, for people and for programs; wrong wishes are refused."""
+"""`deciban mail evaluate`: three methods, as text and as JSON; invalid options are refused."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_ways_of_judging_for_programs(mail: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "code", "said"),
+    ("wish", "code", "reason"),
     [
         (("--split", "60/20"), 2, "400/50/50"),
         (("--split", "60/20/20", "--online"), 2, "different methods"),
@@ -62,8 +62,8 @@ def test_ways_of_judging_for_programs(mail: Path) -> None:
     ],
     ids=["no split", "two ways", "draws", "order", "too many", "undated"],
 )
-def test_wrong_wishes_are_refused_with_a_way_out(mail: Path, wish: tuple[str, ...], code: int, said: str) -> None:
+def test_invalid_options_are_refused_with_a_hint(mail: Path, wish: tuple[str, ...], code: int, reason: str) -> None:
     done = run(mail, *wish)
     assert done.returncode == code
-    assert said in done.stderr
+    assert reason in done.stderr
     assert "Traceback" not in done.stderr

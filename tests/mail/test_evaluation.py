@@ -1,4 +1,4 @@
-"""Judging a filter in memory: the same numbers as a store gives, parts that share nothing, metrics by hand."""
+"""Evaluation of a filter in memory: the numbers of a store, disjoint parts, metrics checked by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages: what is seen, what is hidden, where the links lead."""
+"""HTML pages: visible text, hidden text, links."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""IMAP folders: all is read, nothing is changed, and what goes wrong is said without the password."""
+"""IMAP folders: all messages are read, nothing is changed, and errors never contain the password."""
 
 import logging
 import os
@@ -196,8 +196,8 @@ def test_a_password_that_an_old_server_cannot_take_is_not_in_the_error(monkeypat
 
 def test_a_server_that_repeats_the_password_does_not_get_it_into_the_error(monkeypatch):
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "hunter2")
-    said = b"{tag} NO wrong password hunter2 for joe\r\n"
-    with serve_script(LOGIN=said) as (address, _), pytest.raises(RefusedError, match="wrong password … for joe"):
+    refusal = b"{tag} NO wrong password hunter2 for joe\r\n"
+    with serve_script(LOGIN=refusal) as (address, _), pytest.raises(RefusedError, match="wrong password … for joe"):
         list(read_mail(address))
 
 

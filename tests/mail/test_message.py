@@ -1,4 +1,4 @@
-"""Messages are read as Python's own `email` reads them where they are whole, and somehow where they are not."""
+"""Messages are parsed as by Python's own `email` if they are valid, and without an error if they are not."""
 
 from email import message_from_bytes, policy
 
@@ -7,7 +7,7 @@ import pytest
 from deciban.mail.message.message import read_message
 from tests.mail import made_up
 
-LETTERS = {
+WHOLE_MESSAGES = {
     **{
         f"{name} by {way}": made_up.plain(name, way)
         for name in made_up.TEXTS
@@ -23,10 +23,10 @@ def read(text):
     return read_message(text if isinstance(text, bytes) else text.encode())
 
 
-@pytest.mark.parametrize("name", LETTERS)
+@pytest.mark.parametrize("name", WHOLE_MESSAGES)
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
 def test_whole_messages_are_read_as_the_standard_library_reads_them(name, end):
-    raw = LETTERS[name].as_bytes().replace(b"\n", end)
+    raw = WHOLE_MESSAGES[name].as_bytes().replace(b"\n", end)
     theirs, ours = message_from_bytes(raw, policy=policy.default), read_message(raw)
     assert ours.cut == ()
     assert dict(ours.headers)["subject"] == theirs["subject"]

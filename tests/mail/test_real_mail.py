@@ -1,4 +1,4 @@
-"""SpamAssassin's public corpus, read beside Python's own `email`."""
+"""SpamAssassin's public corpus, compared with Python's own `email`."""
 
 import os
 import tarfile

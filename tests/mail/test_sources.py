@@ -1,4 +1,4 @@
-"""Folders and single messages: which files are mail, in which order, and what is said of the others."""
+"""Folders and single messages: which files are mail, in which order, and what is reported of the others."""
 
 import gzip
 import mailbox

@@ -1,4 +1,4 @@
-"""Files that stay closed until a worker opens them: the same mail comes of a folder as when all is read here."""
+"""Files that are left unread until a worker opens them: a folder gives the same mail as when all is read here."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def mh(root: Path, n: int) -> Path:
 
 
 def make_nested(root: Path, n: int) -> Path:
-    """Whatever lies in folders: boxes whose names do not say so, what is packed, trashed, large, broken, no mail."""
+    """Make a folder of all kinds of files: mboxes under other names, packed, trashed, large, broken ones, no mail."""
     for i in range(n):
         folder = root / f"folder {i % 3}" / ("deeper" if i % 2 else "")
         folder.mkdir(parents=True, exist_ok=True)

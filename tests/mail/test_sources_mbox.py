@@ -1,4 +1,4 @@
-"""Boxes of many messages: where each begins and ends, however the box was written."""
+"""Mbox files: where each message begins and ends, whatever program wrote the file."""
 
 import gzip
 import mailbox

@@ -1,4 +1,4 @@
-"""Watching folders: a move is a statement, whoever makes it and however; deliveries, flags and deletions are none."""
+"""Watching folders: a move states a label, however it is made; deliveries, flags and deletions state none."""
 
 import json
 import os

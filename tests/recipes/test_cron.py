@@ -22,14 +22,14 @@ ENTRY = re.compile(rf"({FIELD} {FIELD} {FIELD} {FIELD} {FIELD}) (.*)")
 
 
 def commands():
-    """What each line runs. A % would be a new line to cron, so none may be there."""
+    """The command of each line. A % would be a new line to cron, so there must be none."""
     entries = [ENTRY.fullmatch(line) for line in LINES]
     assert all(entry and "%" not in entry[2] for entry in entries)
     return [entry[2] for entry in entries]
 
 
 def run(command, home):
-    """By the shell, in the home, with the few words that cron says; what it would mail to the user."""
+    """Run by the shell, in the home, with the small environment of cron; return what it would mail to the user."""
     done = subprocess.run(
         ["/bin/sh", "-c", command], cwd=home, env={**environment(home), "PATH": "/usr/bin:/bin"}, timeout=120,
         check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -64,6 +64,6 @@ def test_in_the_night_the_store_is_kept_in_order_and_copied_in_silence(own):
     assert run(commands()[1], own) == ""
 
 
-def test_what_fails_in_the_night_is_told(own):
+def test_a_failure_in_the_night_is_reported(own):
     (own / STORE).unlink()
     assert "there is no mail store" in run(commands()[1], own)

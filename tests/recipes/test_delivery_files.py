@@ -11,13 +11,13 @@ from tests.recipes.homes import PROGRAM, STORE, TROUBLES, environment, messages,
 
 
 def procmail(home, message):
-    """As a mail system calls it; the home is said on the command line, as procmail looks it up itself."""
+    """Deliver as a mail system does; the home is given on the command line, as procmail looks it up itself."""
     (home / ".procmailrc").write_text(printed("~/.procmailrc"))
     return deliver(["procmail", f"HOME={home}", home / ".procmailrc"], home, message)
 
 
 def maildrop(home, message):
-    """The same; of maildrop the home can only be said in the file itself."""
+    """Deliver by maildrop, whose home can only be given in the file itself."""
     file = home / ".mailfilter"
     file.write_text(f'HOME="{home}"\n' + printed("~/.mailfilter"))
     file.chmod(0o600)
@@ -39,7 +39,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("delivering", PROGRAMS)
-def test_mail_is_judged_and_sorted(delivering, own):
+def test_mail_is_classified_and_sorted(delivering, own):
     for label in ("ham", "spam"):
         delivering(own, make_message(label, 100))
     (ham,), (spam,) = messages(own / "Maildir"), messages(own / "Maildir/.Junk")

@@ -1,4 +1,4 @@
-"""All that the document prints is tried: every block has a name, by which a test takes it out."""
+"""Everything that the document prints is tested: every block has a name, by which a test finds it."""
 
 import re
 

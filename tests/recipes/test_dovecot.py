@@ -1,4 +1,4 @@
-"""Dovecot and its Sieve, by the files that the document prints: judging at delivery, learning when mail is moved."""
+"""Dovecot and its Sieve, by the files that the document prints: classifying at delivery, learning when mail is moved."""
 
 import imaplib
 import re
@@ -64,7 +64,7 @@ def running():
 
 @pytest.fixture
 def system(running, learned):
-    """The same server for all tests, each with a new home."""
+    """One server for all tests, each with a new home."""
     shutil.rmtree(running.home)
     (running.home / STORE).parent.mkdir(parents=True)
     shutil.copy(learned, running.home / STORE)
@@ -91,7 +91,7 @@ def in_lines(raw):
     return raw.replace(b"\r\n", b"\n")
 
 
-def test_mail_is_judged_and_sorted(system):
+def test_mail_is_classified_and_sorted(system):
     system.deliver(make_message("ham", 100)).deliver(make_message("spam", 100))
     (ham,), (spam,) = system.folder("."), system.folder(".Junk")
     for kind, found in (("ham", ham), ("spam", spam)):

@@ -50,7 +50,7 @@ class Mutt:
         return re.sub(r"\x1b[\[()][0-9;?]*[A-Za-z0-9]?|[\r\n\x0f]", " ", self.shown[start:].decode(errors="replace"))
 
     def end(self):
-        """Quit; what is marked as deleted goes, as the command line said."""
+        """Quit; messages marked as deleted are removed, as the command line asks."""
         os.write(self.screen, b"q")
         until = time.monotonic() + PATIENCE
         while not os.waitpid(self.child, os.WNOHANG)[0]:

@@ -109,7 +109,7 @@ def answers(port):
 
 @pytest.fixture
 def system(running, learned):
-    """The same Postfix for all tests, each with an empty box, the program, and a store."""
+    """One Postfix for all tests, each with an empty box, the program, and a store."""
     shutil.rmtree(running.box, ignore_errors=True)
     shutil.copy(learned, running.store)
     give_to_nobody(running.store.parent)
@@ -126,7 +126,7 @@ def write_script(path, text):
 
 @real
 @pytest.mark.parametrize("label", ["ham", "spam"])
-def test_mail_is_judged_on_its_way(system, label):
+def test_mail_is_classified_on_its_way(system, label):
     found = system.send(make_message(label, 100))
     assert f"\nX-Deciban: {label}; p=".encode() in found
     assert b"\nReturn-Path: <ann@office.example>" in b"\n" + found

@@ -54,7 +54,7 @@ def test_the_systems_unit_is_exposed_little(tmp_path):
 
 @contextmanager
 def running(name, home):
-    """What a unit starts, as its manager starts it: specifiers spelt out, no shell, an end by SIGTERM."""
+    """Run the command of a unit as its manager does: specifiers replaced, no shell, an end by SIGTERM."""
     (line,) = re.findall("^ExecStart=(.*)$", printed(name), flags=re.MULTILINE)
     command = shlex.split(line.replace("%h", str(home)).replace("%t", str(home)))
     process = subprocess.Popen(command, env=environment(home), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -62,8 +62,8 @@ def running(name, home):
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=30)
-    assert process.returncode == 0, said
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 0, errors
 
 
 @pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
@@ -71,11 +71,11 @@ def test_the_server_answers_at_the_users_own_socket_and_nobody_elses(own):
     with running(f"{OURS}deciban-spamd.service", own):
         wait_until((own / "deciban.sock").exists)
         assert (own / "deciban.sock").stat().st_mode & 0o777 == 0o600
-        judged = subprocess.run(
+        result = subprocess.run(
             ["spamc", "-U", own / "deciban.sock"], input=make_message("spam", 100), capture_output=True, check=True
         )
-    assert judged.stdout.startswith(b"X-Deciban: spam; p=")
-    assert judged.stdout.endswith(b"\n" + make_message("spam", 100))
+    assert result.stdout.startswith(b"X-Deciban: spam; p=")
+    assert result.stdout.endswith(b"\n" + make_message("spam", 100))
 
 
 @pytest.mark.skipif(ABSENT is not None or not shutil.which("procmail"), reason="needs spamc and procmail")
