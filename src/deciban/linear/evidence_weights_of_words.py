@@ -28,7 +28,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Counts
 from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import Account, FittedModel, Setting
-from deciban.linear.penalty_choice import DEFAULT_C, FoldedRows, choose_C_by_folds
+from deciban.linear.penalty_choice import DEFAULT_C, FoldedRows, Refit, ScoreFold, choose_C_by_folds
 from deciban.linear.solvers.logistic import LogisticFit, Shared, Sparse, fit_parts
 from deciban.linear.solvers.logistic_objective import compute_residuals, contrast, count_scores, expand_to_classes
 from deciban.scores import Linear, ScoreForm, SparseLinear
@@ -164,36 +164,24 @@ def balance_biases(scores: Array, bias: Array, codes: Codes, weight: Array | Non
     return bias
 
 
-@dataclass(frozen=True)
-class _FoldFits:
-    """Weights fitted without a fold, of words counted without it."""
-
-    rows: WordRows
-    settings: EvidenceSettings
-    fold: NDArray[np.int32]
-    rest: list[WordRows]
-    evidence: list[Array]
-
-    def refit(self, f: int, C: float, before: TrustFit | None) -> TrustFit:
-        """See `FoldFits.refit`."""
-        return fit_trust(self.rest[f], self.evidence[f], self.settings, C, before)
-
-    def scores(self, f: int, state: TrustFit) -> Array:
-        """See `FoldFits.scores`."""
-        mine = self.rows.scored[np.flatnonzero(self.fold == f)]
-        return np.asarray(mine @ (state.trust * self.evidence[f])) * self.rows.size + state.fit.bias
-
-
 def choose_C(rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDArray[np.int32] | None) -> float:
     """Choose C by the loss of each fold under weights and counts without it."""
     if fold is None:
         return DEFAULT_C
 
-    def prepare(index: NDArray[np.intp], some: FoldedRows) -> _FoldFits:
-        few = rows if len(index) == len(rows.codes) else rows.take(index)
-        folds = range(int(some.fold.max()) + 1)
-        rest = [few.take(np.flatnonzero(some.fold != f)) for f in folds]
-        return _FoldFits(few, settings, some.fold, rest, [count_word_evidence(each, alpha) for each in rest])
+    def prepare(index: NDArray[np.intp], sample: FoldedRows) -> tuple[Refit[TrustFit], ScoreFold[TrustFit]]:
+        some = rows if len(index) == len(rows.codes) else rows.take(index)
+        rest = [some.take(np.flatnonzero(sample.fold != f)) for f in range(int(sample.fold.max()) + 1)]
+        evidence = [count_word_evidence(each, alpha) for each in rest]
+
+        def refit(f: int, C: float, before: TrustFit | None) -> TrustFit:
+            return fit_trust(rest[f], evidence[f], settings, C, before)
+
+        def score(f: int, state: TrustFit) -> Array:
+            mine = some.scored[np.flatnonzero(sample.fold == f)]
+            return np.asarray(mine @ (state.trust * evidence[f])) * some.size + state.fit.bias
+
+        return refit, score
 
     return choose_C_by_folds(FoldedRows(rows.codes, rows.weight, fold), prepare).C
 

@@ -21,7 +21,7 @@ from deciban.ledger import Needs, Schema
 from deciban.ledger.hashing import sample_row_numbers
 from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import Account, FittedModel, Setting
-from deciban.linear.penalty_choice import CHOICE_TOL, FoldedRows, PenaltyChoice, choose_C_by_folds
+from deciban.linear.penalty_choice import CHOICE_TOL, FoldedRows, PenaltyChoice, Refit, ScoreFold, choose_C_by_folds
 from deciban.linear.solvers.logistic import LogisticFit, fit_matrix
 from deciban.linear.solvers.logistic_objective import compute_losses, contrast, expand_to_classes
 from deciban.scores import Linear
@@ -143,32 +143,22 @@ def _account(fit: LogisticFit, settings: LogisticSettings, C: float, d: int, K: 
     return Account.of_fit("logistic", values, fit, (K - 1) * (d + settings.intercept))
 
 
-@dataclass(frozen=True)
-class _FoldFits:
-    """Fits without a fold: held-out rows have weight zero, so that no rows need be copied."""
-
-    rows: NumberRows
-    fold: NDArray[np.int32]
-    settings: LogisticSettings
-
-    def refit(self, f: int, C: float, before: Weights | None) -> Weights:
-        """See `FoldFits.refit`."""
-        w = 1.0 if self.rows.weight is None else self.rows.weight
-        fit = self.rows.fit(self.settings, C, before, np.where(self.fold == f, 0.0, w))
-        return fit.weights, fit.bias
-
-    def scores(self, f: int, state: Weights) -> Array:
-        """See `FoldFits.scores`."""
-        mine = np.flatnonzero(self.fold == f)
-        return np.asarray(self.rows.X[mine] @ state[0].T, dtype=np.float64) + state[1]
-
-
 def _choose_C(rows: NumberRows, settings: LogisticSettings, fold: NDArray[np.int32]) -> PenaltyChoice:
     """Choose C by cross-validation, in the range that suits the columns' variances."""
     rough = replace(settings, tol=max(settings.tol, CHOICE_TOL))
 
-    def prepare(index: NDArray[np.intp], folded: FoldedRows) -> _FoldFits:
-        return _FoldFits(rows.take(index), folded.fold, rough)
+    def prepare(index: NDArray[np.intp], sample: FoldedRows) -> tuple[Refit[Weights], ScoreFold[Weights]]:
+        some, fold = rows.take(index), sample.fold
+
+        def refit(f: int, C: float, before: Weights | None) -> Weights:
+            # held-out rows have weight zero, so that no rows need be copied
+            fit = some.fit(rough, C, before, np.where(fold == f, 0.0, sample.weights))
+            return fit.weights, fit.bias
+
+        def score(f: int, state: Weights) -> Array:
+            return np.asarray(some.X[np.flatnonzero(fold == f)] @ state[0].T, dtype=np.float64) + state[1]
+
+        return refit, score
 
     folded = FoldedRows(rows.codes, rows.weight, fold)
     return choose_C_by_folds(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,27 +62,24 @@ class FoldedRows(NamedTuple):
         return FoldedRows(self.codes[index], None if self.weight is None else self.weight[index], self.fold[index])
 
 
-class FoldFits(Protocol[State]):
-    """Models that are fitted without a fold, and their scores of its rows."""
+Refit = Callable[[int, float, State | None], State]
+"""A function that fits a model without fold f at this C, starting from an earlier result."""
 
-    def refit(self, f: int, C: float, before: State | None) -> State:
-        """Fit a model without fold f at this C, starting from the result `before`."""
-
-    def scores(self, f: int, state: State) -> Array:
-        """Return the model's scores of the rows of fold f, in their order."""
+ScoreFold = Callable[[int, State], Array]
+"""A function that returns a model's scores of the rows of fold f, in their order."""
 
 
 def choose_C_by_folds(
     rows: FoldedRows,
-    prepare: Callable[[NDArray[np.intp], FoldedRows], FoldFits[State]],
+    prepare: Callable[[NDArray[np.intp], FoldedRows], tuple[Refit[State], ScoreFold[State]]],
     least: float = MIN_C,
     most: float = MAX_C,
     max_folds: int | None = None,
 ) -> PenaltyChoice:
     """Choose C by cross-validation: the one whose models without each fold have the least loss on it.
 
-    Of many rows a sample is used, of many folds the first `max_folds`; `prepare(index, rows)` prepares the rows at
-    these indices. Where no row can be held out, C is `DEFAULT_C`.
+    Of many rows a sample is used, of many folds the first `max_folds`; `prepare(index, rows)` returns functions
+    that refit and score the rows at these indices. Where no row can be held out, C is `DEFAULT_C`.
     """
     index = sample_choice_rows(rows.codes)
     rows = rows if len(index) == len(rows.codes) else rows.take(index)
@@ -90,14 +87,14 @@ def choose_C_by_folds(
     folds = np.unique(rows.fold[rows.fold >= 0]).tolist()[:max_folds]
     if not folds:
         return PenaltyChoice(DEFAULT_C, ())
-    fits, weight = prepare(index, rows), rows.weights
+    (refit, score), weight = prepare(index, rows), rows.weights
 
     def loss(i: int, state: State) -> float:
         mine = rows.fold == folds[i]
-        total = float(weight[mine] @ compute_losses(fits.scores(folds[i], state), rows.codes[mine]))
+        total = float(weight[mine] @ compute_losses(score(folds[i], state), rows.codes[mine]))
         return total if math.isfinite(total) else math.inf
 
-    return search_C(lambda i, C, before: fits.refit(folds[i], C, before), loss, len(folds), least, most)
+    return search_C(lambda i, C, before: refit(folds[i], C, before), loss, len(folds), least, most)
 
 
 def sample_choice_rows(codes: Codes) -> NDArray[np.intp]:
@@ -130,11 +127,7 @@ def exclude_single_fold_classes(codes: Codes, fold: NDArray[np.int32]) -> NDArra
 
 
 def search_C(
-    refit: Callable[[int, float, State | None], State],
-    loss: Callable[[int, State], float],
-    n_folds: int,
-    least: float,
-    most: float,
+    refit: Refit[State], loss: Callable[[int, State], float], n_folds: int, least: float, most: float
 ) -> PenaltyChoice:
     """Search the C whose models without each fold have the least loss on it.
 

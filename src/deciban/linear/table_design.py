@@ -19,7 +19,16 @@ from deciban.families.categorical import Categorical
 from deciban.generative import GenerativeModel
 from deciban.linear.design import Dense, Part, Shared, Sparse, weight_shape
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, Account, FittedModel, LearnerName
-from deciban.linear.penalty_choice import CHOICE_TOL, MAX_C, MAX_CHOICE_ROWS, MIN_C, FoldedRows, choose_C_by_folds
+from deciban.linear.penalty_choice import (
+    CHOICE_TOL,
+    MAX_C,
+    MAX_CHOICE_ROWS,
+    MIN_C,
+    FoldedRows,
+    Refit,
+    ScoreFold,
+    choose_C_by_folds,
+)
 from deciban.linear.solvers.logistic import LogisticFit, fit_parts
 from deciban.linear.solvers.logistic_objective import as_scores, expand_to_classes
 from deciban.scores import Linear, Lookup, ScoreForm, Steps
@@ -161,35 +170,27 @@ def _take_rows(design: Design, index: NDArray[np.intp]) -> Design:
     ]
 
 
-class _FoldFits:
-    """Fits without a fold, whose rows have weight zero in it: of one design, or of a design for each fold."""
-
-    def __init__(self, design: FoldDesign, rows: FoldedRows, n_classes: int, threads: int) -> None:
-        self._rows, self._n_classes, self._threads = rows, n_classes, threads
-        self._design = cache(design)
-
-    def refit(self, f: int, C: float, before: LogisticFit | None) -> LogisticFit:
-        """See `FoldFits.refit`."""
-        rest = self._rows._replace(weight=np.where(self._rows.fold == f, 0.0, self._rows.weights))
-        return _fit(self._design(f), rest, self._n_classes, C, CHOICE_TOL, self._threads, before)
-
-    def scores(self, f: int, state: LogisticFit) -> Array:
-        """See `FoldFits.scores`."""
-        design = _take_rows(self._design(f), np.flatnonzero(self._rows.fold == f))
-        return np.asarray(sum(part.scores(t) for part, t in zip(design, state.parts)) + state.bias)
-
-
 def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n_classes: int, threads: int) -> float:
     """Choose the C whose models without each fold have the least loss on it."""
     n, n_folds = len(rows.codes), int(rows.fold.max(initial=-1)) + 1
     max_folds = _count_choice_folds(parts, min(1.0, MAX_CHOICE_ROWS / n), n_classes, n_folds)
 
-    def prepare(index: NDArray[np.intp], some: FoldedRows) -> _FoldFits:
-        def sample(design: Design) -> Design:
+    def prepare(index: NDArray[np.intp], sample: FoldedRows) -> tuple[Refit[LogisticFit], ScoreFold[LogisticFit]]:
+        def take_sample(design: Design) -> Design:
             return design if len(index) == n else _take_rows(design, index)
 
-        same = sample(parts) if fold_design is None else []
-        return _FoldFits(lambda f: same if fold_design is None else sample(fold_design(f)), some, n_classes, threads)
+        same = take_sample(parts) if fold_design is None else []
+        design_of = cache(lambda f: same if fold_design is None else take_sample(fold_design(f)))
+
+        def refit(f: int, C: float, before: LogisticFit | None) -> LogisticFit:
+            rest = sample._replace(weight=np.where(sample.fold == f, 0.0, sample.weights))
+            return _fit(design_of(f), rest, n_classes, C, CHOICE_TOL, threads, before)
+
+        def score(f: int, state: LogisticFit) -> Array:
+            design = _take_rows(design_of(f), np.flatnonzero(sample.fold == f))
+            return np.asarray(sum(part.scores(t) for part, t in zip(design, state.parts)) + state.bias)
+
+        return refit, score
 
     least, most = (MIN_C, MAX_C) if max_folds == n_folds else LARGE_DESIGN_C_RANGE
     return choose_C_by_folds(rows, prepare, least, most, max_folds).C
@@ -208,11 +209,9 @@ class TableBlock(Protocol):
     @property
     def part(self) -> Part:
         """The design of its rows, with a penalty of 1."""
-        ...
 
     def form(self, weights: Array) -> ScoreForm:
         """Convert weights of the design (K × its columns) to a score form of the block's own cells."""
-        ...
 
 
 @dataclass(frozen=True)

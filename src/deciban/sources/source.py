@@ -52,35 +52,28 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """The name of the table in messages."""
-        ...
 
     @property
     def columns(self) -> Sequence[str]:
         """The names of the columns, in order."""
-        ...
 
     @property
     def typed(self) -> bool:
         """Whether the columns have types of their own."""
-        ...
 
     @property
     def fills_cores(self) -> bool:
         """Whether reading it keeps all cores busy, as DuckDB does: more threads of ours would only slow it down."""
-        ...
 
     @property
     def n_rows(self) -> int | None:
         """The number of rows, if it is known without reading them; an estimate for some files."""
-        ...
 
     def head(self, n: int) -> pa.Table:
         """Return the first n rows; of a source without types, as text."""
-        ...
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """Yield all rows, from the first, with the wanted columns."""
-        ...
 
 
 @dataclass(frozen=True)
