@@ -26,7 +26,7 @@ from deciban.estimators.check_arrays import (
 )
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.gaussian_nb import GaussianNB
-from deciban.estimators.generative_base import Bayes, make_generator
+from deciban.estimators.generative_base import GenerativeClassifier, make_generator
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Schema
 from deciban.linear.boosting import Boosted, BoostingSettings, Examples, boost, iterate_weights
@@ -59,7 +59,7 @@ class BoostedBayes(CalibrationMixin, Classifier):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
-        "estimator": [StrOptions({"gaussian"}), Bayes, None],
+        "estimator": [StrOptions({"gaussian"}), GenerativeClassifier, None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "algorithm": [StrOptions(set(ALGORITHMS))],
@@ -112,7 +112,9 @@ class BoostedBayes(CalibrationMixin, Classifier):
                 self._scorer = self._boost(learner, *drop_weightless_rows(X, codes, weight))
         return self
 
-    def _boost(self, learner: Bayes, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Boosted:
+    def _boost(
+        self, learner: GenerativeClassifier, X: Any, codes: NDArray[np.int32], weight: Array | None
+    ) -> Boosted:
         assumption = learner._assumption(X.shape[1], len(self.classes_))
         blocks = tuple(
             Block(n.kind, X.shape[1], get_feature_names(self), reading=n.reading) for n in assumption.needs
@@ -140,16 +142,16 @@ class BoostedBayes(CalibrationMixin, Classifier):
             )
         return _take_rows(rows, np.flatnonzero(~is_held_out)), _take_rows(rows, np.flatnonzero(is_held_out))
 
-    def _make_learner(self) -> Bayes:
+    def _make_learner(self) -> GenerativeClassifier:
         """Return the estimator that is boosted, unfitted."""
         if self.estimator is None or isinstance(self.estimator, str):
             return GaussianNB()
-        if type(self.estimator)._check_rows is not Bayes._check_rows:
+        if type(self.estimator)._check_rows is not GenerativeClassifier._check_rows:
             raise InputError(
                 f"BoostedBayes takes learners of matrices, not {type(self.estimator).__name__}. Hint: GaussianNB(), "
                 f"GaussianBayes(), BernoulliNB(), MultinomialNB(), CategoricalNB(); tables: train(learner='boosted')"
             )
-        learner: Bayes = clone(self.estimator)
+        learner: GenerativeClassifier = clone(self.estimator)
         return learner
 
     @property
@@ -157,7 +159,7 @@ class BoostedBayes(CalibrationMixin, Classifier):
         """How the learner treats NaN."""
         return self._make_learner().missing
 
-    def _make_estimator(self, model: GenerativeModel) -> Bayes:
+    def _make_estimator(self, model: GenerativeModel) -> GenerativeClassifier:
         """Return the learner of a round as an estimator fitted to the weighted rows of that round."""
         learner = self._make_learner()
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_dtype"):
@@ -167,12 +169,12 @@ class BoostedBayes(CalibrationMixin, Classifier):
         return learner
 
     @property
-    def estimator_(self) -> Bayes:
+    def estimator_(self) -> GenerativeClassifier:
         """The estimator that was boosted, unfitted."""
         return self._make_learner()
 
     @property
-    def estimators_(self) -> list[Bayes]:
+    def estimators_(self) -> list[GenerativeClassifier]:
         """The learners of all rounds, computed on access."""
         return [self._make_estimator(model) for model in self._check_fitted().rounds]
 

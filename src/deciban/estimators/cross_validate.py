@@ -19,7 +19,7 @@ from deciban.engines import encode
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.check_arrays import check_weight
 from deciban.estimators.fold_estimators import LeaveOneOut, Scored, exceeds_memory, is_additive, score_folds
-from deciban.estimators.generative_base import Bayes
+from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import report_of
 from deciban.scores.posterior import Finish
@@ -129,7 +129,7 @@ def out_of_fold(
 
 def _check_rows(est: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array | None]:
     """Check rows, labels and weights by the rules of the estimator's own `fit`."""
-    if isinstance(est, Bayes):
+    if isinstance(est, GenerativeClassifier):
         est._validate_params()
         rows, labels = est._check_rows(X, y, reset=True)
     else:
@@ -143,7 +143,7 @@ def _score(
     plan: FoldPlan, wanted: Finish,
 ) -> Scored:  # fmt: skip
     """Score each row by the model that the plan assigns to it."""
-    if isinstance(est, Bayes):
+    if isinstance(est, GenerativeClassifier):
         est.classes_ = classes
     if plan.leave_one_out and is_additive(est):
         return LeaveOneOut(est, rows, codes, weight, wanted).scores()

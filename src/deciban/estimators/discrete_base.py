@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
-from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes
+from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier
 from deciban.families.family import Alpha, ClassPrior, Family
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.generative import Assumption
@@ -23,7 +23,7 @@ MIN_ALPHA = 1e-10
 """The pseudo-count that scikit-learn raises smaller ones to, unless `force_alpha`."""
 
 
-class ClassCounts(Bayes):
+class ClassCounts(GenerativeClassifier):
     """A generative estimator with the attributes of scikit-learn's count models, and its pseudo-count."""
 
     @property

@@ -15,7 +15,7 @@ from deciban.engines import is_sparse, thread_count
 from deciban.engines.dense import apply_by_fold
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.estimators import check_documents as texts
-from deciban.estimators.generative_base import Bayes, GaussianClassifier
+from deciban.estimators.generative_base import GaussianClassifier, GenerativeClassifier
 from deciban.estimators.naive_bayes import NaiveBayes
 from deciban.estimators.text_base import TextBayes
 from deciban.ledger import Ledger
@@ -46,7 +46,7 @@ Scored = tuple[Array, NDArray[np.bool_]]
 
 def is_additive(est: Any) -> bool:
     """Return whether the model of some rows follows from sums over them, and from nothing else."""
-    if not isinstance(est, Bayes) or getattr(est, "calibrate", None) is not None:
+    if not isinstance(est, GenerativeClassifier) or getattr(est, "calibrate", None) is not None:
         return False
     try:
         est._require_additive("cross-validate")

@@ -39,7 +39,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 """Constraints on the arguments that every generative estimator has."""
 
 
-class Bayes(LedgerMixin, CalibrationMixin, Classifier):
+class GenerativeClassifier(LedgerMixin, CalibrationMixin, Classifier):
     """A generative classifier: a ledger of the data, solved under an assumption."""
 
     _scorer: GenerativeModel
@@ -174,7 +174,7 @@ def make_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-class GaussianClassifier(Bayes):
+class GaussianClassifier(GenerativeClassifier):
     """An estimator of Gaussian features, with scikit-learn's `priors` and imagined rows."""
 
     _prior_name = "priors"

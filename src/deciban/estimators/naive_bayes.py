@@ -27,7 +27,7 @@ from deciban.estimators.check_tables import (
     to_table,
 )
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
-from deciban.estimators.generative_base import SHARED_CONSTRAINTS, Bayes, make_generator
+from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier, make_generator
 from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
 from deciban.model.columns import Column, Layout
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 SAME_COLUMNS_HINT = "Hint: fit both with the same roles= and blocks=, NaiveBayes(roles=other.roles_)"
 
 
-class NaiveBayes(Bayes):
+class NaiveBayes(GenerativeClassifier):
     """Naive Bayes over a table: each column by the family of its role.
 
     X is a pandas, polars or pyarrow frame, a mapping of names to arrays, or an array, whose columns are x0, x1 …
