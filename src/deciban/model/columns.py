@@ -26,7 +26,7 @@ ROLES: Mapping[str, str] = {
 """The meaning of each role. Two more are open until the end of training: `undecided` becomes number or binned,
 `countable` one of these or count."""
 
-OPEN: tuple[Role, ...] = ("undecided", "countable")
+OPEN_ROLES: tuple[Role, ...] = ("undecided", "countable")
 """Roles of columns that are counted in several ways, until the counts decide between them."""
 
 BLOCKS: Mapping[Kind, tuple[Role, ...]] = {
@@ -161,7 +161,7 @@ class Layout:
 
     def features_of(self, column: Column) -> tuple[Feature, ...]:
         """Return the features that a column belongs to; none for a column that is skipped."""
-        if column.role in ("skip", *OPEN):
+        if column.role in ("skip", *OPEN_ROLES):
             return ()
         if column.block and column.role == "number":
             return (Feature(column.name, "number"),)

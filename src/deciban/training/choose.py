@@ -23,7 +23,7 @@ from deciban.families.text_family import Text
 from deciban.ledger import Bags, Ledger
 from deciban.ledger.schema import Kind
 from deciban.metrics.choice import Choice, Setting, SettingComparison
-from deciban.model.columns import OPEN, Column, Layout
+from deciban.model.columns import OPEN_ROLES, Column, Layout
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows
 from deciban.scores.posterior import finish
@@ -154,7 +154,7 @@ class SettingGrid:
     def of(cls, task: Task, options: Options, free: set[str]) -> SettingGrid:
         """Build the grid of the settings that are free and matter for the table."""
         roles = {column.role for column in task.columns}
-        has_open = bool(roles & set(OPEN))
+        has_open = bool(roles & set(OPEN_ROLES))
         has_counts = has_open or bool(roles - {"number", "skip"})
         has_gaussians = has_open or "number" in roles
         words = options.words
@@ -171,7 +171,7 @@ class SettingGrid:
 
     def _settings(self) -> Iterator[tuple[Setting, str | None, Options]]:
         """Yield each setting once, with the role of open numbers and its options; the default comes first."""
-        fixed = {column.role for column in self.task.columns} - {"skip", *OPEN}
+        fixed = {column.role for column in self.task.columns} - {"skip", *OPEN_ROLES}
         every = product(self.numbers, self.alphas, self.parameter_priors, self.priors, self.values)
         for role, alpha, rows, prior, values in every:
             if role == "number" and not fixed - {"number"} and alpha != self.alphas[0]:
@@ -225,7 +225,7 @@ class _SettingScorer:
 
     def _force_role(self, name: str) -> Mapping[str, Column]:
         role: Any = name
-        return {column.name: replace(column, role=role) for column in self.task.columns if column.role in OPEN}
+        return {column.name: replace(column, role=role) for column in self.task.columns if column.role in OPEN_ROLES}
 
     def joint(self, role: str | None, options: Options) -> Array:
         """Return ln p(x|k) of every row, all blocks together; `role` is that of open numbers, None for the best."""
@@ -276,7 +276,7 @@ class CovarianceSearch:
     ) -> CovarianceSearch | None:
         """Read the table again, for co-moments; None where there are columns that are no numbers, or too many."""
         columns = [column for column in trained.task.columns if column.role != "skip"]
-        if len(columns) < 2 or any(column.role not in ("number", *OPEN) or column.block for column in columns):
+        if len(columns) < 2 or any(column.role not in ("number", *OPEN_ROLES) or column.block for column in columns):
             return None
         names = tuple(sorted(column.name for column in columns))
         n_folds = len(trained.folds)

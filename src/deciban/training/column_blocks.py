@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from deciban.errors import InputError, did_you_mean
-from deciban.model.columns import JOIN_SEPARATOR, JOINABLE, OPEN, Column, Role
+from deciban.model.columns import JOIN_SEPARATOR, JOINABLE, OPEN_ROLES, Column, Role
 from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.sources.source import role_hint
 
-NUMBER_ROLES: tuple[Role, ...] = ("number", "binned", "count", *OPEN)
+NUMBER_ROLES: tuple[Role, ...] = ("number", "binned", "count", *OPEN_ROLES)
 """The roles of numbers; joined numbers are Gaussian, unless another role was given."""
 
 Blocks = Sequence[Sequence[str]]

@@ -23,7 +23,7 @@ from deciban.linear.design import Shared
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FOLDS, FoldedRows, exclude_single_fold_classes
 from deciban.linear.table_design import Design, build_table_blocks
-from deciban.model.columns import OPEN
+from deciban.model.columns import OPEN_ROLES
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.training.learners import DecidedColumns, Learner
@@ -115,7 +115,7 @@ class Logistic:
     ) -> FoldModel:
         """Fit the model; see `Learner.learn`."""
         data = TrainingRows.of(task, options, rest, rows, decided)
-        uses_labels = any(column.role == "binned" or column.role in OPEN for column in task.columns)
+        uses_labels = any(column.role == "binned" or column.role in OPEN_ROLES for column in task.columns)
         fold_design = partial(self._fold_design, data) if uses_labels else None  # else no label influences the design
         found = table_design.fit_table_logistic(
             data.basis, data.parts, data.folded_rows, self.C, engines.thread_count(None), fold_design

@@ -13,7 +13,7 @@ from deciban.ledger import Ledger
 from deciban.ledger.grid import middles
 from deciban.ledger.schema import Kind
 from deciban.ledger.statistic import divide
-from deciban.model.columns import OPEN, Column, Layout, Role
+from deciban.model.columns import OPEN_ROLES, Column, Layout, Role
 from deciban.model.model_options import Options
 from deciban.scores import DECIBAN
 
@@ -44,7 +44,7 @@ class Decision(NamedTuple):
 
     def is_certain(self, columns: Sequence[Column]) -> bool:
         """Return whether no row could change the role of any of these columns."""
-        return all(column.name in self.certain for column in columns if column.role in OPEN)
+        return all(column.name in self.certain for column in columns if column.role in OPEN_ROLES)
 
 
 def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[str, Column] | None = None) -> Decision:
@@ -56,7 +56,7 @@ def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[st
     columns, known = layout.columns, dict(decided or {})
     losses = {
         name: loss
-        for role in OPEN
+        for role in OPEN_ROLES
         for name, loss in _losses(layout, ledger, options, [c.name for c in columns if c.role == role], known)
     }
     chosen = {c.name: _choose_role(c, losses[c.name]) for c in columns if c.name in losses}
