@@ -38,7 +38,7 @@ BLOCKS: Mapping[Kind, tuple[Role, ...]] = {
 }
 """The roles that each kind of statistic serves, in the order of a model's blocks."""
 
-JOINABLE: Mapping[Role, Literal["gaussian", "combinations"]] = {
+JOINABLE_ROLES: Mapping[Role, Literal["gaussian", "combinations"]] = {
     "number": "gaussian",
     "flag": "combinations",
     "category": "combinations",

@@ -18,7 +18,7 @@ from deciban.families.marginal_likelihood import with_alpha
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block
 from deciban.linear.fitted_model import FittedModel
-from deciban.model.columns import JOINABLE, ROLES, Column, Feature, Layout
+from deciban.model.columns import JOINABLE_ROLES, ROLES, Column, Feature, Layout
 from deciban.model.combinations import is_combination
 from deciban.model.model import Model
 from deciban.model.model_algebra import Origin
@@ -155,7 +155,7 @@ def _check_joined(section: Section, columns: tuple[Column, ...]) -> None:
             section.refuse(f"{column.name!r} is joined with columns that are not joined with it")
         if list(column.block) != sorted(set(column.block)) or column.name not in column.block:
             section.refuse(f"the columns that {column.name!r} is joined with are not in order")
-        kinds = {JOINABLE.get(other.role) for other in others}
+        kinds = {JOINABLE_ROLES.get(other.role) for other in others}
         if len(kinds) > 1 or None in kinds:
             section.refuse(f"{column.name!r} is joined with columns of another kind")
 

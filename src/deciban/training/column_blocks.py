@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from deciban.errors import InputError, did_you_mean
-from deciban.model.columns import JOIN_SEPARATOR, JOINABLE, OPEN_ROLES, Column, Role
+from deciban.model.columns import JOIN_SEPARATOR, JOINABLE_ROLES, OPEN_ROLES, Column, Role
 from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.sources.source import role_hint
 
@@ -99,14 +99,14 @@ def _as_number(column: Column, given: Mapping[str, str]) -> Column:
 def _check_kinds(block: tuple[str, ...], columns: Sequence[Column]) -> None:
     """Raise an error for columns that cannot be joined, with the reason."""
     for column in columns:
-        if column.role not in JOINABLE:
+        if column.role not in JOINABLE_ROLES:
             role = f"is left out ({column.reason})" if column.role == "skip" else f"is a {column.role}"
             other = "number" if column.role in NUMBER_ROLES else "category"
             raise InputError(
                 f"column {column.name!r} {role}, and only numbers, or flags and categories, can be joined. "
                 f"Hint: {role_hint(column.name, other)}, or leave it out of the block"
             )
-    kinds = {JOINABLE[column.role]: column for column in columns}
+    kinds = {JOINABLE_ROLES[column.role]: column for column in columns}
     if len(kinds) > 1:
         number, level = kinds["gaussian"], kinds["combinations"]
         raise InputError(
