@@ -103,7 +103,7 @@ class Feature:
         return () if self.part is None else tuple(DATE_PARTS[self.part])
 
 
-class Group(NamedTuple):
+class FeatureBlock(NamedTuple):
     """The features of one block, and the kind of statistic that counts them."""
 
     kind: Kind
@@ -117,19 +117,19 @@ class Layout:
     columns: tuple[Column, ...]
 
     @cached_property
-    def blocks(self) -> tuple[Group, ...]:
+    def blocks(self) -> tuple[FeatureBlock, ...]:
         """The blocks that have any features; joined numbers have a block of their own, and so has each text.
 
         These come last, the texts after the others, sorted by name: a vocabulary does not name its column, so two
         models must agree about the order of their texts, whatever the order of the columns in their tables.
         """
-        found = [Group(kind, self._features(roles)) for kind, roles in BLOCKS.items() if kind != "bags"]
+        found = [FeatureBlock(kind, self._features(roles)) for kind, roles in BLOCKS.items() if kind != "bags"]
         joined = sorted({column.block for column in self.columns if column.block and column.role == "number"})
         texts = sorted(self._features(BLOCKS["bags"]), key=lambda feature: feature.column)
         return (
             *(group for group in found if group.features),
-            *(Group("scatter", tuple(Feature(name, "number") for name in names)) for names in joined),
-            *(Group("bags", (text,)) for text in texts),
+            *(FeatureBlock("scatter", tuple(Feature(name, "number") for name in names)) for names in joined),
+            *(FeatureBlock("bags", (text,)) for text in texts),
         )
 
     def _features(self, roles: Sequence[Role]) -> tuple[Feature, ...]:

@@ -16,7 +16,7 @@ from deciban.errors import InputError, did_you_mean, list_names
 from deciban.ledger import Bags, Block, Ledger, Needs, Schema, Statistic, Vocabulary
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.schema import sort_classes
-from deciban.model.columns import Feature, Group, Layout
+from deciban.model.columns import Feature, FeatureBlock, Layout
 from deciban.model.matrices import Matrices, check_columns, row_blocks, stack_columns
 from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.level_encoder import LevelEncoder
@@ -253,7 +253,7 @@ class TableSummariser:
         levels = tuple(tuple(names) for names in self._levels())
         words = iter(texts)
 
-        def block(need: Needs, group: Group) -> Block:
+        def block(need: Needs, group: FeatureBlock) -> Block:
             if group.kind == "bags":
                 counted = next(words)
                 return Block("bags", counted.total.n_features, counted.vocabulary, None, need.reading)
@@ -269,7 +269,7 @@ class TableSummariser:
 
 
 def _split_into_jobs(
-    group: Group, columns: Sequence[Any], n_rows: int
+    group: FeatureBlock, columns: Sequence[Any], n_rows: int
 ) -> list[tuple[Sequence[Feature], Sequence[Any]]]:
     """Split the features and columns of a block into jobs of `MIN_CELLS_PER_JOB` cells; a scatter is one job."""
     width = len(columns) if group.kind == "scatter" else max(1, MIN_CELLS_PER_JOB // max(1, n_rows))

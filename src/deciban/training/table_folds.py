@@ -21,7 +21,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
 from deciban.metrics import Scorecard
-from deciban.model.columns import Column, Group, Layout
+from deciban.model.columns import Column, FeatureBlock, Layout
 from deciban.model.matrices import stack_columns
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
@@ -53,7 +53,7 @@ def count_parts(
 
 
 def _count_block(
-    need: Needs, group: Group, block: Block, columns: Sequence[Any], codes: NDArray[np.int32], weight: Array | None,
+    need: Needs, group: FeatureBlock, block: Block, columns: Sequence[Any], codes: NDArray[np.int32], weight: Array | None,
     K: int, words: Words,
 ) -> Statistic:  # fmt: skip
     threads = engines.thread_count(None)
