@@ -53,8 +53,8 @@ def count_parts(
 
 
 def _count_block(
-    need: Needs, group: FeatureBlock, block: Block, columns: Sequence[Any], codes: NDArray[np.int32], weight: Array | None,
-    K: int, words: Words,
+    need: Needs, group: FeatureBlock, block: Block, columns: Sequence[Any], codes: NDArray[np.int32],
+    weight: Array | None, K: int, words: Words,
 ) -> Statistic:  # fmt: skip
     threads = engines.thread_count(None)
     if group.kind == "bags":
