@@ -18,11 +18,16 @@ from deciban.errors import InputError
 def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
     """Return X and y as arrays of equal length, by scikit-learn's rules; NaN and ±∞ in X are checked later."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+    return X, check_label_type(y)
+
+
+def check_label_type(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels; refuse labels without a common order, and numbers that are no classes."""
     if y.dtype.kind == "O":
-        encode(y)  # raises the error of labels without a common order
+        encode(y)
     if y.dtype.kind not in "iubUS":
         check_classification_targets(y)
-    return X, y
+    return y
 
 
 def get_feature_names(estimator: Any) -> tuple[str, ...] | None:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
 from deciban._typing import Array
-from deciban.engines import encode
 from deciban.errors import InputError
+from deciban.estimators.check_arrays import check_label_type
 from deciban.sources.frames import Frame
 from deciban.sources.source import open_source, read_first_rows
 
@@ -75,11 +74,7 @@ def check_labels(estimator: Any, y: Any, table: pa.Table) -> NDArray[Any]:
         )
     labels: NDArray[Any] = _check_y(y, estimator=estimator)
     check_consistent_length(table, labels)
-    if labels.dtype.kind == "O":
-        encode(labels)  # raises the error of labels without a common order
-    if labels.dtype.kind not in "iubUS":
-        check_classification_targets(labels)
-    return labels
+    return check_label_type(labels)
 
 
 def drop_weightless_table_rows(
