@@ -5,7 +5,7 @@ import random
 import pytest
 
 from deciban.mail.filter import CachingMailFilter, MailFilter
-from deciban.mail.model import scoring
+from deciban.mail.model import store_snapshot
 from tests.mail.spamds import make_message
 
 
@@ -31,18 +31,18 @@ def test_verdicts_are_the_same_whatever_anybody_does(tmp_path, monkeypatch, most
 
 def test_where_messages_age_a_cached_snapshot_expires(tmp_path, monkeypatch):
     times = iter(range(0, 10_000, 100))
-    monkeypatch.setattr(scoring, "monotonic", lambda: next(times))
+    monkeypatch.setattr(store_snapshot, "monotonic", lambda: next(times))
     with CachingMailFilter(tmp_path / "mail.db") as mail:
         for number in range(6):
             mail.learn(make_message("ham", number), "ham")
             mail.learn(make_message("spam", number), "spam")
         mail.classify(make_message("spam", 9))
-        first = mail._scorer._cached
+        first = mail._cached
         mail.classify(make_message("spam", 9))
-        assert mail._scorer._cached is first
+        assert mail._cached is first
         mail.store.age(86400.0)
         mail.classify(make_message("spam", 9))
-        second = mail._scorer._cached
+        second = mail._cached
         mail.classify(make_message("spam", 9))
         assert second is not first
-        assert mail._scorer._cached is not second
+        assert mail._cached is not second

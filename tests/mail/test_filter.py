@@ -14,7 +14,7 @@ from deciban.mail import filter as filter_module
 from deciban.mail.bulk import read_batches as bulk
 from deciban.mail.bulk.reader_processes import MIN_MESSAGES_FOR_PROCESSES, ReaderProcess
 from deciban.mail.filter import MailFilter, default_store
-from deciban.mail.model.scoring import StoreSnapshot
+from deciban.mail.model.store_snapshot import StoreSnapshot
 from deciban.mail.model.verdicts import TokenRows, Verdict, strongest_tokens
 from deciban.mail.store.store_settings import MODELS
 
@@ -279,7 +279,7 @@ def test_what_is_learned_while_many_are_classified_never_counts_by_half(
 ) -> None:
     """A verdict is one of before or one of after, though words, labels and trusts came in between."""
     monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 10)
-    monkeypatch.setattr(bulk, "MIN_MESSAGES_TO_LOAD", many)
+    monkeypatch.setattr(filter_module, "MIN_MESSAGES_TO_LOAD", many)
     teach(mail).refit()
     raws = make_messages(HAM + SPAM, 40, 7, "x@win.example")
     before = [mail.classify(raw) for raw in raws]
@@ -301,8 +301,8 @@ def test_whatever_is_loaded_or_forgotten_verdicts_are_those_of_each_message(
 ) -> None:
     """All tokens are loaded; or those of each batch, since there are too many; or the cache is emptied each time."""
     monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 60)
-    monkeypatch.setattr(bulk, "MAX_LOADED_TOKENS", 1_000_000 if bound == "messages" else 1)
-    monkeypatch.setattr(bulk, "MAX_CACHED_TOKENS", 1 if bound == "cache" else 1 << 20)
+    monkeypatch.setattr(filter_module, "MAX_LOADED_TOKENS", 1_000_000 if bound == "messages" else 1)
+    monkeypatch.setattr(filter_module, "MAX_BATCH_CACHED_TOKENS", 1 if bound == "cache" else 1 << 20)
     teach(mail).refit()
     with MailFilter(mail.store.path, model=model) as judge:
         raws = [b"", *make_messages(HAM + SPAM, 150, 9, "x@win.example")]

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from deciban.errors import InputError
 from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.message import read_message
+from deciban.mail.model.mail_models import DEFAULT_MODEL
 from deciban.mail.model.refit import RefitResult, is_due, refit_store
-from deciban.mail.model.scoring import Scorer
+from deciban.mail.model.store_snapshot import StoreSnapshot
 from deciban.mail.model.verdicts import UNSURE, Verdict
 from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_settings import ModelName
+from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, ModelName, check_model
 from deciban.mail.store.stored_message import LearnCounts, StoredMessage, add_counts
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions
@@ -33,6 +34,15 @@ MAX_CLUES: Final = 15
 
 MAX_CACHED_TOKENS: Final = 50_000
 """Tokens that a CachingMailFilter has looked up before it empties its cache."""
+
+MIN_MESSAGES_TO_LOAD: Final = 50
+"""For a chunk of so many messages all tokens of a store are loaded, where they are few enough."""
+
+MAX_LOADED_TOKENS: Final = 1_000_000
+"""Tokens of a store that is loaded whole: some 200 MB."""
+
+MAX_BATCH_CACHED_TOKENS: Final = 1 << 20
+"""Tokens that are cached while many messages are classified by a store that is not loaded whole."""
 
 
 def default_store() -> Path:
@@ -68,9 +78,10 @@ class MailFilter:
         self._owns_store = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store, create=create, read_only=read_only)
         self.reading = reading or DEFAULT_OPTIONS
+        self._cached: StoreSnapshot | None = None
         try:
             self.store.expect_reading(self.reading.fingerprint)
-            self._scorer = Scorer(self.store, model)
+            self.model: ModelName = check_model(model or self.store.setting("model", DEFAULT_MODEL))
         except BaseException:
             self.close()
             raise
@@ -89,14 +100,9 @@ class MailFilter:
         self.close()
 
     @property
-    def model(self) -> ModelName:
-        """Return the model that classifies."""
-        return self._scorer.model
-
-    @property
     def thresholds(self) -> tuple[float, float]:
         """Return the probability of spam up to which a message is ham, and the one from which it is spam."""
-        return self._scorer.thresholds
+        return self.store.setting("ham_at", HAM_AT), self.store.setting("spam_at", SPAM_AT)
 
     def learn(self, raw: bytes, label: str, time: float | None = None) -> LearnCounts:
         """Learn one message."""
@@ -146,19 +152,41 @@ class MailFilter:
         """Return the verdict on a message."""
         message = read_message(raw)
         tokens = extract_tokens(message, self.reading)
-        return self._scorer.verdict(tokens, list_omissions(message, tokens), clues, self._max_cached_tokens)
+        with report_damage(self.store.path), self.store.reading():
+            snapshot = self._take_snapshot(self._max_cached_tokens)
+            snapshot.look_up(tokens)
+        return snapshot.verdict(tokens, list_omissions(message, tokens), clues)
+
+    def _take_snapshot(self, max_tokens: int) -> StoreSnapshot:
+        """Return the last snapshot if it is still valid and has looked up at most so many tokens, else a new one."""
+        cached = self._cached
+        if cached is None or len(cached) > max_tokens or not cached.is_valid():
+            with report_damage(self.store.path):
+                cached = self._cached = StoreSnapshot(self.store, self.model, self.thresholds)
+        return cached
 
     def classify_all(
         self, messages: Iterable[MessageInput], processes: int | ReaderPool[Any] | None = None,
         clues: int = MAX_CLUES,
     ) -> Iterator[tuple[str, Verdict]]:  # fmt: skip
-        """Yield name and verdict of each message in order; many are classified by the store as it is at the start."""
-        from deciban.mail.bulk.read_batches import BatchClassifier, read_batches
+        """Yield the name and the verdict of each message, in order; each batch is classified by one snapshot.
 
-        classifier = BatchClassifier(self._scorer)
+        Of many messages all tokens of the store are loaded at the start: what is learned later does not count.
+        """
+        from deciban.mail.bulk.read_batches import read_batches
+
+        snapshot: StoreSnapshot | None = None
         unlabelled = (("", message) for message in messages)
         for batch in read_batches(unlabelled, processes, self.reading, digests=False):
-            yield from zip(batch.names, classifier.classify(batch, clues), strict=True)
+            with self.store.reading():
+                if snapshot is None or not snapshot.is_loaded:
+                    snapshot = self._take_snapshot(MAX_BATCH_CACHED_TOKENS)
+                if len(batch) >= MIN_MESSAGES_TO_LOAD:
+                    snapshot.load(MAX_LOADED_TOKENS)
+                    self._cached = None  # the memory of all tokens is freed after this call
+                snapshot.look_up(batch.words)
+            rows = snapshot.rows(batch.words)[batch.indices]
+            yield from zip(batch.names, snapshot.verdicts(rows, batch.sizes, batch.omissions, clues), strict=True)
 
     def is_fit_due(self) -> bool:
         """Return whether so much was learned since the last fit that a refit is due."""

@@ -17,8 +17,6 @@ import numpy as np
 
 from deciban.errors import InputError
 from deciban.mail.bulk.reader_processes import ChunkItem, ChunkTokens, ReaderPool, read_chunk
-from deciban.mail.model.scoring import Scorer, StoreSnapshot
-from deciban.mail.model.verdicts import Verdict
 from deciban.mail.sources.raw_message import MessageFile, MessageInput, Problem, RawMessage, name_and_content
 from deciban.mail.store.packing import Numbers
 from deciban.mail.store.stored_message import replace_surrogates
@@ -39,15 +37,6 @@ MAX_BATCH_WORDS: Final = 1 << 20
 MAX_BATCH_TOKENS: Final = 1 << 24
 """Tokens of a batch that is to be learned, and some more."""
 
-MIN_MESSAGES_TO_LOAD: Final = 50
-"""For a chunk of so many messages all tokens of a store are loaded, where they are few enough."""
-
-MAX_LOADED_TOKENS: Final = 1_000_000
-"""Tokens of a store that is loaded whole: some 200 MB."""
-
-MAX_CACHED_TOKENS: Final = 1 << 20
-"""Different tokens that are cached of a store that is not loaded whole; then the cache is emptied."""
-
 LabelledInput = tuple[str, MessageInput]
 Chunk = list[LabelledInput]
 
@@ -59,8 +48,8 @@ def read_batches(
     r"""Read labelled messages in order, by so many processes or by those of a pool that was made for them.
 
     >>> [batch] = read_batches([("ham", ("a", b"\nHi you")), ("", ("b", b"\nYou"))], processes=2)
-    >>> batch.names, batch.labels, [batch.words[i] for i in batch.indices[batch.sizes[0] :] if batch.words[i] < "z"]
-    (['a', 'b'], ['ham', ''], ['type:text/plain', 'you'])
+    >>> batch.names, batch.labels, [batch.words[i] for i in batch.indices[batch.sizes[0] :] if ":" not in batch.words[i]]
+    (['a', 'b'], ['ham', ''], ['you'])
     """
     if not isinstance(processes, ReaderPool):
         processes = ReaderPool(labelled, processes, options, digests)
@@ -152,26 +141,3 @@ def gather_batches(
             batches, indices, numbers = [], [], word_numbers()
     if batches:
         yield concatenate(batches, indices, numbers)
-
-
-class BatchClassifier:
-    """Verdicts on batches of messages, each batch by one snapshot of the store.
-
-    Once all tokens of a store are loaded, messages learned later do not count; before that, they count from the next
-    batch on.
-    """
-
-    def __init__(self, scorer: Scorer) -> None:
-        self._scorer = scorer
-        self._snapshot: StoreSnapshot | None = None
-
-    def classify(self, batch: TokenBatch, clues: int) -> Iterator[Verdict]:
-        """Return the verdict on each message of a batch; each names so many clues at most."""
-        with self._scorer.reading():
-            if self._snapshot is None or not self._snapshot.is_loaded:
-                self._snapshot = self._scorer.cached_snapshot(MAX_CACHED_TOKENS)
-            if len(batch) >= MIN_MESSAGES_TO_LOAD:
-                self._snapshot.load(MAX_LOADED_TOKENS)
-            self._snapshot.look_up(batch.words)
-        rows = self._snapshot.rows(batch.words)
-        return self._snapshot.verdicts(rows[batch.indices], batch.sizes, batch.omissions, clues)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Self
 
 import numpy as np
@@ -91,10 +91,7 @@ class WeightParameters:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as JSON has them."""
-        return {
-            "labels": list(self.labels), "bias": list(self.bias), "common": list(self.common),
-            "usual": self.usual, "messages": self.messages, "alpha": self.alpha, "power": self.power,
-        }  # fmt: skip
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

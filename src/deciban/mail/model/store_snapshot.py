@@ -1,9 +1,8 @@
-"""Scorer and StoreSnapshot: from the tokens of messages to verdicts, by the counts and weights of a store."""
+"""StoreSnapshot: from the tokens of messages to verdicts, by the counts and weights of a store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from itertools import repeat
 from time import monotonic
 from typing import Final
@@ -12,7 +11,6 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.mail.model.mail_models import (
-    DEFAULT_MODEL,
     score_message,
     score_messages,
     token_scores,
@@ -20,56 +18,20 @@ from deciban.mail.model.mail_models import (
 from deciban.mail.model.token_weights import WeightParameters, order_labels
 from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.store.packing import Numbers
-from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value, report_damage
+from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
-from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, ModelName, check_model
+from deciban.mail.store.store_settings import ModelName
 
 MAX_SNAPSHOT_SECONDS: Final = 60.0
 """Age of a cached snapshot where messages age: their weights are those of the time at which it was made."""
-
-
-class Scorer:
-    """Classifies messages by a store's counts and a model's fitted weights."""
-
-    def __init__(self, store: Store, model: str | None = None) -> None:
-        self._store = store
-        self.model: ModelName = check_model(model or store.setting("model", DEFAULT_MODEL))
-        self._cached: StoreSnapshot | None = None
-
-    @property
-    def thresholds(self) -> tuple[float, float]:
-        """Return the probability up to which a message is ham, and the one from which it is spam."""
-        return self._store.setting("ham_at", HAM_AT), self._store.setting("spam_at", SPAM_AT)
-
-    def verdict(self, tokens: Sequence[str], cut: tuple[str, ...], clues: int, max_cached_tokens: int = 0) -> Verdict:
-        """Classify a message of these tokens, by a cached snapshot that has looked up at most so many tokens."""
-        with report_damage(self._store.path), self._store.reading():
-            snapshot = self.cached_snapshot(max_cached_tokens)
-            snapshot.look_up(tokens)
-        return snapshot.verdict(tokens, cut, clues)
-
-    def reading(self) -> AbstractContextManager[None]:
-        """Return a block in which the store stays as it is."""
-        return self._store.reading()
-
-    def cached_snapshot(self, max_tokens: int) -> StoreSnapshot:
-        """Return the last snapshot if it is still valid and has looked up at most so many tokens, else a new one.
-
-        A snapshot is valid until the store is changed and, where messages age, for a minute.
-        """
-        cached = self._cached
-        if cached is None or len(cached) > max_tokens or not cached.is_valid():
-            with report_damage(self._store.path):
-                cached = self._cached = StoreSnapshot(self._store, self.model, self.thresholds)
-        return cached
 
 
 class StoreSnapshot:
     """A cache of what a store holds of some tokens, complete as long as nothing is learned."""
 
     def __init__(self, store: Store, model: ModelName, thresholds: tuple[float, float]) -> None:
-        self.model, self.thresholds, self._store, self._made_at = model, thresholds, store, monotonic()
+        self.model, self._store, self._made_at = model, store, monotonic()
         with store.reading():
             self.changes, self.unit, self._version = store.changes(), store.unit(), store.version()
             self.label_totals = _read_label_totals(store)
