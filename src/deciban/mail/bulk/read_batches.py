@@ -48,7 +48,8 @@ def read_batches(
     r"""Read labelled messages in order, by so many processes or by those of a pool that was made for them.
 
     >>> [batch] = read_batches([("ham", ("a", b"\nHi you")), ("", ("b", b"\nYou"))], processes=2)
-    >>> batch.names, batch.labels, [batch.words[i] for i in batch.indices[batch.sizes[0] :] if ":" not in batch.words[i]]
+    >>> last = [batch.words[i] for i in batch.indices[batch.sizes[0] :]]
+    >>> batch.names, batch.labels, [word for word in last if ":" not in word]
     (['a', 'b'], ['ham', ''], ['you'])
     """
     if not isinstance(processes, ReaderPool):
