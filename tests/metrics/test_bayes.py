@@ -16,7 +16,7 @@ from matplotlib import pyplot
 from deciban import BayesTable
 from deciban.errors import InputError
 from deciban.plots import bayes
-from deciban.plots.bayes import whole_people
+from deciban.plots.bayes import count_dots
 from tests.cli.terminal import call, done
 from tests.plots.readability import assert_readable
 
@@ -53,7 +53,7 @@ def test_everybody_is_counted_once_and_bayes_theorem_holds(prior, sensitivity, s
         assert table.positive_predictive_value == pytest.approx(float(p * se / positive), abs=1e-9)
     else:
         assert math.isnan(table.positive_predictive_value) or population * float(positive) < 1e-6
-    dots = whole_people(table)
+    dots = count_dots(table)
     assert sum(dots) == min(population, 10_000)
     assert all(abs(n - part) < 1 for n, part in zip(dots, _in_dots(exact, population)))
     assert str(table)
