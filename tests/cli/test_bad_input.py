@@ -157,7 +157,7 @@ def lacking(folder, data=NEW):
 def test_a_column_that_is_missing_when_predicting_is_refused_unless_allowed(tmp_path, trained):
     data = lacking(tmp_path)
     words = refused(tmp_path, "predict", trained, data, "-o", tmp_path / "out.csv")
-    assert "has no column 'temperature', which the model asks for" in words
+    assert "has no column 'temperature', which the model needs" in words
     assert "--allow-missing-columns" in words
     assert len(done("predict", trained, data, "--allow-missing-columns").stdout.splitlines()) == 7
 

@@ -77,6 +77,7 @@ class Strength:
     fewest: float
     fewest_label: Any
     says: tuple[FeatureSummary | WeightEffect, ...] = ()
+    """The summaries of the feature in words; the name is a key of the JSON output."""
     trust: float | None = None
     """The factor by which evidence regression multiplies the evidence."""
 

@@ -130,7 +130,7 @@ def check_columns(source: Source, wanted: Mapping[str, Reading], allow_missing: 
     if absent and not allow_missing:
         more = f" (nor {len(absent) - 1} others)" if len(absent) > 1 else ""
         raise InputError(
-            f"{source.name} has no column {absent[0]!r}{more}, which the model asks for"
+            f"{source.name} has no column {absent[0]!r}{more}, which the model needs"
             f"{did_you_mean(absent[0], source.columns)}. "
             f"Hint: --allow-missing-columns (allow_missing_columns=True) treats it as missing"
         )

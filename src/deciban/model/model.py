@@ -334,7 +334,7 @@ def file_options(reading: Mapping[str, Any]) -> FileOptions:
     unknown = [name for name in reading if name not in ("format", "encoding", "errors", "missing", "hive")]
     if unknown:
         raise TypeError(
-            f"{unknown[0]!r} is no argument here. Hint: format, encoding, errors, missing or hive says how to read"
+            f"{unknown[0]!r} is no argument here. Hint: the reading options are format, encoding, errors, missing and hive"
         )
     missing = reading.get("missing") or ()
     return FileOptions(

@@ -150,7 +150,7 @@ class ModelAlgebra:
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, ModelAlgebra):
             return NotImplemented
-        self._need_sums("cannot be taken from another", other)
+        self._need_sums("cannot be subtracted from another", other)
         check_compatible(self, other)
         new = self._copy_with(self.ledger - other.ledger)
         new.origin = self.origin.with_rows(-other.origin.rows_read, -other.origin.rows_without_class)
