@@ -334,7 +334,7 @@ def file_options(reading: Mapping[str, Any]) -> FileOptions:
     unknown = [name for name in reading if name not in ("format", "encoding", "errors", "missing", "hive")]
     if unknown:
         raise TypeError(
-            f"{unknown[0]!r} is no argument here. Hint: the reading options are format, encoding, errors, missing and hive"
+            f"{unknown[0]!r} is no argument here. Hint: files are read by format, encoding, errors, missing, hive"
         )
     missing = reading.get("missing") or ()
     return FileOptions(
