@@ -1,4 +1,4 @@
-"""Agreement with scikit-learn on drawn data, to 1e-9 relative, and sane values where it loses digits."""
+"""Agreement with scikit-learn on random data, to 1e-9 relative, and correct values where it loses digits."""
 
 import numpy as np
 import pytest

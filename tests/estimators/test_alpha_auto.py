@@ -1,4 +1,4 @@
-"""alpha="auto" of the estimators: chosen by the ledger alone, so by whatever way the rows came into it."""
+"""alpha="auto" of the estimators: chosen by the ledger alone, however the rows were learned."""
 
 import numpy as np
 import pytest

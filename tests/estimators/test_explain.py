@@ -1,4 +1,4 @@
-"""The reason is part of the answer: decibans that sum to the posterior log-odds (MATHS 1, 3.4)."""
+"""Explanations: decibans that sum to the posterior log-odds (MATHS 1, 3.4)."""
 
 import numpy as np
 import pytest

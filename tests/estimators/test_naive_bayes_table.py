@@ -1,4 +1,4 @@
-"""NaiveBayes over tables: the same as its families by hand, in any kind of frame, and at home in scikit-learn."""
+"""NaiveBayes over tables: equal to its families computed by hand, in any kind of frame, with scikit-learn's tools."""
 
 import pickle
 import warnings

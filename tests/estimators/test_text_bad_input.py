@@ -1,4 +1,4 @@
-"""Documents nobody would wish for, and arguments that contradict each other."""
+"""Unusual documents, and arguments that contradict each other."""
 
 import re
 import warnings

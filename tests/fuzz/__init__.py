@@ -1,4 +1,4 @@
-"""Fuzzing: mutated inputs of every kind that may come from a stranger, each checked in a process of its own.
+"""Fuzzing: mutated inputs of every kind that may be untrusted, each checked in a process of its own.
 
 Every module here that defines `seeds` is a target and has three functions:
 

@@ -1,4 +1,4 @@
-"""Messages: read, tokenized, split from a mailbox, learned, classified, given back with the verdict in a header."""
+"""Messages: read, tokenized, split from a mailbox, learned, classified, returned with the verdict in a header."""
 
 from __future__ import annotations
 

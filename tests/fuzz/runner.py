@@ -30,7 +30,7 @@ TARGETS = sorted(
 )
 MAX_CPU_SECONDS = 2.0
 MAX_WALL_SECONDS = 60.0
-"""An input that takes longer waits for something that does not come; the machine may be busy."""
+"""An input that takes longer waits for an event that does not occur; the machine may be busy."""
 
 MAX_MEMORY_BYTES = 1 << 30
 """Address space that a check may take beyond what the process has before."""

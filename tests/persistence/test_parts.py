@@ -1,4 +1,4 @@
-"""Ledgers, score forms and families as sections: all of them come back, and what does not agree is refused."""
+"""Ledgers, score forms and families as sections: all are read as written, and inconsistent ones are refused."""
 
 from fractions import Fraction
 

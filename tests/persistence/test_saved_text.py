@@ -1,4 +1,4 @@
-"""A TextClassifier comes back from its file as it was, words and all, and none of them is looked at on the way."""
+"""A TextClassifier is read from its file as it was written, without a look at its words."""
 
 import copy
 import pickle

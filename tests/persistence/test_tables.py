@@ -1,4 +1,4 @@
-"""Models of tables in files: the same answers, a million names left where they lie, and forgeries refused."""
+"""Table models in files: equal predictions, a million names read in place, and forgeries refused."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bad input is refused with a reason, odd input is answered, and nothing ever turns into NaN."""
+"""Bad input is refused with a reason, unusual input is predicted, and no result is NaN."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A good citizen of scikit-learn's world: searches, copies, frames, dtypes, labels, threads and forks."""
+"""Compatibility with scikit-learn: searches, copies, frames, dtypes, labels, threads and forks."""
 
 import multiprocessing
 import warnings

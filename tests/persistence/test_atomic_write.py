@@ -1,4 +1,4 @@
-"""A file is there whole or not at all: whatever happens while it is written, the old one stays."""
+"""Atomic writing: whatever happens while a file is written, the old one stays until the new one is complete."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""TextClassifier as a citizen of scikit-learn's world: containers, searches, copies, threads."""
+"""Compatibility of TextClassifier with scikit-learn: containers, searches, copies, threads."""
 
 import pickle
 import subprocess

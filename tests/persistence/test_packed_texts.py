@@ -1,4 +1,4 @@
-"""Lists of texts survive as two arrays, whatever the texts; what `pack` cannot have made is refused."""
+"""Lists of texts are packed into two arrays, whatever the texts; arrays that `pack` cannot return are refused."""
 
 import numpy as np
 import pytest
