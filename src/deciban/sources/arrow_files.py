@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from deciban.errors import InputError
 from deciban.sources.document_files import compression_by_name, open_decompressed
-from deciban.sources.source import FileSource, Reading, reword_errors, validate
+from deciban.sources.source import FileSource, Reading, reword_errors, take_batches, validate
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,17 +63,15 @@ class Parquet(SchemaFiles):
         """See `Source.head`."""
         import pyarrow as pa
 
-        kept: list[Any] = []
-        for path in self.paths:
-            with reword_errors(path):
-                for batch in _open_parquet(path, in_pieces=True).iter_batches(batch_size=n):
-                    kept.append(pa.Table.from_batches([validate(batch, repr(path))]))
-                    if sum(part.num_rows for part in kept) >= n:
-                        break
-            if sum(part.num_rows for part in kept) >= n:
-                break
+        def read() -> Iterator[Any]:
+            for path in self.paths:
+                with reword_errors(path):
+                    for batch in _open_parquet(path, in_pieces=True).iter_batches(batch_size=n):
+                        yield pa.Table.from_batches([validate(batch, repr(path))])
+
+        tables = take_batches(read(), n)
         with reword_errors(self.paths[0], "and the files read with it have different types"):
-            return pa.concat_tables(kept or [self.schema.empty_table()], promote_options="permissive").slice(0, n)
+            return pa.concat_tables(tables or [self.schema.empty_table()], promote_options="permissive").slice(0, n)
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
@@ -141,12 +139,8 @@ class Ipc(SchemaFiles):
         """See `Source.head`."""
         import pyarrow as pa
 
-        kept: list[Any] = []
-        for batch in self.batches(dict.fromkeys(self.columns, "as it is")):
-            kept.append(batch)
-            if sum(part.num_rows for part in kept) >= n:
-                break
-        return pa.Table.from_batches(kept, schema=self.schema).slice(0, n)
+        batches = take_batches(self.batches(dict.fromkeys(self.columns, "as it is")), n)
+        return pa.Table.from_batches(batches, schema=self.schema).slice(0, n)
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""

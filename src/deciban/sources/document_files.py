@@ -12,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
 from deciban.errors import InputError
-from deciban.sources.source import FileOptions, FileSource, Reading, printable, reword_errors
+from deciban.sources.source import FileOptions, FileSource, Reading, printable, reword_errors, take_batches
 from deciban.text.documents import check_decoding
 
 if TYPE_CHECKING:
@@ -126,14 +126,7 @@ class TextLines(FileSource):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        kept: list[Any] = []
-        rows = 0
-        for batch in self._batches(HEAD_BYTES):
-            kept.append(batch)
-            rows += batch.num_rows
-            if rows >= n:
-                break
-        return _table(kept, self.columns).slice(0, n)
+        return _table(take_batches(self._batches(HEAD_BYTES), n), self.columns).slice(0, n)
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""

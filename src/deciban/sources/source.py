@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -260,6 +260,18 @@ def read_first_rows(source: Source, n: int) -> pa.Table:
     head = source.head(n)
     plain = [_without_views(kind) for kind in head.schema.types]
     return head if plain == head.schema.types else head.cast(pa.schema(list(zip(head.schema.names, plain))))
+
+
+def take_batches(batches: Iterable[T], n: int) -> list[T]:
+    """Return the first batches or tables, up to the one that completes n rows."""
+    taken: list[Any] = []
+    rows = 0
+    for batch in batches:
+        taken.append(batch)
+        rows += taken[-1].num_rows
+        if rows >= n:
+            break
+    return taken
 
 
 def _without_views(kind: Any) -> Any:
