@@ -59,11 +59,11 @@ class ChunkTokens(NamedTuple):
     digests: list[bytes]
     """The digests of the messages, if they were wanted."""
     omissions: dict[int, tuple[str, ...]]
-    """What limits left out of a message, in words."""
+    """Descriptions of the parts of a message that limits left out, by the message's position."""
     opened: dict[int, list[tuple[str, float | None]]]
     """Name and time of each message in a file, by the file's position in the chunk."""
     problems: list[tuple[int, str, str, int]]
-    """What could not be read of a file: its position in the chunk, a name, the reason, and a number of messages."""
+    """Parts of files that could not be read: the file's position, a name, the reason, and a number of messages."""
 
 
 def read_chunk(items: Sequence[ChunkItem], options: TokenOptions, digests: bool) -> ChunkTokens:

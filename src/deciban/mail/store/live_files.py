@@ -2,7 +2,7 @@
 
 SQLite guards a database by POSIX locks. Closing any descriptor of a file drops all locks that the process holds on
 it, whoever opened the descriptor (sqlite.org/howtocorrupt.html, 2.2): another process may then delete the write-ahead
-log while it is in use. So nothing but SQLite opens these files, and code that opens a file named by a user checks here.
+log while it is in use. So nothing but SQLite opens these files, and code that opens a user's file checks here first.
 """
 
 from __future__ import annotations

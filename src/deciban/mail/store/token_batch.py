@@ -28,7 +28,7 @@ class TokenBatch:
     names: Sequence[str] = ()
     """Where each message was found."""
     omissions: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """What limits left out of a message, in words, for those of which something was."""
+    """Descriptions of the parts of a message that limits left out, by the message's position."""
 
     def __len__(self) -> int:
         return len(self.sizes)
