@@ -8,16 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.family import (
-    Alpha,
-    Family,
-    dot,
-    draw_counts,
-    log,
-    share,
-    smooth_tallies,
-    to_dense,
-)
+from deciban.families.family import Alpha, Family, dot, draw_counts, log, share, smooth_tallies, to_dense
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import Barrier

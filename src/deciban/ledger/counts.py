@@ -37,12 +37,7 @@ class Counts(Statistic):
 
     @classmethod
     def of(
-        cls,
-        X: NDArray[Any],
-        codes: Codes,
-        weight: Array | None,
-        n_classes: int,
-        threshold: float | None = None,
+        cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, threshold: float | None = None
     ) -> Self:
         """Count the rows of X, read by `threshold`, into their classes."""
         some = X.dtype.kind == "f" and bool(np.isnan(X).any())

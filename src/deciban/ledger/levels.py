@@ -33,13 +33,7 @@ class Levels(Statistic):
     offset: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls,
-        X: NDArray[Any],
-        codes: Codes,
-        weight: Array | None,
-        n_classes: int,
-    ) -> Self:
+    def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count level codes into their classes."""
         sizes = level_counts(X)
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -45,10 +45,7 @@ class Tallies(Statistic):
         if counts.weight.shape[1] > 1:
             raise SchemaError("tallies keep one weight per class, and these counts have one per feature")
         return cls(
-            _starts(feature, counts.n_features),
-            klass.astype(np.int32),
-            counts.total.T[feature, klass],
-            counts.weight,
+            _starts(feature, counts.n_features), klass.astype(np.int32), counts.total.T[feature, klass], counts.weight
         )
 
     def to_dense(self) -> Counts:
