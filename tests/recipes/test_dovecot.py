@@ -1,4 +1,4 @@
-"""Dovecot and its Sieve, by the files that the document prints: classifying at delivery, learning when mail is moved."""
+"""Dovecot and its Sieve, by the files of the document: classifying at delivery, learning when mail is moved."""
 
 import imaplib
 import re
