@@ -1,4 +1,4 @@
-"""The sessions of the documents, without starting Python anew for every command."""
+"""Commands that documents show are run again, within this process where possible."""
 
 import contextlib
 import re
@@ -21,15 +21,19 @@ def quicker_than(by_shell):
         if plain is None or " 2>" in command:
             return by_shell(command, folder, env)
         with contextlib.chdir(folder):
-            said = CliRunner(env=env).invoke(app, shlex.split(plain["arguments"]))
-        if said.exception is not None and not isinstance(said.exception, SystemExit):
-            raise said.exception
-        return said.output if plain["rest"] is None else said.stderr + passed_on(said.stdout, plain["rest"], folder)
+            result = CliRunner(env=env).invoke(app, shlex.split(plain["arguments"]))
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return (
+            result.output
+            if plain["rest"] is None
+            else result.stderr + passed_on(result.stdout, plain["rest"], folder)
+        )
 
     return ran
 
 
 def passed_on(printed, rest, folder):
-    """What is seen of it behind a pipe, or once it has gone to a file."""
+    """Return what is seen of it behind a pipe, or once it has gone to a file."""
     command = ["sh", "-c", f"cat {rest}"]
     return subprocess.run(command, input=printed, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""Whatever is wrong is said in a line or two, with a way out; and no file is left behind."""
+"""Bad input gives a short error with a hint, and no file is written."""
 
 import json
 import os

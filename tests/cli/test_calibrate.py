@@ -1,4 +1,4 @@
-"""`deciban train --calibrate`, what inspect says of it, and who is told to use it."""
+"""`--calibrate` on the command line, and its report."""
 
 import json
 
@@ -28,7 +28,7 @@ def test_the_map_is_fitted_written_and_shown(method, echoes, tmp_path):
     assert facts["options"]["calibration"] == str(model.calibration)
 
 
-def test_programs_are_told_too(echoes, tmp_path):
+def test_programs_get_it_too(echoes, tmp_path):
     arguments = ["train", echoes, "--target", "class", "--json", "-o", tmp_path / "m"]
     assert json.loads(done(*arguments).stdout)["calibration"] is None
     assert json.loads(done(*arguments, "--calibrate", "platt").stdout)["calibration"].startswith("platt: ")
@@ -37,11 +37,11 @@ def test_programs_are_told_too(echoes, tmp_path):
 def test_probabilities_that_are_far_off_bring_a_word_about_calibration(echoes, tmp_path):
     output = done("train", echoes, "--target", "class", "-o", tmp_path / "m").stdout
     assert "--calibrate auto corrects them" in " ".join(output.split())
-    honest = done("train", PATIENTS, "--target", "diagnosis", "-o", tmp_path / "p").stdout
-    assert "--calibrate" not in honest
+    output = done("train", PATIENTS, "--target", "diagnosis", "-o", tmp_path / "p").stdout
+    assert "--calibrate" not in output
 
 
-def test_where_no_map_is_better_none_is_taken_and_that_is_said(tmp_path):
+def test_where_no_map_is_better_none_is_used_and_the_report_has_it(tmp_path):
     rows = [[i % 2, "ab"[(i + (i % 10 == 3)) % 2]] for i in range(40)]
     data = table(tmp_path / "one.csv", "x,class", rows)
     arguments = ["--as", "x=category", "--calibrate", "auto", "-o", tmp_path / "m"]
@@ -50,7 +50,7 @@ def test_where_no_map_is_better_none_is_taken_and_that_is_said(tmp_path):
     assert "calibration  none: no map lowers the log-loss" in output
 
 
-def test_a_facade_tells_its_calibration(tmp_path):
+def test_inspect_shows_the_calibration_of_an_estimator(tmp_path):
     X, y = [[float(x % 7)] * 9 for x in range(140)], [int(x % 7 + x % 3 > 4) for x in range(140)]
     deciban.GaussianNB().calibrated(X, y, "platt").save(tmp_path / "m")
     assert "platt: all evidence counts" in done("inspect", tmp_path / "m").stdout

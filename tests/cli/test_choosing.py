@@ -36,7 +36,7 @@ def test_a_person_sees_which_is_best_and_how_to_train_it():
     ],
     ids=lambda more: more[0],
 )
-def test_what_has_no_meaning_beside_it_is_refused(more):
+def test_options_without_meaning_are_refused(more):
     result = call("evaluate", PATIENTS, "--target", "diagnosis", "--choose", *more)
     assert result.exit_code == 2
     assert "--choose" in result.stderr

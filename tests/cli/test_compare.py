@@ -9,14 +9,14 @@ import deciban
 from tests.cli.terminal import PATIENTS, call, done
 
 FEW = ["--learners", "bayes,tied,full", "--folds", "3", "--draws", "2", "--sizes", "20,80"]
-TOLD = {"learners": ["bayes", "tied", "full"], "folds": 3, "draws": 2, "sizes": [20, 80]}
+ARGUMENTS = {"learners": ["bayes", "tied", "full"], "folds": 3, "draws": 2, "sizes": [20, 80]}
 
 
 def test_the_figures_are_those_of_python():
     printed_output = json.loads(
         done("compare", PATIENTS, "--target", "diagnosis", *FEW, "--no-times", "--json").stdout
     )
-    python = deciban.compare(PATIENTS, target="diagnosis", **TOLD).to_dict()
+    python = deciban.compare(PATIENTS, target="diagnosis", **ARGUMENTS).to_dict()
     assert [each.pop("seconds") > 0 for each in python["learners"]] == [True] * 3
     assert printed_output == python
 
@@ -108,6 +108,6 @@ def test_what_has_no_meaning_is_refused(more, words):
 
 def test_the_picture_is_written(tmp_path):
     path = tmp_path / "learners.png"
-    said = done("plot", "comparison", PATIENTS, "--target", "diagnosis", *FEW, "-o", path).output
-    assert "the accuracy of 3 learners, by 397 rows" in said
+    message = done("plot", "comparison", PATIENTS, "--target", "diagnosis", *FEW, "-o", path).output
+    assert "the accuracy of 3 learners, by 397 rows" in message
     assert path.stat().st_size > 5000

@@ -109,8 +109,8 @@ def test_rows_unlike_anything_learned_are_left_undecided(tmp_path):
     header, first, *_ = NEW.read_text().splitlines()
     cells = dict(zip(header.split(","), first.split(","))) | {"temperature": "61", "age": "400", "crp": "90000"}
     odd.write_text(f"{header}\n{first}\n{','.join(cells.values())}\n")
-    usual, strange = predictions(model, odd, "--reject-novel", "0.01")
+    usual, unknown = predictions(model, odd, "--reject-novel", "0.01")
     assert usual[0] != ""
-    assert strange == ("", "")
+    assert unknown == ("", "")
     result = call("predict", model, odd, "--reject-novel", "2")
     assert (result.exit_code, "reject_novel" in result.stderr) == (1, True)

@@ -25,10 +25,10 @@ def table(tmp_path):
 
 
 def test_it_shows_pairs_and_the_command_to_try(table):
-    said = done("dependence", table, "--target", "class", "--as", "both=skip").output
-    assert re.search(r"a, b, or so +\d\.\d\d ± \d\.\d\d +-?0\.\d\d  < 0\.001", said)
-    assert "join a, b, or so" in said
-    command = next(line for line in said.splitlines() if line.strip().startswith("deciban evaluate"))
+    message = done("dependence", table, "--target", "class", "--as", "both=skip").output
+    assert re.search(r"a, b, or so +\d\.\d\d ± \d\.\d\d +-?0\.\d\d  < 0\.001", message)
+    assert "join a, b, or so" in message
+    command = next(line for line in message.splitlines() if line.strip().startswith("deciban evaluate"))
     assert "--join 'a,\"b, or so\"'" in command
 
 
@@ -42,12 +42,12 @@ def test_the_figures_as_json(table):
 
 def test_joined_columns_are_learned_predicted_explained_and_evaluated(table, tmp_path):
     options = ("--target", "class", "--as", "both=skip", "--join", 'a,"b, or so"')
-    apart = json.loads(done("evaluate", table, *options[:4], "--json").stdout)
+    separate = json.loads(done("evaluate", table, *options[:4], "--json").stdout)
     joined = json.loads(done("evaluate", table, *options, "--json").stdout)
-    assert joined["log_loss"] < 0.1 < apart["log_loss"]
+    assert joined["log_loss"] < 0.1 < separate["log_loss"]
     model = tmp_path / "m.deciban"
-    said = done("train", table, *options, "-o", model).output
-    assert "joined with b, or so" in said
+    message = done("train", table, *options, "-o", model).output
+    assert "joined with b, or so" in message
     assert "a & b, or so = " in done("explain", model, table, "--rows", "1").output
     assert "joined with a" in done("inspect", model).output
     assert done("predict", model, table).output.count("odd") > 100

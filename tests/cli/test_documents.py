@@ -105,8 +105,8 @@ def test_the_list_of_commands_fits_on_a_screen():
 def test_the_list_says_of_a_command_what_it_says_itself(name):
     *before, last = name.split()
     group = GROUP.commands[before[0]] if before else GROUP
-    shelf = getattr(type(group.commands), "says", None)
-    assert shelf is None or group.commands.says(last) == group.commands[last].get_short_help_str(100)
+    help_of = getattr(group.commands, "help_of", None)
+    assert help_of is None or help_of(last) == group.commands[last].get_short_help_str(100)
 
 
 def test_the_example_tables_are_those_of_the_script_that_makes_them():

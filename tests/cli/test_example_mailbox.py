@@ -26,7 +26,7 @@ LANGUAGES = {
     "turkish": "[ğş]", "russian": "[а-я]{3}", "greek": "[α-ω]{3}",
     "arabic": "[\u0627-\u064a]{3}", "chinese": "您|[们这请吗]", "japanese": "[\u3040-\u309f]{2}",
 }  # fmt: skip
-"""What shows each."""
+"""A pattern of each language."""
 
 OURS = re.compile(r"(?:.*\.)?example(?:\.(?:com|org|net))?|(?:192\.0\.2|198\.51\.100|203\.0\.113)\.\d+")
 """Names and numbers that are kept free for examples (RFC 2606, RFC 5737)."""
@@ -48,7 +48,7 @@ def parsed(paths):
 
 
 def texts(message):
-    """What a reader would see of a message, by Python's own means; what has no charset is left out."""
+    """Return the text of a message that a reader sees, by Python's own parser; what has no charset is left out."""
     found = [str(message["subject"])]
     for part in message.walk():
         known = not str(part.get_content_charset()).startswith("x-")
@@ -94,7 +94,7 @@ def test_messages_are_whole_but_for_some_junk_that_was_damaged_on_purpose(box):
 
 @pytest.mark.parametrize("folder", ["cur", ".Junk"])
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_is_in_letters_and_in_junk(box, folder, language):
+def test_every_language_is_in_messages_and_in_junk(box, folder, language):
     shown = [message for message in parsed(files(box / folder)) if re.search(LANGUAGES[language], texts(message))]
     assert len(shown) >= 3
 
@@ -112,7 +112,7 @@ def test_messages_come_in_all_shapes(box, folder):
     assert len(charsets) >= 10
 
 
-def test_letters_have_lists_answers_attachments_and_names_beyond_ascii(box):
+def test_messages_have_lists_answers_attachments_and_names_beyond_ascii(box):
     raw = [path.read_bytes() for path in files(box / "cur")]
     wanted = (
         b"\nList-Id: ",
@@ -123,7 +123,7 @@ def test_letters_have_lists_answers_attachments_and_names_beyond_ascii(box):
         b"\n> ",
     )
     for what in wanted:
-        assert sum(what in letter for letter in raw) >= 2, what
+        assert sum(what in mail for mail in raw) >= 2, what
 
 
 def test_junk_hides_words_and_pretends_where_links_lead(box):

@@ -67,7 +67,7 @@ def test_folds_that_make_no_sense_are_refused(patients, options, words):
     assert words in " ".join(result.stderr.split())
 
 
-def test_a_model_is_judged_without_folds(patients, tmp_path):
+def test_a_model_is_evaluated_without_folds(patients, tmp_path):
     done("train", patients, *TARGET, "-o", tmp_path / "m.deciban")
     result = call("evaluate", patients, "--model", tmp_path / "m.deciban", "--groups", "ward")
     assert result.exit_code == 2

@@ -1,4 +1,4 @@
-"""What is for programs is JSON as the standard has it, whatever the numbers."""
+"""The output for programs is strict JSON, whatever the numbers."""
 
 import csv
 import json

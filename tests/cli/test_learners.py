@@ -59,10 +59,10 @@ def test_words_of_fitted_models_have_no_interval_and_come_by_what_they_say(learn
     printed_output = done("telltales", tmp_path / "m", "--column", "text").output
     assert "90 % interval" not in printed_output
     assert "nan" not in printed_output
-    for telling in json.loads(done("telltales", tmp_path / "m", "--column", "text", "--json").output):
-        said = [word["decibans"] for word in telling["words"]]
-        assert said == sorted(said, reverse=True)
-        assert {word["low"] for word in telling["words"]} <= {None}
+    for telltales_of in json.loads(done("telltales", tmp_path / "m", "--column", "text", "--json").output):
+        decibans = [word["decibans"] for word in telltales_of["words"]]
+        assert decibans == sorted(decibans, reverse=True)
+        assert {word["low"] for word in telltales_of["words"]} <= {None}
 
 
 def test_refusals_are_sentences_that_name_options(tmp_path):

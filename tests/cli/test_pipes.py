@@ -59,10 +59,10 @@ def test_a_training_whose_report_nobody_reads_has_written_its_model(tmp_path):
 def test_a_closed_output_is_an_error_and_not_silence(trained, arguments):
     """Whoever asked for rows and gets none must not be told that all went well."""
     result = program(*(trained if a == "MODEL" else a for a in arguments), before=lambda: os.close(1))
-    said = (
+    message = (
         "error: standard input or standard output is closed. Hint: < /dev/null or > /dev/null if it is not needed\n"
     )
-    assert (result.returncode, result.stderr) == (1, said)
+    assert (result.returncode, result.stderr) == (1, message)
 
 
 def test_a_closed_input_is_an_error_only_where_it_is_read(trained):

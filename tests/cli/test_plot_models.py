@@ -112,10 +112,10 @@ def test_one_column_has_curves_and_thresholds(drawn, clouds):
     ax = drawn("boundary", "--target", "cloud", "--columns", "y", clouds)
     gaussians = [(share, norm(*norm.fit(cloud[:, 1]))) for share, cloud in zip((0.6, 0.4), CLOUDS.values())]
     lines = {gid: [line.get_data() for line in ax.lines if line.get_gid() == gid] for gid in ("density", "threshold")}
-    for (x, y), (share, bell) in zip(lines["density"], gaussians, strict=True):
-        np.testing.assert_allclose(y, share * bell.pdf(x), rtol=1e-9)
+    for (x, y), (share, gaussian) in zip(lines["density"], gaussians, strict=True):
+        np.testing.assert_allclose(y, share * gaussian.pdf(x), rtol=1e-9)
     drawn_at = sorted(x[0] for x, _ in lines["threshold"])
-    left, right = (share * bell.pdf(drawn_at) for share, bell in gaussians)
+    left, right = (share * gaussian.pdf(drawn_at) for share, gaussian in gaussians)
     np.testing.assert_allclose(left / (left + right), 0.5, atol=1e-9)
     x = np.linspace(*ax.get_xlim(), 10_001)
     ahead = gaussians[0][0] * gaussians[0][1].pdf(x) > gaussians[1][0] * gaussians[1][1].pdf(x)

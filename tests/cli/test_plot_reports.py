@@ -14,7 +14,7 @@ from deciban.cli.plot import learning as learning_pictures
 from deciban.cli.plot.reports import DECISION_OPTIONS, confusion, reliability, roc
 from tests.cli.terminal import PATIENTS, call, done
 
-JUDGED = ("confusion", "reliability", "roc")
+REPORT_PICTURES = ("confusion", "reliability", "roc")
 FIRST = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 
 
@@ -75,7 +75,7 @@ def test_a_model_is_drawn_on_other_rows_and_two_side_by_side(tmp_path):
     done("train", PATIENTS, "--target", "diagnosis", "--numbers", "number", "-o", plain)
     done("train", PATIENTS, "--target", "diagnosis", "--numbers", "binned", "-o", binned)
     out = tmp_path / "a.png"
-    for name in JUDGED:
+    for name in REPORT_PICTURES:
         assert "397 rows" in done("plot", name, PATIENTS, "--model", plain, "-o", out).stderr
     both = done("plot", "reliability", PATIENTS, "--model", plain, "--beside", binned, "-o", out).stderr
     assert "plain.deciban and" in both
@@ -101,7 +101,7 @@ def test_before_and_after_calibration_are_the_reports_of_training(tmp_path, monk
     assert "--folds cannot be given" in refused("reliability", PATIENTS, *options, "--folds", "5", code=2)
 
 
-@pytest.mark.parametrize("name", [*JUDGED, "learning", "dependence"])
+@pytest.mark.parametrize("name", [*REPORT_PICTURES, "learning", "dependence"])
 def test_what_cannot_be_drawn_or_written_is_refused_before_anything_is_read(tmp_path, name):
     target = ["--target", "diagnosis"]
     assert "unknown kind of picture" in refused(name, PATIENTS, *target, "-o", "a.gif", code=2)

@@ -1,4 +1,4 @@
-"""What a terminal gets to see of cells that were made to deceive it, and what files and pipes get."""
+"""The output on a terminal of cells with control characters."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ ESCAPED = "\\u001b[2Jwiped\\u0007 \\u009b31m \\u202etxt.exe\\u2066 \\u007f zero\
 
 
 def on_terminal(*arguments, errors=True):
-    """What a command writes to a pseudo-terminal, standard output and, unless told otherwise, standard error."""
+    """Return what a command writes to a pseudo-terminal, standard output and, with `errors`, standard error."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "deciban.cli.main", *map(str, arguments)]
     environment = {**os.environ, "TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "200"}
