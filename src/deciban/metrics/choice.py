@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.formatting import align_columns, format_number, format_percent
 from deciban.metrics.intervals import bounded_losses, effective_rows, standard_error
+from deciban.metrics.renamed_attributes import RenamedAttributes
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import to_plain
@@ -24,12 +25,14 @@ MAX_PRINTED_SETTINGS = 12
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(RenamedAttributes):
     """Arguments of `train`, or of another estimator named by `estimator`, that differ from those the user fixed.
 
     >>> str(Setting({"numbers": "binned", "alpha": 0.1})), str(Setting({}))
     ('numbers=binned, alpha=0.1', 'defaults')
     """
+
+    renamed_attributes = {"told": "arguments", "taken_by": "estimator"}
 
     arguments: Mapping[str, Any]
     estimator: str = "train"
@@ -65,13 +68,15 @@ class SettingResult:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(RenamedAttributes):
     """The results of all settings that were tried, the lowest log-loss first.
 
     `best` holds the arguments for `train` (or for the estimator that `estimator` names): among the settings that are
     not worse than the lowest log-loss by more than one standard error, the one with the fewest arguments, which may
     be none. The figures of the best of many settings are a little too good: it was chosen on the same rows.
     """
+
+    renamed_attributes = {"judged": "results", "chosen": "recommendation"}
 
     results: tuple[SettingResult, ...]
     measured: str

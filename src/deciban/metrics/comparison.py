@@ -16,6 +16,7 @@ from deciban.metrics import comparison_advice
 from deciban.metrics.comparison_advice import DEFAULT_LEARNER
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.metrics.learning_curves import LearningCurves
+from deciban.metrics.renamed_attributes import RenamedAttributes
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import to_plain
@@ -56,13 +57,15 @@ class CandidateScores:
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateResult:
+class CandidateResult(RenamedAttributes):
     """A learner with its report and its differences to the best learner.
 
     `arguments` are those of `train` for it, `seconds` the mean time over the folds to learn all rows but a fold,
     `n_parameters` the number of estimated parameters. `loss` is its log-loss above the lowest, `misses` its accuracy
     below the highest; both paired, row by row.
     """
+
+    renamed_attributes = {"told": "arguments"}
 
     name: str
     arguments: Mapping[str, Any]

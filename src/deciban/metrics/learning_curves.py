@@ -19,6 +19,7 @@ from deciban.formatting import (
     format_thousands,
     format_with_error,
 )
+from deciban.metrics.renamed_attributes import RenamedAttributes
 from deciban.metrics.report import Report
 from deciban.plain_json import to_plain
 
@@ -29,13 +30,15 @@ Figure = Literal["accuracy", "log_loss"]
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurve:
+class LearningCurve(RenamedAttributes):
     """Reports on the same held-out rows by models that learned nested sets of more and more rows.
 
     `sizes` are the numbers of rows learned, `flipped` the shares of their labels that were replaced by another class,
     `reports[i][j]` the report with share i and size j. The figures (`accuracy`, `log_loss`, and their 95 % intervals)
     are arrays with a line for each share; for one share that was not given in a list, they have the sizes alone.
     """
+
+    renamed_attributes = {"unmet": "has_unmet_classes"}
 
     target: str
     sizes: tuple[int, ...]
@@ -141,12 +144,14 @@ class Crossing(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurves:
+class LearningCurves(RenamedAttributes):
     """Accuracy and log-loss of several learners by the number of rows learned, on the same draws of rows.
 
     `accuracy` and `log_loss` (a true class of probability 0 costs 708 nats, so that means exist) are of held-out
     rows, an entry for each learner, draw and size: L×R×S.
     """
+
+    renamed_attributes = {"place": "index", "beyond_chance": "critical_errors"}
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]

@@ -13,11 +13,14 @@ from deciban._typing import Array
 from deciban.metrics.intervals import Interval, area_interval, average_interval, mean_interval, wilson
 from deciban.metrics.ranking import Ranks
 from deciban.metrics.reliability_bins import BrierParts, Reliability, brier_parts
+from deciban.metrics.renamed_attributes import RenamedAttributes
 
 
 @dataclass(frozen=True, eq=False)
-class Figures:
+class Figures(RenamedAttributes):
     """The figures of a report with their uncertainty; `Report` documents what they mean."""
+
+    renamed_attributes = {"strangers": "unknown_confusion"}
 
     rows: int
     weight: float

@@ -13,17 +13,20 @@ from deciban.errors import InputError
 from deciban.formatting import format_percent, format_percent_range
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.ranking import Curve, Ranks
+from deciban.metrics.renamed_attributes import RenamedAttributes
 from deciban.plain_json import to_plain
 from deciban.scores.decision import REJECTED, Decision
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(RenamedAttributes):
     """The rule "predict `label` where p(label|x) ≥ `probability`", with its precision and recall on evaluated rows.
 
     The intervals are Wilson's of 95 %. A threshold chosen on rows looks a little better on these very rows than it
     will on others.
     """
+
+    renamed_attributes = {"shown": "probability_text"}
 
     label: Any
     probability: float

@@ -90,9 +90,7 @@ def learning_curve(
 def _check_shares(shares: list[Any]) -> list[float]:
     for share in shares:
         if isinstance(share, bool) or not isinstance(share, NUMBER_TYPES) or not 0 <= share < 1:
-            raise InputError(
-                f"flipped is a share of the labels, at least 0 and below 1, or several; not {share!r}"
-            )
+            raise InputError(f"flipped is a share of the labels, at least 0 and below 1, or several; not {share!r}")
     if not shares:
         raise InputError("flipped is empty: there is nothing to learn. Hint: flipped=0 leaves all labels as they are")
     return [float(share) for share in shares]
