@@ -29,7 +29,7 @@ BOOSTED = {
     "boosted, logistic": partial(BoostedBayes, n_estimators=5, algorithm="logistic"),
 }
 PARTNERS = {**LOGISTIC, **EVIDENCE, **BOOSTED}
-every_partner = pytest.mark.parametrize("learner", PARTNERS)
+every_learner = pytest.mark.parametrize("learner", PARTNERS)
 every_number = pytest.mark.parametrize("learner", {**LOGISTIC, **BOOSTED})
 
 
@@ -100,7 +100,7 @@ def test_constant_columns_say_nothing(learner, value):
     np.testing.assert_allclose(model.predict_proba(more), plain.predict_proba(X), atol=2e-3)
 
 
-@every_partner
+@every_learner
 def test_nothing_but_constant_columns_leaves_the_shares_of_the_classes(learner):
     """Or what boosting makes of them.
 
@@ -113,7 +113,7 @@ def test_nothing_but_constant_columns_leaves_the_shares_of_the_classes(learner):
     np.testing.assert_allclose(model.predict_proba([[3.0, 3.0]])[0], [1 - rare, rare], atol=1e-3)
 
 
-@every_partner
+@every_learner
 @pytest.mark.parametrize("K", [2, 3])
 def test_perfectly_separable_classes_are_separated_by_finite_weights(learner, K):
     y = np.repeat(np.arange(K), 20)
@@ -174,7 +174,7 @@ def test_gaussians_of_numbers_too_large_for_squares_are_refused_and_tiny_ones_ha
     np.testing.assert_allclose(result, [[1 - rare, rare]] * 60, atol=1e-6)
 
 
-@every_partner
+@every_learner
 def test_one_huge_value_among_others_is_scored_or_refused_but_never_overflows(learner):
     X, y = sample_rows(learner)
     X[5, 1] = 1e300
@@ -198,7 +198,7 @@ def test_columns_far_from_zero_are_weighed_as_if_they_were_near(learner):
     np.testing.assert_allclose(far.predict_proba(X + 1e8), near.predict_proba(X), atol=2e-2)
 
 
-@every_partner
+@every_learner
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 def test_infinite_values_are_refused_where_they_stand(learner, value, kind):
@@ -259,7 +259,7 @@ def test_a_thousand_classes_of_words_are_learned_to_the_end():
     assert p[np.arange(2000), y].min() > 0.5
 
 
-@every_partner
+@every_learner
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 def test_more_columns_than_rows_are_learned(learner, kind):
     X, y = sample_rows(learner, n=30, d=200, K=3)
@@ -267,7 +267,7 @@ def test_more_columns_than_rows_are_learned(learner, kind):
     assert model.score(kind(X), y) == 1.0
 
 
-@every_partner
+@every_learner
 def test_rows_of_no_weight_are_absent_whatever_they_hold(learner):
     X, y = sample_rows(learner)
     odd = np.vstack([X, [[1e300, np.inf, np.nan]]])
@@ -275,7 +275,7 @@ def test_rows_of_no_weight_are_absent_whatever_they_hold(learner):
     np.testing.assert_allclose(model.predict_proba(X), learn(learner, X, y).predict_proba(X), atol=1e-9)
 
 
-@every_partner
+@every_learner
 def test_a_class_without_weight_has_no_probability(learner):
     X, y = sample_rows(learner, K=3)
     model = learn(learner, X, y, (y != 2).astype(float))
@@ -284,7 +284,7 @@ def test_a_class_without_weight_has_no_probability(learner):
     assert 2 not in model.predict(X)
 
 
-@every_partner
+@every_learner
 def test_no_weight_at_all_is_refused(learner):
     X, y = sample_rows(learner)
     with pytest.raises(DecibanError, match=r"non-zero.*Hint"):
@@ -304,7 +304,7 @@ MALFORMED = {
 }
 
 
-@every_partner
+@every_learner
 @pytest.mark.parametrize("fault", MALFORMED)
 def test_malformed_rows_are_refused_and_leave_the_model_unfitted(learner, fault):
     model = PARTNERS[learner]()
@@ -314,10 +314,10 @@ def test_malformed_rows_are_refused_and_leave_the_model_unfitted(learner, fault)
 
 
 SILENT = ("logistic, sizes", *EVIDENCE)
-"""L1 holds back what two rows say; and where there is one word alone, no class has more of it."""
+"""Learners without weights on two rows: L1 sets them to zero, and a single word has no evidence for any class."""
 
 
-@every_partner
+@every_learner
 def test_two_rows_are_enough(learner):
     model = learn(learner, [[0.0], [1.0]], ["no", "yes"])
     assert model.predict([[0.0], [2.0]]).tolist() == (["no", "no"] if learner in SILENT else ["no", "yes"])

@@ -1,13 +1,28 @@
+"""Extreme rows of logistic regression: huge and tiny units, constant columns, separable classes, empty input."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from deciban.linear.solvers.logistic import fit_matrix
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(300, 5))
-Y = (X[:, 0] + 0.5 * RNG.normal(size=300) > 0).astype(np.int32)
-Y3 = np.digitize(X[:, 0] + 0.5 * X[:, 1] + 0.5 * RNG.normal(size=300), [-0.5, 0.5]).astype(np.int32)
+
+def random_rows():
+    """Rows, and classes of two and of three kinds that depend on them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    two = (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(np.int32)
+    three = np.digitize(X[:, 0] + 0.5 * X[:, 1] + 0.5 * rng.normal(size=300), [-0.5, 0.5]).astype(np.int32)
+    return X, two, three
+
+
+def wide_rows():
+    """Rows of more columns than rows, with random classes."""
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(30, 200)), rng.integers(3, size=30).astype(np.int32)
+
+
+X, Y, Y3 = random_rows()
 
 
 @pytest.mark.parametrize(("y", "n_classes"), [(Y, 2), (Y3, 3)], ids=["two", "three"])
@@ -49,7 +64,7 @@ def test_constant_and_repeated_columns(l2):
 SEPARABLE = [
     pytest.param(X, (X[:, 0] > 0).astype(np.int32), 2, id="two"),
     pytest.param(X, X[:, :3].argmax(axis=1).astype(np.int32), 3, id="three"),
-    pytest.param(RNG.normal(size=(30, 200)), RNG.integers(3, size=30).astype(np.int32), 3, id="wide"),
+    pytest.param(*wide_rows(), 3, id="wide"),
     pytest.param(
         sp.random_array((60, 500), density=0.1, format="csr", rng=1),
         np.arange(60, dtype=np.int32) % 2,

@@ -80,7 +80,7 @@ def test_half_characters_are_kept_wherever_they_come_from():
 
 
 def invalid_utf8_column(n):
-    """A column of what is said to be UTF-8, and is not."""
+    """Return a column that is declared as UTF-8, but is not."""
     ends = pa.py_buffer(np.arange(0, 8 * n + 1, 8, dtype=np.int32).tobytes())
     return pa.Array.from_buffers(pa.string(), n, [None, ends, pa.py_buffer(b"ab\xff\xfecd\xc3 " * n)])
 
