@@ -45,7 +45,13 @@ def run(targets: list[str], seconds: float, inputs: int | None, seed: str, proce
     def fuzz_all(process: int) -> dict[str, Result]:
         start = process * len(targets) // processes
         order = targets[start:] + targets[:start]
-        return {name: runner.fuzz(name, seeds[name], f"{seed} {process}", share, inputs) for name in order}
+        done = {}
+        for name in order:
+            done[name] = result = runner.fuzz(name, seeds[name], f"{seed} {process}", share, inputs)
+            print(f"process {process}: {name}: {dict(result.counts)}", file=sys.stderr, flush=True)
+            for (kind, _), finding in result.findings.items():  # kept at once, whatever becomes of this run
+                write(name, kind, finding)
+        return done
 
     runner.call_in_processes([lambda process=process: check_seeds(process) for process in range(processes)])
     results = {target: Result() for target in targets}

@@ -240,7 +240,8 @@ def change_number(text, arrays, rng):
     """Replace a number by another, near or far."""
     owner, key = _place(text, rng, int, float)
     now = owner[key]
-    near = [now + 1, now - 1, 2 * now, -now, float(now), now + 0.5] if isinstance(now, (int, float)) else []
+    is_double = isinstance(now, (int, float)) and abs(now) < 1e300  # JSON may hold longer integers
+    near = [now + 1, now - 1, 2 * now, -now, float(now), now + 0.5] if is_double else []
     owner[key] = rng.choice([*near, *SCALARS[:30]])
 
 
