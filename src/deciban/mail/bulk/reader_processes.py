@@ -20,7 +20,6 @@ from dataclasses import asdict
 from itertools import chain, count, islice
 from queue import SimpleQueue
 from threading import Thread
-from types import TracebackType
 from typing import IO, Final, Generic, NamedTuple, Self, TypeVar
 from weakref import finalize
 
@@ -194,9 +193,7 @@ class ReaderPool(Generic[T]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end()
 
 
