@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +20,14 @@ from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.matrices import Matrices, check_columns, make_level_encoders, row_blocks
-from deciban.model.model_algebra import ModelAlgebra, Origin
-from deciban.model.model_options import Options
+from deciban.model.model_algebra import Origin, check_compatible
+from deciban.model.model_options import Options, parse_class_prior
 from deciban.model.output_frames import to_source_type
+from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.scorer import Scorer
 from deciban.scores import Explanation
-from deciban.scores.calibration import Calibration
+from deciban.scores.calibration import Calibration, warn_dropped
 from deciban.scores.decision import REJECTED, Costs, Decision, Thresholds, build_rule, take_labels
 from deciban.scores.novelty import Novelty
 from deciban.scores.posterior import Finish
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from deciban.model.description import Description
 
 
-class Model(ModelAlgebra):
+class Model:
     """A model of a table, made by `deciban.train` or `deciban.load`.
 
     `add` and `forget` change the model and return it; `+`, `-`, `*` and `with_priors` give a new one. A refused
@@ -319,6 +322,111 @@ class Model(ModelAlgebra):
     def save(self, path: str | Path) -> None:
         """Write the model into one file, atomically; `deciban.load` reads it."""
         import_module("deciban.persistence.table_models").save(self, path)  # by name: it is a layer above
+
+    def summary(
+        self, source: Any, sql: str | None = None, progress: Progress | None = None, **reading: Any
+    ) -> TableSummariser:
+        """Summarise other rows in one pass, with the features of this model."""
+        self._need_sums("learns no more rows, nor forgets any")
+        rows = self._open(source, sql, reading)
+        classes, levels = [str(label) for label in self.scorer.outline.classes], self.scorer.level_names
+        summariser = TableSummariser(
+            self.layout, self.scorer.assumption.needs, self.target, self.weights,
+            known_classes=classes, known_levels=levels, words=self.options.words,
+        )  # fmt: skip
+        for _ in summariser.read(rows, progress):
+            pass
+        return summariser
+
+    def add(
+        self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
+    ) -> Self:
+        """Learn more rows; the model becomes the one that training on all rows, with these roles, would give."""
+        more = self.summary(source, sql, progress, **reading)
+        self._replace_ledger(self.ledger + more.ledgers()[0])
+        self.origin = self.origin.with_rows(more.n_read, more.n_without_class)
+        return self
+
+    def forget(
+        self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
+    ) -> Self:
+        """Unlearn rows: the model becomes the one that it would be had they never been learned.
+
+        Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused.
+        """
+        less = self.summary(source, sql, progress, **reading)
+        self._replace_ledger(self.ledger - less.ledgers()[0])
+        self.origin = self.origin.with_rows(-less.n_read, -less.n_without_class)
+        return self
+
+    def _need_sums(self, what: str, *others: Model) -> None:
+        """Refuse an operation on ledgers where weights were fitted; `what` a fitted model does not do."""
+        for model in (self, *others):
+            if isinstance(model._scorer, FittedModel):
+                model._scorer.refuse_sums(what)
+
+    def _replace_ledger(self, ledger: Ledger) -> None:
+        """Replace the ledger; the held-out results and calibration of the old one are dropped."""
+        scorer = GenerativeModel(self._assumption(ledger), ledger)
+        warn_dropped(self.calibration, "Hint: train(..., calibrate=...) with all rows fits another")
+        self._scorer, self.held_out, self._quality = scorer, None, None
+        self.__dict__.pop("labels", None)
+
+    def _assumption(self, ledger: Ledger) -> Any:
+        given = self.options.prior.given
+        if given is not None and len(given) != len(ledger.rows):
+            raise InputError(
+                f"the class priors were given for {len(given)} classes, and now there are {len(ledger.rows)}. "
+                f"Hint: with_priors('empirical') first"
+            )
+        return self.options.assumption(self.layout)
+
+    def _copy_with(self, ledger: Ledger) -> Self:
+        new = copy.copy(self)
+        new.__dict__.pop("labels", None)
+        new._replace_ledger(ledger)
+        return new
+
+    def __add__(self, other: Self) -> Self:
+        if not isinstance(other, Model):
+            return NotImplemented
+        self._need_sums("cannot be added to another", other)
+        check_compatible(self, other)
+        new = self._copy_with(self.ledger + other.ledger)
+        new.origin = self.origin.with_rows(other.origin.rows_read, other.origin.rows_without_class)
+        return new
+
+    def __sub__(self, other: Self) -> Self:
+        if not isinstance(other, Model):
+            return NotImplemented
+        self._need_sums("cannot be subtracted from another", other)
+        check_compatible(self, other)
+        new = self._copy_with(self.ledger - other.ledger)
+        new.origin = self.origin.with_rows(-other.origin.rows_read, -other.origin.rows_without_class)
+        return new
+
+    def __mul__(self, factor: float) -> Self:
+        if not isinstance(factor, (int, float, np.integer, np.floating)):
+            return NotImplemented
+        self._need_sums("cannot be scaled")
+        return self._copy_with(self.ledger * factor)
+
+    __rmul__ = __mul__
+
+    def with_priors(self, priors: Any) -> Self:
+        """Return a model with other class priors: a share for each class, or a name such as 'uniform'."""
+        new = copy.copy(self)
+        new.options = replace(self.options, prior=parse_class_prior(priors, self.ledger.schema.classes))
+        if isinstance(self._scorer, FittedModel):
+            naive = GenerativeModel(new.options.assumption(self.layout), self.ledger)
+            new._scorer = replace(self._scorer.with_prior(naive.solved.prior), basis=naive)
+        else:
+            kept = self._scorer.calibration, self._scorer.novelty
+            new._scorer = GenerativeModel(new.options.assumption(self.layout), self.ledger, *kept)
+        if self.calibration is not None:
+            self.calibration.shift(new._scorer.solved.log_prior)  # refused here, not at the first prediction
+        new.held_out, new._quality = None, None
+        return new
 
     def __repr__(self) -> str:
         used = sum(column.role != "skip" for column in self.columns)
