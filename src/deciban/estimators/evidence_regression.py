@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.engines import FEW_ROWS, encode, thread_count
-from deciban.errors import DecibanError, InputError, ModelFileError, UndefinedError
+from deciban.errors import DecibanError, InputError, ModelFileError, UndefinedError, unknown_class_error
 from deciban.estimators import check_documents as texts
 from deciban.estimators.calibration_mixin import CalibrationMixin
 from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, get_feature_names
@@ -28,25 +28,42 @@ from deciban.estimators.check_tables import check_labels
 from deciban.estimators.fitted_base import FittedClassifier
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS
 from deciban.estimators.text_classifier import TextClassifier
-from deciban.estimators.word_trust import WordTrustMixin
 from deciban.families.family import ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Block, Vocabulary
-from deciban.linear.evidence_weights_of_words import EvidenceSettings, WordRows, fit_evidence_regression
+from deciban.ledger.statistic import divide
+from deciban.linear.evidence_weights_of_words import (
+    EvidenceSettings,
+    WordRows,
+    extract_word_evidence,
+    fit_evidence_regression,
+)
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FOLDS
 from deciban.persistence import Section
 from deciban.scorer import Scorer
-from deciban.scores import Explanation
+from deciban.scores import DECIBAN, Explanation
 from deciban.scores.passages import TextExplanation
 from deciban.scores.posterior import Finish
 from deciban.text import Documents, Finder, Words, build_word_matrix, count_known_words
 from deciban.validation.splits import assign_by_content
 
 
-class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
+class TrustedWord(NamedTuple):
+    """The evidence of a word for a class in a document of root mean square length, in decibans.
+
+    `decibans` is `evidence`, that of naive Bayes, times the trust in the word.
+    """
+
+    word: Any
+    decibans: float
+    evidence: float
+    trust: float
+
+
+class EvidenceRegression(CalibrationMixin, FittedClassifier):
     """Naive Bayes of words with a fitted trust in each: evidence that words share is not counted twice.
 
     X is documents (a list, an array or a column of texts, tokenized by `words`) or rows of counts, dense or CSR,
@@ -247,6 +264,48 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
             raise UndefinedError(f"the model has no words: {reason}. Hint: fit documents, with Words(hashed=None)")
         return known
 
+    @property
+    def _form(self) -> Any:
+        return self._check_fitted().solved.forms[0]
+
+    def _get_setting(self, name: str) -> float:
+        model: FittedModel = self._check_fitted()
+        return float(model.account.settings[name])  # type: ignore[arg-type]
+
+    def telltales(self, label: Any, n: int = 10) -> list[TrustedWord]:
+        """Return the words with the strongest evidence for a class, in a document of root mean square length."""
+        model: FittedModel = self._check_fitted()
+        classes = self.classes_.tolist()
+        if label not in classes:
+            raise unknown_class_error(label, classes)
+        k = classes.index(label)
+        nats = _subtract_mean_of_others(self._form.weights, k) / self._get_setting("size")
+        best = np.argsort(-nats, kind="stable")[:n]
+        naive_nats = _subtract_mean_of_others(model.naive.solved.forms[0].linear().weights[:, best], k)
+        trust = divide(nats[best], naive_nats)
+        names = model.feature_names
+        return [
+            TrustedWord(names[j], float(nats[j]) * DECIBAN, e * DECIBAN, t)
+            for j, e, t in zip(best.tolist(), naive_nats.tolist(), trust.tolist())
+        ]
+
+    @property
+    def trust_(self) -> Array:
+        """The factor of each word's evidence, a row for each class; for two classes one row."""
+        evidence = extract_word_evidence(self._check_fitted().naive.solved.forms[0]).T
+        return divide(self.coef_, evidence * self._get_setting("size"), self.common_trust_)
+
+    @property
+    def common_trust_(self) -> float:
+        """The trust that all words have in common."""
+        return self._get_setting("common_trust")
+
+    @property
+    def alpha_(self) -> float:
+        """The pseudo-count that is added: as given, or as chosen by alpha="auto"."""
+        family: Any = self._check_fitted().naive.assumption.families[0]
+        return float(family.alpha)
+
     def quadratic_form(self) -> NoReturn:
         """Raise UndefinedError: the score has no squares of words."""
         raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")
@@ -287,3 +346,9 @@ class EvidenceRegression(WordTrustMixin, CalibrationMixin, FittedClassifier):
         tags.input_tags.string = True
         tags.input_tags.positive_only = True
         return tags
+
+
+def _subtract_mean_of_others(weights: Array, k: int) -> Array:
+    """Return a class's weights less the mean of the other classes'."""
+    own = weights[k]
+    return np.asarray(own - (weights.sum(axis=0) - own) / (len(weights) - 1))

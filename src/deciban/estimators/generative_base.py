@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import operator
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from deciban._typing import Array
 from deciban.engines import encode, encode_known, thread_count
-from deciban.errors import InputError
+from deciban.errors import InputError, SchemaError
 from deciban.estimators.calibration_mixin import CalibrationMixin
 from deciban.estimators.check_arrays import (
     check_declared_classes,
@@ -23,7 +26,6 @@ from deciban.estimators.check_arrays import (
 )
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.classifier_base import Classifier
-from deciban.estimators.ledger_mixin import LedgerMixin
 from deciban.families.gaussian import Gaussian
 from deciban.generative import DRAWS, Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Ledger
@@ -39,10 +41,16 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 """Constraints on the arguments that every generative estimator has."""
 
 
-class GenerativeClassifier(LedgerMixin, CalibrationMixin, Classifier):
-    """A generative classifier: a ledger of the data, solved under an assumption."""
+class GenerativeClassifier(CalibrationMixin, Classifier):
+    """A generative classifier: a ledger of the data, solved under an assumption.
+
+    Models can be added: `a + b`, `a - b`, `a * f` return new models; `merge` and `decay` change the model.
+    """
 
     _scorer: GenerativeModel
+    _prior_name = "class_prior"
+    _free_parameters = frozenset({"n_jobs"})
+    """Arguments in which two models that are added may differ."""
 
     if TYPE_CHECKING:
 
@@ -100,6 +108,89 @@ class GenerativeClassifier(LedgerMixin, CalibrationMixin, Classifier):
             weight = check_weight(sample_weight, X)
             self._replace_ledger(self.ledger_ - self._summarise(X, encode_known(y, self.classes_), weight))
         return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the ledger of another model."""
+        self._replace_ledger(self._combine(other, operator.add))
+        return self
+
+    def decay(self, factor: float) -> Self:
+        """Multiply the weight of all rows learned so far by a factor."""
+        if not isinstance(factor, (int, float, np.integer, np.floating)):
+            raise InputError(f"a model decays by a finite factor ≥ 0, not by {factor!r}")
+        self._require_additive("decay")
+        self._replace_ledger(self.ledger_ * factor)
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        return self._copy(self._combine(other, operator.add)) if type(self) is type(other) else NotImplemented
+
+    def __sub__(self, other: Self) -> Self:
+        return self._copy(self._combine(other, operator.sub)) if type(self) is type(other) else NotImplemented
+
+    def __mul__(self, factor: float) -> Self:
+        if not isinstance(factor, (int, float, np.integer, np.floating)):
+            return NotImplemented
+        self._require_additive("scale")
+        return self._copy(self.ledger_ * factor)
+
+    __rmul__ = __mul__
+
+    def with_priors(self, priors: Any) -> Self:
+        """Return a model with other class priors: an array in the order of `classes_`, a mapping, or a name."""
+        ledger = self.ledger_
+        if isinstance(priors, Mapping):
+            labels = self.classes_.tolist()
+            unknown = [label for label in priors if label not in labels]
+            if unknown:
+                raise InputError(f"a prior is given for {unknown[0]!r}, which is none of the classes {self.classes_}")
+            absent = [label for label in labels if label not in priors]
+            if absent:
+                raise InputError(f"no prior is given for class {absent[0]!r}. Hint: name every class")
+            priors = [priors[label] for label in labels]
+        if not isinstance(priors, str) and priors is not None and not np.isclose(np.sum(priors), 1.0):
+            raise InputError(f"The sum of the priors should be 1. Got {np.sum(priors):g}.")
+        new = copy.copy(self)
+        setattr(new, self._prior_name, priors)
+        new._validate_params()
+        before = new.__dict__.pop("_scorer")
+        new._replace_ledger(ledger)
+        new._scorer = new._scorer.with_maps(calibration=before.calibration, novelty=before.novelty)
+        log_prior = new._scorer.solved.log_prior  # an unusable prior is refused here, not at the first prediction
+        if before.calibration is not None:
+            before.calibration.shift(log_prior)
+        return new
+
+    def _combine(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
+        """Combine the ledgers of two models; refuse models of different types, arguments or classes."""
+        if type(self) is not type(other):
+            raise SchemaError(f"{type(self).__name__} cannot be combined with {type(other).__name__}")
+        ledger, other_ledger = self.ledger_, other.ledger_
+        self._require_additive("combine")
+        self._check_same_parameters(other)
+        if not np.array_equal(self.classes_, other.classes_):
+            raise SchemaError(
+                f"the two models have different classes: {self.classes_.tolist()} and {other.classes_.tolist()}. "
+                f"Hint: name all classes in both, partial_fit(X, y, classes=...)"
+            )
+        return operation(ledger, other_ledger)
+
+    def _require_additive(self, verb: str) -> None:
+        """Refuse models whose ledgers cannot be added; the ledgers of nearly all estimators can."""
+
+    def _check_same_parameters(self, other: Self) -> None:
+        own, others = self.get_params(), other.get_params()
+        for name in sorted(own.keys() - self._free_parameters):
+            if not _are_equal(own[name], others[name]):
+                raise SchemaError(
+                    f"the two models differ in {name}: {own[name]!r} and {others[name]!r}. "
+                    f"Hint: set_params({name}=...) on one of them and fit it again"
+                )
+
+    def _copy(self, ledger: Ledger) -> Self:
+        new = copy.copy(self)
+        new._replace_ledger(ledger)
+        return new
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
         """Return X and y, checked; `reset`: the names and number of the columns are set."""
@@ -165,6 +256,12 @@ class GenerativeClassifier(LedgerMixin, CalibrationMixin, Classifier):
     def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
         """Return the least error of any rule if the model were true; exact for small tables, else by sampling."""
         return self._check_fitted().bayes_error(n_draws, make_generator(random_state), thread_count(self.n_jobs))
+
+
+def _are_equal(a: Any, b: Any) -> bool:
+    if isinstance(a, Ledger) or isinstance(b, Ledger) or a is None or b is None or isinstance(a, str):
+        return bool(a == b) if type(a) is type(b) else False
+    return np.array_equal(np.asarray(a), np.asarray(b))
 
 
 def make_generator(random_state: Any) -> np.random.Generator:
