@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from deciban.families.family import log
 from deciban.formatting import format_number
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema
-from deciban.linear.solvers.logistic import LogisticFit
 from deciban.scorer import Scorer, Solved
 from deciban.scores import ScoreForm
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty
+
+if TYPE_CHECKING:
+    from deciban.linear.solvers.logistic import LogisticFit
 
 LearnerName = Literal["logistic", "evidence", "boosted"]
 
