@@ -95,7 +95,7 @@ FORGED_HEADS = [
     ({"labels": "spam"}, "a list of at most"),
     ({"labels": ["spam", 5]}, "5 cannot be a label"),
     ({"labels": ["spam", "\x1b[2J"]}, "cannot be a label"),
-    ({"labels": ["spam", "spam"]}, "stands there once"),
+    ({"labels": ["spam", "spam"]}, "must be there once"),
     ({"labels": [f"l{i}" for i in range(201)]}, "at most 200"),
     ({"reading": 5}, "reading 5"),
     ({"reading": ["usual"]}, "reading"),
