@@ -63,7 +63,7 @@ def test_a_report_has_what_was_asked_for():
     ]
     assert {"roc_auc", "average_precision", "brier_parts", "reliability", "intervals", "f1"} <= set(printed_output)
     text = done("evaluate", PATIENTS, "--target", "diagnosis", *asked).stdout
-    for words in ("balanced accuracy", "precision", "Decisions", "cost a row", "Thresholds", "from p"):
+    for words in ("balanced accuracy", "precision", "Decisions", "cost per row", "Thresholds", "from p"):
         assert words in text
     plain = json.loads(done("evaluate", PATIENTS, "--target", "diagnosis", "--json").stdout)
     assert "decision" not in plain

@@ -53,7 +53,7 @@ def test_joined_columns_are_learned_predicted_explained_and_evaluated(table, tmp
     assert done("predict", model, table).output.count("odd") > 100
     other = tmp_path / "n.deciban"
     done("train", table, *options[:4], "-o", other)
-    assert "columns that are taken together" in done("diff", model, other).output
+    assert "columns that are modelled jointly" in done("diff", model, other).output
 
 
 @pytest.mark.parametrize(

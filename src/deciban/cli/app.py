@@ -40,7 +40,7 @@ app = typer.Typer(
     name="deciban",
     cls=make_group(COMMANDS),
     help="Classify by weighing evidence: naive Bayes, Gaussian Bayes and related models.",
-    epilog="\b\nExit codes: 0 success, 1 error, 2 wrong usage, 130 interrupted, 141 output not read.\n"
+    epilog="\b\nExit codes: 0 success, 1 error, 2 wrong usage, 130 interrupted, 141 unread.\n"
     "Begin with: deciban example patients > patients.csv",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -139,7 +139,7 @@ def show(first: str, second: str, found: dict[str, Any], most: int) -> None:
             if len(found[part]) > 3 * most:
                 line(out, f"… and {count(len(found[part]) - 3 * most)} more")
     if found["evidence"]:
-        heading(out, "Evidence", "for the true class, on average; * where the 90 % intervals are disjoint")
+        heading(out, "Evidence", "for the true class, on average; * where 90 % intervals are disjoint")
         body = [
             [
                 e["column"],
