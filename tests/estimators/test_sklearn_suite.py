@@ -1,6 +1,6 @@
 """scikit-learn's own tests of naive Bayes, run on our classes.
 
-The installed module sklearn/tests/test_naive_bayes.py is executed unsolved while `sklearn.naive_bayes` names a
+The installed module sklearn/tests/test_naive_bayes.py is executed again while `sklearn.naive_bayes` names a
 stand-in that holds our classes, so that its imports, lists and parametrisations pick ours. Nothing is copied.
 """
 
