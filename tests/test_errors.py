@@ -9,9 +9,9 @@ from deciban.errors import MAX_MESSAGE_CHARACTERS, DecibanError, InputError, Sto
 
 @pytest.mark.parametrize("kind", [InputError, StoreError])
 def test_a_long_message_keeps_its_beginning_and_its_hint(kind):
-    message = str(kind(f"cell {'x' * 100_000!r} is no number. Hint: mend it"))
+    message = str(kind(f"cell {'x' * 100_000!r} is not a number. Hint: mend it"))
     assert message.startswith("cell 'xxx")
-    assert message.endswith("' is no number. Hint: mend it")
+    assert message.endswith("' is not a number. Hint: mend it")
     assert len(message) == MAX_MESSAGE_CHARACTERS
 
 

@@ -89,7 +89,7 @@ def test_a_word_among_numbers_that_appears_late_is_refused_with_its_line_and_two
     data.write_text(data.read_text() + "twelve,1,n\n")
     words = refused_training(tmp_path, data)
     assert "column 'a'" in words
-    assert "holds 'twelve' in line 30002, which is no number" in words
+    assert "holds 'twelve' in line 30002, which is not a number" in words
     assert "--as a=category" in words
     assert "--missing 'twelve'" in words
     assert "1 " in done("train", data, "--target", "y", "--missing", "twelve", "-o", tmp_path / "m.deciban").stdout

@@ -13,7 +13,7 @@ MODULES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for 
 PRIVATE_TERMS = frozenset(
     """
     told said heard saying sayings loud loudest voice speaker afresh anew apart settle settled beside honest crossed
-    judged dealt desk desks shelf lesson lessons handle_errors bell bells facade facades teller telling belief beliefs
+    judged dealt desk desks shelf lesson lessons manners bell bells facade facades teller telling belief beliefs
     believed takers
     """.split()  # noqa: SIM905
 )

@@ -141,12 +141,12 @@ def test_no_cell_can_imitate_the_message_of_another_error(words, tmp_path):
     cell = '"' + words.replace('"', '""') + '"'
     path = tmp_path / "t.csv"
     path.write_text(f"x,y\n{GOOD}word,{cell}\n")
-    with pytest.raises(InputError, match=r"column 'x' of .*holds 'word' in line 25002, which is no number"):
+    with pytest.raises(InputError, match=r"column 'x' of .*holds 'word' in line 25002, which is not a number"):
         deciban.train(path, target="y", judge=False)
     path.write_text(f"x,y\n{GOOD}{cell},a\n")
     with pytest.raises(InputError) as refused:
         deciban.train(path, target="y", judge=False)
-    assert f"column 'x' of {str(path)!r} holds {words!r} in line 25002, which is no number" in str(refused.value)
+    assert f"column 'x' of {str(path)!r} holds {words!r} in line 25002, which is not a number" in str(refused.value)
     path.write_text(f"x,y\n{GOOD}{cell},a,b\n")
     with pytest.raises(InputError, match="is ragged: 3 cells in line 25002 where the header has 2"):
         deciban.train(path, target="y", judge=False)

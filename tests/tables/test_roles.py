@@ -129,5 +129,5 @@ def test_what_is_no_role_is_refused(settings, words):
 
 
 def test_text_cannot_be_a_number_and_the_refusal_states_which(tmp_path):
-    with pytest.raises(InputError, match=r"'it' holds 'x', which is no number.*--as it=category"):
+    with pytest.raises(InputError, match=r"'it' holds 'x', which is not a number.*--as it=category"):
         csv_column(["1", "x", "2"] * 200, tmp_path, roles={"it": "number"})

@@ -220,7 +220,7 @@ class Delimited(FileSource):
 
 def _non_number_error(column: str, name: str, value: str, at: str) -> InputError:
     return InputError(
-        f"column {column!r} of {name} holds {value!r}{at}, which is no number. "
+        f"column {column!r} of {name} holds {value!r}{at}, which is not a number. "
         f"Hint: {role_hint(column, 'category')} reads it as text; "
         f"--missing {value!r} (missing=[{value!r}]) reads it as nothing"
     )

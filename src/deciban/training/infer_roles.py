@@ -88,7 +88,7 @@ def _given_column(name: str, role: str, values: Any, typed: bool) -> Column:
         text = _first_text(values)
         if text is not None:
             raise InputError(
-                f"column {name!r} holds {text!r}, which is no number, so it cannot be a {role}. "
+                f"column {name!r} holds {text!r}, which is not a number, so it cannot be a {role}. "
                 f"Hint: {role_hint(name, 'category')}; --missing {text!r} (missing=[{text!r}]) reads it as none"
             )
     return Column(name, role, "as you said")  # type: ignore[arg-type]
