@@ -59,7 +59,7 @@ def test_what_a_file_states_is_read(content, columns, rows, tmp_path):
         ("x,y\n1,a\n2,b\n".encode("utf-16"), r"Hint: --encoding utf-16"),
         (b"x,y\n1,a\0\n2,b\n", "is no text file"),
         ("x,y\ninf,a\n2,b\n", r"'x' holds inf in row 1, which is not finite"),
-        (f"x,y\n{ROWS}oops,a\n", r"'x' of .* holds 'oops' in line 150002, which is not a number. Hint: --as x=category"),
+        (f"x,y\n{ROWS}oops,a\n", r"'x' of .* holds 'oops' in line 150002, which is not a number. Hint: --as x=c"),
         (f"x,y\n{ROWS}1,a,2\n", "ragged: 3 cells in line 150002"),
         ("y\na\nb\n", "the target is the only one"),
     ],
