@@ -99,6 +99,7 @@ def test_transfer_encodings_undo_those_of_the_standard_library(data):
     if len(data) > 2:
         assert decode_transfer(packed, "base64") == data
         assert decode_transfer(packed.rstrip(b"=\n"), "base64") == data
+    data = data.replace(b"\r", b"")  # quopri loses those at ends of lines
     assert decode_transfer(quopri.encodestring(data), "quoted-printable") == data
 
 
