@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -161,8 +162,8 @@ MODELS = {example.name: example.make_fitted for example in EXAMPLES} | {
 
 @cache
 def seeds() -> list[bytes]:
-    sparse.DENSE_CELLS = 100
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    few_cells = patch.object(sparse, "DENSE_CELLS", 100)
+    with few_cells, tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         saved = []
         for name, make in MODELS.items():
