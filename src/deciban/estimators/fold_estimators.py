@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,9 +67,9 @@ def exceeds_memory(est: Any, rows: Any, plan: FoldPlan) -> bool:
 def score_folds(est: Any, rows: Any, codes: Codes, weight: Array | None, plan: FoldPlan, wanted: Finish) -> Scored:
     """Score the rows of each fold by the model of the rows that the plan lets it learn."""
     fold = np.where(plan.is_scored, plan.fold - plan.first_scored, np.int32(-1)).astype(np.int32)
-    models = _fold_models(est, rows, codes, weight, plan)
+    models: Iterable[Any] = _fold_models(est, rows, codes, weight, plan)
     if isinstance(est, GaussianClassifier) and isinstance(rows, np.ndarray):
-        models = list(models)
+        models = [*models]
         scored = _score_by_kernel(models, rows, fold, wanted)
         if scored is not None:
             return scored

@@ -60,9 +60,7 @@ def densities(
     need_matplotlib()
     drawn, left = conditionals(model, columns, most)
     if len(drawn) > MAX_PANELS:
-        raise InputError(
-            f"a picture has space for {MAX_PANELS} columns, not {len(drawn)}. Hint: most={MAX_PANELS}"
-        )
+        raise InputError(f"a picture has space for {MAX_PANELS} columns, not {len(drawn)}. Hint: most={MAX_PANELS}")
     if ax is not None and len(drawn) != 1:
         raise InputError(f"an Axes has space for one column, not {len(drawn)}. Hint: columns=[…]")
     data = _rows(model, rows, drawn)
