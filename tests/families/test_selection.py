@@ -72,6 +72,12 @@ def test_rare_words_are_gone_before_the_best_are_chosen(by):
     assert np.flatnonzero(find_kept_words(part, 4, 10_000, by)).tolist() == common
 
 
+def test_a_weight_that_underflows_gives_finite_information():
+    tiny = Tallies(np.array([0, 1, 2]), np.array([0, 1]), np.array([5e-324, 0.2]), np.array([[0.2], [0.2]]))
+    with np.errstate(all="raise", under="ignore"):
+        assert np.isfinite(information(tiny)).all()
+
+
 def test_words_of_no_document_are_never_kept():
     part = bags([[1.0, 0, 2], [1, 0, 0]], [0, 1], 2).documents
     assert find_kept_words(part, 0, None, "information").tolist() == [True, False, True]

@@ -2,7 +2,7 @@
 
 import pickle
 from itertools import pairwise
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import pytest
@@ -76,6 +76,17 @@ def test_the_hash_is_that_of_its_definition_one_by_one_and_many_at_once(many):
     offsets = np.cumsum([0, *map(len, many)], dtype=np.int64)
     at_once = hash_words(np.frombuffer(b"".join(many), dtype=np.uint8), offsets).tolist()
     assert at_once == [hash_word(word) for word in many] == [hash_by_hand(word) for word in many]
+
+
+def test_a_word_of_very_many_parts_among_others_is_hashed_in_linear_time():
+    """One array operation for each part took 0.7 s for 60 000 parts."""
+    many = [b"ab", b"a b c"] * 20 + [b" " * 400_000]
+    offsets = np.cumsum([0, *map(len, many)], dtype=np.int64)
+    blob = np.frombuffer(b"".join(many), dtype=np.uint8)
+    begun = process_time()
+    found = hash_words(blob, offsets)
+    assert process_time() - begun < 2
+    assert found.tolist() == [hash_by_hand(word) for word in many]
 
 
 def test_the_hash_never_changes():

@@ -34,7 +34,8 @@ def information(documents: Tallies) -> Array:
     """
     N, n, N_k = documents.weight.sum(), cap_documents(documents), documents.weight[documents.klass, 0]
     df = documents.per_feature(n)
-    present = n * np.log(divide(n * N, df[documents.feature] * N_k, 1.0))
+    ratio = divide(n * N, df[documents.feature] * N_k, 1.0)
+    present = n * np.log(np.where(ratio > 0, ratio, 1.0))  # of a weight that underflows: n ln n is 0
     entries = documents.per_feature(present + _times_log1p(N_k - n, -divide(n, N_k)))
     left = np.maximum(N - df, 0.0)
     return np.maximum(divide(entries - _times_log1p(left, -divide(df, N)), N), 0.0)

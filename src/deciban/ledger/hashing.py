@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final
 
@@ -38,9 +39,13 @@ def hash_word(word: bytes) -> int:
     The top bit is 0 exactly if the word is one part of at most seven bytes; equal hashes then mean equal words.
     """
     first, *rest = word.split(b" ")
-    h = _hash_part(first)
-    for part in rest:
-        x = (h * C3 + _hash_part(part)) & M64
+    return _join_parts(_hash_part(first), map(_hash_part, rest))
+
+
+def _join_parts(h: int, parts: Iterable[int]) -> int:
+    """Combine the hash of a word's beginning with those of its further parts."""
+    for part in parts:
+        x = (h * C3 + part) & M64
         x ^= x >> 32
         x = x * C1 & M64
         x ^= x >> 29
@@ -104,7 +109,7 @@ def _join(parts: Hashes, first: NDArray[np.int64], more: NDArray[np.int64]) -> H
     """Combine the hashes of parts to those of words: word i is part first[i] and the `more[i]` parts after it."""
     h = parts[first]
     step, rest = 1, np.flatnonzero(more)
-    while rest.size:
+    while len(rest) >= MIN_VECTORISED_WORDS:
         x = h[rest] * np.uint64(C3) + parts[first[rest] + step]
         x ^= x >> np.uint64(32)
         x *= np.uint64(C1)
@@ -112,6 +117,8 @@ def _join(parts: Hashes, first: NDArray[np.int64], more: NDArray[np.int64]) -> H
         h[rest] = x | np.uint64(TOP)
         step += 1
         rest = rest[more[rest] >= step]
+    for i in rest.tolist():  # a few words of very many parts
+        h[i] = _join_parts(int(h[i]), parts[first[i] + step : first[i] + more[i] + 1].tolist())
     return h
 
 
