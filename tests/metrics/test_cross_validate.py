@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import deciban
 from deciban.errors import DecibanWarning, InputError
+from deciban.estimators.cross_validate import out_of_fold
 from deciban.validation.splits import StratifiedAssigner, assign_by_group, assign_by_order
 from tests.estimators.examples import EXAMPLES, IDS
 
@@ -284,3 +285,10 @@ def test_a_calibration_that_is_no_argument_is_reported_to_be_left_out():
     with pytest.warns(DecibanWarning, match="scored by a model without any"):
         report = deciban.cross_validate(cross_validated, X, y)
     np.testing.assert_array_equal(report.log_proba, deciban.cross_validate(deciban.GaussianNB(), X, y).log_proba)
+
+
+def test_refits_give_a_class_that_a_fold_has_not_learned_the_probability_zero():
+    X, y = np.arange(12.0).reshape(-1, 1), [0] * 6 + [1] * 5 + [2]
+    scored = out_of_fold(LogisticRegression(), X, y, 3, None, None, None, "posterior")
+    np.testing.assert_allclose(scored.scores.sum(axis=1), 1)
+    assert scored.scores[-1, 2] == 0

@@ -144,6 +144,14 @@ def test_every_source_gives_the_same_ledger(name, tmp_path, monkeypatch):
     assert train_model(SOURCES[name](table, tmp_path), roles=ROLES).ledger == expected
 
 
+@pytest.mark.parametrize("kind", ["string", "large_string", "binary", "large_binary", "string_view"])
+def test_blocks_end_by_the_bytes_of_texts_of_every_arrow_type(monkeypatch, kind):
+    monkeypatch.setattr(sources, "BLOCK_BYTES", 100)
+    batch = pa.record_batch({"t": pa.array(["x" * 30] * 20).cast(getattr(pa, kind)())})
+    blocks = list(sources.split_into_blocks(iter([batch]), 1000, ["t"]))
+    assert [sum(part.num_rows for part in block) for block in blocks] == [4] * 5
+
+
 def test_blocks_end_where_their_texts_have_come_to_so_many_bytes_however_batches_come(monkeypatch):
     monkeypatch.setattr(sources, "BLOCK_BYTES", 100)
     texts = ["x" * size for size in (60, 30, 10, 0, 250, 99, 1, 1, 1)]

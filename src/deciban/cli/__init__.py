@@ -1,4 +1,4 @@
-"""The command line: stdout is data, stderr is talk.
+"""The command line: results go to stdout, messages to stderr.
 
 Heavy libraries are imported inside the commands, so that `--help` and `--version` answer at once.
 """

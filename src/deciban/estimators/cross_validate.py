@@ -178,7 +178,7 @@ def _score_by_refits(
         fitted = clone(estimator).fit(take_rows(rows, learned), y[learned], **weights)
         present = np.unique(codes[learned]).astype(np.intp)
         known[np.ix_(test, present)] = True
-        scores[test] = _spread_classes(_score_fitted(fitted, take_rows(rows, test), wanted), present, K)
+        scores[test] = _spread_classes(_score_fitted(fitted, take_rows(rows, test), wanted), present, K, wanted)
     return scores, known
 
 
@@ -217,10 +217,10 @@ def _score_fitted(fitted: Any, rows: Any, wanted: Finish) -> Array:
         return np.log(fitted.predict_proba(rows))
 
 
-def _spread_classes(scores: Array, present: NDArray[np.intp], K: int) -> Array:
-    """Return scores for all K classes, given those of the present ones; −∞ for the others."""
+def _spread_classes(scores: Array, present: NDArray[np.intp], K: int, wanted: Finish) -> Array:
+    """Return scores for all K classes, given those of the present ones; −∞, or the probability 0, for the others."""
     if scores.ndim == 1 or scores.shape[1] == K:
         return scores
-    out = np.full((len(scores), K), -np.inf)
+    out = np.full((len(scores), K), 0.0 if wanted == "posterior" else -np.inf)
     out[:, present] = scores
     return out

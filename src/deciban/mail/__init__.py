@@ -1,1 +1,1 @@
-"""THE MAIL ROOM: messages are read, become tokens, are learned, and judged."""
+"""The mail filter: messages are parsed, turned into tokens, learned and classified."""

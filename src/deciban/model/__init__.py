@@ -1,1 +1,1 @@
-"""THE NOUN: named columns with roles, and what was learned of them."""
+"""Table models: columns with roles, and what was learned of them."""

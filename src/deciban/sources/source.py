@@ -332,18 +332,20 @@ def _text_bytes(column: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = column.type
-    if pa.types.is_dictionary(kind):
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
         sizes = np.append(_text_bytes(column.dictionary), 0)
         return sizes[pc.fill_null(column.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)]
-    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
-        column = column.cast(pa.large_binary())
-    elif not (pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)):
+    is_large = types.is_large_string(kind) or types.is_large_binary(kind)
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        column, is_large = column.cast(pa.large_binary()), True
+    elif not (is_large or types.is_string(kind) or types.is_binary(kind)):
         return np.zeros(len(column), dtype=np.int64)
     if not len(column):
         return np.zeros(0, dtype=np.int64)
-    wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
-    ends = np.frombuffer(column.buffers()[1], np.int64 if wide else np.int32)  # pyarrow's own function imports pandas
+    ends = np.frombuffer(
+        column.buffers()[1], np.int64 if is_large else np.int32
+    )  # pyarrow's own function imports pandas
     return np.diff(ends[column.offset : column.offset + len(column) + 1]).astype(np.int64)
 
 
