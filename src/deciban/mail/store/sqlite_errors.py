@@ -22,7 +22,7 @@ _REASONS: Final = {
     sqlite3.SQLITE_BUSY: "is being written by another program, for longer than we waited. Hint: try again",
     sqlite3.SQLITE_LOCKED: "is being written by another program, for longer than we waited. Hint: try again",
     sqlite3.SQLITE_FULL: "cannot grow: the disk or the quota is full. Nothing was changed. "
-    "Hint: make room, and run it again",
+    "Hint: free disk space and try again",
     sqlite3.SQLITE_READONLY: "cannot be written: the file, its folder or the disk is read-only. "
     "Hint: see who owns them",
     sqlite3.SQLITE_PERM: "may not be opened by this user. Hint: see who owns it",
