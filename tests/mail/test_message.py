@@ -124,3 +124,9 @@ def test_names_in_pieces_and_percents_are_put_together():
 
 def test_a_line_before_the_headers_that_an_mbox_adds_is_not_a_header():
     assert read("From me Thu Jul  4\nSubject: x\n\ny").headers == (("subject", "x"),)
+
+
+def test_a_content_type_of_a_part_that_looks_like_utf_16_is_left_out():
+    value = b"multipar" + bytes(11) + b"\xeaTK\x18\xc5\x9e\xba\x93TK" + bytes(46)
+    raw = b"Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: " + value + b"\n\nbody\n--x--\n"
+    assert read_message(raw).parts
