@@ -33,7 +33,7 @@ PRIORS_HINT = re.compile(r"with_priors\('(\w+)'\) first")
 
 @contextmanager
 def handle_errors(debug: bool, refused: int = REFUSED, interrupted: str = "no file was written") -> Iterator[None]:
-    """Print errors and warnings of the block on standard error; with `debug` let errors through.
+    """Print errors and warnings of the block on standard error and exit; with `debug` the traceback is shown.
 
     `refused` is the exit code of errors, for commands where 1 means something else; `interrupted` is the message
     after Ctrl-C.

@@ -1,9 +1,10 @@
-"""Kernels that apply a score form to a block of dense rows, adding ln p(x|k) to `out` (rows × K).
+"""Kernels that apply a score form to a block of dense rows, adding ln p(x|k) to `out` (rows × K), and that turn
+scores into posteriors, densities or classes.
 
-Rows are processed in transposed tiles, so that the innermost loop runs over the rows of a tile: no
-sums across vector lanes, so the compiler vectorises without being allowed to reorder additions.
-A tile that holds NaN or ±∞ (or, where it has no meaning, a negative value) ends the loop before anything of
-it is written: a kernel returns the number of rows that it has scored.
+`diagonal` and `linear` process transposed tiles of rows, so that the innermost loop runs over the rows of a tile: no
+sums across vector lanes, so the compiler vectorises without being allowed to reorder additions. A tile that holds
+NaN or ±∞ (or, where it has no meaning, a negative value) ends their loop before anything of it is written, and they
+return the number of rows scored.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.kernels.compile import kernel
 
-ROWS = 32
-COLUMNS = 64
+TILE_ROWS = 32
+TILE_COLUMNS = 64
 """Rows and columns of a tile; its doubles take a third of a core's first-level cache."""
 
 MAX_LINEAR_SEARCH_CUTS = 8
@@ -29,13 +30,13 @@ def diagonal(X: NDArray[Any], mean: Array, precision: Array, constant: Array, ou
     """Add constant_k − ½ Σ_j precision_kj (x_j − mean_kj)²."""
     rows, d = X.shape
     K = len(constant)
-    tile = np.empty((COLUMNS, ROWS))
-    acc = np.empty((K, ROWS))
-    for start in range(0, rows, ROWS):
-        height = min(ROWS, rows - start)
+    tile = np.empty((TILE_COLUMNS, TILE_ROWS))
+    acc = np.empty((K, TILE_ROWS))
+    for start in range(0, rows, TILE_ROWS):
+        height = min(TILE_ROWS, rows - start)
         acc[:] = 0.0
-        for left in range(0, d, COLUMNS):
-            width = min(COLUMNS, d - left)
+        for left in range(0, d, TILE_COLUMNS):
+            width = min(TILE_COLUMNS, d - left)
             for r in range(height):
                 for j in range(width):
                     tile[j, r] = X[start + r, left + j]
@@ -62,14 +63,14 @@ def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signe
     rows, d = X.shape
     K = len(bias)
     plain = np.isnan(threshold)
-    tile = np.empty((COLUMNS, ROWS))
-    acc = np.empty((K, ROWS))
+    tile = np.empty((TILE_COLUMNS, TILE_ROWS))
+    acc = np.empty((K, TILE_ROWS))
     odd = 0.0
-    for start in range(0, rows, ROWS):
-        height = min(ROWS, rows - start)
+    for start in range(0, rows, TILE_ROWS):
+        height = min(TILE_ROWS, rows - start)
         acc[:] = 0.0
-        for left in range(0, d, COLUMNS):
-            width = min(COLUMNS, d - left)
+        for left in range(0, d, TILE_COLUMNS):
+            width = min(TILE_COLUMNS, d - left)
             for r in range(height):
                 low = 0.0
                 for j in range(width):

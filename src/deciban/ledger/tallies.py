@@ -78,7 +78,7 @@ class Tallies(Statistic):
         return np.bincount(self.feature, weights=values, minlength=self.n_features).astype(np.float64, copy=False)
 
     def fill_empty_classes(self) -> Self:
-        """Return the tallies with the totals over all classes in every class that has no entries."""
+        """Return a copy in which each class without entries has the totals of all classes together."""
         empty = np.flatnonzero(self.per_class(np.ones(len(self.total))) == 0)
         if not empty.size:
             return self
@@ -105,12 +105,13 @@ class Tallies(Statistic):
         return self.feature.astype(np.int64) * self.n_classes + self.klass
 
     def _from_keys(self, keys: NDArray[np.int64], total: Array, weight: Array) -> Self:
+        """Build tallies from ascending keys, without zero totals."""
         kept = total != 0
         feature, klass = np.divmod(keys[kept], self.n_classes)
         return type(self)(_starts(feature, self.n_features), klass.astype(np.int32), total[kept], weight)
 
     def _align(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
-        """Return the keys of both tallies and the totals of each for them."""
+        """Return the union of both keys, and the totals of each tally there, 0 where it has none."""
         return align_by_key(self._keys(), self.total, other._keys(), other.total)
 
     def __add__(self, other: Self) -> Self:

@@ -187,7 +187,7 @@ class Ranks:
         )
 
     def _limit_size(self, thin: bool = False) -> Self:
-        """Drop every second row until no more than `MAX_KEPT_SCORES` scores are left."""
+        """Halve the rows, by their hashed numbers, until no more than `MAX_KEPT_SCORES` scores are left."""
         parts, level = self.parts, self.n_halvings
         while parts:
             if thin:

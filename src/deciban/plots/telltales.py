@@ -106,7 +106,7 @@ def _panel(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach: flo
     ax.xaxis.set_major_locator(_tick_locator(reach))
     ax.set_title(shorten(to_printable(str(label)), 34), loc="left", fontsize=9.5, fontweight="bold", parse_math=False)
     if not words:
-        ax.text(0.02, 0.9, "no word speaks for it", transform=ax.transAxes, fontsize=8.5, va="top", color=INK)
+        ax.text(0.02, 0.9, "no word is evidence for it", transform=ax.transAxes, fontsize=8.5, va="top", color=INK)
     _style_axes(ax, numbered)
 
 

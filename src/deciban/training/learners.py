@@ -1,7 +1,7 @@
-"""Learners: naive Bayes and its discriminative partners on the rows of a table, under one contract.
+"""Naive Bayes and the discriminative learners on the rows of a table, with one interface.
 
 A learner is given rows, and their ledger, and estimates everything from them alone: roles, bins, penalties, evidence
-weights. So a row that is scored by the model without its fold is scored by nothing that has seen it.
+weights. So no row is scored by a model that has learned it.
 """
 
 from __future__ import annotations

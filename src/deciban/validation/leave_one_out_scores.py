@@ -38,9 +38,9 @@ class LeaveOneOutScores(NamedTuple):
 def score_in_closed_form(
     model: GenerativeModel, parts: Sequence[Any], codes: Codes, weight: Array | None, wanted: Finish, threads: int
 ) -> LeaveOneOutScores | None:
-    """Score each row of weight w > 0 by the model without it; None where there is no closed form.
+    """Score each row by the model without it, in closed form; return None if a family has none.
 
-    `model` has learned all these rows, and perhaps more.
+    `model` has learned all these rows, and perhaps more; their weights are positive.
     """
     if getattr(model.assumption, "auto", False):
         return None
@@ -93,7 +93,7 @@ class RefittableRows(Protocol):
 def refit_each_row(
     rows: RefittableRows, total: Ledger, needs_refit: NDArray[np.bool_], scores: Array | None
 ) -> Array:
-    """Score the rows that need it by a refit to the ledger of all other rows; return the scores of all rows.
+    """Score the rows marked in `needs_refit` by refits to all other rows; return the scores of all rows.
 
     `scores` holds those of the other rows, and is changed; None where every row needs a refit.
     """
@@ -101,9 +101,10 @@ def refit_each_row(
     if not len(index):
         assert scores is not None
         return scores
-    outside = rows.count_together(others) if len(others) else total.empty()
-    for some, rests in ledgers_excluding_each_row(index, total, outside, rows.count_together, rows.count_each):
-        found = rows.score_each(some, rests)
+    other_ledger = rows.count_together(others) if len(others) else total.empty()
+    each = ledgers_excluding_each_row(index, total, other_ledger, rows.count_together, rows.count_each)
+    for some, ledgers in each:
+        found = rows.score_each(some, ledgers)
         if scores is None:
             scores = np.full((len(needs_refit), *found.shape[1:]), np.nan)
         scores[some] = found
@@ -112,7 +113,7 @@ def refit_each_row(
 
 
 def known_classes_without_row(codes: Codes, n_classes: int) -> NDArray[np.bool_]:
-    """Return which classes the model of all other rows has rows of, n×K."""
+    """Return which classes occur among the other rows, for each row, n×K."""
     count = np.bincount(codes, minlength=n_classes)
     if (count > 1).all():
         return np.broadcast_to(np.bool_(True), (len(codes), n_classes))

@@ -246,9 +246,7 @@ class _Parser:
             head = head[:MAX_PART_HEADER_BYTES]
         fields = {f"content-{name.decode().lower()}": value for name, value in reversed(CONTENT.findall(head))}
         parsed = {name: parse_headers(b"x:" + value) for name, value in fields.items()}
-        headers = {
-            name: found[0][1] for name, found in parsed.items() if found
-        }  # none of a value like UTF-16
+        headers = {name: found[0][1] for name, found in parsed.items() if found}  # none of a value like UTF-16
         self.parse_part(read_content(headers), body, min(max(body, end), len(raw)), depth + 1)
 
     def _parse_leaf(self, content: Content, start: int, end: int) -> None:

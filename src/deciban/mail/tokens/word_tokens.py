@@ -1,4 +1,4 @@
-"""Words of a text as tokens: lower case, without separators, long runs shortened; prices and runs of ! as well."""
+"""Words of a text as tokens: without separators, long words replaced by `skip:` tokens; prices and runs of ! too."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def split_words(text: str) -> list[bytes]:
 
 
 def simplify(text: str) -> str:
-    """Replace separators beyond ASCII by spaces and remove invisible characters."""
+    """Replace separators beyond ASCII by spaces and curly apostrophes by ', and remove invisible characters."""
     if not text.isascii():
         if INVISIBLE.search(text):
             text = INVISIBLE.sub("", text)
