@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.kernels.compile import kernel
-from deciban.kernels.score import COLUMNS, ROWS
+from deciban.kernels.score import TILE_COLUMNS, TILE_ROWS
 from deciban.ledger.statistic import LEFTOVER_FRACTION
 
 LANES = 8
@@ -93,14 +93,14 @@ def diagonal_leave_one_out(
     K = len(n)
     N = n.sum()
     everything = weights.sum()
-    tile, acc = np.empty((d, ROWS)), np.empty((K, ROWS))
-    widest, pull = np.empty(ROWS), np.empty(ROWS)
+    tile, acc = np.empty((d, TILE_ROWS)), np.empty((K, TILE_ROWS))
+    widest, pull = np.empty(TILE_ROWS), np.empty(TILE_ROWS)
     lanes = np.empty((3, LANES))
     steep = np.empty(K)
     for k in range(K):
         steep[k] = precision[k].max()
-    for start in range(0, rows, ROWS):
-        height = min(ROWS, rows - start)
+    for start in range(0, rows, TILE_ROWS):
+        height = min(TILE_ROWS, rows - start)
         for r in range(height):
             for j in range(d):
                 tile[j, r] = X[start + r, j]
@@ -179,14 +179,14 @@ def diagonal_by_fold(
         start[fold[i] + 1] += 1
     for at in range(start[0]):  # rows of fold −1
         out[order[at]] = np.nan
-    tile = np.empty((COLUMNS, ROWS))
-    acc = np.empty((K, ROWS))
+    tile = np.empty((TILE_COLUMNS, TILE_ROWS))
+    acc = np.empty((K, TILE_ROWS))
     for f in range(F):
-        for first in range(start[f], start[f + 1], ROWS):
-            height = min(ROWS, start[f + 1] - first)
+        for first in range(start[f], start[f + 1], TILE_ROWS):
+            height = min(TILE_ROWS, start[f + 1] - first)
             acc[:] = 0.0
-            for left in range(0, d, COLUMNS):
-                width = min(COLUMNS, d - left)
+            for left in range(0, d, TILE_COLUMNS):
+                width = min(TILE_COLUMNS, d - left)
                 for r in range(height):
                     row = order[first + r]
                     for j in range(width):

@@ -15,7 +15,7 @@ from deciban._typing import Array, Codes
 from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import two_sum
 
-ROWS = 32
+TILE_ROWS = 32
 """Rows of a tile."""
 
 
@@ -81,11 +81,11 @@ def diagonal(X: NDArray[Any], mean: Array, precision: Array, log_norm: Array, bi
     """Add bias_k + Σ_j log_norm_kj − ½ precision_kj (x_j − mean_kj)² over the features that are present."""
     rows, d = X.shape
     K = len(bias)
-    tile = np.empty((d, ROWS))
-    acc = np.empty(ROWS)
+    tile = np.empty((d, TILE_ROWS))
+    acc = np.empty(TILE_ROWS)
     non_finite = 0.0
-    for start in range(0, rows, ROWS):
-        height = min(ROWS, rows - start)
+    for start in range(0, rows, TILE_ROWS):
+        height = min(TILE_ROWS, rows - start)
         for r in range(height):
             for j in range(d):
                 tile[j, r] = X[start + r, j]
