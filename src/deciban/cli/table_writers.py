@@ -25,7 +25,7 @@ Change = Callable[[str], str]
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """The first characters of texts that spreadsheets treat as formulas."""
 
-SIGNED_NUMBER = re.compile(r"[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+SIGNED_NUMBER = re.compile(r"[+-](\d++[.,]?\d*+|[.,]\d++)([eE][+-]?\d++)?")
 """A signed number, with a decimal point or comma, which is not a formula."""
 
 ENDINGS = {

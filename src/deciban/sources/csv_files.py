@@ -27,14 +27,13 @@ from deciban.sources.database import (
     quote_text,
 )
 from deciban.sources.document_files import compression_by_name, open_decompressed
-from deciban.sources.records import find_fault, read_records, split_cells
+from deciban.sources.records import DELIMITERS, find_fault, read_records, split_cells
 from deciban.sources.source import BLOCK_CELLS, FileOptions, FileSource, Reading, reword_errors, role_hint
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1")
-DELIMITERS = (",", ";", "\t", "|")
 MISSING_NUMBERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
 """Texts that stand for a missing number in a column of numbers; in other columns they are ordinary values."""
 

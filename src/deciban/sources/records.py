@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from deciban.sources.document_files import open_decompressed
 from deciban.sources.source import reword_errors
+
+DELIMITERS = (",", ";", "\t", "|")
 
 CHUNK_BYTES = 1 << 22
 MAX_RECORD_BYTES = 2_000_000
@@ -17,13 +18,29 @@ MAX_RECORD_BYTES = 2_000_000
 QUOTE_HINT = "Hint: a quote in a cell is doubled"
 
 
+def _record_pattern(mark: str) -> bytes:
+    plain = rf"[^{mark}\r\n]*+"
+    cell = rf'(?: *+"(?:[^"]++|"")*+"{plain}|(?! *+"){plain})'
+    return rf"{cell}(?:{mark}{cell})*+(\r\n|\r|\n)".encode()
+
+
+def _cell_pattern(mark: str) -> str:
+    return rf'(?: *+"((?:[^"]++|"")*+)("?+) *+([^{mark}]*+)|([^{mark}]*+))({mark}|\Z)'
+
+
+RECORDS = {delimiter: re.compile(_record_pattern(re.escape(delimiter))) for delimiter in DELIMITERS}
+"""Patterns of a record and, as a group, the end of its line, in linear time."""
+
+CELLS = {delimiter: re.compile(_cell_pattern(re.escape(delimiter))) for delimiter in DELIMITERS}
+"""Patterns of a cell: its text in quotes, the closing quote and text after it, or a plain text; and the delimiter."""
+
+
 def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[bytes, str]]:
     """Yield each record in UTF-8, blank ones too, and the end of its line ("" at the end of the file).
 
     A cell is quoted where a quote is its first character but for spaces, as in DuckDB; line ends in it are its own.
     A record longer than `MAX_RECORD_BYTES` whose end is not in sight is cut off, and is the last.
     """
-    pattern = _record_pattern(delimiter.encode())
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)("replace")
     rest, started, ended = b"", False, False
     with reword_errors(path), open_decompressed(path) as file:
@@ -34,7 +51,9 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
             if not started:
                 rest, started = rest.removeprefix(codecs.BOM_UTF8), True
             place = 0
-            while (match := pattern.match(rest, place)) and (ended or match.end() < len(rest)):  # \r may precede \n
+            while (match := RECORDS[delimiter].match(rest, place)) and (
+                ended or match.end() < len(rest)
+            ):  # \r may precede \n
                 yield rest[place : match.start(1)], match[1].decode()
                 place = match.end()
             rest = rest[place:]
@@ -89,26 +108,10 @@ def split_cells(record: str, delimiter: str) -> tuple[list[str], bool]:
     """Split a record into its cells; and whether a quote is not closed or has text after it."""
     cells: list[str] = []
     has_bad_quotes = False
-    for match in _cell_pattern(delimiter).finditer(record):
+    for match in CELLS[delimiter].finditer(record):
         quoted, closing, after, plain, end = match.groups()
         cells.append(plain if quoted is None else quoted.replace('""', '"') + after)
         has_bad_quotes |= quoted is not None and (not closing or bool(after))
         if not end:
             break
     return cells, has_bad_quotes
-
-
-@lru_cache
-def _record_pattern(delimiter: bytes) -> re.Pattern[bytes]:
-    """Match a record and, as a group, the end of its line, in linear time."""
-    mark = re.escape(delimiter)
-    plain = rb"[^%b\r\n]*+" % mark
-    cell = rb'(?: *+"(?:[^"]++|"")*+"%b|(?! *+")%b)' % (plain, plain)
-    return re.compile(rb"%b(?:%b%b)*+(\r\n|\r|\n)" % (cell, mark, cell))
-
-
-@lru_cache
-def _cell_pattern(delimiter: str) -> re.Pattern[str]:
-    """Match a cell: its text in quotes, the closing quote and text after it, or a plain text; and the delimiter."""
-    mark = re.escape(delimiter)
-    return re.compile(rf'(?: *+"((?:[^"]++|"")*+)("?+) *+([^{mark}]*+)|([^{mark}]*+))({mark}|\Z)')
