@@ -51,7 +51,7 @@ lab: .venv/installed
 	$(BIN)/python -m benchmarks.lab_ng_jordan
 	$(BIN)/python -m benchmarks.lab_start
 	$(BIN)/python -m benchmarks.lab_text
-	DECIBAN_DATA=$$($(BIN)/python -c 'from benchmarks import data; print(data.folder())') \
+	DECIBAN_DATA=$$($(BIN)/python -c 'from benchmarks import data; print(data.data_folder())') \
 	  $(BIN)/python docs/guides/make_newsgroups.py
 
 guide: .venv/installed

@@ -76,7 +76,8 @@ def check(raw: bytes) -> None:
             recount(mail.store)
         if mail.store.writable:
             mail.learn(make_message("spam", 901), "spam")
-            assert mail.known(make_message("spam", 901)) == "spam"
+            label = mail.known(make_message("spam", 901))
+            assert problems or label == "spam"  # rows out of order, which `check` reports, are not found
             mail.unlearn(make_message("spam", 901))
             mail.store.tidy()
             mail.store.recount()

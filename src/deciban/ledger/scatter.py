@@ -55,8 +55,11 @@ class Scatter(CentredStatistic):
 
         Outliers are summed separately, in pairs of doubles.
         """
+        w = np.ones(len(X)) if weight is None else weight
+        if not w.all():  # a row without weight is no outlier, and makes none of others
+            X, codes, w = X[w != 0], codes[w != 0], w[w != 0]
         far = find_far_rows(X, codes)
-        near, w = ~far, np.ones(len(X)) if weight is None else weight
+        near = ~far
         whole = cls._of_rows(X[near], codes[near], w[near], n_classes, exact=False)
         return whole + cls._of_rows(X[far], codes[far], w[far], n_classes, exact=True) if far.any() else whole
 
