@@ -191,3 +191,10 @@ def test_a_number_is_at_or_above_an_edge_exactly_if_its_cell_is(x):
 def test_zero_has_one_cell_whatever_its_sign():
     assert cell_numbers(np.array([0.0, -0.0])).tolist() == [0, 0]
     assert edges(np.array([0])).tolist() == [0.0]
+
+
+def test_small_counts_beside_huge_ones_give_no_warning():
+    """They vanish from the cumulative sums, so that a segment may have no rows."""
+    table = np.array([[1e300, 1.0, 2.0, 3.0], [1e300, 5.0, 0.0, 1.0]])
+    with np.errstate(all="raise", under="ignore"):
+        assert best_cuts(table, np.array([0, 4])).tolist() == []

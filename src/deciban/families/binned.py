@@ -23,6 +23,7 @@ from deciban.families.categorical import Categorical
 from deciban.families.family import Alpha, EnumeratedRows, Family, dot
 from deciban.ledger import Grid, Levels, Needs
 from deciban.ledger.grid import cell_numbers, edges
+from deciban.ledger.statistic import divide
 from deciban.scores import ScoreForm, Steps
 
 TINY = np.finfo(np.float64).tiny
@@ -196,10 +197,9 @@ def _cut_segments(
     at, left, right = place[best], left[best], right[best]
     whole = information(sums[:, ends] - sums[:, starts])
     n, n_left = (sums[:, ends] - sums[:, starts]).sum(axis=0), (sums[:, at] - sums[:, starts]).sum(axis=0)
-    saved = n_classes * whole / n
-    saved -= _count_classes(present, starts, at) * left / n_left + _count_classes(present, at, ends) * right / (
-        n - n_left
-    )
+    saved = divide(n_classes * whole, n)  # small counts beside huge ones may vanish from the cumulative sums
+    saved -= divide(_count_classes(present, starts, at) * left, n_left)
+    saved -= divide(_count_classes(present, at, ends) * right, n - n_left)
     cost = np.log(np.maximum(n - 1, 1.0)) + _log_ways(n_classes) - saved
     gains = whole - left - right > cost
     return starts[gains], ends[gains], at[gains]
