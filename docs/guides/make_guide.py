@@ -84,7 +84,7 @@ def _run(session: str, folder: Path, exported: dict[str, str]) -> str:
 
 
 def _output(command: str, folder: Path, exported: dict[str, str]) -> str:
-    """What a command prints to a terminal of 80 columns; a mail store is in the folder unless it says otherwise."""
+    """Return the output of a command on a terminal of 80 columns; its mail store is in the folder by default."""
     if said := EXPORT.fullmatch(command):
         exported[said[1]] = said[2]
         return ""

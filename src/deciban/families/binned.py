@@ -197,7 +197,7 @@ def _cut_segments(
     at, left, right = place[best], left[best], right[best]
     whole = information(sums[:, ends] - sums[:, starts])
     n, n_left = (sums[:, ends] - sums[:, starts]).sum(axis=0), (sums[:, at] - sums[:, starts]).sum(axis=0)
-    saved = divide(n_classes * whole, n)  # small counts beside huge ones may vanish from the cumulative sums
+    saved = divide(n_classes * whole, n)  # small counts next to huge ones may vanish from the cumulative sums
     saved -= divide(_count_classes(present, starts, at) * left, n_left)
     saved -= divide(_count_classes(present, at, ends) * right, n - n_left)
     cost = np.log(np.maximum(n - 1, 1.0)) + _log_ways(n_classes) - saved

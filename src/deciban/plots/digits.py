@@ -79,7 +79,7 @@ def class_means(model: Any) -> Array:
     ledger = getattr(model, "ledger_", None)
     if ledger is None or len(ledger.parts) != 1 or not hasattr(model, "quadratic_form"):
         raise UndefinedError(
-            f"the picture is of a fitted facade of pixels, and {type(model).__name__} is none. "
+            f"this plot needs a fitted estimator of pixels, and {type(model).__name__} is not one. "
             f"Hint: deciban.GaussianNB().fit(X, y), or MultinomialNB, BernoulliNB, PoissonNB, GaussianBayes"
         )
     part = ledger.parts[0]
@@ -101,7 +101,7 @@ def pixel_weights(model: Any) -> Array:
     slope = _gradients(model, means.mean(axis=0))
     K = len(slope)
     if K < 2:
-        raise InputError("weights tell classes apart, and this model has one")
+        raise InputError("weights need at least two classes, and this model has one")
     against = (slope.sum(axis=0) - slope) / (K - 1)
     return (slope - against) * np.ptp(means, axis=0) * DECIBAN
 

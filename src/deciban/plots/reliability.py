@@ -80,7 +80,7 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     low = min(1 / max(len(report.classes), 1) for report in reports)
     low = min([0.9, _tenth(low), *(_tenth(float(part.confidence.min())) for part in bins)])
     beneath = _histogram(ax, bins, low)
-    ax.plot([0, 1], [0, 1], color=FAINT_COLOUR, linewidth=1, linestyle=(0, (2, 2)), zorder=1, gid="honest")
+    ax.plot([0, 1], [0, 1], color=FAINT_COLOUR, linewidth=1, linestyle=(0, (2, 2)), zorder=1, gid="diagonal")
     entries = [_curve(ax, part, i) for i, part in enumerate(bins)]
     _add_legend(ax, entries, [_label(name, report) for name, report in zip(labels, reports)])
     floor = min([low, *(_tenth(float(part.low.min())) for part in bins)])
