@@ -171,7 +171,7 @@ def test_every_feature_of_levels_has_its_own_and_it_does_not_hear_of_the_others(
     X, y = rng.integers(0, [2, 5, 3], (80, 3)), rng.integers(0, 2, 80).astype(np.int32)
     X[:, 2] = np.where(y == 1, X[:, 2], 0)
     part = Levels.of(X, y, None, 2)
-    alone = [best_alpha(Categorical(), part.reorder(np.array([j])))[0] for j in range(3)]
+    alone = [best_alpha(Categorical(), part.take_features(np.array([j])))[0] for j in range(3)]
     assert best_alpha(Categorical(), part).tolist() == alone
     assert len(set(alone)) == 3
 

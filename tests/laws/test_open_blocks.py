@@ -168,7 +168,7 @@ def test_widened_tallies_are_those_with_features_between(data):
     total = np.array(data.draw(st.lists(st.integers(0, 2), min_size=2 * d, max_size=2 * d)), float).reshape(2, d)
     wide = np.zeros((2, size))
     wide[:, places] = total
-    moved = Tallies.from_counts(Counts(total, np.ones((2, 1)))).widen(places, size)
+    moved = Tallies.from_counts(Counts(total, np.ones((2, 1)))).map_features(places, size)
     expected = Tallies.from_counts(Counts(wide, np.ones((2, 1))))
     for name, array in expected.arrays().items():
         assert moved.arrays()[name].tolist() == array.tolist()
@@ -190,7 +190,7 @@ def test_a_million_words_of_twenty_classes_are_merged_and_taken_in_seconds():
     start = process_time()
     both = a + b
     left = both - b
-    part = both.parts[0].take(np.arange(19, -1, -1)).spread(np.arange(19, -1, -1), 20)
+    part = both.parts[0].take_classes(np.arange(19, -1, -1)).map_classes(np.arange(19, -1, -1), 20)
     assert process_time() - start < 20
     assert len(both.schema.blocks[0].names) == 1_000_000
     assert left == a

@@ -132,7 +132,7 @@ def test_moving_classes_and_features_is_counting_them_there(kind, data):
     order = np.array(data.draw(st.permutations(range(rows.d))), dtype=np.intp)
     index = np.array(data.draw(st.permutations(range(rows.K + 2)))[: rows.K], dtype=np.intp)
     moved = Rows(kind, rows.X[:, order], index[rows.codes].astype(np.int32), rows.weight, rows.K + 2)
-    assert_same(rows.statistic().reorder(order).spread(index, rows.K + 2), moved.statistic())
+    assert_same(rows.statistic().take_features(order).map_classes(index, rows.K + 2), moved.statistic())
 
 
 STEPS = st.lists(
@@ -226,7 +226,7 @@ def test_pooled_classes_are_the_sums_of_their_neighbours(presence):
     rng = np.random.default_rng(0)
     total, weight = rng.integers(0, 3, (6, 40)).astype(float), np.arange(1.0, 7).reshape(6, 1)
     words, documents = (Tallies.from_counts(Counts(table, weight)) for table in (total, np.minimum(total, 1)))
-    pooled = Bags(words, words if presence else documents).pool_classes(3)
+    pooled = Bags(words, words if presence else documents).sum_consecutive_classes(3)
     assert pooled.presence == presence
     assert pooled.weight.tolist() == [[6.0], [15.0]]
     for part, table in [
@@ -234,4 +234,4 @@ def test_pooled_classes_are_the_sums_of_their_neighbours(presence):
         *([] if presence else [(pooled.documents, np.minimum(total, 1))]),
     ]:
         assert part.to_dense().total.tolist() == [table[:3].sum(axis=0).tolist(), table[3:].sum(axis=0).tolist()]
-    assert Bags.empty(6, 4).pool_classes(3) == Bags.empty(2, 4)
+    assert Bags.empty(6, 4).sum_consecutive_classes(3) == Bags.empty(2, 4)

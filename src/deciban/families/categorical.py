@@ -79,7 +79,7 @@ class Categorical(Family):
 
     def full(self, part: Levels) -> Levels:
         """Return the counts with columns for the levels that are declared to exist."""
-        return part if self.min_levels is None else part.widen(np.array(self.min_levels, dtype=np.int64))
+        return part if self.min_levels is None else part.pad_levels(np.array(self.min_levels, dtype=np.int64))
 
     def separate_levels(self, part: Levels) -> SeparateLevels:
         """Return which levels of the full counts have their own parameters."""
@@ -165,7 +165,7 @@ class Categorical(Family):
     def log_likelihood(self, part: Levels, solved: Levels) -> float:
         """See `Family.log_likelihood`."""
         solved = self.full(solved)
-        return dot(part.widen(solved.sizes).table, self.log_theta(solved))
+        return dot(part.pad_levels(solved.sizes).table, self.log_theta(solved))
 
     def n_parameters(self, part: Levels) -> int:
         """Return K Σ_j (V_j − 1)."""

@@ -81,7 +81,7 @@ def strengths(family: Any, part: Any, prior: Array, rng: np.random.Generator) ->
     if isinstance(family, Categorical):
         counts = family.separate_levels(family.full(part)).counts
         sizes = counts.sizes + (family.unseen == "smooth")
-        return _table_strengths(counts.widen(sizes), family.alpha, prior, rng)
+        return _table_strengths(counts.pad_levels(sizes), family.alpha, prior, rng)
     if isinstance(family, Text) and family.probabilistic:
         return _text_strength(family, part, prior, rng)
     raise UndefinedError(
@@ -199,7 +199,7 @@ def _text_strength(family: Text, part: Bags, prior: Array, rng: np.random.Genera
     """Return one strength for all words together; the counts of each class's words are drawn for the interval."""
     counted, pi = family.select_words(part).counted, _normalise_prior(prior, part.weight)[:, 0]
     live = np.flatnonzero(pi > 0)
-    counted, pi = counted.take(live), pi[live]
+    counted, pi = counted.take_classes(live), pi[live]
     value = document_strength(family, counted, pi)
     if not np.isfinite(value):
         return Strengths(*np.full((3, 1), value))

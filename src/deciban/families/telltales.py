@@ -137,7 +137,7 @@ def _evidence(
             _odds_cumulants(contrast.there, rows[1], larger)
         )
         return evidence, *_ends(evidence, evidence, cautious, posterior)
-    counts, V = _contrast_words(part.documents.reorder(kept.places), k, contrast.words), len(kept.places)
+    counts, V = _contrast_words(part.documents.take_features(kept.places), k, contrast.words), len(kept.places)
     sides = (counts.here, counts.all_here), (counts.there, counts.all_there)
     here, there = (_share_cumulants(n, N, larger, V) for n, N in sides)
     bold, cautious = (_log_shares(counts, a, V) for a in (alpha, larger))

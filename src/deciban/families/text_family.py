@@ -91,7 +91,7 @@ class Text(Family):
         if self.event == "bernoulli":
             counted = replace(part.documents, total=cap_documents(part.documents))
         if not mask.all():
-            counted = counted.reorder(places)
+            counted = counted.take_features(places)
         idf = self.idf_of(solved)
         if idf is None:
             return SelectedWords(places, counted, None)

@@ -34,11 +34,11 @@ class BlockMapping:
     def apply(self, statistic: Statistic) -> Statistic:
         """Return the block's statistic with everything at its new place."""
         if self.order is not None:
-            statistic = statistic.reorder(self.order)
+            statistic = statistic.take_features(self.order)
         if self.words is not None:
-            statistic = cast(Bags, statistic).widen(*self.words)
+            statistic = cast(Bags, statistic).map_features(*self.words)
         if self.levels is not None:
-            statistic = statistic.relevel(*self.levels)
+            statistic = statistic.map_levels(*self.levels)
         return statistic
 
 
@@ -58,7 +58,7 @@ class SchemaMapping:
 
     def apply(self, block: int, statistic: Statistic) -> Statistic:
         """Return the statistic of one block at its new places."""
-        return self.blocks[block].apply(statistic).spread(self.classes, self.n_classes)
+        return self.blocks[block].apply(statistic).map_classes(self.classes, self.n_classes)
 
 
 JoinedBlock = tuple[Block, BlockMapping, BlockMapping]

@@ -86,25 +86,25 @@ class Bags(Statistic):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Bags) and self.occurrences == other.occurrences and self.documents == other.documents
 
-    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """See `Statistic.spread`."""
-        return self._each(lambda tallies: tallies.spread(index, n_classes))
+    def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.map_classes`."""
+        return self._each(lambda tallies: tallies.map_classes(index, n_classes))
 
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """See `Statistic.take`."""
-        return self._each(lambda tallies: tallies.take(index))
+    def take_classes(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_classes`."""
+        return self._each(lambda tallies: tallies.take_classes(index))
 
-    def pool_classes(self, n: int) -> Self:
+    def sum_consecutive_classes(self, n: int) -> Self:
         """Add up every n consecutive classes to one."""
-        return self._each(lambda tallies: tallies.pool_classes(n))
+        return self._each(lambda tallies: tallies.sum_consecutive_classes(n))
 
-    def reorder(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.reorder`; words that are not in `order` are left out."""
-        return self._each(lambda tallies: tallies.reorder(order))
+    def take_features(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_features`; words that are not in `order` are left out."""
+        return self._each(lambda tallies: tallies.take_features(order))
 
-    def widen(self, places: NDArray[np.intp], n_features: int) -> Self:
+    def map_features(self, places: NDArray[np.intp], n_features: int) -> Self:
         """Return the sums with word v at places[v] among n_features; words with place −1 are dropped."""
-        return self._each(lambda tallies: tallies.widen(places, n_features))
+        return self._each(lambda tallies: tallies.map_features(places, n_features))
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """See `Statistic.arrays`; where only presence is counted, each array is listed once."""

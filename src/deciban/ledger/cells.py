@@ -90,20 +90,20 @@ class Cells(Statistic):
     def __mul__(self, factor: float) -> Self:
         return type(self)(self.cell, self.count * factor)._without_empty()
 
-    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """See `Statistic.spread`."""
+    def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.map_classes`."""
         return type(self)(self.cell, place(self.count, index, n_classes))
 
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """See `Statistic.take`."""
+    def take_classes(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_classes`."""
         return type(self)(self.cell, self.count[index])._without_empty()
 
-    def reorder(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.reorder`."""
+    def take_features(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_features`."""
         return self._sorted(self.cell[:, order])
 
-    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
-        """See `Statistic.relevel`."""
+    def map_levels(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
+        """See `Statistic.map_levels`."""
         cell = self.cell.copy()
         for j, where in enumerate(places):
             if where is not None:

@@ -76,8 +76,8 @@ class Counts(Statistic):
     def __mul__(self, factor: float) -> Self:
         return type(self)(self.total * factor, self.weight * factor)
 
-    def reorder(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.reorder`."""
+    def take_features(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_features`."""
         weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, order]
         return type(self)(self.total[:, order], weight)
 

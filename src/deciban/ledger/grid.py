@@ -194,15 +194,15 @@ class Grid(Statistic):
     def __mul__(self, factor: float) -> Self:
         return type(self).from_keys(self._keys(), self.table * factor, self.n_features)
 
-    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """See `Statistic.spread`."""
+    def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.map_classes`."""
         return type(self)(self.cell, self.offset, place(self.table, index, n_classes))
 
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """See `Statistic.take`."""
+    def take_classes(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_classes`."""
         return self.from_keys(self._keys(), self.table[index], self.n_features)
 
-    def reorder(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.reorder`; features that `order` leaves out are dropped."""
+    def take_features(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_features`; features that `order` leaves out are dropped."""
         columns, offset = columns_of_features(self.offset, order)
         return type(self)(self.cell[columns], offset, self.table[:, columns])

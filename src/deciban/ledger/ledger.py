@@ -221,7 +221,7 @@ def _drop_empty_names(block: Block, part: Any) -> tuple[Block, Statistic]:
         return block, part
     levels = tuple(tuple(compress(names, seen)) for seen, names in zip(known, block.levels))
     places = [np.where(seen, np.cumsum(seen) - 1, -1) for seen in known]
-    return replace(block, levels=levels), part.relevel(places, [len(names) for names in levels])
+    return replace(block, levels=levels), part.map_levels(places, [len(names) for names in levels])
 
 
 def _drop_empty_words(block: Block, words: Vocabulary, part: Bags) -> tuple[Block, Bags]:
@@ -230,7 +230,7 @@ def _drop_empty_words(block: Block, words: Vocabulary, part: Bags) -> tuple[Bloc
         return block, part
     kept = np.flatnonzero(seen)
     places = np.where(seen, np.cumsum(seen) - 1, -1)
-    return replace(block, width=len(kept), names=words.take(kept)), part.widen(places, len(kept))
+    return replace(block, width=len(kept), names=words.take(kept)), part.map_features(places, len(kept))
 
 
 def _has_weight(part: Levels | Cells, j: int, n_levels: int) -> NDArray[np.bool_]:
@@ -252,8 +252,8 @@ def _choose_features(part: Any, features: Sequence[int]) -> Statistic:
             "of some features alone is not known. Hint: learn it again from the rows."
         )
     if isinstance(part, Tallies):
-        return part.to_dense().reorder(order)
-    return cast(Statistic, part.reorder(order))
+        return part.to_dense().take_features(order)
+    return cast(Statistic, part.take_features(order))
 
 
 def _apply_dense(a: Any, b: Any, operation: Callable[[Any, Any], Statistic]) -> Statistic:

@@ -83,7 +83,7 @@ class Levels(Statistic):
         """Return the table of each feature, K×V_j."""
         return [self.table[:, a:b] for a, b in zip(self.offset[:-1], self.offset[1:])]
 
-    def widen(self, sizes: NDArray[np.int64]) -> Self:
+    def pad_levels(self, sizes: NDArray[np.int64]) -> Self:
         """Return the counts with at least this many levels of each feature."""
         sizes = np.maximum(sizes, self.sizes)
         if np.array_equal(sizes, self.sizes):
@@ -100,11 +100,11 @@ class Levels(Statistic):
         return self._move_levels(self._level, highest)
 
     def __add__(self, other: Self) -> Self:
-        a, b = self.widen(other.sizes), other.widen(self.sizes)
+        a, b = self.pad_levels(other.sizes), other.pad_levels(self.sizes)
         return type(self)(a.table + b.table, a.offset)
 
     def __sub__(self, other: Self) -> Self:
-        a, b = self.widen(other.sizes), other.widen(self.sizes)
+        a, b = self.pad_levels(other.sizes), other.pad_levels(self.sizes)
         try:
             return type(self)(subtract_checked(a.table, b.table, "count of a level"), a.offset).trim()
         except NotLearnedError as lack:
@@ -114,21 +114,21 @@ class Levels(Statistic):
     def __mul__(self, factor: float) -> Self:
         return type(self)(self.table * factor, self.offset).trim()
 
-    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """See `Statistic.spread`."""
+    def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.map_classes`."""
         return type(self)(place(self.table, index, n_classes), self.offset)
 
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """See `Statistic.take`."""
+    def take_classes(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_classes`."""
         return type(self)(self.table[index], self.offset).trim()
 
-    def reorder(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.reorder`; features that `order` leaves out are dropped."""
+    def take_features(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_features`; features that `order` leaves out are dropped."""
         columns, offset = columns_of_features(self.offset, order)
         return type(self)(self.table[:, columns], offset)
 
-    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
-        """See `Statistic.relevel`; a level whose place is negative is dropped."""
+    def map_levels(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
+        """See `Statistic.map_levels`; a level whose place is negative is dropped."""
         level = self._level
         for (a, b), where in zip(pairwise(self.offset.tolist()), places):
             if where is not None:

@@ -170,8 +170,8 @@ class Moments(CentredStatistic):
         mean, m2 = self.mean_pair.where(kept), self.squares.scale(factor).where(kept)
         return type(self)(weight.high, *mean, m2.high, weight.low, m2.low)
 
-    def reorder(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.reorder`."""
+    def take_features(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_features`."""
         shared = {"weight", "weight_rest"} if self.weight.shape[1] == 1 else set()
         return type(self)(**{n: a if n in shared else a[:, order] for n, a in self.arrays().items()})
 

@@ -151,8 +151,8 @@ class Scatter(CentredStatistic):
         mean, total = self.mean_pair.where(kept), self.products.scale(factor).where(kept)
         return type(self)(weight.high, *mean, total.high, weight.low, total.low)
 
-    def reorder(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.reorder`."""
+    def take_features(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_features`."""
 
         def reorder_array(a: Array) -> Array:
             rows = a if a.shape[1] == 1 else a[:, order]

@@ -51,7 +51,7 @@ class Statistic(ABC):
     @abstractmethod
     def __mul__(self, factor: float, /) -> Self: ...
     @abstractmethod
-    def reorder(self, order: NDArray[np.intp]) -> Self:
+    def take_features(self, order: NDArray[np.intp]) -> Self:
         """Return the sums with feature order[j] at place j."""
 
     def __eq__(self, other: object) -> bool:
@@ -63,15 +63,15 @@ class Statistic(ABC):
         mine, theirs = self.arrays(), other.arrays()
         return all(_arrays_are_equal(mine[name], theirs[name]) for name in mine)
 
-    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
+    def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """Return the sums with class k at place index[k] among n_classes."""
         return type(self)(**{name: place(array, index, n_classes) for name, array in self.arrays().items()})
 
-    def take(self, index: NDArray[np.intp]) -> Self:
+    def take_classes(self, index: NDArray[np.intp]) -> Self:
         """Return the sums of these classes alone, in this order."""
         return type(self)(**{name: array[index] for name, array in self.arrays().items()})
 
-    def relevel(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
+    def map_levels(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """Return the sums with level v of feature j at place places[j][v] among sizes[j]; None: unchanged."""
         return self
 

@@ -90,7 +90,7 @@ class Tallies(Statistic):
         all_keys = np.concatenate([self._keys(), keys])[order]
         return self._from_keys(all_keys, np.concatenate([self.total, total])[order], self.weight)
 
-    def pool_classes(self, n: int) -> Self:
+    def sum_consecutive_classes(self, n: int) -> Self:
         """Add up every n consecutive classes to one."""
         klass, feature = self.klass // n, self.feature
         new = np.ones(len(klass), dtype=np.bool_)
@@ -143,15 +143,15 @@ class Tallies(Statistic):
         seen = np.isin(keys, other._keys(), assume_unique=True)
         return self._from_keys(keys, np.where(seen, self.total, 0.0), self.weight)
 
-    def spread(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """See `Statistic.spread`."""
+    def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
+        """See `Statistic.map_classes`."""
         moved = type(self)(
             self.start, index[self.klass].astype(np.int32), self.total, place(self.weight, index, n_classes)
         )
         return moved if _is_ascending(index) else moved._sorted(moved.feature)
 
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """See `Statistic.take`."""
+    def take_classes(self, index: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_classes`."""
         place_of = np.full(self.n_classes, -1, dtype=np.int32)
         place_of[index] = np.arange(len(index))
         kept = place_of[self.klass] >= 0
@@ -160,13 +160,13 @@ class Tallies(Statistic):
         chosen = type(self)(start, klass, self.total[kept], self.weight[index])
         return chosen if _is_ascending(index) else chosen._sorted(feature)
 
-    def reorder(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.reorder`; features that are not in `order` are left out."""
+    def take_features(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_features`; features that are not in `order` are left out."""
         places = np.full(self.n_features, -1, dtype=np.intp)
         places[order] = np.arange(len(order))
-        return self.widen(places, len(order))
+        return self.map_features(places, len(order))
 
-    def widen(self, places: NDArray[np.intp], n_features: int) -> Self:
+    def map_features(self, places: NDArray[np.intp], n_features: int) -> Self:
         """Return the tallies with feature v at places[v] among n_features; features with place −1 are dropped."""
         kept = places >= 0
         here, count = places[kept], np.diff(self.start)

@@ -247,7 +247,7 @@ def _boost_seen_classes(
         Ledger(
             replace(model.ledger.schema, classes=schema.classes),
             place(model.ledger.rows, seen, K),
-            tuple(part.spread(seen, K) for part in model.ledger.parts),
+            tuple(part.map_classes(seen, K) for part in model.ledger.parts),
         )
         for model in some.rounds
     ]

@@ -195,7 +195,7 @@ class TableSummariser:
         K, F = len(self.classes), self.n_folds
         self.texts.pool_folds(K, F)
         self.sums = [
-            reduce(lambda a, b: a + b, (p.take(np.arange(f, K * F, F)) for f in range(F))) for p in self.sums
+            reduce(lambda a, b: a + b, (p.take_classes(np.arange(f, K * F, F)) for f in range(F))) for p in self.sums
         ]
         self.rows, self.n_folds = self.rows.reshape(K, F).sum(axis=1), 1
 
@@ -220,7 +220,7 @@ class TableSummariser:
         folds = []
         for f in range(F):
             index = np.array(by_name) * F + f
-            dense = [self._sort_levels(ranks, i, part.take(index)) for i, part in enumerate(self.sums)]
+            dense = [self._sort_levels(ranks, i, part.take_classes(index)) for i, part in enumerate(self.sums)]
             folds.append(Ledger(schema, self.rows[index], (*dense, *(text.folds[f] for text in texts))))
         return _add_folds(folds, texts), folds
 
@@ -265,7 +265,7 @@ class TableSummariser:
     def _sort_levels(self, ranks: list[NDArray[np.intp]], block: int, part: Statistic) -> Statistic:
         if self.needs[block].kind != "levels":
             return part
-        return part.relevel(ranks, [int((rank >= 0).sum()) for rank in ranks])
+        return part.map_levels(ranks, [int((rank >= 0).sum()) for rank in ranks])
 
 
 def _split_into_jobs(
@@ -322,7 +322,7 @@ def _too_large_error(columns: Sequence[NDArray[Any]], features: Sequence[Feature
 
 def _add_classes(part: Statistic, n_classes: int) -> Statistic:
     """Return the statistic with as many classes, those that were met later being empty."""
-    return part if part.n_classes == n_classes else part.spread(np.arange(part.n_classes), n_classes)
+    return part if part.n_classes == n_classes else part.map_classes(np.arange(part.n_classes), n_classes)
 
 
 @dataclass(frozen=True)
@@ -367,9 +367,9 @@ class TextCounters:
 def _split_folds(vocabulary: Vocabulary | None, bags: Bags, order: Sequence[int], n_folds: int) -> TextCounts:
     index = (np.array(order, dtype=np.intp)[:, None] * n_folds + np.arange(n_folds)).ravel()
     if not np.array_equal(index, np.arange(bags.n_classes)):
-        bags = bags.take(index)
+        bags = bags.take_classes(index)
     if n_folds == 1:
         return TextCounts(vocabulary, [bags], bags)
-    folds = [bags.take(np.arange(f, len(index), n_folds)) for f in range(n_folds)]
+    folds = [bags.take_classes(np.arange(f, len(index), n_folds)) for f in range(n_folds)]
     # adding up the ledgers of the folds, each with most of the words, would take ten times as long
-    return TextCounts(vocabulary, folds, bags.pool_classes(n_folds))
+    return TextCounts(vocabulary, folds, bags.sum_consecutive_classes(n_folds))

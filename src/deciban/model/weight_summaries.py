@@ -84,7 +84,7 @@ def compute_fitted_strengths(model: FittedModel, features: Sequence[Sequence[Fea
 def _block_strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
     """Return the strength of each feature of a block in nats; None where the form is no sum of weights."""
     if isinstance(form, Lookup):
-        return _level_strengths(form.log_theta, part.widen(np.diff(form.offset)), prior)
+        return _level_strengths(form.log_theta, part.pad_levels(np.diff(form.offset)), prior)
     if isinstance(form, Steps):
         return _level_strengths(form.log_theta, Bins(cell_numbers(form.cuts), form.start).counts(part), prior)
     if isinstance(part, Bags) and isinstance(form, (Linear, SparseLinear)):

@@ -94,7 +94,7 @@ def _merge_counts(a: Counted, b: Counted) -> Counted:
     if a[0] is None or b[0] is None:
         return None, a[1] + b[1]
     words, mine, theirs = a[0].unite(b[0])
-    return words, a[1].widen(mine, len(words)) + b[1].widen(theirs, len(words))
+    return words, a[1].map_features(mine, len(words)) + b[1].map_features(theirs, len(words))
 
 
 class PlainCounter:

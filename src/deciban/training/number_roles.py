@@ -127,4 +127,4 @@ def _select_part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str
     block = layout.block_index(kind)
     assert block is not None
     place = {feature.column: j for j, feature in enumerate(layout.blocks[block].features)}
-    return ledger.parts[block].reorder(np.array([place[name] for name in names], dtype=np.intp))
+    return ledger.parts[block].take_features(np.array([place[name] for name in names], dtype=np.intp))

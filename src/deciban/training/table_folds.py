@@ -64,7 +64,7 @@ def _count_block(
         columns = [np.maximum(x, 0.0) if f.role == "countable" else x for f, x in zip(group.features, columns)]
     part = engines.summarise(need, stack_columns(columns), codes, weight, K, threads)
     if isinstance(part, Levels) and block.levels is not None:
-        return part.widen(np.array([len(names) for names in block.levels], dtype=np.int64))
+        return part.pad_levels(np.array([len(names) for names in block.levels], dtype=np.int64))
     return part
 
 

@@ -29,7 +29,7 @@ def split_by_fold(ledger: Ledger, classes: Sequence[Any], n_folds: int) -> list[
     schema = Schema(tuple(np.asarray(classes).tolist()), ledger.schema.blocks)
     index = np.arange(len(classes)) * n_folds
     return [
-        Ledger(schema, ledger.rows[index + f], tuple(part.take(index + f) for part in ledger.parts))
+        Ledger(schema, ledger.rows[index + f], tuple(part.take_classes(index + f) for part in ledger.parts))
         for f in range(n_folds)
     ]
 
