@@ -124,9 +124,9 @@ def options(command: str) -> list[Any]:
     from deciban.cli.main import app
 
     if command.startswith("mail "):
-        from deciban.cli.mail.mail_parser import find
+        from deciban.cli.mail.commands import GROUP
 
-        return [MailOption(a) for a in find(command.removeprefix("mail ")).arguments if a.is_option]
+        return [MailOption(a) for a in GROUP.find(command.removeprefix("mail ")).arguments if a.is_option]
     found: Any = typer.main.get_command(app)
     for name in command.split():
         found = found.commands[name]

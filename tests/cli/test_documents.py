@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from deciban.cli.mail.commands import COMMANDS as MAIL_COMMANDS
+from deciban.cli.mail.commands import GROUP as MAIL
 from deciban.cli.main import app
 from tests.cli.replay import quicker_than
 from tests.cli.terminal import EXAMPLES, done
@@ -29,7 +29,7 @@ def script(name):
 
 make_guide, make_patients = script("make_guide"), script("make_patients")
 GROUP = typer.main.get_command(app)
-WITHIN = {"plot": GROUP.commands["plot"].commands, "mail": MAIL_COMMANDS}
+WITHIN = {"plot": GROUP.commands["plot"].commands, "mail": MAIL.commands}
 """Commands that have commands of their own."""
 
 NAMES = [*GROUP.commands, *(f"{name} {inner}" for name, commands in WITHIN.items() for inner in commands)]

@@ -10,7 +10,7 @@ import typer
 from deciban import __version__
 from deciban.cli.error_handling import handle_errors
 from deciban.cli.lazy_commands import LazyCommand, make_group
-from deciban.cli.mail.commands import COMMANDS as MAIL_COMMANDS
+from deciban.cli.mail.commands import GROUP as MAIL
 from deciban.cli.mail.commands import run as run_mail
 from deciban.cli.options import AsJson, Debug
 from deciban.cli.options import example as format_example
@@ -71,7 +71,7 @@ def deciban(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 def mail(
-    arguments: Annotated[list[str] | None, typer.Argument(autocompletion=lambda: list(MAIL_COMMANDS))] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(autocompletion=lambda: list(MAIL.commands))] = None,
 ) -> None:
     """Run a command for mail, which has a parser of its own."""
     raise typer.Exit(run_mail(arguments or []))

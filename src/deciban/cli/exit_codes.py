@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 REFUSED: Final = 1
+WRONG_USAGE: Final = 2
 INTERRUPTED: Final = 130
 UNREAD: Final = 141
 

@@ -6,52 +6,40 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Final
 
-from deciban.cli.exit_codes import NO_VERDICT, TRY_AGAIN
+from deciban.cli.command_groups import CommandEntry, Group, UsageError, format_examples
+from deciban.cli.exit_codes import NO_VERDICT, TRY_AGAIN, WRONG_USAGE
 
 COPY_BUFFER_BYTES: Final = 1 << 13
 """Bytes that are copied at a time where there is too little memory for anything else."""
 
-WRONG_USAGE: Final = 2
-"""The exit code of a command with wrong arguments."""
-
-DESCRIPTION: Final = "Classify mail as spam or ham: a filter that learns from your own mailbox."
-
-
-class CommandEntry(NamedTuple):
-    """A line of the list of commands, and the module and function that implement it."""
-
-    summary: str
-    module: str
-    function: str
-
-
-COMMANDS: Final = {
-    "learn": CommandEntry("Learn what is ham and what is spam.", "learn_mail", "learn"),
-    "classify": CommandEntry("Classify messages.", "classify_mail", "classify"),
-    "filter": CommandEntry("Write the verdict on a message into its header.", "filter_mail", "filter_message"),
-    "explain": CommandEntry("Show why a message gets its verdict.", "explain_mail", "explain"),
-    "unlearn": CommandEntry("Forget messages.", "learn_mail", "unlearn"),
-    "relabel": CommandEntry("Change the label of messages that were learned.", "learn_mail", "relabel"),
-    "evaluate": CommandEntry("Measure how good a filter is on labelled mail.", "evaluate_mail", "evaluate"),
-    "status": CommandEntry("Show what was learned, and whether it is enough.", "status_settings", "status"),
-    "set": CommandEntry("Choose a model, thresholds, ageing, a size limit.", "status_settings", "set_options"),
-    "fit": CommandEntry("Refit the weights of tokens.", "maintenance", "fit"),
-    "tidy": CommandEntry("Keep a store within its size limit.", "maintenance", "tidy"),
-    "check": CommandEntry("Check a store for damage.", "maintenance", "check"),
-    "backup": CommandEntry("Copy a store, even while it is in use.", "exchange", "backup"),
-    "merge": CommandEntry("Learn the messages of another store.", "exchange", "merge"),
-    "export": CommandEntry("Write a store as text.", "exchange", "export"),
-    "import": CommandEntry("Learn the messages of a store's text.", "exchange", "import_text"),
-    "watch": CommandEntry("Learn from what is moved to Junk and back.", "watch_mail", "watch"),
-    "serve": CommandEntry("Answer spamc, in the place of SpamAssassin.", "serve", "serve"),
-}
-"""The commands by name, in the order of `deciban mail --help`."""
-
-
-class UsageError(Exception):
-    """A command that was called with wrong arguments; the message states what is wrong."""
+GROUP: Final = Group(
+    "deciban mail",
+    "Classify mail as spam or ham: a filter that learns from your own mailbox.",
+    {
+        "learn": CommandEntry("Learn what is ham and what is spam.", "learn_mail", "learn"),
+        "classify": CommandEntry("Classify messages.", "classify_mail", "classify"),
+        "filter": CommandEntry("Write the verdict on a message into its header.", "filter_mail", "filter_message"),
+        "explain": CommandEntry("Show why a message gets its verdict.", "explain_mail", "explain"),
+        "unlearn": CommandEntry("Forget messages.", "learn_mail", "unlearn"),
+        "relabel": CommandEntry("Change the label of messages that were learned.", "learn_mail", "relabel"),
+        "evaluate": CommandEntry("Measure how good a filter is on labelled mail.", "evaluate_mail", "evaluate"),
+        "status": CommandEntry("Show what was learned, and whether it is enough.", "status_settings", "status"),
+        "set": CommandEntry("Choose a model, thresholds, ageing, a size limit.", "status_settings", "set_options"),
+        "fit": CommandEntry("Refit the weights of tokens.", "maintenance", "fit"),
+        "tidy": CommandEntry("Keep a store within its size limit.", "maintenance", "tidy"),
+        "check": CommandEntry("Check a store for damage.", "maintenance", "check"),
+        "backup": CommandEntry("Copy a store, even while it is in use.", "exchange", "backup"),
+        "merge": CommandEntry("Learn the messages of another store.", "exchange", "merge"),
+        "export": CommandEntry("Write a store as text.", "exchange", "export"),
+        "import": CommandEntry("Learn the messages of a store's text.", "exchange", "import_text"),
+        "watch": CommandEntry("Learn from what is moved to Junk and back.", "watch_mail", "watch"),
+        "serve": CommandEntry("Answer spamc, in the place of SpamAssassin.", "serve", "serve"),
+    },
+    format_examples("deciban mail learn --ham ~/Maildir --spam ~/Maildir/.Junk"),
+)
+"""The mail commands."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -89,11 +77,7 @@ def _refuse(name: str, error: UsageError) -> int:
 
         pass_unchanged(str(error))
         return 0
-    from deciban.cli.error_handling import print_stderr
-    from deciban.cli.mail.mail_parser import usage
-
-    prog = f"deciban mail {name}" if name in COMMANDS else "deciban mail"
-    print_stderr(f"{usage(name)}\nTry '{prog} -h' for help.\n\nError: {error}")
+    GROUP.print_usage_error(name, error)
     return NO_VERDICT if name == "classify" else WRONG_USAGE
 
 

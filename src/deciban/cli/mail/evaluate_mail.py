@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
-from deciban.cli.mail.commands import UsageError
 from deciban.cli.mail.describe_tokens import describe_token
 from deciban.cli.mail.mail_inputs import check_paths, count_messages
 from deciban.cli.output import print_json

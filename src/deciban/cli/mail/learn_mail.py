@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
+from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr, status
 from deciban.cli.mail import mail_parser as a
-from deciban.cli.mail.commands import UsageError
 from deciban.cli.mail.mail_inputs import (
     MessageReader,
     check_paths,

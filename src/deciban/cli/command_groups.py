@@ -1,0 +1,106 @@
+"""Groups of commands: `deciban` itself, `deciban plot` and `deciban mail`.
+
+The module of a command is imported when it is called, so that one command does not load the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from deciban.cli.parser import Command
+
+MAX_HELP_COLUMNS: Final = 80
+HELP_ENTRY: Final = ("-h, --help", "Show this message and exit.")
+
+
+class UsageError(Exception):
+    """A command that was called with wrong arguments; the message states what is wrong."""
+
+
+class CommandEntry(NamedTuple):
+    """A line of the list of commands, and the module of the group's package and the function that implement it."""
+
+    summary: str
+    module: str
+    function: str = "command"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands by name, in the order of the group's help text."""
+
+    name: str
+    description: str
+    commands: Mapping[str, CommandEntry]
+    ending: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def usage(self) -> str:
+        """The line that shows how the group is called."""
+        return f"Usage: {self.name} [OPTIONS] COMMAND [ARGS]..."
+
+    def find(self, name: str) -> Command:
+        """Import and return the command of this name."""
+        from deciban.errors import did_you_mean
+
+        if name.startswith("-"):
+            raise UsageError(f"No such option: {name}")
+        if name not in self.commands:
+            raise UsageError(f"No such command {name!r}{did_you_mean(name, self.commands) or '.'}")
+        entry = self.commands[name]
+        package = "deciban.cli" + self.name.removeprefix("deciban").replace(" ", ".")
+        command: Command = getattr(import_module(f"{package}.{entry.module}"), entry.function)
+        return command
+
+    def print_usage_error(self, name: str, error: UsageError) -> None:
+        """Print what is wrong with the arguments of a command, and how it is called."""
+        from deciban.cli.error_handling import print_stderr
+
+        called, usage = self.name, self.usage
+        if name in self.commands:
+            called = f"{self.name} {name}"
+            usage = self.find(name).usage(called)
+        print_stderr(f"{usage}\nTry '{called} -h' for help.\n\nError: {error}")
+
+    def help(self) -> str:
+        """Return the help text."""
+        commands = [(name, entry.summary) for name, entry in self.commands.items()]
+        options = format_table("Options", [*self.options, HELP_ENTRY])
+        return "\n\n".join(
+            [self.usage, format_paragraph(self.description), options, format_table("Commands", commands), self.ending]
+        )
+
+
+def format_paragraph(text: str, first: str = "  ", others: str = "  ") -> str:
+    """Wrap a text to the width of the terminal; `first` and `others` indent its first line and the others."""
+    from shutil import get_terminal_size
+    from textwrap import fill
+
+    width = min(get_terminal_size().columns, MAX_HELP_COLUMNS) - 2
+    return fill(
+        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def format_table(title: str, entries: Iterable[tuple[str, str]]) -> str:
+    """Format names with their descriptions in two columns; the description of a long name begins on the next line."""
+    rows = list(entries)
+    left = min(max(len(name) for name, _ in rows), 30)
+    indent = " " * (left + 4)
+    lines = []
+    for name, text in rows:
+        if len(name) > left:
+            lines += [f"  {name}", format_paragraph(text, indent, indent)]
+        else:
+            lines.append(format_paragraph(text, f"  {name:<{left}}  ", indent))
+    return "\n".join([f"{title}:", *lines])
+
+
+def format_examples(*commands: str) -> str:
+    """Format the end of a help text: commands that could be typed."""
+    return "\n".join(["  Example:", *(f"    {command}" for command in commands)])

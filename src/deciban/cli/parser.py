@@ -1,0 +1,227 @@
+"""The arguments of commands: their declarations, argparse parsers made from them, and help texts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, NoReturn
+
+from deciban.cli.command_groups import HELP_ENTRY, UsageError, format_examples, format_paragraph, format_table
+
+
+class Argument(NamedTuple):
+    """An option or a positional argument, in the terms of `ArgumentParser.add_argument`.
+
+    `section` is its section of the help text, `limits` describes the values that are allowed, and `former_names` are
+    still understood but not shown.
+    """
+
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+    section: str = "Options"
+    limits: str = ""
+    former_names: tuple[str, ...] = ()
+
+    @property
+    def is_option(self) -> bool:
+        """Return whether the argument is named, and not found by its position."""
+        return self.names[0].startswith("-")
+
+    @property
+    def is_flag(self) -> bool:
+        """Return whether the argument takes no value."""
+        return self.settings.get("action") in ("store_true", argparse.BooleanOptionalAction)
+
+    @property
+    def takes_one_value(self) -> bool:
+        """Return whether the argument is an option with exactly one value."""
+        return self.is_option and not self.is_flag and "nargs" not in self.settings
+
+    @property
+    def destination(self) -> str:
+        """Return the name of the function's parameter that receives the value."""
+        name: str = self.settings.get("dest") or self.names[-1].removeprefix("--")
+        return name.replace("-", "_")
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Return the names of the option; those of a switch both ways."""
+        if self.settings.get("action") is argparse.BooleanOptionalAction:
+            return (self.names[0], self.names[0].replace("--", "--no-", 1))
+        return self.names
+
+    @property
+    def help_entry(self) -> tuple[str, str]:
+        """Return the two columns of the argument's line in a help text."""
+        settings, default = self.settings, self.settings.get("default")
+        name = ", ".join(self.spellings) if self.is_option else settings["metavar"]
+        if self.is_option and not self.is_flag:
+            name += f" {settings['metavar']}"
+        notes = ["required"] if settings.get("required") else [] if default is None else [f"default: {default}"]
+        if default is True:
+            notes = [f"default: {self.destination}"]
+        notes += [self.limits] if self.limits else []
+        return name, settings["help"] + (f"  [{'; '.join(notes)}]" if notes else "")
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Add the argument to a parser, without its help text, in which argparse would expand percent signs."""
+        settings = {name: value for name, value in self.settings.items() if name != "help"}
+        parser.add_argument(*self.names, *self.former_names, **settings)
+
+
+def argument(*names: str, **settings: Any) -> Argument:
+    """Declare an argument."""
+    return Argument(names, settings)
+
+
+def option(names: str, metavar: str, help: str, **settings: Any) -> Argument:
+    """Declare an option with a value; `names` may be several, between blanks."""
+    return argument(*names.split(), metavar=metavar, help=help, **settings)
+
+
+def repeated(name: str, metavar: str, help: str, **settings: Any) -> Argument:
+    """Declare an option that may be given several times, for a list of values."""
+    return option(name, metavar, f"{help} May be repeated.", action="append", **settings)
+
+
+def choice(name: str, choices: str, help: str, **settings: Any) -> Argument:
+    """Declare an option that takes one of some words, which are given between bars."""
+    words = [word.strip("'") for word in choices.split("|")]
+    return argument(name, **{"metavar": choices, "help": help, "choices": words, **settings})
+
+
+def flag(name: str, help: str) -> Argument:
+    """Declare an option without a value."""
+    return argument(name, action="store_true", help=help)
+
+
+def switch(name: str, help: str) -> Argument:
+    """Declare an option without a value that is on unless --no-NAME is given."""
+    return argument(name, action=argparse.BooleanOptionalAction, default=True, help=help)
+
+
+def number(
+    names: str,
+    metavar: str,
+    help: str,
+    minimum: float = float("-inf"),
+    maximum: float = float("inf"),
+    kind: type = int,
+    **settings: Any,
+) -> Argument:
+    """Declare an option that takes a number from `minimum` to `maximum`."""
+
+    def convert(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            whole = "whole " if kind is int else ""
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {whole}number") from None
+        if value > maximum:
+            raise argparse.ArgumentTypeError(f"{text} is more than {maximum:g}")
+        if not value >= minimum and minimum > float("-inf"):
+            raise argparse.ArgumentTypeError(f"{text} is less than {minimum:g}")
+        return value
+
+    limits = f"{minimum:g} to {maximum:g}" if maximum < float("inf") else f"{minimum:g} or more"
+    limits = limits if minimum > float("-inf") else ""
+    return option(names, metavar, help, type=convert, **settings)._replace(limits=limits)
+
+
+def in_section(title: str, *arguments: Argument) -> tuple[Argument, ...]:
+    """Put arguments into a section of the help text."""
+    return tuple(each._replace(section=title) for each in arguments)
+
+
+def without(arguments: Iterable[Argument], *destinations: str) -> tuple[Argument, ...]:
+    """Return arguments except those that a function receives under these names."""
+    return tuple(each for each in arguments if each.destination not in destinations)
+
+
+DEBUG: Final = flag("--debug", "Show where an error happened.")
+JSON: Final = flag("--json", "Print the figures as JSON on stdout.")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its function, whose docstring is its help text, its arguments and examples of its use."""
+
+    function: Callable[..., int | None]
+    arguments: tuple[Argument, ...]
+    examples: tuple[str, ...]
+
+    def parse(self, name: str, words: Sequence[str]) -> dict[str, Any]:
+        """Return the values of all arguments by name, from the words of a command line.
+
+        `name` is how the command is called: deciban train. With -h among the words, help is printed instead.
+        """
+        parser = _Parser(add_help=False, allow_abbrev=False, usage=self.usage(name))
+        for each in self.arguments:
+            each.add_to(parser)
+        if "-h" in words or "--help" in words:
+            print(self.help(name))
+            raise SystemExit(0)
+        parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
+        values, unknown = parse(list(self._attach_values(words)))
+        if unknown and unknown != ["--"]:
+            self._refuse(unknown)
+        return vars(values)
+
+    def _attach_values(self, words: Iterable[str]) -> Iterator[str]:
+        """Write an option and its value as one word, --ngrams=2: argparse would take a value -2 for an option.
+
+        An option that takes several values is separated from its first value, since argparse would take no other.
+        """
+        single = {name for each in self.arguments if each.takes_one_value for name in each.names + each.former_names}
+        several = tuple(f"{each.names[0]}=" for each in self.arguments if each.is_option and "nargs" in each.settings)
+        left = iter(words)
+        for word in left:
+            if word == "--":
+                yield from (word, *left)
+            elif word in single:
+                value = next(left, None)
+                yield word if value is None else f"{word}={value}"
+            elif word.startswith(several):
+                yield from word.split("=", 1)
+            else:
+                yield word
+
+    def _refuse(self, unknown: Sequence[str]) -> NoReturn:
+        from deciban.errors import did_you_mean
+
+        if not unknown[0].startswith("-"):
+            raise UsageError(f"Got unexpected extra argument(s) ({' '.join(unknown)})")
+        known = [name for each in self.arguments if each.is_option for name in each.spellings]
+        raise UsageError(f"No such option: {unknown[0]}{did_you_mean(unknown[0], known)}")
+
+    def usage(self, name: str) -> str:
+        """Return the line that shows how the command is called."""
+        positional = "".join(_usage_word(each.settings) for each in self.arguments if not each.is_option)
+        return f"Usage: {name} [OPTIONS]{positional}"
+
+    def help(self, name: str) -> str:
+        """Return the help text."""
+        paragraphs = (self.function.__doc__ or "").strip().split("\n\n")
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for each in self.arguments:
+            sections.setdefault(each.section if each.is_option else "Arguments", []).append(each.help_entry)
+        sections["Options"].append(HELP_ENTRY)
+        described = [format_paragraph(" ".join(paragraph.split())) for paragraph in paragraphs]
+        tables = [format_table(title, entries) for title, entries in sections.items() if entries]
+        return "\n\n".join([self.usage(name), *described, *tables, format_examples(*self.examples)])
+
+
+def command(*arguments: Argument, examples: Sequence[str]) -> Callable[[Callable[..., int | None]], Command]:
+    """Declare the function below as a command: it is called with the values of these arguments, by name."""
+    return lambda function: Command(function, arguments, tuple(examples))
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.")
+
+
+def _usage_word(settings: dict[str, Any]) -> str:
+    word = f"[{settings['metavar']}]" if settings.get("nargs") in ("*", "?") else settings["metavar"]
+    return f" {word}..." if settings.get("nargs") in ("*", "+") else f" {word}"
