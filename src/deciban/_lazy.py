@@ -1,10 +1,12 @@
-"""Public names that are imported when they are first used, so that `import deciban` is fast."""
+"""Names and modules that are imported when they are first used, so that `import deciban` and commands are fast."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["HOMES", "LazyModule", "duckdb", "lazy_attributes", "pa", "pc"]
 
 HOMES = {
     "BernoulliNB": "deciban.estimators.bernoulli_nb",
@@ -44,6 +46,26 @@ HOMES = {
     "load": "deciban.persistence.load",
 }
 """The public names of deciban, and the module that defines each."""
+
+
+class LazyModule:
+    """A module that is imported when one of its attributes is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        value = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, value)  # found without this function from now on
+        return value
+
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+    import pyarrow.compute as pc
+else:
+    duckdb, pa, pc = map(LazyModule, ("duckdb", "pyarrow", "pyarrow.compute"))
 
 
 def lazy_attributes(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.families.family import broadcast_alpha
 from deciban.generative import GenerativeModel
@@ -113,8 +114,6 @@ class Model:
         names = [str(label) for label in self._scorer.outline.classes]
         if self.target_type == "string":
             return np.array(names, dtype=object)
-        import pyarrow as pa
-
         try:
             typed = pa.array(names, pa.string()).cast(pa.type_for_alias(self.target_type))
         except pa.ArrowInvalid:  # a later label is of another type

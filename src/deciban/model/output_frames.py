@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._lazy import pa
+
 Blocks = Callable[[], Iterator[NDArray[Any]]]
 """A function that yields the predictions of each block of rows."""
 
@@ -19,8 +21,6 @@ def to_source_type(source: Any, blocks: Blocks, names: Sequence[str], labels: ND
     Each block is one-dimensional (a column named names[0]) or has a column for each name. `labels` are the
     labels that predictions are among, which may also be None.
     """
-    import pyarrow as pa
-
     kind = type(source).__module__.split(".")[0]
     if isinstance(source, (str, bytes)) or hasattr(source, "__fspath__") or source is None:
         return to_stream(blocks, names, labels)
@@ -58,14 +58,10 @@ def _to_polars(source: Any, values: NDArray[Any], names: Sequence[str], labels: 
 
 def _to_arrow_array(values: NDArray[Any], labels: NDArray[Any] | None) -> Any:
     """Return an Arrow array; labels have their own type, even where all of them are None."""
-    import pyarrow as pa
-
     return pa.array(values, type=None if labels is None else pa.array(labels).type)
 
 
 def _to_arrow(values: NDArray[Any], names: Sequence[str], labels: NDArray[Any] | None) -> Any:
-    import pyarrow as pa
-
     if values.ndim == 1:
         return _to_arrow_array(values, labels)
     return pa.table({name: np.ascontiguousarray(values[:, k]) for k, name in enumerate(names)})
@@ -73,7 +69,6 @@ def _to_arrow(values: NDArray[Any], names: Sequence[str], labels: NDArray[Any] |
 
 def to_stream(blocks: Blocks, names: Sequence[str], labels: NDArray[Any] | None = None) -> Any:
     """Return a reader of Arrow batches, one for each block of rows, computed when it is read."""
-    import pyarrow as pa
 
     def batch(values: NDArray[Any]) -> Any:
         columns = [values] if values.ndim == 1 else [np.ascontiguousarray(column) for column in values.T]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from deciban._lazy import pa
 from deciban.ledger import Vocabulary
 from deciban.model.combinations import split_levels
 from deciban.sources.arrow_cells import DATE_PARTS
@@ -21,8 +22,6 @@ DAYS_OF_2024 = np.arange("2024-01-01", "2025-01-01", dtype="datetime64[D]")
 
 def sample_table(model: Model, n: int, rng: np.random.Generator) -> Any:
     """Return a table of n rows: the columns in the order of the training table, the target last."""
-    import pyarrow as pa
-
     parts, codes = model.naive.sample(n, rng)
     drawn: dict[str, Any] = {}
     words = model.options.words
@@ -60,8 +59,6 @@ def _decode_levels(codes: Any, levels: Sequence[str]) -> list[str | None]:
 
 def _sample_dates(parts: Mapping[str, Sequence[str | None]], n: int, rng: np.random.Generator) -> Any:
     """Return days with these months and weekdays, at these hours; none where one of them is missing."""
-    import pyarrow as pa
-
     month = (DAYS_OF_2024.astype("datetime64[M]") - np.datetime64("2024-01")).astype(int)
     weekday = (DAYS_OF_2024.astype(int) + 3) % 7  # the first of January 1970 was a Thursday
     codes = {part: {name: i for i, name in enumerate(DATE_PARTS[part])} for part in parts}

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._lazy import pa
 from deciban.errors import ModelFileError
 from deciban.ledger.hashing import SURROGATES
 
@@ -265,8 +266,6 @@ def unpack(packed: PackedTexts) -> list[str]:
 
 def to_arrow(packed: PackedTexts) -> Any:
     """Return the texts as a pyarrow array over the same bytes, without a copy."""
-    import pyarrow as pa
-
     _check_offsets(packed)
     array_type = pa.StringArray if packed.offsets.dtype == np.int32 else pa.LargeStringArray
     n_texts = len(packed.offsets) - 1

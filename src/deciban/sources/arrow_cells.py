@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.sources.source import role_hint
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 """The pattern of a time zone at the end of a time."""
@@ -23,8 +21,6 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
     """Convert values to doubles, NaN where one is missing."""
-    import pyarrow as pa
-
     array = _decode_dictionary(array)
     try:
         if pa.types.is_temporal(array.type):
@@ -46,8 +42,6 @@ def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
 
 def _first_non_number(array: Any) -> str:
     """Return the first value that is no number, or the type of all."""
-    import pyarrow as pa
-
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         return f"values of type {array.type}"
     for value in array.drop_null().to_pylist():
@@ -60,8 +54,6 @@ def _first_non_number(array: Any) -> str:
 
 def to_texts(array: Any) -> pa.DictionaryArray:
     """Convert values to texts, as a dictionary of distinct ones; nulls and NaN are missing."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
         array = _decode_dictionary(array)  # keeps only the words of a long dictionary that rows have
     if not pa.types.is_dictionary(array.type):
@@ -81,8 +73,6 @@ def replace_nulls(array: Any, filler: float) -> NDArray[Any]:
 
     `pa.scalar`, `pa.array`, `to_numpy` and `np.asarray` would import pandas where it is installed: 0.16 s.
     """
-    import pyarrow as pa
-
     if array.null_count:
         buffer = pa.py_buffer(np.array([filler], dtype=array.type.to_pandas_dtype()))
         array = array.fill_null(pa.Array.from_buffers(array.type, 1, [None, buffer])[0])
@@ -91,16 +81,11 @@ def replace_nulls(array: Any, filler: float) -> NDArray[Any]:
 
 def format_label(label: Any) -> str:
     """Format a label as it is kept: True is true, 1.0 is 1."""
-    import pyarrow as pa
-
     encoded = to_texts(pa.array([label.item() if hasattr(label, "item") else label]))
     return str(encoded.dictionary[0].as_py()) if len(encoded.dictionary) else str(label)
 
 
 def _cast_to_text(array: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_floating(array.type):
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
     try:
@@ -110,8 +95,6 @@ def _cast_to_text(array: Any) -> Any:
 
 
 def _decode_dictionary(array: Any) -> Any:
-    import pyarrow as pa
-
     if not pa.types.is_dictionary(array.type):
         return array
     words = array.dictionary
@@ -120,9 +103,6 @@ def _decode_dictionary(array: Any) -> Any:
 
 def to_timestamps(array: Any) -> Any:
     """Convert values to local dates and times without time zone; raises pyarrow's error where they are none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     array = _decode_dictionary(array)
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         try:
@@ -144,8 +124,6 @@ DATE_PARTS: dict[str, Sequence[str]] = {
 
 def parse_dates(array: Any, name: str) -> Any:
     """Convert a column to dates and times as `to_timestamps` does; an error names the column."""
-    import pyarrow as pa
-
     try:
         return to_timestamps(array)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -157,8 +135,6 @@ def parse_dates(array: Any, name: str) -> Any:
 
 def extract_date_part(array: Any, part: str, name: str) -> NDArray[np.int64]:
     """Return the month, weekday or hour of each date as an index among its levels, −1 where it is missing."""
-    import pyarrow.compute as pc
-
     when = parse_dates(array, name)
     read, first = {"month": (pc.month, 1), "weekday": (pc.day_of_week, 0), "hour": (pc.hour, 0)}[part]
     return np.asarray(replace_nulls(read(when), first - 1) - first, dtype=np.int64)

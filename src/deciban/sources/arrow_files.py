@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.source import FileSource, Reading, reword_errors, take_batches, validate
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MAX_CELLS = 1 << 21
 """The number of cells of a row group that are held at once; larger groups are read in batches."""
@@ -61,7 +59,6 @@ class Parquet(SchemaFiles):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        import pyarrow as pa
 
         def read() -> Iterator[Any]:
             for path in self.paths:
@@ -75,8 +72,6 @@ class Parquet(SchemaFiles):
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        import pyarrow as pa
-
         texts = [f.name for f in self.schema if f.name in wanted and _is_text(f.type) and wanted[f.name] != "words"]
         long_texts = "words" in wanted.values()
         for path in self.paths:
@@ -106,8 +101,6 @@ def _read_row_groups(file: Any, columns: list[str], long_texts: bool) -> Iterato
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
@@ -137,8 +130,6 @@ class Ipc(SchemaFiles):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        import pyarrow as pa
-
         batches = take_batches(self.batches(dict.fromkeys(self.columns, "as it is")), n)
         return pa.Table.from_batches(batches, schema=self.schema).slice(0, n)
 
@@ -167,8 +158,6 @@ def _read_batches(reader: Any) -> Iterator[pa.RecordBatch]:
 
 def _open_reader(path: str) -> Any:
     """Open a file of either format; it is decompressed by its ending."""
-    import pyarrow as pa
-
     if compression_by_name(path) is None:
         return _open_either(pa.OSFile(path))
     with open_decompressed(path) as file:
@@ -176,8 +165,6 @@ def _open_reader(path: str) -> Any:
 
 
 def _open_either(file: Any) -> Any:
-    import pyarrow as pa
-
     is_file = file.read(len(FILE_MAGIC)) == FILE_MAGIC
     file.seek(0)
     return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)

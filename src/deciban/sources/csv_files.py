@@ -11,8 +11,9 @@ import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from deciban._lazy import duckdb, pa, pc
 from deciban.errors import InputError
 from deciban.sources.database import (
     PLAIN_FILES,
@@ -29,9 +30,6 @@ from deciban.sources.database import (
 from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.records import DELIMITERS, find_fault, read_records, split_cells
 from deciban.sources.source import BLOCK_CELLS, FileOptions, FileSource, Reading, reword_errors, role_hint
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1")
 MISSING_NUMBERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
@@ -104,8 +102,6 @@ class Delimited(FileSource):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        import pyarrow as pa
-
         wanted: dict[str, Reading] = dict.fromkeys(self.columns, "text")
         try:
             table = self._relation(wanted, f"limit {n}").to_arrow_table()
@@ -135,8 +131,6 @@ class Delimited(FileSource):
 
     def _read(self, wanted: Mapping[str, Reading], marked: bool, skip: int) -> Iterator[pa.RecordBatch]:
         """Read all rows but the first ones; with `marked`, numbers are read as texts, which are then converted."""
-        import duckdb
-
         readings = dict.fromkeys(wanted, "text") if marked else wanted
         n_rows = max(MIN_TEXT_ROWS, BLOCK_CELLS // max(1, len(wanted))) if marked else ROWS_PER_BATCH
         numbers = [place for place, reading in enumerate(wanted.values()) if marked and reading == "number"]
@@ -234,9 +228,6 @@ def _decimal_mark(start: str, delimiter: str) -> str:
 
 def _replace_commas(column: Any) -> Any:
     """Replace decimal commas by points in a column of numbers; return any other unchanged."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     fits = pc.match_substring_regex(column, rf"^\s*({COMMA_NUMBER}|[+-]?\d+)\s*$")
     known = pc.is_in(column, value_set=pa.array(MISSING_NUMBERS))
     return pc.replace_substring(column, ",", ".") if pc.all(pc.or_(fits, known)).as_py() else column
@@ -244,8 +235,6 @@ def _replace_commas(column: Any) -> Any:
 
 def _convert_columns(batch: pa.RecordBatch, places: Sequence[int], decimal: str, database: Any) -> pa.RecordBatch:
     """Convert columns of texts to numbers, all by one query; marks for missing numbers become nulls."""
-    import pyarrow as pa
-
     if not places:
         return batch
     columns = list(batch.columns)
@@ -275,8 +264,6 @@ def _convert(
     batch: pa.RecordBatch, places: Sequence[int], decimal: str, database: Any, cast: str, missing: str = "null"
 ) -> pa.ChunkedArray:
     """Convert columns of texts, one after another, to one of numbers; marks for missing numbers become `missing`."""
-    import pyarrow as pa
-
     texts = pa.chunked_array([batch.column(place) for place in places]).cast(pa.large_string()).combine_chunks()
     number = "replace(t, ',', '.')" if decimal == "," else "t"
     relation = database.from_arrow(pa.table({"t": texts})).project(

@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from deciban._lazy import duckdb, pa
 from deciban.errors import InputError
 from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.source import Reading, reword_errors
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROWS_PER_BATCH = 1 << 17
 """Rows in a batch that DuckDB hands over; a CSV of 10⁷ rows took 4.5 s so, and 5.7 with half as many."""
@@ -75,8 +73,6 @@ def quote_text(text: str) -> str:
 
 def is_duckdb_error(error: Any) -> bool:
     """Return whether an error is DuckDB's; while rows are streamed its errors come as Arrow's, without a number."""
-    import duckdb
-
     return isinstance(error, duckdb.Error) or (isinstance(error, OSError) and error.errno is None)
 
 

@@ -9,14 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.sources.source import FileOptions, FileSource, Reading, printable, reword_errors, take_batches
 from deciban.text.documents import check_decoding
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 TEXT, FILE = "text", "file"
 CLASS = "class"
@@ -79,9 +77,6 @@ class Decoding:
 
     def split_lines(self, text: str, path: str) -> Any:
         """Split a text into an array of lines, without \\n and without one \\r at the end of each."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         try:
             raw = text.replace("\r\n", "\n").removesuffix("\r").encode("utf-8", self.errors)
         except UnicodeEncodeError as error:
@@ -90,9 +85,6 @@ class Decoding:
 
     def replace_missing(self, texts: Any) -> Any:
         """Replace texts that stand for a missing one by null."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if not self.missing:
             return texts
         gone = pc.is_in(texts, value_set=pa.array(self.missing, texts.type))
@@ -134,8 +126,6 @@ class TextLines(FileSource):
             yield batch.select(list(wanted))
 
     def _batches(self, size: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         for path in self.paths:
             for text in _whole_lines(self.decoding.read_pieces(path, size)):
                 yield pa.RecordBatch.from_arrays([self.decoding.split_lines(text, path)], names=[TEXT])
@@ -186,8 +176,6 @@ class WholeFiles:
                 texts, done, size = [], number, 0
 
     def _batch(self, files: Sequence[str], texts: Sequence[bytes]) -> Any:
-        import pyarrow as pa
-
         columns = {
             TEXT: self.decoding.replace_missing(pa.array(texts, pa.large_string())),
             **self.columns_from_names(files),
@@ -196,8 +184,6 @@ class WholeFiles:
 
     def columns_from_names(self, files: Sequence[str]) -> dict[str, Any]:
         """Return the columns that follow from the names of files."""
-        import pyarrow as pa
-
         return {FILE: pa.array([printable(file) for file in files], pa.string())}
 
 
@@ -217,8 +203,6 @@ class Folders(WholeFiles):
 
     def columns_from_names(self, files: Sequence[str]) -> dict[str, Any]:
         """See `WholeFiles.columns_from_names`."""
-        import pyarrow as pa
-
         columns = super().columns_from_names(files)
         labels = [name.partition("/")[0] for name in columns[FILE].to_pylist()]
         return {CLASS: pa.array(labels, pa.string()), **columns}
@@ -317,8 +301,6 @@ def open_decompressed(path: str) -> Iterator[Any]:
         if kind is None:
             yield file
             return
-        import pyarrow as pa
-
         with pa.CompressedInputStream(file, kind) as stream:
             yield stream
 
@@ -357,7 +339,5 @@ def _estimate_lines(paths: Sequence[str]) -> int | None:
 
 def _table(batches: Iterable[Any], columns: Sequence[str]) -> Any:
     """Return the batches as a table, which has its columns even if there are no rows."""
-    import pyarrow as pa
-
     schema = pa.schema([(name, pa.large_string() if name == TEXT else pa.string()) for name in columns])
     return pa.Table.from_batches(batches, schema)

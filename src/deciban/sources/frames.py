@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.sources.source import Reading, Source, reword_read_errors, validate
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SOURCE_KINDS = (
     "a path, a query, a frame (pandas, polars, pyarrow, whatever has __arrow_c_stream__), or a mapping of arrays"
@@ -25,7 +23,6 @@ LONE_SURROGATE = (
 def open_frame(source: Any) -> Source:
     """Open a frame that exports Arrow data, a mapping of NumPy arrays, or a stream of batches."""
     import numpy as np
-    import pyarrow as pa
 
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
@@ -50,8 +47,6 @@ def open_frame(source: Any) -> Source:
 
 def _open_stream(source: Any) -> Source:
     """Open an Arrow stream: all of it if the object can be streamed again, else as a stream that is read once."""
-    import pyarrow as pa
-
     with reword_read_errors(Stream.name):
         reader = pa.RecordBatchReader.from_stream(source)
         if hasattr(source, "__len__") or hasattr(source, "to_pyarrow"):
@@ -69,8 +64,6 @@ def _relation(source: Any) -> Source:
 
 def _from_pandas(frame: Any) -> pa.Table:
     """Convert the columns, without the index; an error names a column of mixed types."""
-    import pyarrow as pa
-
     if not hasattr(frame, "columns"):
         raise InputError("a pandas Series is one column, not a table. Hint: frame[['a', 'b']]")
     named: dict[str, list[Any]] = {}
@@ -90,8 +83,6 @@ def _from_pandas(frame: Any) -> pa.Table:
 
 def _from_series(series: Any) -> pa.Array:
     """Convert a column of a pandas frame; categories that are no plain values, such as intervals, become texts."""
-    import pyarrow as pa
-
     array = pa.Array.from_pandas(series)
     if pa.types.is_dictionary(array.type) and isinstance(array.type.value_type, pa.BaseExtensionType):
         return pa.Array.from_pandas(series.cat.rename_categories(str))
@@ -100,7 +91,6 @@ def _from_series(series: Any) -> pa.Array:
 
 def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
     import numpy as np
-    import pyarrow as pa
 
     columns = {}
     for name, values in arrays.items():
@@ -124,7 +114,6 @@ def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
 def _from_masked(values: Any) -> pa.Array:
     """Convert a masked array; masked values are missing."""
     import numpy as np
-    import pyarrow as pa
 
     mask = np.ma.getmaskarray(values) if np.ma.is_masked(values) else None
     return pa.array(values.data, mask=mask, from_pandas=True)
@@ -178,8 +167,6 @@ class Stream:
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        import pyarrow as pa
-
         missing = n - sum(batch.num_rows for batch in self.kept)
         while missing > 0 and (batch := self._read_batch()) is not None:
             self.kept.append(batch)

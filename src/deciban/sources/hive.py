@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import unquote
 
+from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.sources.source import Reading, SourceView
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MISSING_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The text that stands for a missing value in a folder's name."""
@@ -52,8 +50,6 @@ class Partitioned(SourceView):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        import pyarrow as pa
-
         tables: list[Any] = []
         for source, values in self._files():
             table = source.head(n - sum(part.num_rows for part in tables))
@@ -66,8 +62,6 @@ class Partitioned(SourceView):
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        import pyarrow as pa
-
         own = {name: reading for name, reading in wanted.items() if name not in self.values[0]}
         read: Mapping[str, Reading] = own or {self.source.columns[0]: "text"}
         for source, values in self._files():
@@ -105,7 +99,6 @@ def _parse_folders(path: str) -> dict[str, str | None]:
 def _repeat(value: str | None, n_rows: int) -> Any:
     """Return a column that has one value in all rows."""
     import numpy as np
-    import pyarrow as pa
 
     codes = pa.nulls(n_rows, pa.int32()) if value is None else pa.array(np.zeros(n_rows, dtype=np.int32))
     return pa.DictionaryArray.from_arrays(codes, pa.array([] if value is None else [value], pa.string()))

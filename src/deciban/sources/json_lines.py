@@ -6,8 +6,9 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from deciban._lazy import duckdb, pa
 from deciban.errors import InputError, list_names
 from deciban.sources.database import (
     PLAIN_FILES,
@@ -21,9 +22,6 @@ from deciban.sources.database import (
     reword_duckdb_errors,
 )
 from deciban.sources.source import FileOptions, FileSource, Reading
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FORMAT = "format='newline_delimited'"
 INFERENCE = "sample_size=-1, maximum_sample_files=1000000, maximum_depth=2, map_inference_threshold=-1"
@@ -50,8 +48,6 @@ class Lines(FileSource):
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
         """Read names and types of the columns from all lines: booleans, numbers, and everything else as text."""
-        import duckdb
-
         for path in paths:
             check_gzip(path)
         if not any(os.path.getsize(path) for path in paths):
@@ -86,8 +82,6 @@ class Lines(FileSource):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        import pyarrow as pa
-
         with reword_duckdb_errors(f"{self.name} cannot be read as JSON lines"):
             if self.is_inferred:
                 relation = connect(self.paths).sql(f"from {_reader(self.paths, INFERENCE)} limit {n}")
@@ -98,8 +92,6 @@ class Lines(FileSource):
 
     def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        import pyarrow as pa
-
         with reword_duckdb_errors(f"{self.name} cannot be read as JSON lines"):
             for batch in self._relation(wanted).to_arrow_reader(ROWS_PER_BATCH):
                 yield pa.RecordBatch.from_arrays(batch.column(0).flatten(), list(wanted))

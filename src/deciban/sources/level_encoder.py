@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._lazy import pa, pc
 from deciban.kernels.execution import load_kernels
 from deciban.ledger.hashing import SURROGATES
 from deciban.sources.arrow_cells import replace_nulls, to_texts
@@ -116,15 +117,11 @@ class LevelEncoder:
 
 
 def _has_plain_strings(array: Any) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_string(array.type))
 
 
 def other_spellings(word: str, kind: Any) -> list[str]:
     """Return other other_spellings of a value of this type."""
-    import pyarrow as pa
-
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_boolean(kind):
         return [word.capitalize()]
@@ -203,9 +200,6 @@ class LevelNames(Sequence[str]):
 
     def _scan(self, words: Sequence[str | None]) -> dict[str, int]:
         """Find the words that are known, by one scan of all names."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         wanted = pa.array([word for word in words if word is not None], self._names.type)
         at = np.flatnonzero(np.asarray(pc.is_in(self._names, value_set=wanted)))
         return {self[i]: i for i in at.tolist()}

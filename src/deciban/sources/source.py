@@ -9,12 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
+from deciban._lazy import pa, pc
 from deciban.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 T = TypeVar("T")
 
@@ -176,8 +174,6 @@ def validate(data: pa.RecordBatch | pa.Table, name: str) -> Any:
     Every batch of a file, a stream or a frame passes through here before anything else reads it. A null that is a
     value of a dictionary becomes a missing value of the column.
     """
-    import pyarrow as pa
-
     try:
         data.validate(full=True)
     except pa.ArrowException as error:
@@ -200,7 +196,6 @@ def _chunks(column: Any) -> list[Any]:
 def _without_null_values(column: Any) -> Any:
     """Return a column with equal values, none of which is null in its dictionary."""
     import numpy as np
-    import pyarrow as pa
 
     known = np.asarray(column.dictionary.is_valid())
     places = pa.array(np.cumsum(known) - 1, column.indices.type, mask=~known)
@@ -209,8 +204,6 @@ def _without_null_values(column: Any) -> Any:
 
 
 def _is_invalid(column: Any) -> bool:
-    import pyarrow as pa
-
     try:
         column.validate(full=True)
     except pa.ArrowException:
@@ -226,8 +219,6 @@ def reword_errors(path: str, verdict: str = "cannot be read") -> AbstractContext
 @contextmanager
 def reword_read_errors(name: str, verdict: str = "cannot be read") -> Iterator[None]:
     """Raise the errors of reading a file or a stream as InputErrors that begin with its name."""
-    import pyarrow as pa
-
     try:
         yield
     except (OSError, pa.ArrowException, UnicodeError, MemoryError) as error:
@@ -255,8 +246,6 @@ def role_hint(column: str, role: str) -> str:
 
 def read_first_rows(source: Source, n: int) -> pa.Table:
     """Return the first rows of a source in types that all functions support: string views cannot be filtered yet."""
-    import pyarrow as pa
-
     head = source.head(n)
     plain = [_without_views(kind) for kind in head.schema.types]
     return head if plain == head.schema.types else head.cast(pa.schema(list(zip(head.schema.names, plain))))
@@ -275,8 +264,6 @@ def take_batches(batches: Iterable[T], n: int) -> list[T]:
 
 
 def _without_views(kind: Any) -> Any:
-    import pyarrow as pa
-
     if pa.types.is_dictionary(kind):
         return pa.dictionary(kind.index_type, _without_views(kind.value_type))
     return pa.string() if pa.types.is_string_view(kind) else kind
@@ -329,8 +316,6 @@ def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
 def _text_bytes(column: Any) -> Any:
     """Return the size of each text, 0 where it is missing; 0 for values that are no text."""
     import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
