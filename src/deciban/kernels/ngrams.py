@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from deciban.kernels.compile import kernel
-from deciban.kernels.utf8 import (
+from deciban.kernels.tokenizer import (
     LOW8,
     LOW32,
     SPACE,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
-from deciban.kernels.utf8 import word_at
+from deciban.kernels.tokenizer import word_at
 from deciban.ledger.hashing import BYTE_MASKS
 
 Words = NDArray[np.uint64]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Codes
 from deciban.kernels.compile import kernel
-from deciban.kernels.utf8 import U0, U1, Bytes, Hashes, Ints
+from deciban.kernels.tokenizer import U0, U1, Bytes, Hashes, Ints
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels.utf8 import SPACE, SPECIAL, STEP, TOKEN
+from deciban.kernels.tokenizer import SPACE, SPECIAL, STEP, TOKEN
 from deciban.ledger.hashing import SURROGATES
 from deciban.text.words import PATTERNS as TOKEN_PATTERNS
 
