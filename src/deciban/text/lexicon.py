@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels import ngrams as grams
+from deciban.kernels import word_lookup as grams
 from deciban.kernels import word_lookup as known
 from deciban.kernels.tokenizer import find_tokens
 from deciban.ledger import Vocabulary
