@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["HOMES", "LazyModule", "duckdb", "lazy_attributes", "pa", "pc"]
 
 HOMES = {
-    "BernoulliNB": "deciban.estimators.bernoulli_nb",
+    "BernoulliNB": "deciban.estimators.count_estimators",
     "BoostedBayes": "deciban.estimators.boosted_bayes",
     "CategoricalNB": "deciban.estimators.categorical_nb",
     "ComplementNB": "deciban.estimators.complement_nb",
