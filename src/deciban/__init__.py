@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from deciban.estimators.categorical_nb import CategoricalNB as CategoricalNB
     from deciban.estimators.complement_nb import ComplementNB as ComplementNB
     from deciban.estimators.count_estimators import BernoulliNB as BernoulliNB
+    from deciban.estimators.count_estimators import MultinomialNB as MultinomialNB
     from deciban.estimators.cross_validate import cross_validate as cross_validate
     from deciban.estimators.evidence_regression import EvidenceRegression as EvidenceRegression
     from deciban.estimators.gaussian_bayes import GaussianBayes as GaussianBayes
     from deciban.estimators.gaussian_nb import GaussianNB as GaussianNB
     from deciban.estimators.joint_bayes import JointBayes as JointBayes
     from deciban.estimators.logistic_regression import LogisticRegression as LogisticRegression
-    from deciban.estimators.multinomial_nb import MultinomialNB as MultinomialNB
     from deciban.estimators.naive_bayes import NaiveBayes as NaiveBayes
     from deciban.estimators.poisson_nb import PoissonNB as PoissonNB
     from deciban.estimators.text_classifier import TextClassifier as TextClassifier

@@ -19,7 +19,7 @@ HOMES = {
     "JointBayes": "deciban.estimators.joint_bayes",
     "LogisticRegression": "deciban.estimators.logistic_regression",
     "MailFilter": "deciban.mail.filter",
-    "MultinomialNB": "deciban.estimators.multinomial_nb",
+    "MultinomialNB": "deciban.estimators.count_estimators",
     "NaiveBayes": "deciban.estimators.naive_bayes",
     "PoissonNB": "deciban.estimators.poisson_nb",
     "TextClassifier": "deciban.estimators.text_classifier",
