@@ -16,8 +16,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from deciban.estimators.boosted_bayes import BoostedBayes as BoostedBayes
     from deciban.estimators.categorical_nb import CategoricalNB as CategoricalNB
-    from deciban.estimators.complement_nb import ComplementNB as ComplementNB
     from deciban.estimators.count_estimators import BernoulliNB as BernoulliNB
+    from deciban.estimators.count_estimators import ComplementNB as ComplementNB
     from deciban.estimators.count_estimators import MultinomialNB as MultinomialNB
     from deciban.estimators.cross_validate import cross_validate as cross_validate
     from deciban.estimators.evidence_regression import EvidenceRegression as EvidenceRegression

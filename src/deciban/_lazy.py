@@ -12,7 +12,7 @@ HOMES = {
     "BernoulliNB": "deciban.estimators.count_estimators",
     "BoostedBayes": "deciban.estimators.boosted_bayes",
     "CategoricalNB": "deciban.estimators.categorical_nb",
-    "ComplementNB": "deciban.estimators.complement_nb",
+    "ComplementNB": "deciban.estimators.count_estimators",
     "EvidenceRegression": "deciban.estimators.evidence_regression",
     "GaussianBayes": "deciban.estimators.gaussian_bayes",
     "GaussianNB": "deciban.estimators.gaussian_nb",
