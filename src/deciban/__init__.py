@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deciban.estimators.count_estimators import BernoulliNB as BernoulliNB
     from deciban.estimators.count_estimators import ComplementNB as ComplementNB
     from deciban.estimators.count_estimators import MultinomialNB as MultinomialNB
+    from deciban.estimators.count_estimators import PoissonNB as PoissonNB
     from deciban.estimators.cross_validate import cross_validate as cross_validate
     from deciban.estimators.evidence_regression import EvidenceRegression as EvidenceRegression
     from deciban.estimators.gaussian_bayes import GaussianBayes as GaussianBayes
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from deciban.estimators.joint_bayes import JointBayes as JointBayes
     from deciban.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from deciban.estimators.naive_bayes import NaiveBayes as NaiveBayes
-    from deciban.estimators.poisson_nb import PoissonNB as PoissonNB
     from deciban.estimators.text_classifier import TextClassifier as TextClassifier
     from deciban.families.parameter_count import ParameterCount as ParameterCount
     from deciban.families.parameter_count import parameter_count as parameter_count

@@ -21,7 +21,7 @@ HOMES = {
     "MailFilter": "deciban.mail.filter",
     "MultinomialNB": "deciban.estimators.count_estimators",
     "NaiveBayes": "deciban.estimators.naive_bayes",
-    "PoissonNB": "deciban.estimators.poisson_nb",
+    "PoissonNB": "deciban.estimators.count_estimators",
     "TextClassifier": "deciban.estimators.text_classifier",
     "Words": "deciban.text",
     "BayesTable": "deciban.metrics.bayes_table",
