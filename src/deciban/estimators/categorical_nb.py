@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.estimators.discrete_base import LevelBayes
+from deciban.estimators.count_estimators import LevelBayes
 from deciban.families.categorical import Categorical
 from deciban.ledger import Levels
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.estimators.discrete_base import LevelBayes
+from deciban.estimators.count_estimators import LevelBayes
 from deciban.families.joint import Joint
 
 
