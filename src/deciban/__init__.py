@@ -15,7 +15,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from deciban.estimators.boosted_bayes import BoostedBayes as BoostedBayes
-    from deciban.estimators.categorical_nb import CategoricalNB as CategoricalNB
     from deciban.estimators.count_estimators import BernoulliNB as BernoulliNB
     from deciban.estimators.count_estimators import ComplementNB as ComplementNB
     from deciban.estimators.count_estimators import MultinomialNB as MultinomialNB
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from deciban.estimators.gaussian_bayes import GaussianBayes as GaussianBayes
     from deciban.estimators.gaussian_nb import GaussianNB as GaussianNB
     from deciban.estimators.joint_bayes import JointBayes as JointBayes
+    from deciban.estimators.level_estimators import CategoricalNB as CategoricalNB
     from deciban.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from deciban.estimators.naive_bayes import NaiveBayes as NaiveBayes
     from deciban.estimators.text_classifier import TextClassifier as TextClassifier

@@ -11,7 +11,7 @@ __all__ = ["HOMES", "LazyModule", "duckdb", "lazy_attributes", "pa", "pc"]
 HOMES = {
     "BernoulliNB": "deciban.estimators.count_estimators",
     "BoostedBayes": "deciban.estimators.boosted_bayes",
-    "CategoricalNB": "deciban.estimators.categorical_nb",
+    "CategoricalNB": "deciban.estimators.level_estimators",
     "ComplementNB": "deciban.estimators.count_estimators",
     "EvidenceRegression": "deciban.estimators.evidence_regression",
     "GaussianBayes": "deciban.estimators.gaussian_bayes",
