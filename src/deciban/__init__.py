@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from deciban.estimators.evidence_regression import EvidenceRegression as EvidenceRegression
     from deciban.estimators.gaussian_bayes import GaussianBayes as GaussianBayes
     from deciban.estimators.gaussian_nb import GaussianNB as GaussianNB
-    from deciban.estimators.joint_bayes import JointBayes as JointBayes
     from deciban.estimators.level_estimators import CategoricalNB as CategoricalNB
+    from deciban.estimators.level_estimators import JointBayes as JointBayes
     from deciban.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from deciban.estimators.naive_bayes import NaiveBayes as NaiveBayes
     from deciban.estimators.text_classifier import TextClassifier as TextClassifier

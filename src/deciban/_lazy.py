@@ -16,7 +16,7 @@ HOMES = {
     "EvidenceRegression": "deciban.estimators.evidence_regression",
     "GaussianBayes": "deciban.estimators.gaussian_bayes",
     "GaussianNB": "deciban.estimators.gaussian_nb",
-    "JointBayes": "deciban.estimators.joint_bayes",
+    "JointBayes": "deciban.estimators.level_estimators",
     "LogisticRegression": "deciban.estimators.logistic_regression",
     "MailFilter": "deciban.mail.filter",
     "MultinomialNB": "deciban.estimators.count_estimators",
