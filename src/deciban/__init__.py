@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deciban.estimators.cross_validate import cross_validate as cross_validate
     from deciban.estimators.evidence_regression import EvidenceRegression as EvidenceRegression
     from deciban.estimators.gaussian_bayes import GaussianBayes as GaussianBayes
-    from deciban.estimators.gaussian_nb import GaussianNB as GaussianNB
+    from deciban.estimators.gaussian_estimators import GaussianNB as GaussianNB
     from deciban.estimators.level_estimators import CategoricalNB as CategoricalNB
     from deciban.estimators.level_estimators import JointBayes as JointBayes
     from deciban.estimators.logistic_regression import LogisticRegression as LogisticRegression

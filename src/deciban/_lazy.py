@@ -15,7 +15,7 @@ HOMES = {
     "ComplementNB": "deciban.estimators.count_estimators",
     "EvidenceRegression": "deciban.estimators.evidence_regression",
     "GaussianBayes": "deciban.estimators.gaussian_bayes",
-    "GaussianNB": "deciban.estimators.gaussian_nb",
+    "GaussianNB": "deciban.estimators.gaussian_estimators",
     "JointBayes": "deciban.estimators.level_estimators",
     "LogisticRegression": "deciban.estimators.logistic_regression",
     "MailFilter": "deciban.mail.filter",

@@ -25,7 +25,7 @@ from deciban.estimators.check_arrays import (
     get_feature_names,
 )
 from deciban.estimators.classifier_base import Classifier
-from deciban.estimators.gaussian_nb import GaussianNB
+from deciban.estimators.gaussian_estimators import GaussianNB
 from deciban.estimators.generative_base import GenerativeClassifier, make_generator
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Schema
