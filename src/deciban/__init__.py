@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deciban.estimators.count_estimators import PoissonNB as PoissonNB
     from deciban.estimators.cross_validate import cross_validate as cross_validate
     from deciban.estimators.evidence_regression import EvidenceRegression as EvidenceRegression
-    from deciban.estimators.gaussian_bayes import GaussianBayes as GaussianBayes
+    from deciban.estimators.gaussian_estimators import GaussianBayes as GaussianBayes
     from deciban.estimators.gaussian_estimators import GaussianNB as GaussianNB
     from deciban.estimators.level_estimators import CategoricalNB as CategoricalNB
     from deciban.estimators.level_estimators import JointBayes as JointBayes

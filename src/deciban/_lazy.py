@@ -14,7 +14,7 @@ HOMES = {
     "CategoricalNB": "deciban.estimators.level_estimators",
     "ComplementNB": "deciban.estimators.count_estimators",
     "EvidenceRegression": "deciban.estimators.evidence_regression",
-    "GaussianBayes": "deciban.estimators.gaussian_bayes",
+    "GaussianBayes": "deciban.estimators.gaussian_estimators",
     "GaussianNB": "deciban.estimators.gaussian_estimators",
     "JointBayes": "deciban.estimators.level_estimators",
     "LogisticRegression": "deciban.estimators.logistic_regression",
