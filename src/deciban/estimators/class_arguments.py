@@ -70,6 +70,6 @@ def parse_prior(given: Any, alpha: float, n_classes: int, *, scaled: bool) -> Cl
     if not np.isclose(p.sum(), 1.0):
         if not scaled or not (np.isfinite(p).all() and p.any()):
             raise InputError(f"The sum of the priors should be 1. Got {p.sum():g}.")
-        warnings.warn(f"class_prior sums to {p.sum():g}; it is scaled to sum to 1", DecibanWarning, stacklevel=5)
+        warnings.warn(f"class_prior sums to {p.sum():g}; it is scaled to sum to 1", DecibanWarning, stacklevel=6)
         p = p / p.sum()
     return ClassPrior("given", given=tuple(p.tolist()))

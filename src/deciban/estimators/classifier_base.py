@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
     missing: str
     _scorer: Scorer
     _dtype: np.dtype[Any]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+    _input_tags: ClassVar[dict[str, bool]] = {}
+    """The tags of the input that differ from those of other classifiers; see `sklearn.utils.InputTags`."""
 
     _hint = "leave such rows out, or replace the values"
     """The hint of errors about invalid values."""
@@ -192,4 +196,6 @@ class Classifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "skip"
         tags.classifier_tags.poor_score = True
+        for name, value in self._input_tags.items():
+            setattr(tags.input_tags, name, value)
         return tags

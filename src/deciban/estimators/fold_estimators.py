@@ -15,7 +15,8 @@ from deciban.engines import is_sparse, thread_count
 from deciban.engines.dense import apply_by_fold
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.estimators import check_documents as texts
-from deciban.estimators.generative_base import GaussianClassifier, GenerativeClassifier
+from deciban.estimators.gaussian_estimators import GaussianClassifier
+from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.estimators.naive_bayes import NaiveBayes
 from deciban.estimators.text_base import TextBayes
 from deciban.ledger import Ledger

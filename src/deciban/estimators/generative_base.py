@@ -1,4 +1,4 @@
-"""The base class of generative estimators, which learn by adding ledgers, and of those with Gaussian features."""
+"""The base class of generative estimators, which learn by adding ledgers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ from deciban.estimators.check_arrays import (
     drop_weightless_rows,
     get_feature_names,
 )
-from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.classifier_base import Classifier
-from deciban.families.gaussian import Gaussian
 from deciban.generative import DRAWS, Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Ledger
 from deciban.persistence.assumptions import write_family
@@ -228,6 +226,16 @@ class GenerativeClassifier(CalibrationMixin, Classifier):
         """The sufficient statistics: counts or moments per class, with the schema of their features."""
         return self._check_fitted().ledger
 
+    @property
+    def class_count_(self) -> Array:
+        """The weight of each class's rows."""
+        return self.ledger_.rows
+
+    @property
+    def _solved_family(self) -> Any:
+        """The family of the only block of features, with the pseudo-count that was chosen."""
+        return self._check_fitted().assumption.families[0]
+
     def predict_joint_log_proba(self, X: Any) -> Array:
         """Return ln p(x, k) = ln π_k + ln p(x|k), before normalising."""
         return self._score(X, "joint")
@@ -269,39 +277,3 @@ def make_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1))
     return np.random.default_rng(random_state)
-
-
-class GaussianClassifier(GenerativeClassifier):
-    """An estimator of Gaussian features, with scikit-learn's `priors` and imagined rows."""
-
-    _prior_name = "priors"
-    _parameter_constraints: dict[str, list[Any]] = {
-        **SHARED_CONSTRAINTS,
-        "priors": ["array-like", StrOptions(PRIOR_NAMES), None],
-        "parameter_prior": [
-            None,
-            Interval(Real, 0, None, closed="left"),
-            Ledger,
-        ],
-    }
-
-    def _family(self, prior_rows: float) -> Gaussian:
-        raise AssertionError
-
-    def _assumption(self, n_features: int, n_classes: int) -> Assumption:
-        prior = parse_prior(
-            "empirical" if self.priors is None else self.priors, self.prior_alpha, n_classes, scaled=False
-        )
-        if isinstance(self.parameter_prior, Ledger):
-            return Assumption((self._family(0.0),), prior, self.parameter_prior, self.missing)
-        return Assumption((self._family(float(self.parameter_prior or 0.0)),), prior, None, self.missing)
-
-    @property
-    def class_count_(self) -> Array:
-        """The weight of each class's rows."""
-        return self.ledger_.rows.astype(self._dtype)
-
-    @property
-    def class_prior_(self) -> Array:
-        """π_k."""
-        return self._check_fitted().solved.prior.astype(self._dtype)

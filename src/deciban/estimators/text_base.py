@@ -15,7 +15,7 @@ from deciban.errors import DecibanError, ModelFileError, UndefinedError
 from deciban.estimators import check_documents as texts
 from deciban.estimators.check_arrays import check_weight, drop_weightless_rows
 from deciban.estimators.check_tables import check_labels
-from deciban.estimators.discrete_base import ClassCounts
+from deciban.estimators.count_estimators import SmoothedClassifier
 from deciban.families.text_family import Text
 from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
 from deciban.persistence import Section
@@ -26,7 +26,7 @@ from deciban.text import Documents, Finder, WordCounter, Words, build_word_matri
 SAME_WORDS = "Hint: fit with the same words=Words(...) and event"
 
 
-class TextBayes(ClassCounts):
+class TextBayes(SmoothedClassifier):
     """A classifier of documents: a ledger of their words."""
 
     _dtype = np.dtype(np.float64)

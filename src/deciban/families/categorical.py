@@ -81,6 +81,10 @@ class Categorical(Family):
         """Return the counts with columns for the levels that are declared to exist."""
         return part if self.min_levels is None else part.pad_levels(np.array(self.min_levels, dtype=np.int64))
 
+    def sizes(self, part: Levels) -> NDArray[np.int64]:
+        """Return V_j, including the levels that are declared to exist."""
+        return self.full(part).sizes
+
     def separate_levels(self, part: Levels) -> SeparateLevels:
         """Return which levels of the full counts have their own parameters."""
         if self.holes == "level" and self.most is None:

@@ -1,0 +1,229 @@
+"""Naive Bayes of counts, for rows of numbers: BernoulliNB, MultinomialNB, ComplementNB and PoissonNB.
+
+Their base classes have the pseudo-count, the class prior and the attributes of scikit-learn's count models.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from deciban._typing import Array
+from deciban.errors import InputError, UndefinedError
+from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
+from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier
+from deciban.families.bernoulli import Bernoulli
+from deciban.families.complement import Complement
+from deciban.families.family import NO_LIKELIHOOD, Alpha, ClassPrior, Family, to_dense
+from deciban.families.marginal_likelihood import FALLBACK_ALPHA
+from deciban.families.multinomial import Multinomial
+from deciban.families.poisson import Poisson
+from deciban.generative import Assumption
+from deciban.ledger import Ledger
+
+MIN_ALPHA = 1e-10
+"""The pseudo-count that scikit-learn raises smaller ones to, unless `force_alpha`."""
+
+
+class SmoothedClassifier(GenerativeClassifier):
+    """A generative estimator with a pseudo-count, and scikit-learn's `fit_prior` and `class_prior`."""
+
+    alpha: Any
+    fit_prior: bool
+    class_prior: Any
+    prior_alpha: float
+
+    def _make_prior(self, n_classes: int) -> ClassPrior:
+        if self.class_prior is None:
+            return ClassPrior("empirical" if self.fit_prior else "uniform")
+        return parse_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """ln π_k."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._check_fitted().solved.prior)
+
+    @property
+    def alpha_(self) -> Alpha:
+        """The pseudo-count that is added: as given, or as chosen by alpha="auto"."""
+        return self._solved_family.alpha
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DiscreteClassifier(SmoothedClassifier):
+    """An estimator with scikit-learn's `alpha`, `force_alpha`, `fit_prior`, `class_prior`; `alpha` may be "auto"."""
+
+    _parameter_constraints = {
+        **SHARED_CONSTRAINTS,
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"}), "array-like", Ledger],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", StrOptions(PRIOR_NAMES), None],
+        "force_alpha": ["boolean"],
+    }
+
+    alpha: Any = 1.0
+    force_alpha: bool = True
+    fit_prior: bool = True
+    class_prior: Any = None
+    missing: str = "skip"
+    prior_alpha: float = 1.0
+    n_jobs: int | None = None
+
+    def _family(self, alpha: Any, n_features: int) -> Family:
+        raise AssertionError
+
+    def _assumption(self, n_features: int, n_classes: int) -> Assumption:
+        prior, auto = self._make_prior(n_classes), isinstance(self.alpha, str)
+        imagined = self.alpha if isinstance(self.alpha, Ledger) else None
+        alpha = FALLBACK_ALPHA if auto else 0.0 if imagined is not None else self._check_alpha(n_features)
+        return Assumption((self._family(alpha, n_features),), prior, imagined, self.missing, auto)
+
+    def _check_alpha(self, n_features: int) -> Alpha:
+        """Return alpha, checked, and raised to the smallest usable one unless forced."""
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.ndim:
+            if alpha.shape != (n_features,):
+                raise InputError(
+                    "When alpha is an array, it should contains `n_features`. "
+                    f"Got shape {alpha.shape} instead of ({n_features},)."
+                )
+            if not ((alpha >= 0) & np.isfinite(alpha)).all():
+                raise InputError(f"All values in alpha must be greater than 0. Got {alpha.min():g}.")
+        if not self.force_alpha and alpha.size and alpha.min() < MIN_ALPHA:
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = {MIN_ALPHA:.1e}. "
+                f"Use `force_alpha=True` to keep alpha unchanged.",
+                stacklevel=5,
+            )
+            alpha = np.maximum(alpha, MIN_ALPHA)
+        return alpha if alpha.ndim else float(alpha)
+
+
+class CountClassifier(DiscreteClassifier):
+    """An estimator of counts per class and feature."""
+
+    @property
+    def feature_count_(self) -> Array:
+        """Σ w·x per class and feature, K×d."""
+        return to_dense(self.ledger_.parts[0]).total
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """The logarithm of each feature's probability in each class, K×d, computed on access."""
+        return self._solved_family.log_theta(self._check_fitted().complete.parts[0])
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BernoulliNB(CountClassifier):
+    """Naive Bayes over features that are present or absent: ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj).
+
+    Takes scikit-learn's arguments. `alpha` may also be a ledger of imagined examples, or "auto": the pseudo-count
+    with the largest marginal likelihood (`alpha_`). NaN means missing.
+
+    >>> from deciban import BernoulliNB
+    >>> model = BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], ["spam", "spam", "ham"])
+    >>> model.predict_proba([[1, 0]]).round(3).tolist()
+    [[0.129, 0.871]]
+    >>> model.set_params(alpha="auto").fit([[1, 0], [1, 0], [0, 1], [0, 1]], [1, 1, 0, 0]).alpha_
+    0.001
+    """
+
+    _parameter_constraints = {
+        **CountClassifier._parameter_constraints,
+        "binarize": [None, Interval(Real, 0, None, closed="left")],
+    }
+
+    binarize: float | None = 0.0
+
+    def _family(self, alpha: Any, n_features: int) -> Bernoulli:
+        return Bernoulli(alpha, None if self.binarize is None else float(self.binarize))
+
+
+class MultinomialNB(CountClassifier):
+    """Naive Bayes over counts, as of words: ln p(z|k) = Σ_v z_v ln θ_kv, θ_kv = (n_kv + α) / (Σ_v n_kv + αV).
+
+    Takes scikit-learn's arguments. `alpha` may also be a ledger of imagined examples, or "auto": the pseudo-count
+    with the largest marginal likelihood (`alpha_`).
+
+    >>> from deciban import MultinomialNB
+    >>> model = MultinomialNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"])
+    >>> model.predict([[1, 0, 0]]).tolist()
+    ['sport']
+    """
+
+    _input_tags = {"positive_only": True, "allow_nan": False}
+    _hint = "counts must be known and ≥ 0; GaussianNB takes any number, PoissonNB skips missing counts"
+
+    def _family(self, alpha: Any, n_features: int) -> Multinomial:
+        return Multinomial(alpha)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ComplementNB(CountClassifier):
+    """Complement naive Bayes (Rennie et al. 2003) over counts: suits classes of very unequal size.
+
+    Takes scikit-learn's arguments. Its score is no likelihood, so it has no class prior. `alpha` may also be "auto":
+    that under which the words that each class is estimated from, those of all others, are most probable.
+
+    >>> from deciban import ComplementNB
+    >>> ComplementNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"]).predict([[0, 0, 1]]).tolist()
+    ['science']
+    """
+
+    _input_tags, _hint = MultinomialNB._input_tags, MultinomialNB._hint
+    _parameter_constraints = {**CountClassifier._parameter_constraints, "norm": ["boolean"]}
+
+    norm: bool = False
+
+    def _family(self, alpha: Any, n_features: int) -> Complement:
+        return Complement(alpha, self.norm)
+
+    def with_priors(self, priors: Any) -> Self:
+        """Raise UndefinedError: the score has no class prior."""
+        raise UndefinedError(NO_LIKELIHOOD.format(what="class prior in its score"))
+
+    @property
+    def score_samples(self) -> Any:
+        """Raise UndefinedError on access: there is no p(x), which scikit-learn's tools detect by `hasattr`."""
+        raise UndefinedError(NO_LIKELIHOOD.format(what="density p(x)"))
+
+    @property
+    def feature_all_(self) -> Array:
+        """Σ w·x per feature, over all classes."""
+        return self.feature_count_.sum(axis=0)
+
+
+class PoissonNB(CountClassifier):
+    """Naive Bayes over independent counts: ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!.
+
+    `alpha` rows of the column's mean are imagined in each class: λ_kj = (Σ w x + α m_j) / (Σ w + α); "auto" chooses
+    their number by marginal likelihood (`alpha_`).
+    Unlike a bag of words the counts have no common total, and a missing one (NaN) can be skipped.
+
+    >>> from deciban import PoissonNB
+    >>> model = PoissonNB().fit([[0, 3], [1, 4], [5, 0]], ["quiet", "quiet", "busy"])
+    >>> model.predict([[4, 1], [float("nan"), 5]]).tolist()
+    ['busy', 'quiet']
+    """
+
+    _input_tags = {"positive_only": True}
+    _hint = "a Poisson counts events, ≥ 0; GaussianNB takes any number"
+
+    def _family(self, alpha: Any, n_features: int) -> Poisson:
+        return Poisson(alpha)
+
+    @property
+    def rate_(self) -> Array:
+        """λ_kj, the mean count of each feature in each class."""
+        return self._solved_family.rates(self._check_fitted().complete.parts[0])
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """Raise AttributeError: a rate is not a probability."""
+        raise AttributeError("PoissonNB has rates, not probabilities, per feature. Hint: rate_")

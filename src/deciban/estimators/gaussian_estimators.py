@@ -1,0 +1,144 @@
+"""Bayes classifiers of Gaussian features: GaussianNB and GaussianBayes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from deciban._typing import Array
+from deciban.errors import InputError
+from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
+from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier
+from deciban.families.gaussian import Gaussian
+from deciban.families.parameter_count import GAUSSIAN
+from deciban.generative import Assumption
+from deciban.ledger import Ledger
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GaussianClassifier(GenerativeClassifier):
+    """An estimator of Gaussian features, with scikit-learn's `priors` and imagined rows."""
+
+    _prior_name = "priors"
+    _parameter_constraints = {
+        **SHARED_CONSTRAINTS,
+        "priors": ["array-like", StrOptions(PRIOR_NAMES), None],
+        "parameter_prior": [None, Interval(Real, 0, None, closed="left"), Ledger],
+    }
+
+    priors: Any = None
+    parameter_prior: Any = None
+    missing: str = "skip"
+    prior_alpha: float = 1.0
+    n_jobs: int | None = None
+
+    def _family(self, prior_rows: float) -> Gaussian:
+        raise AssertionError
+
+    def _assumption(self, n_features: int, n_classes: int) -> Assumption:
+        prior = parse_prior(
+            "empirical" if self.priors is None else self.priors, self.prior_alpha, n_classes, scaled=False
+        )
+        imagined = self.parameter_prior if isinstance(self.parameter_prior, Ledger) else None
+        prior_rows = float(self.parameter_prior or 0.0) if imagined is None else 0.0
+        return Assumption((self._family(prior_rows),), prior, imagined, self.missing)
+
+    @property
+    def _form(self) -> Any:
+        """The score form that is solved from the ledger."""
+        return self._check_fitted().solved.forms[0]
+
+    @property
+    def class_count_(self) -> Array:
+        """The weight of each class's rows."""
+        return self.ledger_.rows.astype(self._dtype)
+
+    @property
+    def class_prior_(self) -> Array:
+        """π_k."""
+        return self._check_fitted().solved.prior.astype(self._dtype)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GaussianNB(GaussianClassifier):
+    """Naive Bayes over numbers: ln p(x|k) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)²/σ²_kj.
+
+    Takes scikit-learn's arguments. `parameter_prior` imagines that many rows per class with each column's own
+    pooled variance, or takes a ledger of imagined examples; NaN means missing.
+
+    >>> from deciban import GaussianNB
+    >>> GaussianNB().fit([[1.0], [2.0], [8.0], [9.0]], ["low", "low", "high", "high"]).predict([[3.0]]).tolist()
+    ['low']
+    """
+
+    _parameter_constraints = {
+        **GaussianClassifier._parameter_constraints,
+        "var_smoothing": [Interval(Real, 0, None, closed="left")],
+    }
+
+    var_smoothing: float = 1e-9
+
+    def _family(self, prior_rows: float) -> Gaussian:
+        return Gaussian("diagonal", None, prior_rows, float(self.var_smoothing))
+
+    @property
+    def theta_(self) -> Array:
+        """μ_kj, the mean of each feature in each class."""
+        return self._form.mean.astype(self._dtype)
+
+    @property
+    def var_(self) -> Array:
+        """σ²_kj, smoothed."""
+        return self._form.variance.astype(self._dtype)
+
+    @property
+    def epsilon_(self) -> float:
+        """The value that `var_smoothing` adds to every variance."""
+        return float(self._solved_family.epsilon(self._check_fitted().complete.parts[0]))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GaussianBayes(GaussianClassifier):
+    """The Gaussian Bayes classifier: ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
+
+    `covariance`: "full" (each class its own: quadratic boundary, as QDA), "tied" (one for all: linear, as LDA),
+    "diagonal", "tied_diagonal", "spherical", "tied_spherical" or "identity". `shrinkage` (a share, or "oas")
+    pulls towards one common multiple of the identity; `parameter_prior` imagines that many rows per class with
+    the pooled covariance, or takes a ledger of imagined examples. NaN means missing.
+
+    >>> from deciban import GaussianBayes
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [4.0, 4.0], [5.0, 5.0]], [0, 0, 1, 1]
+    >>> line = GaussianBayes(covariance="identity").fit(X, y).linear_form()
+    >>> line.w.tolist(), line.b
+    ([4.0, 4.0], -20.0)
+    """
+
+    _parameter_constraints = {
+        **GaussianClassifier._parameter_constraints,
+        "covariance": [StrOptions(set(GAUSSIAN))],
+        "shrinkage": [None, StrOptions({"oas"}), Interval(Real, 0, 1, closed="both")],
+    }
+
+    covariance: str = "full"
+    shrinkage: Any = None
+
+    def _family(self, prior_rows: float) -> Gaussian:
+        if self.covariance == "identity" and self.shrinkage is not None:
+            raise InputError('covariance="identity" estimates no variance, so there is nothing to shrink')
+        return Gaussian(self.covariance, self.shrinkage, prior_rows)  # type: ignore[arg-type]
+
+    @property
+    def means_(self) -> Array:
+        """μ_k, K×d."""
+        return self._form.mean
+
+    @property
+    def covariance_(self) -> Array:
+        """Σ_k, K×d×d, or d×d where all classes share it."""
+        form = self._form
+        full = np.stack([np.diag(row) for row in form.variance]) if hasattr(form, "variance") else form.covariance
+        return full[0] if "tied" in self.covariance or self.covariance == "identity" else full
