@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from deciban.errors import InputError
-from deciban.metrics import Ranks, Scorecard, ranking, report_of
+from deciban.metrics import Scorecard, ScoreSample, ranking, report_of
 from deciban.metrics.intervals import area_interval, average_interval, mean_interval, wilson
 from deciban.metrics.ranking import Curve
 from deciban.scores.posterior import log_odds
@@ -222,9 +222,9 @@ def test_a_threshold_is_the_best_of_all_that_reach_the_wish(K, ties, weighted, w
     [
         ({}, "give one of the two"),
         ({"precision": 0.9, "recall": 0.9}, "give one of the two"),
-        ({"precision": 0.0}, "no share above 0"),
-        ({"recall": 1.5}, "no share above 0"),
-        ({"recall": "most"}, "no share above 0"),
+        ({"precision": 0.0}, "not a share above 0"),
+        ({"recall": 1.5}, "not a share above 0"),
+        ({"recall": "most"}, "not a share above 0"),
     ],
 )
 def test_a_wish_that_makes_no_sense_is_refused(wish, says):
@@ -255,10 +255,12 @@ def test_any_split_of_the_rows_ranks_alike(data):
     for i in data.draw(st.permutations(range(4))):
         rows = np.flatnonzero(part == i)
         total += Scorecard.of(log_posterior[rows], truth[rows], w[rows], keep=True, number=rows)
-    whole = Ranks.of(log_posterior, truth, w)
-    assert np.array_equal(total.ranks.rows.log_posterior, whole.rows.log_posterior), "in the order of the table"
+    whole = ScoreSample.from_rows(log_posterior, truth, w)
+    assert np.array_equal(total.score_sample.rows.log_posterior, whole.rows.log_posterior), (
+        "in the order of the table"
+    )
     if w.any():
-        assert total.ranks.area.tolist() == pytest.approx(whole.area.tolist(), nan_ok=True)
+        assert total.score_sample.roc_auc.tolist() == pytest.approx(whole.roc_auc.tolist(), nan_ok=True)
 
 
 def test_of_too_many_rows_a_fair_sample_is_kept_the_same_however_they_came(monkeypatch):
@@ -268,20 +270,24 @@ def test_of_too_many_rows_a_fair_sample_is_kept_the_same_however_they_came(monke
     pieces = [number[i : i + 500] for i in range(0, 6000, 500)]
     cards = [Scorecard.of(log_posterior[rows], truth[rows], keep=True, number=rows) for rows in pieces]
     forwards, backwards = sum(cards[1:], start=cards[0]), sum(cards[-2::-1], start=cards[-1])
-    assert forwards.ranks.rows.number.tolist() == backwards.ranks.rows.number.tolist()
-    assert forwards.ranks.n_halvings == 3
-    assert 650 < len(forwards.ranks.rows.truth) < 850, "one in eight"
+    assert forwards.score_sample.rows.number.tolist() == backwards.score_sample.rows.number.tolist()
+    assert forwards.score_sample.n_halvings == 3
+    assert 650 < len(forwards.score_sample.rows.truth) < 850, "one in eight"
     report = forwards.report("ab")
     assert report.predictions is None
     assert not math.isnan(report.roc_auc)
     assert "1 row in 8, drawn at random" in str(report)
     assert report.roc_auc == pytest.approx(metrics.roc_auc_score(truth, log_posterior[:, 1]), abs=0.04)
-    assert Ranks.of(log_posterior, truth).rows.number.tolist() == forwards.ranks.rows.number.tolist()
+    assert (
+        ScoreSample.from_rows(log_posterior, truth).rows.number.tolist() == forwards.score_sample.rows.number.tolist()
+    )
 
 
 def test_rows_without_numbers_are_counted_as_they_come():
     log_posterior, truth, _ = random_scores(2, False, False, n=20)
-    ranks = Ranks.of(log_posterior[:12], truth[:12]) + Ranks.of(log_posterior[12:], truth[12:])
+    ranks = ScoreSample.from_rows(log_posterior[:12], truth[:12]) + ScoreSample.from_rows(
+        log_posterior[12:], truth[12:]
+    )
     assert ranks.rows.number.tolist() == list(range(20))
     assert np.array_equal(ranks.rows.truth, truth)
 
@@ -289,9 +295,9 @@ def test_rows_without_numbers_are_counted_as_they_come():
 def test_cards_whose_rows_were_not_all_kept_keep_none():
     log_posterior, truth, _ = random_scores(2, False, False, n=20)
     kept, lost = Scorecard.of(log_posterior, truth, keep=True), Scorecard.of(log_posterior, truth)
-    assert (kept + lost).ranks is None
-    assert (lost + kept).ranks is None
-    assert (Scorecard.empty(2) + kept).ranks.n_rows == (kept + Scorecard.empty(2)).ranks.n_rows == 20
+    assert (kept + lost).score_sample is None
+    assert (lost + kept).score_sample is None
+    assert (Scorecard.empty(2) + kept).score_sample.n_rows == (kept + Scorecard.empty(2)).score_sample.n_rows == 20
 
 
 def test_intervals_cover_what_they_are_of():
@@ -332,7 +338,7 @@ def test_the_interval_of_an_area_holds_the_truth_about_as_often_as_it_states():
     inside = 0
     for _ in range(400):
         score = np.append(rng.normal(1.0, size=25), rng.normal(0.0, size=40))
-        area = Curve.of(score, np.arange(65) < 25, np.ones(65)).area
+        area = Curve.from_scores(score, np.arange(65) < 25, np.ones(65)).roc_auc
         low, high = area_interval(area, 25, 40)
         inside += low <= 0.7602499389065233 <= high  # Φ(1/√2)
     assert 0.92 < inside / 400 <= 1

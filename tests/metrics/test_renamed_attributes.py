@@ -25,6 +25,7 @@ def test_results_of_choose_and_compare_keep_their_old_names():
 def test_reports_keep_their_old_names():
     report = deciban.evaluate(TABLE, target="odd", folds=3)
     assert old_name(report, "strangers") is report.unknown_confusion
+    assert old_name(report, "ranks") is report.score_sample
     threshold = report.threshold(report.classes[1], recall=0.5)
     assert old_name(threshold, "shown") == threshold.probability_text
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from deciban.metrics.ranking import DecisionCosts
+    from deciban.metrics.ranking import Threshold as FoundThreshold
     from deciban.metrics.report import Report
-    from deciban.metrics.thresholds import DecisionCosts
-    from deciban.metrics.thresholds import Threshold as FoundThreshold
 
 Cost = Annotated[
     list[str] | None,

@@ -27,8 +27,8 @@ from deciban.metrics.report import MAX_LISTED_CLASSES
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from deciban.metrics.ranking import DecisionCosts, Threshold
     from deciban.metrics.report import Report
-    from deciban.metrics.thresholds import DecisionCosts, Threshold
     from deciban.model.description import ColumnNote, Description
     from deciban.model.model import Model
 

@@ -1,7 +1,7 @@
 """Metrics: how good posterior probabilities are, as scorecards, reports, curves and comparisons."""
 
-from deciban.metrics.ranking import Ranks
+from deciban.metrics.ranking import ScoreSample
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import N_CONFIDENCE_BINS, Scorecard, evaluate_rows, report_of
 
-__all__ = ["N_CONFIDENCE_BINS", "Ranks", "Report", "Scorecard", "evaluate_rows", "report_of"]
+__all__ = ["N_CONFIDENCE_BINS", "Report", "ScoreSample", "Scorecard", "evaluate_rows", "report_of"]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.formatting import align_columns, format_number, format_percent
 from deciban.metrics.intervals import bounded_losses, effective_rows, standard_error
-from deciban.metrics.renamed_attributes import RenamedAttributes
 from deciban.metrics.report import Report
+from deciban.metrics.result import Result
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import to_plain
 
@@ -25,7 +25,7 @@ MAX_PRINTED_SETTINGS = 12
 
 
 @dataclass(frozen=True)
-class Setting(RenamedAttributes):
+class Setting(Result):
     """Arguments of `train`, or of another estimator named by `estimator`, that differ from those the user fixed.
 
     >>> str(Setting({"numbers": "binned", "alpha": 0.1})), str(Setting({}))
@@ -68,7 +68,7 @@ class SettingResult:
 
 
 @dataclass(frozen=True)
-class Choice(RenamedAttributes):
+class Choice(Result):
     """The results of all settings that were tried, the lowest log-loss first.
 
     `best` holds the arguments for `train` (or for the estimator that `estimator` names): among the settings that are

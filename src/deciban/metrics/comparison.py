@@ -16,8 +16,8 @@ from deciban.metrics import comparison_advice
 from deciban.metrics.comparison_advice import DEFAULT_LEARNER
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.metrics.learning_curves import LearningCurves
-from deciban.metrics.renamed_attributes import RenamedAttributes
 from deciban.metrics.report import Report
+from deciban.metrics.result import Result
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import to_plain
 
@@ -57,7 +57,7 @@ class CandidateScores:
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateResult(RenamedAttributes):
+class CandidateResult(Result):
     """A learner with its report and its differences to the best learner.
 
     `arguments` are those of `train` for it, `seconds` the mean time over the folds to learn all rows but a fold,

@@ -19,8 +19,8 @@ from deciban.formatting import (
     format_thousands,
     format_with_error,
 )
-from deciban.metrics.renamed_attributes import RenamedAttributes
 from deciban.metrics.report import Report
+from deciban.metrics.result import Result
 from deciban.plain_json import to_plain
 
 POINT_FIGURES = ("accuracy", "accuracy_interval", "log_loss", "log_loss_interval", "unknown")
@@ -30,7 +30,7 @@ Figure = Literal["accuracy", "log_loss"]
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurve(RenamedAttributes):
+class LearningCurve(Result):
     """Reports on the same held-out rows by models that learned nested sets of more and more rows.
 
     `sizes` are the numbers of rows learned, `flipped` the shares of their labels that were replaced by another class,
@@ -144,7 +144,7 @@ class Crossing(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurves(RenamedAttributes):
+class LearningCurves(Result):
     """Accuracy and log-loss of several learners by the number of rows learned, on the same draws of rows.
 
     `accuracy` and `log_loss` (a true class of probability 0 costs 708 nats, so that means exist) are of held-out

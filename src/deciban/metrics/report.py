@@ -19,9 +19,16 @@ from deciban.formatting import (
     format_thousands,
     format_with_error,
 )
-from deciban.metrics.ranking import Curve, Ranks
+from deciban.metrics.ranking import (
+    Curve,
+    DecisionCosts,
+    ScoredRows,
+    ScoreSample,
+    Threshold,
+    decision_costs,
+    find_threshold,
+)
 from deciban.metrics.report_figures import Figures
-from deciban.metrics.thresholds import DecisionCosts, Threshold, decision_costs, find_threshold
 from deciban.plain_json import to_plain
 from deciban.scores.decision import Costs, Decision, Thresholds, take_labels
 
@@ -66,26 +73,29 @@ class Report(Figures):
     kept, the figures are NaN or None; where a sample was kept, they are those of the sample, as a note states.
     """
 
-    def _require_rows(self, purpose: str) -> Ranks:
-        if self._ranks_with_rows is None:
+    def _require_rows(self, purpose: str) -> ScoreSample:
+        if self._nonempty_sample is None:
             raise InputError(
                 f"{purpose} needs the evaluated rows, and this report has kept sums only. "
                 f"Hint: deciban.evaluate and deciban.cross_validate keep them"
             )
-        return self._ranks_with_rows
+        return self._nonempty_sample
 
     def roc_curve(self, label: Any = None) -> tuple[Array, Array, Array]:
         """Return false and true positive rates of a class against all others, and the probability threshold of each.
 
         The class is the second one by default.
         """
-        false, true, odds = self._curve("a ROC curve", label).roc()
-        return false, true, np.append(np.inf, _probability(odds[1:]))
+        curve = self._curve("a ROC curve", label)
+        with np.errstate(invalid="ignore"):
+            sums = (curve.false_positives, curve.true_positives)
+            false, true = (np.append(0.0, counts) / counts[-1:] for counts in sums)
+        return false, true, np.append(np.inf, _probability(curve.score))
 
     def precision_recall_curve(self, label: Any = None) -> tuple[Array, Array, Array]:
         """Return precision and recall of a class, by rising recall, and the probability threshold of each."""
-        precision, recall, odds = self._curve("a precision–recall curve", label).precision_recall()
-        return precision, recall, _probability(odds)
+        curve = self._curve("a precision–recall curve", label)
+        return curve.precision, curve.recall, _probability(curve.score)
 
     def _curve(self, purpose: str, label: Any) -> Curve:
         return self._require_rows(purpose).curve(self._class_index(label))
@@ -104,7 +114,7 @@ class Report(Figures):
         This is the lowest one that reaches the precision, or the highest that reaches the recall;
         `predict(thresholds=...)` takes it. If it is out of reach, the error names the best that can be reached.
         """
-        curve = self._require_rows("a threshold").probability_curve(self._class_index(label))
+        curve = self._require_rows("a threshold").curve(self._class_index(label), by_probability=True)
         return find_threshold(curve, label, precision, recall, self._rows_per_weight)
 
     def cost(
@@ -117,13 +127,13 @@ class Report(Figures):
         self, costs: Costs | None = None, reject: float | None = None, thresholds: Thresholds | None = None
     ) -> DecisionCosts:
         """Apply a decision rule to the evaluated rows: its cost, the share undecided, the accuracy of the others."""
-        ranks = self._require_rows("the cost of decisions")
-        return decision_costs(ranks, Decision.of(self.classes, costs, reject, thresholds))
+        sample = self._require_rows("the cost of decisions")
+        return decision_costs(sample, Decision.of(self.classes, costs, reject, thresholds))
 
     @property
     def log_proba(self) -> Array | None:
         """ln p(k|x) of every evaluated row, n×K; None where not all were kept."""
-        return self.ranks.rows.log_posterior if self._has_all_rows and self.ranks else None
+        return None if self._all_rows is None else self._all_rows.log_posterior
 
     @property
     def predictions(self) -> NDArray[Any] | None:
@@ -136,11 +146,12 @@ class Report(Figures):
     @property
     def truth(self) -> NDArray[Any] | None:
         """The class of every evaluated row (None for a class without a name here); None where not all were kept."""
-        return take_labels(self._labels, self.ranks.rows.truth) if self._has_all_rows and self.ranks else None
+        return None if self._all_rows is None else take_labels(self._labels, self._all_rows.truth)
 
     @property
-    def _has_all_rows(self) -> bool:
-        return self.ranks is not None and self.ranks.is_complete and bool(self.ranks.parts)
+    def _all_rows(self) -> ScoredRows | None:
+        sample = self.score_sample
+        return sample.rows if sample is not None and sample.is_complete and sample.parts else None
 
     @property
     def _labels(self) -> NDArray[Any]:
@@ -149,7 +160,7 @@ class Report(Figures):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as JSON values: a number that is not finite is None."""
-        names = FIGURES if self._ranks_with_rows is None else (*FIGURES[:-1], *RANKING_FIGURES, FIGURES[-1])
+        names = FIGURES if self._nonempty_sample is None else (*FIGURES[:-1], *RANKING_FIGURES, FIGURES[-1])
         figures = {name: to_plain(getattr(self, name)) for name in names}
         for name in ("reliability", "brier_parts"):
             value = getattr(self, name)
@@ -204,8 +215,9 @@ class Report(Figures):
                 f"{_count_rows(self.unknown)} of a class without training rows: counted as errors, "
                 f"left out of log-loss"
             )
-        if self.ranks is not None and not self.ranks.is_complete:
-            lines.append(f"ranking and thresholds are those of 1 row in {2**self.ranks.n_halvings}, drawn at random")
+        sample = self.score_sample
+        if sample is not None and not sample.is_complete:
+            lines.append(f"ranking and thresholds are those of 1 row in {2**sample.n_halvings}, drawn at random")
         return lines
 
     def __str__(self) -> str:

@@ -1,26 +1,123 @@
-"""The figures of a report, computed from the sums over evaluated rows and from the rows where they were kept."""
+"""The figures of a report, from the sums over evaluated rows, and from the rows themselves where they were kept.
+
+Reliability is the share of hits in each bin of confidence; Murphy's decomposition divides the Brier score by it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.metrics.intervals import Interval, area_interval, average_interval, mean_interval, wilson
-from deciban.metrics.ranking import Ranks
-from deciban.metrics.reliability_bins import BrierParts, Reliability, brier_parts
-from deciban.metrics.renamed_attributes import RenamedAttributes
+from deciban.metrics.ranking import ScoreSample
+from deciban.metrics.result import Result
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reliability(Result):
+    """A reliability table: bins of equal width of the confidence in the predicted class; NaN where a bin is empty.
+
+    >>> bins = np.array([[0.0, 4.0], [0.0, 3.2], [0.0, 3.0]])
+    >>> table = Reliability.of(bins, 1.0)
+    >>> table.confidence.tolist(), table.hits.tolist()
+    ([nan, 0.8], [nan, 0.75])
+    """
+
+    weight: Array
+    confidence: Array
+    """The mean confidence in each bin."""
+    hits: Array
+    """The share of the rows of each bin that were predicted correctly."""
+    low: Array
+    """The lower end of the 95 % interval of the share (Wilson)."""
+    high: Array
+    """The upper end of the 95 % interval of the share (Wilson)."""
+
+    @classmethod
+    def of(cls, bins: Array, rows_per_weight: float) -> Self:
+        """Build the table from the sums of a scorecard: weight, confidence, hits."""
+        weight, confidence, hits = bins
+        nothing = np.full(len(weight), np.nan)
+        mean, share = (np.divide(v, weight, out=nothing.copy(), where=weight > 0) for v in (confidence, hits))
+        share = np.minimum(share, 1.0)
+        ends = np.array([wilson(s, w * rows_per_weight) if w else (np.nan, np.nan) for s, w in zip(share, weight)])
+        return cls(weight, mean, share, ends[:, 0], ends[:, 1])
+
+
+@dataclass(frozen=True, slots=True)
+class BrierParts(Result):
+    """Murphy's decomposition (1973), class by class against all others, the probabilities in bins of equal width.
+
+    With n_b, p̄_b and ō_b the weight, mean probability and share of the class in bin b, ō the share in all rows:
+    reliability Σ n_b (p̄_b − ō_b)² / n, resolution Σ n_b (ō_b − ō)² / n, uncertainty ō (1 − ō), each summed over the
+    classes. The variation inside the bins is `within`, Σ (p − p̄_b)² − 2 (p − p̄_b)(o − ō_b) over n (Stephenson et
+    al. 2008), so that reliability − resolution + uncertainty + within is the Brier score, to the last bits.
+
+    >>> parts = BrierParts(reliability=0.01, resolution=0.2, uncertainty=0.5, within=0.0)
+    >>> round(parts.score, 4)
+    0.31
+    """
+
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within: float
+
+    @property
+    def score(self) -> float:
+        """The Brier score that the parts add up to."""
+        return self.reliability - self.resolution + self.uncertainty + self.within
+
+
+def brier_parts(sample: ScoreSample, bins: int) -> BrierParts | None:
+    """Decompose the Brier score of the kept rows whose class their model knows; None where there is no such row."""
+    rows = sample.positive_weight_rows
+    is_known = rows.truth >= 0
+    if rows.known is not None:
+        is_known = is_known & rows.known[np.arange(len(rows.truth)), rows.truth]
+    if not is_known.any():
+        return None
+    rows = rows[np.flatnonzero(is_known)]
+    weight = rows.weight / rows.weight.sum()
+    parts = np.zeros(4)
+    for k in range(sample.n_classes):
+        parts += _parts_of_class(np.exp(rows.log_posterior[:, k]), rows.truth == k, weight, bins)
+    return BrierParts(*(float(part) for part in parts))
+
+
+def _parts_of_class(p: Array, o: NDArray[np.bool_], weight: Array, bins: int) -> Array:
+    """Return reliability, resolution, uncertainty and within of one class, for weights that sum to 1."""
+    which = bin_index(p, bins)
+    n, sum_p, sum_o = (np.bincount(which, weights=weight * v, minlength=bins) for v in (1.0, p, o))
+    full = n > 0
+    mean_p, mean_o = (np.divide(total, n, out=np.zeros(bins), where=full) for total in (sum_p, sum_o))
+    share = float(sum_o.sum())
+    gap = p - mean_p[which]
+    return np.array(
+        [
+            n @ (mean_p - mean_o) ** 2,
+            n @ (mean_o - share) ** 2,
+            share * (1 - share),
+            weight @ (gap * gap - 2 * gap * (o - mean_o[which])),
+        ]
+    )
+
+
+def bin_index(p: Array, bins: int) -> NDArray[np.intp]:
+    """Return the bin of each probability: ((b−1)/B, b/B], the first with 0."""
+    return np.searchsorted(np.arange(1, bins) / bins, p)
 
 
 @dataclass(frozen=True, eq=False)
-class Figures(RenamedAttributes):
+class Figures(Result):
     """The figures of a report with their uncertainty; `Report` documents what they mean."""
 
-    renamed_attributes = {"strangers": "unknown_confusion"}
+    renamed_attributes = {"strangers": "unknown_confusion", "ranks": "score_sample"}
 
     rows: int
     weight: float
@@ -42,7 +139,7 @@ class Figures(RenamedAttributes):
     """(K+1)×K: weight of rows of a class the model does not know, by class (last: none of the K) and prediction."""
     bins: Array | None = None
     """3×B: weight, confidence and hits of the rows in each bin of confidence."""
-    ranks: Ranks | None = None
+    score_sample: ScoreSample | None = None
     """The evaluated rows, where they were kept."""
     folds: NDArray[Any] | None = None
     """The fold that each row was evaluated in, where there were folds and every row was kept."""
@@ -101,9 +198,9 @@ class Figures(RenamedAttributes):
     @property
     def brier_parts(self) -> BrierParts | None:
         """Reliability, resolution, uncertainty and the variation within bins; see `BrierParts`."""
-        if self._ranks_with_rows is None or self.bins is None:
+        if self._nonempty_sample is None or self.bins is None:
             return None
-        return brier_parts(self._ranks_with_rows, self.bins.shape[1])
+        return brier_parts(self._nonempty_sample, self.bins.shape[1])
 
     @property
     def reliability(self) -> Reliability | None:
@@ -116,22 +213,22 @@ class Figures(RenamedAttributes):
         return self.effective_rows / self.weight
 
     @property
-    def _ranks_with_rows(self) -> Ranks | None:
+    def _nonempty_sample(self) -> ScoreSample | None:
         """The kept rows; None where no row of weight above 0 was kept."""
-        ranks = self.ranks
-        return ranks if ranks is not None and ranks.parts and len(ranks.weighted_rows.truth) else None
+        sample = self.score_sample
+        return sample if sample is not None and sample.parts and len(sample.positive_weight_rows.truth) else None
 
     @property
     def roc_auc_by_class(self) -> Array:
         """The area under the ROC curve of each class against all others; NaN where rows or classes are lacking."""
-        ranks = self._ranks_with_rows
-        return np.full(len(self.classes), np.nan) if ranks is None else ranks.area
+        sample = self._nonempty_sample
+        return np.full(len(self.classes), np.nan) if sample is None else sample.roc_auc
 
     @property
     def average_precision_by_class(self) -> Array:
         """The average precision of each class against all others."""
-        ranks = self._ranks_with_rows
-        return np.full(len(self.classes), np.nan) if ranks is None else ranks.average_precision
+        sample = self._nonempty_sample
+        return np.full(len(self.classes), np.nan) if sample is None else sample.average_precision
 
     @property
     def roc_auc(self) -> float:
@@ -158,9 +255,9 @@ class Figures(RenamedAttributes):
 
     def _weighted_mean(self, by_class: Array) -> float:
         finite = np.isfinite(by_class)
-        if self._ranks_with_rows is None or not finite.any():
+        if self._nonempty_sample is None or not finite.any():
             return np.nan
-        return float(np.average(by_class[finite], weights=self._ranks_with_rows.class_weights[finite]))
+        return float(np.average(by_class[finite], weights=self._nonempty_sample.class_weights[finite]))
 
     @cached_property
     def intervals(self) -> dict[str, Interval]:
@@ -194,9 +291,9 @@ class Figures(RenamedAttributes):
             "precision": np.array([_interval_or_nan(p, wilson(p, n)) for p, n in zip(self.precision, called)]),
             "recall": np.array([_interval_or_nan(r, wilson(r, n)) for r, n in zip(self.recall, rows)]),
         }
-        if self._ranks_with_rows is not None:
-            own = self._ranks_with_rows.class_weights * self._rows_per_weight
-            others = self._ranks_with_rows.weighted_rows.weight.sum() * self._rows_per_weight - own
+        if self._nonempty_sample is not None:
+            own = self._nonempty_sample.class_weights * self._rows_per_weight
+            others = self._nonempty_sample.positive_weight_rows.weight.sum() * self._rows_per_weight - own
             areas = zip(self.roc_auc_by_class, own, others)
             intervals["roc_auc"] = np.array([_interval_or_nan(a, area_interval(a, m, n)) for a, m, n in areas])
             precisions = zip(self.average_precision_by_class, own)
@@ -204,8 +301,8 @@ class Figures(RenamedAttributes):
         return intervals
 
 
-def _ratio(part: Array, whole: Array) -> Array:
-    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+def _ratio(part: Array, total: Array) -> Array:
+    return np.divide(part, total, out=np.full(len(total), np.nan), where=total > 0)
 
 
 def _mean(values: Array) -> float:

@@ -17,9 +17,9 @@ from deciban.kernels.execution import load_kernels, map_in_threads
 from deciban.ledger import Moments, Needs
 from deciban.linear.fitted_model import FittedModel
 from deciban.metrics.intervals import effective_rows, standard_error
-from deciban.metrics.ranking import Ranks
-from deciban.metrics.reliability_bins import bin_index
+from deciban.metrics.ranking import ScoreSample
 from deciban.metrics.report import Report
+from deciban.metrics.report_figures import bin_index
 
 N_CONFIDENCE_BINS = 15
 """The default number of bins of equal width that confidences are sorted into."""
@@ -54,7 +54,7 @@ class Scorecard:
     """3: Σw² of all rows, of those with a finite −ln p(truth), and of those with a Brier score."""
     rows: NDArray[np.int64]
     """The number of rows, of rows of a class the model does not know, and of rows with p(truth) = 0."""
-    ranks: Ranks | None = None
+    score_sample: ScoreSample | None = None
     """The rows themselves, where they are kept."""
 
     @classmethod
@@ -87,13 +87,13 @@ class Scorecard:
         all by default. `keep` keeps the rows, by their `number` in the table, for figures that sums cannot give.
         """
         scores, places, w, learned = _check_rows(log_posterior, truth, weight, known, bins)
-        ranks = Ranks.of(log_posterior, truth, weight, known, number) if keep else None
+        sample = ScoreSample.from_rows(log_posterior, truth, weight, known, number) if keep else None
         n, K = scores.shape
         if not n:
-            return replace(cls.empty(K, bins), ranks=ranks)
+            return replace(cls.empty(K, bins), score_sample=sample)
         sums = _sum_by_kernel(scores, places, w, learned, bins)
         if sums is not None:
-            return cls(*sums, ranks)
+            return cls(*sums, sample)
         is_known = places >= 0 if learned is None else (places >= 0) & learned[np.arange(n), places]
         called, confidence = _predict_classes(scores)
         losses = _losses(scores, places, is_known)
@@ -106,7 +106,7 @@ class Scorecard:
             _sum_by_bin(confidence, w, is_known & (called == places), bins),
             _squares(w, np.isfinite(losses[:, 0]), is_known),
             np.array([n, n - is_known.sum(), infinite.sum()], dtype=np.int64),
-            ranks,
+            sample,
         )
 
     def __add__(self, other: Self) -> Self:
@@ -120,15 +120,15 @@ class Scorecard:
                 f"Hint: evaluate both with the same classes and bins."
             )
         pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self)[:-1])
-        return replace(type(self)(*(a + b for a, b in pairs)), ranks=self._add_ranks(other))
+        return replace(type(self)(*(a + b for a, b in pairs)), score_sample=self._add_samples(other))
 
-    def _add_ranks(self, other: Self) -> Ranks | None:
+    def _add_samples(self, other: Self) -> ScoreSample | None:
         """Return the rows of both; None if those of either were not kept."""
-        if self.ranks is None:
-            return None if self.rows[0] else other.ranks
-        if other.ranks is None:
-            return None if other.rows[0] else self.ranks
-        return self.ranks + other.ranks
+        if self.score_sample is None:
+            return None if self.rows[0] else other.score_sample
+        if other.score_sample is None:
+            return None if other.rows[0] else self.score_sample
+        return self.score_sample + other.score_sample
 
     @property
     def weight(self) -> float:
@@ -163,7 +163,7 @@ class Scorecard:
             measured=measured,
             unknown_confusion=self.unknown,
             bins=self.bins,
-            ranks=self.ranks,
+            score_sample=self.score_sample,
         )
 
     def _check(self, classes: Sequence[Any]) -> None:
@@ -251,7 +251,7 @@ def _mean_and_error(losses: Moments, j: int, squares: float) -> tuple[float, flo
 
 
 class _Sums(NamedTuple):
-    """The fields of a `Scorecard` except `ranks`."""
+    """The fields of a `Scorecard` except `score_sample`."""
 
     confusion: Array
     unknown: Array

@@ -184,9 +184,9 @@ def _evaluate_folds(task: Task, split: Split, progress: Progress | None) -> Repo
         if len(scored.rows.codes):
             card += scored.scorecard(scored.scores)
     report = card.report(trained.model.classes, split.describe(assignment.n_folds))
-    if card.ranks is None or not card.ranks.is_complete:
+    if card.score_sample is None or not card.score_sample.is_complete:
         return report
-    return replace(report, folds=assignment.lookup(card.ranks.rows.number))
+    return replace(report, folds=assignment.lookup(card.score_sample.rows.number))
 
 
 def _evaluate_calibrated(task: Task, split: Split, method: str, progress: Progress | None) -> Report:

@@ -66,7 +66,8 @@ class FilterMetrics:
         wrong = (scores >= 0) != spam
         return cls(
             (tuple(table[0]), tuple(table[1])), int(wrong[~spam].sum()), int(wrong[spam].sum()),
-            1.0 - Curve.of(scores, spam, np.ones(len(scores))).area, float(log_losses(scores, spam).mean()),
+            1.0 - Curve.from_scores(scores, spam, np.ones(len(scores))).roc_auc,
+            float(log_losses(scores, spam).mean()),
         )  # fmt: skip
 
     @property

@@ -1,18 +1,26 @@
-"""Deprecated names of attributes of public results."""
+"""The base class of public results: fields as JSON values, and deprecated names of attributes."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from deciban.plain_json import to_plain
 
-class RenamedAttributes:
-    """A base class that returns renamed attributes under their deprecated names, with a warning."""
+
+class Result:
+    """A public result, a dataclass; renamed attributes are found under their deprecated names, with a warning."""
 
     __slots__ = ()
     renamed_attributes: ClassVar[Mapping[str, str]] = {}
     """The new name of each deprecated name."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, as JSON values."""
+        result: Any = self
+        return {field.name: to_plain(getattr(self, field.name)) for field in fields(result)}
 
     if not TYPE_CHECKING:  # a type checker sees the new names only
 
