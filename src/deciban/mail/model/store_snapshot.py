@@ -17,11 +17,11 @@ from deciban.mail.model.mail_models import (
 )
 from deciban.mail.model.token_weights import WeightParameters, order_labels
 from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, VerdictBuilder
-from deciban.mail.store.packing import Numbers
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
 from deciban.mail.store.store_settings import ModelName
+from deciban.mail.store.token_batch import Numbers
 
 MAX_SNAPSHOT_SECONDS: Final = 60.0
 """Age of a cached snapshot where messages age: their weights are those of the time at which it was made."""

@@ -24,8 +24,8 @@ from deciban.mail.model.token_weights import (
     log_odds,
     order_labels,
 )
-from deciban.mail.store.packing import Numbers
 from deciban.mail.store.store_arrays import StoreRows
+from deciban.mail.store.token_batch import Numbers
 
 FittedModelName = Literal["evidence", "bayes", "logistic"]
 

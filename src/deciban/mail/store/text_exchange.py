@@ -16,14 +16,13 @@ from typing import Any, Final, NamedTuple
 
 from deciban.errors import InputError
 from deciban.mail.store.ageing import check_half_life, check_time
-from deciban.mail.store.packing import unpack
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store_file import MAX_LABELS, StoreFile, check_label_name, check_same_reading
 from deciban.mail.store.store_maintenance import newest_time
 from deciban.mail.store.store_settings import RESERVED_KEYS, check_settings, check_threshold_order
 from deciban.mail.store.store_updates import current_ageing, find_labels, learn
 from deciban.mail.store.stored_message import StoredMessage, add_counts, check_message
-from deciban.mail.store.token_batch import TokenBatch
+from deciban.mail.store.token_batch import TokenBatch, unpack
 
 FORMAT: Final = "deciban mail store"
 TEXT_VERSION: Final = 1
