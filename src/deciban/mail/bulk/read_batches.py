@@ -18,8 +18,14 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.mail.bulk.reader_processes import ChunkItem, ChunkTokens, ReaderPool, read_chunk
 from deciban.mail.sources.raw_message import MessageFile, MessageInput, Problem, RawMessage, name_and_content
-from deciban.mail.store.stored_message import replace_surrogates
-from deciban.mail.store.token_batch import Numbers, TokenBatch, concatenate, number_words, word_numbers
+from deciban.mail.store.token_batch import (
+    Numbers,
+    TokenBatch,
+    concatenate,
+    number_words,
+    replace_surrogates,
+    word_numbers,
+)
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 CHUNK_MESSAGES: Final = 100

@@ -20,7 +20,8 @@ from deciban.mail.store.store_connection import file_size
 from deciban.mail.store.store_file import MAX_QUERY_VALUES, StoreFile, check_same_reading
 from deciban.mail.store.store_schema import DEFAULT_MAX_MESSAGES, columns
 from deciban.mail.store.store_settings import RESERVED_KEYS, check_setting
-from deciban.mail.store.stored_message import (
+from deciban.mail.store.stored_weights import Fit
+from deciban.mail.store.token_batch import (
     LearnCounts,
     StoredMessage,
     add_counts,
@@ -28,7 +29,6 @@ from deciban.mail.store.stored_message import (
     check_message,
     replace_surrogates,
 )
-from deciban.mail.store.stored_weights import Fit
 
 if TYPE_CHECKING:
     from deciban.mail.store.store_arrays import StoredTokens, StoreRows
