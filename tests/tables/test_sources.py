@@ -86,10 +86,10 @@ def test_predictions_come_back_in_the_users_own_kind_of_frame(table, reference, 
 
 def test_rows_in_many_blocks_give_the_same_bits_from_every_source(monkeypatch, table, tmp_path):
     """Blocks are cut by row numbers, not by how a source happens to be stored."""
-    from deciban.sources import source
+    from deciban.model import matrices
 
-    monkeypatch.setattr(source, "MAX_BLOCK_ROWS", 64)
-    monkeypatch.setattr(source, "MIN_BLOCK_ROWS", 64)
+    monkeypatch.setattr(matrices, "MAX_BLOCK_ROWS", 64)
+    monkeypatch.setattr(matrices, "MIN_BLOCK_ROWS", 64)
     models = [
         deciban.train(clinic.SOURCES[name](table, tmp_path), target="diagnosis")
         for name in ("pyarrow table", "batches", "csv", "parquet", "arrow stream")

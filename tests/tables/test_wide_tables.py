@@ -118,7 +118,7 @@ def test_lines_of_json_lack_keys_and_objects(tmp_path):
 @pytest.mark.parametrize("n", [40, 2500])
 def test_cells_of_a_wide_file_are_what_python_reads(tmp_path, monkeypatch, n):
     """Marks for missing numbers, spaces around numbers, and texts; columns in another order; several batches."""
-    monkeypatch.setattr(delimited, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(delimited, "TEXT_BATCH_CELLS", 1)
     rng = np.random.default_rng(5)
     d = 301
     special = np.array(["NA", "", " 7.25 ", " - ", "1e-3", "nan", "inf", "+4", "-.5E2", "00012"])

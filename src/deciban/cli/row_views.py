@@ -12,7 +12,7 @@ from deciban.sources.source import SourceView
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from deciban.sources.source import Reading
+    from deciban.sources.source import ColumnReading
 
 COPIED_PREFIX = "\0carried:"
 """The prefix of the names of copied columns; no column of a file can begin with it."""
@@ -34,7 +34,7 @@ class RowRange(SourceView):
         """See `Source.head`."""
         return self.source.head(self.start + min(n, self.count)).slice(self.start)
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
         skip, left = self.start, self.count
         for batch in self.source.batches(wanted):
@@ -58,11 +58,11 @@ class CopyingView(SourceView):
         head = self.source.head(1)
         return [decode_dictionary(head.column(name).combine_chunks().slice(0, 0)) for name in self.copied]
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """Yield the wanted and the copied columns; a cell of both is read once, as text, and converted here."""
         import pyarrow as pa
 
-        texts: Reading = "text"
+        texts: ColumnReading = "text"
         read = {**wanted, **dict.fromkeys(self.copied, texts)}
         both = [n for n in self.copied if wanted.get(n) == "number"] if not self.typed else []
         for batch in self.source.batches(read):

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from deciban.ledger.schema import Kind
 from deciban.sources.arrow_cells import DATE_PARTS
-from deciban.sources.source import Reading
+from deciban.sources.source import ColumnReading
 
 Role = Literal["number", "binned", "count", "flag", "category", "date", "text", "skip", "undecided", "countable"]
 
@@ -153,10 +153,10 @@ class Layout:
         """The features that are texts: their blocks are the last."""
         return tuple(group.features[0] for group in self.blocks if group.kind == "bags")
 
-    def readings(self) -> dict[str, Reading]:
+    def readings(self) -> dict[str, ColumnReading]:
         """Return how each column with a role other than skip is read from a file without types."""
         levels: tuple[Role, ...] = BLOCKS["levels"]
-        readings: dict[Role, Reading] = {**dict.fromkeys(levels, "text"), "text": "words"}
+        readings: dict[Role, ColumnReading] = {**dict.fromkeys(levels, "text"), "text": "words"}
         return {column.name: readings.get(column.role, "number") for column in self.columns if column.role != "skip"}
 
     def features_of(self, column: Column) -> tuple[Feature, ...]:

@@ -1,15 +1,18 @@
-"""From Arrow batches to the matrices of a model's blocks."""
+"""From Arrow batches to the matrices of a model's blocks of features, some rows at a time."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._lazy import pa, pc
 from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Vocabulary
 from deciban.ledger.schema import Kind
@@ -17,8 +20,19 @@ from deciban.model.columns import Feature, Layout
 from deciban.model.combinations import Combinations
 from deciban.sources.arrow_cells import extract_date_part, to_numbers
 from deciban.sources.level_encoder import LevelEncoder
-from deciban.sources.source import Reading, Source, choose_block_rows, prefetch, role_hint, split_into_blocks
+from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import Documents, Words, build_word_matrix
+
+T = TypeVar("T")
+
+BLOCK_CELLS = 1 << 22
+"""Rows are summarised in blocks of about this many cells, whatever the source: every source gives the same bits."""
+
+BLOCK_BYTES = 1 << 24
+"""Texts are summarised in blocks of about this many bytes; a single text may be longer."""
+
+MAX_BLOCK_ROWS, MIN_BLOCK_ROWS = 1 << 18, 1 << 12
+"""The greatest and the least number of rows of a block."""
 
 TILE_CELLS = 1 << 14
 """Cells of a matrix that are written at a time, so that they stay in the cache."""
@@ -123,7 +137,9 @@ def stack_columns(columns: Sequence[Any]) -> Any:
     return out
 
 
-def check_columns(source: Source, wanted: Mapping[str, Reading], allow_missing: bool) -> dict[str, Reading]:
+def check_columns(
+    source: Source, wanted: Mapping[str, ColumnReading], allow_missing: bool
+) -> dict[str, ColumnReading]:
     """Return the wanted columns that the source has; refuse a source without one of them, unless that is allowed."""
     present = set(source.columns)
     absent = [name for name in wanted if name not in present]
@@ -137,10 +153,80 @@ def check_columns(source: Source, wanted: Mapping[str, Reading], allow_missing: 
     return {name: reading for name, reading in wanted.items() if name in present}
 
 
-def row_blocks(source: Source, wanted: Mapping[str, Reading], layout: Layout) -> Iterator[list[Any]]:
-    """Return all rows in blocks of a size that depends on the layout only; long texts make blocks shorter."""
+def row_blocks(source: Source, wanted: Mapping[str, ColumnReading], layout: Layout) -> Iterator[list[Any]]:
+    """Return all rows in blocks of a size that depends on the number of features; long texts end blocks early."""
     if not wanted:
         wanted = {next(iter(source.columns)): "text"}  # rows are counted even if no column is used
     texts = [feature.column for feature in layout.texts]
-    blocks = split_into_blocks(source.batches(wanted), choose_block_rows(len(layout.all_features())), texts)
+    n_wanted = BLOCK_CELLS // max(1, len(layout.all_features()))
+    n_rows = min(MAX_BLOCK_ROWS, max(MIN_BLOCK_ROWS, 1 << (n_wanted.bit_length() - 1)))  # a power of two
+    blocks = split_into_blocks(source.batches(wanted), n_rows, texts)
     return prefetch(blocks, most=1 if texts else 2)
+
+
+def split_into_blocks(
+    batches: Iterator[pa.RecordBatch], size: int, texts: Sequence[str] = ()
+) -> Iterator[list[pa.RecordBatch]]:
+    """Yield the rows in blocks of one size, each a list of slices of the batches, without copying.
+
+    A block ends early with the row at which its `texts`, columns of long texts, reach `BLOCK_BYTES`.
+    """
+    block: list[pa.RecordBatch] = []
+    n_free, left = size, BLOCK_BYTES
+    for batch in batches:
+        ends = _text_ends(batch, texts)
+        at = 0
+        while at < batch.num_rows:
+            n = min(n_free, batch.num_rows - at)
+            if ends is not None:
+                n = min(n, int(ends.searchsorted(ends[at] + left)) - at)
+                left -= int(ends[at + n] - ends[at])
+            block.append(batch.slice(at, n))
+            n_free, at = n_free - n, at + n
+            if not n_free or left <= 0:
+                yield block
+                block, n_free, left = [], size, BLOCK_BYTES
+    if block:
+        yield block
+
+
+def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
+    """Return the number of bytes of text before each row, and before the end; None without texts."""
+    here = [batch.column(name) for name in texts if batch.schema.get_field_index(name) >= 0]
+    if not here:
+        return None
+    ends = np.zeros(batch.num_rows + 1, dtype=np.int64)
+    np.cumsum(sum(_text_bytes(column) for column in here), out=ends[1:])
+    return ends
+
+
+def _text_bytes(column: Any) -> Any:
+    """Return the size of each text, 0 where it is missing; 0 for values that are no text."""
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
+        sizes = np.append(_text_bytes(column.dictionary), 0)
+        return sizes[pc.fill_null(column.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)]
+    is_large = types.is_large_string(kind) or types.is_large_binary(kind)
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        column, is_large = column.cast(pa.large_binary()), True
+    elif not (is_large or types.is_string(kind) or types.is_binary(kind)):
+        return np.zeros(len(column), dtype=np.int64)
+    if not len(column):
+        return np.zeros(0, dtype=np.int64)
+    ends = np.frombuffer(
+        column.buffers()[1], np.int64 if is_large else np.int32
+    )  # pyarrow's own function imports pandas
+    return np.diff(ends[column.offset : column.offset + len(column) + 1]).astype(np.int64)
+
+
+def prefetch(items: Iterator[T], most: int = 2) -> Iterator[T]:
+    """Yield items in their order while a thread fetches the next ones, at most `most`; errors keep their place."""
+    end: Any = object()
+    pool = ThreadPoolExecutor(1)
+    try:
+        pending = deque(pool.submit(next, items, end) for _ in range(most))
+        while (item := pending.popleft().result()) is not end:
+            pending.append(pool.submit(next, items, end))
+            yield item
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -17,10 +17,10 @@ from deciban.ledger import Bags, Block, Ledger, Needs, Schema, Statistic, Vocabu
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.schema import sort_classes
 from deciban.model.columns import Feature, FeatureBlock, Layout
-from deciban.model.matrices import Matrices, check_columns, row_blocks, stack_columns
+from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks, stack_columns
 from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.level_encoder import LevelEncoder
-from deciban.sources.source import Reading, Source, prefetch, role_hint
+from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import Documents, WordCounter, Words
 
 MAX_FOLD_CELLS = 1 << 25
@@ -106,14 +106,17 @@ class TableSummariser:
                 progress(self.n_read)
             yield rows
 
-    def _required_columns(self, source: Source) -> Mapping[str, Reading]:
+    def _required_columns(self, source: Source) -> Mapping[str, ColumnReading]:
         for what, name in (("target", self.target), ("weights", self.weights)):
             if name is not None and name not in source.columns:
                 raise InputError(
                     f"{source.name} has no column {name!r} for the {what}{did_you_mean(name, source.columns) or '.'} "
                     f"Its columns: {list_names(source.columns)}"
                 )
-        wanted: dict[str, Reading] = {**check_columns(source, self.layout.readings(), False), self.target: "text"}
+        wanted: dict[str, ColumnReading] = {
+            **check_columns(source, self.layout.readings(), False),
+            self.target: "text",
+        }
         return wanted if self.weights is None else {**wanted, self.weights: "number"}
 
     def _encode(self, batches: Sequence[Any]) -> Rows:

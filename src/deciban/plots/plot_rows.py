@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deciban.sources.source import Reading, Source
+    from deciban.sources.source import ColumnReading, Source
 
 MAX_DRAWN_ROWS = 2000
 """The number of rows that are drawn: more would hide each other, and the picture would take long to open."""
@@ -33,7 +33,7 @@ def read_numbers_and_classes(
     from deciban.model.matrices import check_columns
     from deciban.sources.arrow_cells import to_numbers, to_texts
 
-    wanted: dict[str, Reading] = {**dict.fromkeys(columns, "number"), target: "text"}
+    wanted: dict[str, ColumnReading] = {**dict.fromkeys(columns, "number"), target: "text"}
     check_drawn_columns(source, [*columns, target])
     X, y = [np.empty((0, len(columns)))], []
     with _hint_at_numbers():

@@ -9,7 +9,14 @@ from typing import Any, Self
 from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.sources.document_files import compression_by_name, open_decompressed
-from deciban.sources.source import FileSource, Reading, reword_errors, take_batches, validate
+from deciban.sources.source import (
+    ColumnReading,
+    FileSource,
+    convert_read_errors,
+    quote_path,
+    take_batches,
+    validate_arrow,
+)
 
 MAX_CELLS = 1 << 21
 """The number of cells of a row group that are held at once; larger groups are read in batches."""
@@ -62,27 +69,27 @@ class Parquet(SchemaFiles):
 
         def read() -> Iterator[Any]:
             for path in self.paths:
-                with reword_errors(path):
+                with convert_read_errors(quote_path(path)):
                     for batch in _open_parquet(path, in_pieces=True).iter_batches(batch_size=n):
-                        yield pa.Table.from_batches([validate(batch, repr(path))])
+                        yield pa.Table.from_batches([validate_arrow(batch, repr(path))])
 
         tables = take_batches(read(), n)
-        with reword_errors(self.paths[0], "and the files read with it have different types"):
+        with convert_read_errors(quote_path(self.paths[0]), "and the files read with it have different types"):
             return pa.concat_tables(tables or [self.schema.empty_table()], promote_options="permissive").slice(0, n)
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
         texts = [f.name for f in self.schema if f.name in wanted and _is_text(f.type) and wanted[f.name] != "words"]
         long_texts = "words" in wanted.values()
         for path in self.paths:
-            with reword_errors(path):
+            with convert_read_errors(quote_path(path)):
                 for part in _read_row_groups(_open_parquet(path, texts, long_texts), list(wanted), long_texts):
-                    valid = validate(part, repr(path))
+                    valid = validate_arrow(part, repr(path))
                     yield from [valid] if isinstance(valid, pa.RecordBatch) else valid.combine_chunks().to_batches()
 
 
 def _read_parquet_schema(path: str) -> tuple[pa.Schema, int]:
-    with reword_errors(path, "is no Parquet file"):
+    with convert_read_errors(quote_path(path), "is no Parquet file"):
         file = _open_parquet(path)
         return file.schema_arrow, file.metadata.num_rows
 
@@ -133,16 +140,16 @@ class Ipc(SchemaFiles):
         batches = take_batches(self.batches(dict.fromkeys(self.columns, "as it is")), n)
         return pa.Table.from_batches(batches, schema=self.schema).slice(0, n)
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
         for path in self.paths:
-            with reword_errors(path):
+            with convert_read_errors(quote_path(path)):
                 for batch in _read_batches(_open_reader(path)):
-                    yield validate(batch.select(list(wanted)), repr(path))
+                    yield validate_arrow(batch.select(list(wanted)), repr(path))
 
 
 def _read_schema(path: str) -> pa.Schema:
-    with reword_errors(path, "is no Arrow file"):
+    with convert_read_errors(quote_path(path), "is no Arrow file"):
         schema = _open_reader(path).schema
         len(schema.names)  # decodes the names, which may be no UTF-8
         return schema

@@ -29,7 +29,7 @@ from deciban.sources.database import (
 )
 from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.records import DELIMITERS, find_fault, read_records, split_cells
-from deciban.sources.source import BLOCK_CELLS, FileOptions, FileSource, Reading, reword_errors, role_hint
+from deciban.sources.source import ColumnReading, FileOptions, FileSource, convert_read_errors, quote_path, role_hint
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1")
 MISSING_NUMBERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
@@ -37,6 +37,9 @@ MISSING_NUMBERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", 
 
 MISSING_PATTERN = quote_text(f" *({'|'.join(map(re.escape, MISSING_NUMBERS))}) *")
 """A pattern in SQL of the whole cells that stand for a missing number."""
+
+TEXT_BATCH_CELLS = 1 << 22
+"""Cells of texts that are converted to numbers at a time."""
 
 MIN_TEXT_ROWS = 1 << 11
 """Rows in a batch of texts that are converted to numbers, however many columns there are."""
@@ -102,7 +105,7 @@ class Delimited(FileSource):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        wanted: dict[str, Reading] = dict.fromkeys(self.columns, "text")
+        wanted: dict[str, ColumnReading] = dict.fromkeys(self.columns, "text")
         try:
             table = self._relation(wanted, f"limit {n}").to_arrow_table()
         except Exception as error:
@@ -112,7 +115,7 @@ class Delimited(FileSource):
         columns = [_replace_commas(column) for column in table.columns] if self.decimal == "," else table.columns
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`; a cell that is no number restarts the reading, now with marks for missing numbers."""
         marked = False
         done = 0
@@ -129,10 +132,10 @@ class Delimited(FileSource):
                     raise self._diagnose(error) from None
                 marked = True
 
-    def _read(self, wanted: Mapping[str, Reading], marked: bool, skip: int) -> Iterator[pa.RecordBatch]:
+    def _read(self, wanted: Mapping[str, ColumnReading], marked: bool, skip: int) -> Iterator[pa.RecordBatch]:
         """Read all rows but the first ones; with `marked`, numbers are read as texts, which are then converted."""
         readings = dict.fromkeys(wanted, "text") if marked else wanted
-        n_rows = max(MIN_TEXT_ROWS, BLOCK_CELLS // max(1, len(wanted))) if marked else ROWS_PER_BATCH
+        n_rows = max(MIN_TEXT_ROWS, TEXT_BATCH_CELLS // max(1, len(wanted))) if marked else ROWS_PER_BATCH
         numbers = [place for place, reading in enumerate(wanted.values()) if marked and reading == "number"]
         database = connect()
         done = 0
@@ -276,7 +279,7 @@ def _read_start(path: str, encoding: str) -> str:
     """Read the beginning of a file, decompressed."""
     if not os.path.getsize(path):
         raise InputError(f"{path!r} is empty. {HEADER_HINT}")
-    with reword_errors(path), open_decompressed(path) as file:
+    with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
         raw = file.read(HEADER_BYTES)
     try:
         text = bytes(raw).decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")

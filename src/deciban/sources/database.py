@@ -15,7 +15,7 @@ from typing import Any
 from deciban._lazy import duckdb, pa
 from deciban.errors import InputError
 from deciban.sources.document_files import compression_by_name, open_decompressed
-from deciban.sources.source import Reading, reword_errors
+from deciban.sources.source import ColumnReading, convert_read_errors, quote_path
 
 ROWS_PER_BATCH = 1 << 17
 """Rows in a batch that DuckDB hands over; a CSV of 10⁷ rows took 4.5 s so, and 5.7 with half as many."""
@@ -102,7 +102,7 @@ def common_compression(paths: Sequence[str]) -> str:
 def check_gzip(path: str) -> None:
     """Raise an error for a damaged gzip file: DuckDB does not compare the checksum, and returns wrong rows."""
     if compression_by_name(path) == "gzip":
-        with reword_errors(path):
+        with convert_read_errors(quote_path(path)):
             found = os.stat(path)
             _decompress_all(path, found.st_ino, found.st_size, found.st_mtime_ns)
 
@@ -137,18 +137,18 @@ class Query:
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        with reword_duckdb_errors("the query fails"):
+        with convert_duckdb_errors("the query fails"):
             return self.relation.limit(n).to_arrow_table()
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        with reword_duckdb_errors("the query fails"):
+        with convert_duckdb_errors("the query fails"):
             chosen = self.relation.project(", ".join(quote_name(name) for name in wanted))
             yield from chosen.to_arrow_reader(ROWS_PER_BATCH)
 
 
 @contextmanager
-def reword_duckdb_errors(what: str) -> Iterator[None]:
+def convert_duckdb_errors(what: str) -> Iterator[None]:
     """Raise DuckDB's errors as InputErrors that begin with `what`."""
     try:
         yield
@@ -169,7 +169,7 @@ def open_query(source: Any, sql: str) -> Query:
             f"with sql= the source is a DuckDB connection, a mapping of names to frames, or left out; "
             f"not {type(source).__name__}. Hint: train(sql=\"select * from 'data.csv'\", target=...)"
         )
-    with reword_duckdb_errors("the query cannot be read"):
+    with convert_duckdb_errors("the query cannot be read"):
         relation = con.sql(sql)
     if relation is None:
         raise InputError("the query gives no rows. Hint: a query that begins with select")

@@ -13,7 +13,15 @@ from typing import Any, Self
 
 from deciban._lazy import pa, pc
 from deciban.errors import InputError
-from deciban.sources.source import FileOptions, FileSource, Reading, printable, reword_errors, take_batches
+from deciban.sources.source import (
+    ColumnReading,
+    FileOptions,
+    FileSource,
+    convert_read_errors,
+    format_path,
+    quote_path,
+    take_batches,
+)
 from deciban.text.documents import check_decoding
 
 TEXT, FILE = "text", "file"
@@ -50,7 +58,7 @@ class Decoding:
 
     def read_text(self, path: str) -> bytes:
         """Read all of a file's text, in UTF-8."""
-        with reword_errors(path), open_decompressed(path) as file:
+        with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
             raw = bytes(file.read())
         try:
             text = raw.decode(self.encoding, self.errors).removeprefix(BYTE_ORDER_MARK)
@@ -62,7 +70,7 @@ class Decoding:
         """Yield the text of a file in pieces, read `size` bytes at a time."""
         decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
         place = lines = 0
-        with reword_errors(path), open_decompressed(path) as file:
+        with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
             raw = b"more"
             while raw:
                 first, raw = not place, bytes(file.read(size))
@@ -95,7 +103,7 @@ class Decoding:
         where = f"byte {place}" + ("" if line is None else f", in line {line}")
         other = "latin-1" if self.encoding in ("utf-8", "ascii") else "utf-8"
         return InputError(
-            f"{printable(path)!r} is not in {self.encoding}: {getattr(error, 'reason', error)} at {where}. Hint: "
+            f"{quote_path(path)} is not in {self.encoding}: {getattr(error, 'reason', error)} at {where}. Hint: "
             f"--encoding {other}, or whatever it was written in; --errors replace reads such bytes as U+FFFD "
             f"(encoding={other!r}, errors='replace')"
         )
@@ -120,7 +128,7 @@ class TextLines(FileSource):
         """See `Source.head`."""
         return _table(take_batches(self._batches(HEAD_BYTES), n), self.columns).slice(0, n)
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
         for batch in self._batches(BATCH_BYTES):
             yield batch.select(list(wanted))
@@ -150,7 +158,7 @@ class WholeFiles:
     @property
     def name(self) -> str:
         """See `Source.name`."""
-        return repr(printable(self.folder or self.files[0]))
+        return quote_path(self.folder or self.files[0])
 
     @property
     def n_rows(self) -> int:
@@ -161,7 +169,7 @@ class WholeFiles:
         """See `Source.head`."""
         return _table(self._batches(self.files[:n], self.columns), self.columns)
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`; files are opened only if their texts are wanted."""
         yield from self._batches(self.files, list(wanted))
 
@@ -184,7 +192,7 @@ class WholeFiles:
 
     def columns_from_names(self, files: Sequence[str]) -> dict[str, Any]:
         """Return the columns that follow from the names of files."""
-        return {FILE: pa.array([printable(file) for file in files], pa.string())}
+        return {FILE: pa.array([format_path(file) for file in files], pa.string())}
 
 
 @dataclass(frozen=True)
@@ -209,7 +217,7 @@ class Folders(WholeFiles):
 
     def refuse_one_class(self) -> None:
         """Raise an error where there is one class: learning needs two, other uses do not."""
-        classes = {printable(file).partition("/")[0] for file in self.files}
+        classes = {format_path(file).partition("/")[0] for file in self.files}
         if len(classes) == 1:
             raise InputError(
                 f"{self.name} has one sub-folder with files only, {classes.pop()!r}; each is a class, and a "
@@ -244,7 +252,7 @@ def _list_classes(folder: str) -> list[list[str]]:
     if not os.path.isdir(folder):
         what = "is a file" if os.path.exists(folder) else "is not there"
         raise InputError(
-            f"{printable(folder)!r} {what}, and a folder with a sub-folder for each class is wanted. Hint: "
+            f"{quote_path(folder)} {what}, and a folder with a sub-folder for each class is wanted. Hint: "
             f"unpack an archive first; documents without classes are read by --format text (format='text')"
         )
     entries = _list_visible(folder, "")
@@ -253,8 +261,8 @@ def _list_classes(folder: str) -> list[list[str]]:
         loose = sum(entry.is_file() for entry in entries)
         what = f"{loose} files but no sub-folder with files" if loose else "no sub-folder with files"
         raise InputError(
-            f"{printable(folder)!r} has {what}, and each sub-folder is a class. Hint: the folder above it; "
-            f"documents without classes are read by --format text {printable(folder)}/* (format='text')"
+            f"{quote_path(folder)} has {what}, and each sub-folder is a class. Hint: the folder above it; "
+            f"documents without classes are read by --format text {format_path(folder)}/* (format='text')"
         )
     return [files for files in found if files]
 
@@ -265,11 +273,11 @@ def _list_files(folder: str, inside: str) -> list[str]:
     pending: list[tuple[str, frozenset[tuple[int, int]]]] = [(inside, frozenset())]
     while pending:
         inside, above = pending.pop()
-        with reword_errors(os.path.join(folder, inside)):
+        with convert_read_errors(quote_path(os.path.join(folder, inside))):
             found = os.stat(os.path.join(folder, inside))
         here = (found.st_dev, found.st_ino)
         if here in above:
-            raise InputError(f"{printable(inside)!r} in {printable(folder)!r} is a link to a folder that it is in")
+            raise InputError(f"{quote_path(inside)} in {quote_path(folder)} is a link to a folder that it is in")
         for entry in _list_visible(folder, inside):
             name = os.path.join(inside, entry.name)
             if entry.is_dir():
@@ -282,14 +290,14 @@ def _list_files(folder: str, inside: str) -> list[str]:
 def _list_visible(folder: str, inside: str) -> list[os.DirEntry[str]]:
     """List files and folders in a folder, by name; hidden ones are left out, other entries raise an error."""
     path = os.path.join(folder, inside)
-    with reword_errors(path), os.scandir(path) as entries:
+    with convert_read_errors(quote_path(path)), os.scandir(path) as entries:
         found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
     for entry in found:
-        with reword_errors(entry.path):
+        with convert_read_errors(quote_path(entry.path)):
             fine = entry.is_file() or entry.is_dir()
         if not fine:
             what = "a link that leads nowhere" if entry.is_symlink() else "neither a file nor a folder"
-            raise InputError(f"{printable(entry.path)!r} is {what}. Hint: remove it, or hide it: name it with a dot")
+            raise InputError(f"{quote_path(entry.path)} is {what}. Hint: remove it, or hide it: name it with a dot")
     return found
 
 
@@ -328,11 +336,11 @@ def _estimate_lines(paths: Sequence[str]) -> int | None:
     """Estimate the number of lines from the length of the first ones; None for compressed files."""
     if any(compression_by_name(path) for path in paths):
         return None
-    with reword_errors(paths[0]), open(paths[0], "rb") as file:
+    with convert_read_errors(quote_path(paths[0])), open(paths[0], "rb") as file:
         start = file.read(HEAD_BYTES)
     size = 0
     for path in paths:
-        with reword_errors(path):
+        with convert_read_errors(quote_path(path)):
             size += os.path.getsize(path)
     return round(size * max(1, start.count(b"\n")) / max(1, len(start)))
 

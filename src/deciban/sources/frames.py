@@ -9,7 +9,7 @@ from typing import Any
 
 from deciban._lazy import pa
 from deciban.errors import InputError
-from deciban.sources.source import Reading, Source, reword_read_errors, validate
+from deciban.sources.source import ColumnReading, Source, convert_read_errors, validate_arrow
 
 SOURCE_KINDS = (
     "a path, a query, a frame (pandas, polars, pyarrow, whatever has __arrow_c_stream__), or a mapping of arrays"
@@ -27,17 +27,17 @@ def open_frame(source: Any) -> Source:
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        return Frame(validate(source, Frame.name))
+        return Frame(validate_arrow(source, Frame.name))
     if isinstance(source, pa.RecordBatchReader):
         return Stream(source)
     if type(source).__module__.startswith("duckdb"):
         return _relation(source)
     if type(source).__module__.startswith("pandas"):
-        return Frame(validate(_from_pandas(source), Frame.name))
+        return Frame(validate_arrow(_from_pandas(source), Frame.name))
     if isinstance(source, np.ndarray) and source.dtype.names:
         source = {name: source[name] for name in source.dtype.names}
     if isinstance(source, Mapping):
-        return Frame(validate(_from_arrays(source), Frame.name))
+        return Frame(validate_arrow(_from_arrays(source), Frame.name))
     if hasattr(source, "collect") and not hasattr(source, "__arrow_c_stream__"):
         source = source.collect()  # a lazy polars frame
     if hasattr(source, "__arrow_c_stream__"):
@@ -47,10 +47,10 @@ def open_frame(source: Any) -> Source:
 
 def _open_stream(source: Any) -> Source:
     """Open an Arrow stream: all of it if the object can be streamed again, else as a stream that is read once."""
-    with reword_read_errors(Stream.name):
+    with convert_read_errors(Stream.name):
         reader = pa.RecordBatchReader.from_stream(source)
         if hasattr(source, "__len__") or hasattr(source, "to_pyarrow"):
-            return Frame(validate(reader.read_all(), Frame.name))
+            return Frame(validate_arrow(reader.read_all(), Frame.name))
     return Stream(reader)
 
 
@@ -142,7 +142,7 @@ class Frame:
         """See `Source.head`."""
         return self.table.slice(0, n)
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
         yield from self.table.select(list(wanted)).to_batches()
 
@@ -173,7 +173,7 @@ class Stream:
             missing -= batch.num_rows
         return pa.Table.from_batches(self.kept, schema=self.reader.schema).slice(0, n)
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
         if self.is_exhausted:
             raise InputError(
@@ -186,9 +186,9 @@ class Stream:
 
     def _read_batch(self) -> pa.RecordBatch | None:
         """Read the next batch of the stream; None at its end."""
-        with reword_read_errors(self.name):
+        with convert_read_errors(self.name):
             try:
                 batch = self.reader.read_next_batch()
             except StopIteration:
                 return None
-        return validate(batch, self.name)
+        return validate_arrow(batch, self.name)

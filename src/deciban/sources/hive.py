@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from deciban._lazy import pa
 from deciban.errors import InputError
-from deciban.sources.source import Reading, SourceView
+from deciban.sources.source import ColumnReading, SourceView
 
 MISSING_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The text that stands for a missing value in a folder's name."""
@@ -60,10 +60,10 @@ class Partitioned(SourceView):
                 break
         return pa.concat_tables(tables, promote_options="permissive")
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
         own = {name: reading for name, reading in wanted.items() if name not in self.values[0]}
-        read: Mapping[str, Reading] = own or {self.source.columns[0]: "text"}
+        read: Mapping[str, ColumnReading] = own or {self.source.columns[0]: "text"}
         for source, values in self._files():
             for batch in source.batches(read):
                 columns = [

@@ -16,12 +16,12 @@ from deciban.sources.database import (
     check_gzip,
     common_compression,
     connect,
+    convert_duckdb_errors,
     format_paths,
     quote_name,
     quote_text,
-    reword_duckdb_errors,
 )
-from deciban.sources.source import FileOptions, FileSource, Reading
+from deciban.sources.source import ColumnReading, FileOptions, FileSource
 
 FORMAT = "format='newline_delimited'"
 INFERENCE = "sample_size=-1, maximum_sample_files=1000000, maximum_depth=2, map_inference_threshold=-1"
@@ -52,7 +52,7 @@ class Lines(FileSource):
             check_gzip(path)
         if not any(os.path.getsize(path) for path in paths):
             raise InputError(f"{paths[0]!r} is empty. Hint: each line holds a JSON object")
-        with reword_duckdb_errors(f"{paths[0]!r} cannot be read as JSON lines"):
+        with convert_duckdb_errors(f"{paths[0]!r} cannot be read as JSON lines"):
             try:
                 (line,) = connect(paths).sql(f"from {_reader(paths, INFERENCE)}").types
             except duckdb.NotImplementedException:  # keys of an object differ only in case
@@ -82,7 +82,7 @@ class Lines(FileSource):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        with reword_duckdb_errors(f"{self.name} cannot be read as JSON lines"):
+        with convert_duckdb_errors(f"{self.name} cannot be read as JSON lines"):
             if self.is_inferred:
                 relation = connect(self.paths).sql(f"from {_reader(self.paths, INFERENCE)} limit {n}")
             else:
@@ -90,9 +90,9 @@ class Lines(FileSource):
             lines = relation.to_arrow_table().column(0).combine_chunks()
         return pa.Table.from_arrays(lines.flatten(), list(self.types))
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        with reword_duckdb_errors(f"{self.name} cannot be read as JSON lines"):
+        with convert_duckdb_errors(f"{self.name} cannot be read as JSON lines"):
             for batch in self._relation(wanted).to_arrow_reader(ROWS_PER_BATCH):
                 yield pa.RecordBatch.from_arrays(batch.column(0).flatten(), list(wanted))
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from deciban.sources.document_files import open_decompressed
-from deciban.sources.source import reword_errors
+from deciban.sources.source import convert_read_errors, quote_path
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -43,7 +43,7 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
     """
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)("replace")
     rest, started, ended = b"", False, False
-    with reword_errors(path), open_decompressed(path) as file:
+    with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
         while not ended:
             raw = bytes(file.read(CHUNK_BYTES))
             ended = not raw

@@ -16,7 +16,7 @@ from deciban.model.summarise_table import Progress, Rows, row_weights
 from deciban.scorer import vocabularies
 from deciban.sources.arrow_cells import to_timestamps
 from deciban.sources.level_encoder import LevelEncoder
-from deciban.sources.source import Reading, Source
+from deciban.sources.source import ColumnReading, Source
 from deciban.training.task import Task
 from deciban.validation.splits import FoldAssignment, assign_by_group, assign_by_order
 
@@ -51,7 +51,7 @@ class LabelledTable:
                 progress(read)
             yield batches, Rows(matrices.columns(batches), codes.astype(np.int32), weight, number)[is_labelled]
 
-    def _required_columns(self, matrices: Matrices) -> dict[str, Reading]:
+    def _required_columns(self, matrices: Matrices) -> dict[str, ColumnReading]:
         for name in filter(None, (self.target, self.weights)):
             if name not in self.source.columns:
                 raise InputError(
@@ -72,7 +72,7 @@ def table_matrices(task: Task, schema: Schema) -> Matrices:
 
 def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[np.bool_], list[Any]]]:
     """Yield which rows are learned (those with a class and a weight), and batches of these columns and the target."""
-    wanted: dict[str, Reading] = dict.fromkeys((task.target, *columns), "text")
+    wanted: dict[str, ColumnReading] = dict.fromkeys((task.target, *columns), "text")
     if task.weights is not None:
         wanted[task.weights] = "number"
     read = 0

@@ -24,9 +24,9 @@ from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.model.summarise_table import Progress, Rows
 from deciban.sources.level_encoder import LevelEncoder
-from deciban.sources.source import Reading, SourceView
+from deciban.sources.source import ColumnReading, SourceView
 from deciban.training.labelled_rows import read_labelled_batches
-from deciban.training.learners import learn_up_to
+from deciban.training.table_folds import learn_up_to
 from deciban.training.task import Task, check_fold_settings, plan
 from deciban.training.train import Trained, train_task
 
@@ -202,7 +202,7 @@ def _held_out_rows(trained: Trained) -> Rows:
 
 def _report(trained: Trained, last: int, ledger: Ledger, rows: Rows) -> Report:
     """Return the report on the held-out rows by the model of this ledger, of the rows up to this size."""
-    model = learn_up_to(trained.task, trained.model.options, ledger, trained.sample, last)
+    model = learn_up_to(trained.task, ledger, trained.sample, last)
     posterior = model.scores(rows, "log_posterior")
     card = Scorecard.of(posterior, rows.codes, rows.weight, ledger.rows > 0, keep=True, number=rows.number)
     return card.report(trained.model.classes, f"{len(rows.codes)} rows held out")
@@ -233,7 +233,7 @@ class FlippedLabels(SourceView):
     share: float
     held_out: float
 
-    def batches(self, wanted: Mapping[str, Reading]) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """Yield the batches of the source with flipped labels; see `Source.batches`."""
         names, read = LevelEncoder(self.classes), 0
         for batch in self.source.batches(wanted):
