@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from deciban.mail.store.store import Store
-from deciban.mail.store.token_batch import StoredMessage
+from deciban.mail.store.stored_messages import StoredMessage
 
 
 def entry(i: int, label: str = "ham", words: int = 3) -> StoredMessage:

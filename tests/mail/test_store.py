@@ -10,7 +10,7 @@ import pytest
 from deciban.errors import ForgetError, InputError, StoreError
 from deciban.mail.store import store_updates as learning
 from deciban.mail.store.store import Store
-from deciban.mail.store.token_batch import LearnCounts, StoredMessage, TokenBatch, WordMemory, add_counts
+from deciban.mail.store.stored_messages import LearnCounts, StoredMessage, TokenBatch, WordMemory, add_counts
 
 
 def digest(i: int) -> bytes:

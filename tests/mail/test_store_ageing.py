@@ -8,7 +8,7 @@ import pytest
 from deciban.errors import InputError, StoreError
 from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, MAX_HALF_LIVES, Ageing
 from deciban.mail.store.store import Store
-from deciban.mail.store.token_batch import StoredMessage
+from deciban.mail.store.stored_messages import StoredMessage
 
 DAY = 86400.0
 

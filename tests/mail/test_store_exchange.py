@@ -13,7 +13,7 @@ from deciban.errors import InputError, SchemaError, StoreError
 from deciban.mail.filter import MailFilter
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_file import MAX_JOURNAL_LINES
-from deciban.mail.store.token_batch import StoredMessage
+from deciban.mail.store.stored_messages import StoredMessage
 
 
 def entry(i: int, label: str = "ham", tokens: tuple[str, ...] = ("a",)) -> StoredMessage:

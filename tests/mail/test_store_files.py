@@ -141,7 +141,7 @@ def test_what_a_killed_writer_left_is_read_even_without_rights(open_folder):
     path = open_folder / "mail.db"
     code = f"""
 import os, signal
-from deciban.mail.store.token_batch import StoredMessage
+from deciban.mail.store.stored_messages import StoredMessage
 from deciban.mail.store.store import Store
 store = Store({str(path)!r})
 store.learn([StoredMessage(bytes(16), "ham", ["late"], 0.0)])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deciban.mail.store.store import Store
-from deciban.mail.store.token_batch import StoredMessage
+from deciban.mail.store.stored_messages import StoredMessage
 
 LABELS = ["ham", "spam", "work"]
 WORDS = [f"w{i}" for i in range(8)]

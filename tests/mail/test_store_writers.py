@@ -16,7 +16,7 @@ import pytest
 from deciban.errors import StoreError
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_schema import APPLICATION_ID, SCHEMA_VERSION, read_header
-from deciban.mail.store.token_batch import StoredMessage
+from deciban.mail.store.stored_messages import StoredMessage
 
 KILLS = 200
 

@@ -18,7 +18,7 @@ from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, ModelName, check_model
-from deciban.mail.store.token_batch import LearnCounts, StoredMessage, add_counts
+from deciban.mail.store.stored_messages import LearnCounts, StoredMessage, add_counts
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
@@ -121,7 +121,7 @@ class MailFilter:
     ) -> dict[str, LearnCounts]:  # fmt: skip
         """Learn many messages of several labels; return the counts of each label."""
         from deciban.mail.bulk.read_batches import gather_batches
-        from deciban.mail.store.token_batch import WordMemory
+        from deciban.mail.store.stored_messages import WordMemory
 
         total: dict[str, LearnCounts] = {}
         memory = WordMemory()

@@ -53,7 +53,7 @@ def learn(
     paths_of = group_by_label(ham, spam, label)
     with handle_errors(debug, interrupted=KEPT):
         from deciban.mail.bulk.reader_processes import ReaderPool
-        from deciban.mail.store.token_batch import LearnCounts
+        from deciban.mail.store.stored_messages import LearnCounts
 
         check_paths([path for paths in paths_of.values() for path in paths])
         start = perf_counter()

@@ -21,7 +21,7 @@ from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, inv
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
 from deciban.mail.store.store_settings import ModelName
-from deciban.mail.store.token_batch import Numbers
+from deciban.mail.store.stored_messages import Numbers
 
 MAX_SNAPSHOT_SECONDS: Final = 60.0
 """Age of a cached snapshot where messages age: their weights are those of the time at which it was made."""

@@ -25,7 +25,7 @@ from deciban.mail.model.token_weights import (
     order_labels,
 )
 from deciban.mail.store.store_arrays import StoreRows
-from deciban.mail.store.token_batch import Numbers
+from deciban.mail.store.stored_messages import Numbers
 
 FittedModelName = Literal["evidence", "bayes", "logistic"]
 

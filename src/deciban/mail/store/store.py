@@ -20,8 +20,7 @@ from deciban.mail.store.store_connection import file_size
 from deciban.mail.store.store_file import MAX_QUERY_VALUES, StoreFile, check_same_reading
 from deciban.mail.store.store_schema import DEFAULT_MAX_MESSAGES, columns
 from deciban.mail.store.store_settings import RESERVED_KEYS, check_setting
-from deciban.mail.store.stored_weights import Fit
-from deciban.mail.store.token_batch import (
+from deciban.mail.store.stored_messages import (
     LearnCounts,
     StoredMessage,
     add_counts,
@@ -29,12 +28,13 @@ from deciban.mail.store.token_batch import (
     check_message,
     replace_surrogates,
 )
+from deciban.mail.store.stored_weights import Fit
 
 if TYPE_CHECKING:
     from deciban.mail.store.store_arrays import StoredTokens, StoreRows
     from deciban.mail.store.store_maintenance import TidyResult
+    from deciban.mail.store.stored_messages import TokenBatch, WordMemory
     from deciban.mail.store.text_exchange import MergeCounts
-    from deciban.mail.store.token_batch import TokenBatch, WordMemory
 
 LOCK_TIMEOUT_SECONDS: Final = 30.0
 """Time to wait for other writers."""
@@ -260,7 +260,7 @@ class Store:
     def learn(self, messages: Iterable[StoredMessage]) -> LearnCounts:
         """Learn messages, all or none; one known under its label is left alone, one under another label is moved."""
         from deciban.mail.store import store_updates
-        from deciban.mail.store.token_batch import TokenBatch
+        from deciban.mail.store.stored_messages import TokenBatch
 
         batch = TokenBatch.from_messages([check_message(StoredMessage(*message)) for message in messages])
         with self._file.writing():

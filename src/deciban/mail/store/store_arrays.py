@@ -14,8 +14,8 @@ from deciban.mail.store.ageing import MAX_EXACT_WEIGHT
 from deciban.mail.store.sqlite_errors import FIT_HINT, MEND_HINT, invalid_value
 from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import columns
+from deciban.mail.store.stored_messages import Numbers, unpack
 from deciban.mail.store.stored_weights import MAX_WEIGHT, join_scores
-from deciban.mail.store.token_batch import Numbers, unpack
 
 ROWS_PER_FETCH: Final = 300
 """Rows of a table that are converted at a time."""

@@ -21,7 +21,7 @@ from deciban.mail.store.store_connection import connect, file_size
 from deciban.mail.store.store_file import StoreFile
 from deciban.mail.store.store_schema import APPLICATION_ID, column, columns, read_header
 from deciban.mail.store.store_updates import drop_empty, unlearn
-from deciban.mail.store.token_batch import Numbers, unpack
+from deciban.mail.store.stored_messages import Numbers, unpack
 
 UNPACK_MESSAGES: Final = 2000
 """Messages whose tokens are unpacked together."""

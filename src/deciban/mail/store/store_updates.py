@@ -15,7 +15,7 @@ from deciban.errors import StoreError
 from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, Ageing
 from deciban.mail.store.store_file import MAX_QUERY_VALUES, StoreFile
 from deciban.mail.store.store_schema import TOKEN_INDEX, column
-from deciban.mail.store.token_batch import LearnCounts, Numbers, TokenBatch, WordMemory, add_counts, pack, unpack
+from deciban.mail.store.stored_messages import LearnCounts, Numbers, TokenBatch, WordMemory, add_counts, pack, unpack
 
 LOOKUP_COST_ROWS: Final = 4
 """Looking a word up costs as much as reading so many rows in sequence."""

@@ -21,7 +21,7 @@ from deciban.mail.store.store_file import MAX_LABELS, StoreFile, check_label_nam
 from deciban.mail.store.store_maintenance import newest_time
 from deciban.mail.store.store_settings import RESERVED_KEYS, check_settings, check_threshold_order
 from deciban.mail.store.store_updates import current_ageing, find_labels, learn
-from deciban.mail.store.token_batch import StoredMessage, TokenBatch, add_counts, check_message, unpack
+from deciban.mail.store.stored_messages import StoredMessage, TokenBatch, add_counts, check_message, unpack
 
 FORMAT: Final = "deciban mail store"
 TEXT_VERSION: Final = 1
