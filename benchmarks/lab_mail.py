@@ -16,7 +16,7 @@ import numpy as np
 
 from deciban.mail.evaluation.evaluate_filter import SPREAD, DrawsReport
 from deciban.mail.evaluation.filter_metrics import FilterMetrics
-from deciban.mail.store.store_settings import HAM_AT, MODELS, SPAM_AT
+from deciban.mail.store.store_schema import HAM_AT, MODELS, SPAM_AT
 
 from . import data, lab_mail_switches, machine, mail_data, mail_peers
 from .lab import Figure, format_percent

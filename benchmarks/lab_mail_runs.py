@@ -11,7 +11,7 @@ from deciban.mail.evaluation.evaluate_filter import UNTRAINED_LOG_ODDS, evaluate
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
 from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail, draw_split
-from deciban.mail.store.store_settings import MODELS, ModelName
+from deciban.mail.store.store_schema import MODELS, ModelName
 
 from . import mail_data, mail_peers, mail_rspamd
 from .text_peers import PeerMissingError

@@ -23,7 +23,7 @@ from deciban.mail.evaluation.labelled_mail import (
 )
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import arrival_time
-from deciban.mail.store.store_settings import MODELS
+from deciban.mail.store.store_schema import MODELS
 
 from .test_filter import HAM, SPAM, make_messages
 

@@ -16,7 +16,7 @@ from deciban.mail.bulk.reader_processes import MIN_MESSAGES_FOR_PROCESSES, Reade
 from deciban.mail.filter import MailFilter, default_store
 from deciban.mail.model.store_snapshot import StoreSnapshot
 from deciban.mail.model.verdicts import TokenRows, Verdict, strongest_tokens
-from deciban.mail.store.store_settings import MODELS
+from deciban.mail.store.store_schema import MODELS
 
 HAM = ["tea", "garden", "meeting", "agenda", "notes", "train", "ticket", "mother", "recipe", "football"]
 SPAM = ["winner", "million", "claim", "pills", "discount", "lottery", "free", "click", "urgent", "offer"]

@@ -17,7 +17,7 @@ from deciban.mail.model.verdicts import UNSURE, Verdict
 from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, ModelName, check_model
+from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName, check_model
 from deciban.mail.store.stored_messages import LearnCounts, StoredMessage, add_counts
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions

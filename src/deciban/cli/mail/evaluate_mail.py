@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deciban.mail.evaluation.evaluate_filter import DrawsReport, FoldsReport, Mistake, OnlineReport, SplitReport
     from deciban.mail.evaluation.filter_metrics import FilterMetrics
     from deciban.mail.evaluation.labelled_mail import LabelledMail
-    from deciban.mail.store.store_settings import ModelName
+    from deciban.mail.store.store_schema import ModelName
 
 DEFAULT_FOLDS: Final = 10
 

@@ -164,7 +164,7 @@ def set_options(
 
 def _set_values(mail: MailFilter, values: dict[str, Any]) -> list[str]:
     """Write these settings into the store, and describe them."""
-    from deciban.mail.store.store_settings import check_model, check_threshold_order
+    from deciban.mail.store.store_schema import check_model, check_threshold_order
 
     low, high = mail.thresholds
     check_threshold_order(values.get("ham_at", low), values.get("spam_at", high))

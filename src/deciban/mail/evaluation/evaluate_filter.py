@@ -15,7 +15,7 @@ from deciban.mail.evaluation.in_memory_filter import InMemoryFilter, choose_sett
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, draw_folds, draw_split
 from deciban.mail.model.mail_models import DEFAULT_MODEL
 from deciban.mail.model.verdicts import Verdict
-from deciban.mail.store.store_settings import ModelName
+from deciban.mail.store.store_schema import ModelName
 
 MAX_CLUES: Final = 30
 """Clues of each mistake."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.mail.store.store_settings import HAM_AT, SPAM_AT
+from deciban.mail.store.store_schema import HAM_AT, SPAM_AT
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.ranking import Curve
 

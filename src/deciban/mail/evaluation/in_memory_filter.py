@@ -21,7 +21,7 @@ from deciban.mail.model.token_weights import ALPHA, MIN_MESSAGES_PER_LABEL, MIN_
 from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages, fit
 from deciban.mail.store.store_arrays import StoreRows
-from deciban.mail.store.store_settings import HAM_AT, SPAM_AT, ModelName
+from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName
 
 Indices = NDArray[np.integer[Any]]
 

@@ -18,7 +18,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.mail.model.token_weights import WeightParameters, length_factor, log_odds
-from deciban.mail.store.store_settings import ModelName
+from deciban.mail.store.store_schema import ModelName
 
 DEFAULT_MODEL: Final[ModelName] = "evidence"
 

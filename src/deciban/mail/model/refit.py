@@ -8,7 +8,7 @@ from typing import Final
 from deciban.mail.model.token_weights import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_settings import ModelName
+from deciban.mail.store.store_schema import ModelName
 
 REFIT_GROWTH_FRACTION: Final = 0.15
 """A refit is due when so much of the messages of the last fit has changed."""

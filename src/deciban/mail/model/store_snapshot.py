@@ -20,7 +20,7 @@ from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, Verdict
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
-from deciban.mail.store.store_settings import ModelName
+from deciban.mail.store.store_schema import ModelName
 from deciban.mail.store.stored_messages import Numbers
 
 MAX_SNAPSHOT_SECONDS: Final = 60.0

@@ -18,8 +18,7 @@ from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, Ageing, check_half_life,
 from deciban.mail.store.sqlite_errors import MEND_HINT, invalid_value, translate_errors
 from deciban.mail.store.store_connection import file_size
 from deciban.mail.store.store_file import MAX_QUERY_VALUES, StoreFile, check_same_reading
-from deciban.mail.store.store_schema import DEFAULT_MAX_MESSAGES, columns
-from deciban.mail.store.store_settings import RESERVED_KEYS, check_setting
+from deciban.mail.store.store_schema import DEFAULT_MAX_MESSAGES, RESERVED_KEYS, check_setting, columns
 from deciban.mail.store.stored_messages import (
     LearnCounts,
     StoredMessage,

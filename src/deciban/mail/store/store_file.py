@@ -15,8 +15,14 @@ from typing import Any, Final
 from deciban.errors import InputError, SchemaError, StoreError
 from deciban.mail.store.sqlite_errors import Guard, invalid_value, report_damage
 from deciban.mail.store.store_connection import StoreConnection, prepare_file
-from deciban.mail.store.store_schema import APPLICATION_ID, SCHEMA_VERSION, column, create_tables, read_header
-from deciban.mail.store.store_settings import check_value
+from deciban.mail.store.store_schema import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    check_value,
+    column,
+    create_tables,
+    read_header,
+)
 
 MAX_JOURNAL_LINES: Final = 1000
 """Lines of the journal that are kept."""

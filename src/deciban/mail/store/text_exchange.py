@@ -19,7 +19,7 @@ from deciban.mail.store.ageing import check_half_life, check_time
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store_file import MAX_LABELS, StoreFile, check_label_name, check_same_reading
 from deciban.mail.store.store_maintenance import newest_time
-from deciban.mail.store.store_settings import RESERVED_KEYS, check_settings, check_threshold_order
+from deciban.mail.store.store_schema import RESERVED_KEYS, check_settings, check_threshold_order
 from deciban.mail.store.store_updates import current_ageing, find_labels, learn
 from deciban.mail.store.stored_messages import StoredMessage, TokenBatch, add_counts, check_message, unpack
 
