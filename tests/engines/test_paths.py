@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
-from deciban.engines import InvalidValue, apply, summarise
+from deciban.engines import InvalidValueError, apply, summarise
 from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Needs
 from deciban.scores import Linear
@@ -113,7 +113,7 @@ def test_a_value_without_meaning_is_refused_where_it_stands(path, needs, value, 
     how, store = PATHS[path]
     X = np.zeros((500, 3))
     X[437, 2] = value
-    with how(), many_blocks(), pytest.raises(InvalidValue) as caught:
+    with how(), many_blocks(), pytest.raises(InvalidValueError) as caught:
         summarise(needs, store(X), np.zeros(500, np.int32), None, 1, 1)
     bad = caught.value
     assert (bad.rule, bad.row, bad.column, bad.count) == (rule, 437, 2, 1)

@@ -24,7 +24,7 @@ RULE_TEXTS = {
 }
 
 
-class InvalidValue(InputError):
+class InvalidValueError(InputError):
     """The first value that breaks a rule; callers that know the column's name reword the message."""
 
     def __init__(self, rule: Rule, row: int, column: int, value: float, count: int) -> None:
@@ -55,4 +55,4 @@ def check(X: NDArray[Any], needs: Needs, first_row: int = 0, *, learning: bool =
     for rule, broken in rules:
         if broken.any():
             row, column = (int(i) for i in np.argwhere(broken)[0])
-            raise InvalidValue(rule, first_row + row, column, float(X[row, column]), int(broken[:, column].sum()))
+            raise InvalidValueError(rule, first_row + row, column, float(X[row, column]), int(broken[:, column].sum()))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines import dense, kernel_dispatch
-from deciban.engines.checks import InvalidValue, Rule
+from deciban.engines.checks import InvalidValueError, Rule
 from deciban.engines.threads import split_rows
 from deciban.errors import InputError
 from deciban.kernels.execution import map_in_threads
@@ -282,9 +282,9 @@ def find_invalid_entry(X: Any, needs: Needs) -> int:
     return int(places[0]) if places.size else -1
 
 
-def invalid_entry_error(X: Any, place: int) -> InvalidValue:
+def invalid_entry_error(X: Any, place: int) -> InvalidValueError:
     """Return an error that names the rule, row and column of an invalid stored entry."""
     value = float(X.data[place])
     rule: Rule = "missing" if np.isnan(value) else "infinite" if np.isinf(value) else "negative"
     row = int(np.searchsorted(X.indptr, place, side="right")) - 1
-    return InvalidValue(rule, row, int(X.indices[place]), value, 1)
+    return InvalidValueError(rule, row, int(X.indices[place]), value, 1)

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
-from deciban.engines import InvalidValue, encode, encode_known, thread_count
+from deciban.engines import InvalidValueError, encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.calibration_mixin import CalibrationMixin
 from deciban.estimators.check_arrays import (
@@ -237,7 +237,7 @@ class BoostedBayes(CalibrationMixin, Classifier):
     def _check_prediction_rows(self, X: Any) -> None:
         self._make_estimator(self._check_fitted().rounds[0])._check_prediction_rows(X)
 
-    def _make_error(self, bad: InvalidValue) -> InputError:
+    def _make_error(self, bad: InvalidValueError) -> InputError:
         names = getattr(self, "feature_names_in_", None)
         return format_error(bad, type(self).__name__, names, self._make_learner()._hint, self.missing == "skip")
 

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from deciban._typing import Array
-from deciban.engines import InvalidValue, encode
+from deciban.engines import InvalidValueError, encode
 from deciban.errors import InputError
 
 
@@ -101,7 +101,7 @@ def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:
 
 
 def format_error(
-    bad: InvalidValue, estimator: str, names: Sequence[str] | None, hint: str, skips_missing: bool = True
+    bad: InvalidValueError, estimator: str, names: Sequence[str] | None, hint: str, skips_missing: bool = True
 ) -> InputError:
     """Return the error of an invalid value for users of scikit-learn: its sentence, then column, value and hint."""
     column = f"column {bad.column if names is None else repr(str(names[bad.column]))}"

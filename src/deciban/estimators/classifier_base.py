@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from deciban._typing import Array
-from deciban.engines import FEW_ROWS, InvalidValue, encode_known, thread_count
+from deciban.engines import FEW_ROWS, InvalidValueError, encode_known, thread_count
 from deciban.errors import DecibanError, InputError
 from deciban.estimators.check_arrays import check_X, format_error
 from deciban.ledger import Block
@@ -57,10 +57,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """Raise errors about invalid values with the column's name and a hint."""
         try:
             yield
-        except InvalidValue as bad:
+        except InvalidValueError as bad:
             raise self._make_error(bad) from None
 
-    def _make_error(self, bad: InvalidValue) -> InputError:
+    def _make_error(self, bad: InvalidValueError) -> InputError:
         names = getattr(self, "feature_names_in_", None)
         return format_error(bad, type(self).__name__, names, self._hint, self.missing == "skip")
 
@@ -77,18 +77,33 @@ class Classifier(ClassifierMixin, BaseEstimator):
             check_is_fitted(self)
             raise
 
-    def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
-        model = self._check_fitted()
-        X = check_X(self, X)
-        self._check_prediction_rows(X)
-        threads = 1 if X.shape[0] <= FEW_ROWS else thread_count(self.n_jobs)
-        try:
-            return model.scores((X,), wanted, threads)
-        except InvalidValue as bad:
-            raise self._make_error(bad) from None
+    def _check_input(self, X: Any) -> Any:
+        """Return X as rows with the training columns."""
+        return check_X(self, X)
 
     def _check_prediction_rows(self, X: Any) -> None:
         """Refuse rows that this estimator cannot score, beyond those that its family refuses."""
+
+    def _matrix(self, rows: Any, threads: int) -> Any:
+        """Return checked rows as the matrix that is scored."""
+        self._check_prediction_rows(rows)
+        return rows
+
+    def _parts(self, rows: Any, threads: int) -> Iterator[Sequence[Any]]:
+        """Yield the matrices that are scored, one for each block of features, for some of the checked rows."""
+        yield (self._matrix(rows, threads),)
+
+    def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
+        self._check_fitted()
+        return self._score_rows(self._check_input(X), wanted)
+
+    def _score_rows(self, rows: Any, wanted: Finish) -> NDArray[Any]:
+        """Score rows that were checked before."""
+        threads = 1 if rows.shape[0] <= FEW_ROWS else thread_count(self.n_jobs)
+        try:
+            return self._check_fitted().scores((self._matrix(rows, threads),), wanted, threads)
+        except InvalidValueError as bad:
+            raise self._make_error(bad) from None
 
     def predict(
         self,
@@ -127,12 +142,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
         """Return the evidence of each feature in decibans, for the winner against the runner-up or given classes."""
-        model = self._check_fitted()
-        X = check_X(self, X)
-        self._check_prediction_rows(X)
+        model, threads = self._check_fitted(), thread_count(self.n_jobs)
+        rows = self._check_input(X)
         pair = None if classes is None else self._pair(classes)
         with self._reword_errors():
-            return model.explain([X], pair, self.classes_, thread_count(self.n_jobs))
+            return model.explain([self._matrix(rows, threads)], pair, self.classes_, threads)
 
     def _pair(self, classes: tuple[Any, Any]) -> tuple[int, int]:
         try:
@@ -177,13 +191,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _check_loaded(self, section: Section, scorer: Scorer) -> None:
         """Refuse a file whose arguments the estimator itself would refuse, or that holds another kind of model."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # `fit` has issued the warnings already
-                self._validate_params()
-                matches = self._matches_arguments(scorer)
-        except (DecibanError, ValueError, TypeError, OverflowError) as error:
-            section.refuse(f"the arguments are not sound: {error}")
+        with refuse_unsound_arguments(section), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `fit` has issued the warnings already
+            self._validate_params()
+            matches = self._matches_arguments(scorer)
         if not matches:
             section.refuse(f"a {type(self).__name__} assumes something else")
 
@@ -199,3 +210,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
         for name, value in self._input_tags.items():
             setattr(tags.input_tags, name, value)
         return tags
+
+
+@contextmanager
+def refuse_unsound_arguments(section: Section) -> Iterator[None]:
+    """Refuse a file where checks of the estimator's arguments raise an exception."""
+    try:
+        yield
+    except (DecibanError, ValueError, TypeError, OverflowError) as error:
+        section.refuse(f"the arguments are not sound: {error}")

@@ -181,7 +181,7 @@ class Model:
         """Return the scores of rows, see `GenerativeModel.scores`; an invalid value is reported with its column."""
         try:
             return self._scorer.scores(parts, wanted, threads or engines.thread_count(None))
-        except engines.InvalidValue as bad:
+        except engines.InvalidValueError as bad:
             for (_, features), X in zip(self.layout.blocks, parts):
                 if bad.column < len(features) and X[bad.row, bad.column] == bad.value:
                     name = features[bad.column].name

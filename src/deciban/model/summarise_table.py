@@ -181,7 +181,7 @@ class TableSummariser:
                 X = stack_columns(columns) if len(columns) > 1 else columns[0].reshape(-1, 1)
                 with engines.part_of_work(steps):
                     return engines.summarise(need, X, codes, rows.weight, n_classes, 1)
-            except engines.InvalidValue as bad:
+            except engines.InvalidValueError as bad:
                 raise _invalid_value_error(bad, features[bad.column], int(rows.number[bad.row])) from None
             except engines.TooLarge:
                 raise _too_large_error(columns, features) from None
@@ -303,7 +303,7 @@ def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:
     return weight
 
 
-def _invalid_value_error(bad: engines.InvalidValue, feature: Feature, row: int) -> InputError:
+def _invalid_value_error(bad: engines.InvalidValueError, feature: Feature, row: int) -> InputError:
     """Return the error of an invalid value, with its column, its row in the table, and a hint."""
     where = f"column {feature.column!r} holds {bad.value:g} in row {row + 1}"
     if bad.rule == "negative":
