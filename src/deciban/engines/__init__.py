@@ -3,7 +3,7 @@
 They depend on how rows are stored and how to be fast, not on families.
 """
 
-from deciban.engines.checks import InvalidValueError, TooLarge
+from deciban.engines.checks import InvalidValueError, TooLargeError
 from deciban.engines.class_codes import encode, encode_known
 from deciban.engines.dense import FEW_ROWS
 from deciban.engines.dispatch import (
@@ -22,7 +22,7 @@ from deciban.kernels.execution import map_small_items, part_of_work
 __all__ = [
     "FEW_ROWS",
     "InvalidValueError",
-    "TooLarge",
+    "TooLargeError",
     "apply",
     "concatenate_columns",
     "count_observed",

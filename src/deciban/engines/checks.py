@@ -32,7 +32,7 @@ class InvalidValueError(InputError):
         super().__init__(f"the value {value:g} in row {row}, column {column} {RULE_TEXTS[rule]}")
 
 
-class TooLarge(InputError):
+class TooLargeError(InputError):
     """Values whose sums or squares overflow a double; callers that know the column's name reword the message."""
 
 

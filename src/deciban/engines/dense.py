@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines import kernel_dispatch
-from deciban.engines.checks import TooLarge, check
+from deciban.engines.checks import TooLargeError, check
 from deciban.engines.threads import limit_products_to_one_core, split_rows
 from deciban.errors import InputError
 from deciban.kernels.execution import load_kernels, map_in_threads
@@ -59,7 +59,7 @@ def merge_blocks(parts: Iterable[Statistic]) -> Statistic:
     if isinstance(whole, (Moments, Scatter)) and np.abs(whole.mean).max(initial=0.0) > MAX_SQUARABLE:
         overflowing.append("square")
     if overflowing:
-        raise TooLarge(
+        raise TooLargeError(
             f"X holds values so large that their {overflowing[0]} overflows (a double holds up to 1.8e308). "
             f"Hint: rescale the columns."
         )

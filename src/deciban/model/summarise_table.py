@@ -183,7 +183,7 @@ class TableSummariser:
                     return engines.summarise(need, X, codes, rows.weight, n_classes, 1)
             except engines.InvalidValueError as bad:
                 raise _invalid_value_error(bad, features[bad.column], int(rows.number[bad.row])) from None
-            except engines.TooLarge:
+            except engines.TooLargeError:
                 raise _too_large_error(columns, features) from None
 
         done = iter(engines.map_small_items(summarise, jobs, engines.thread_count(self.n_jobs)))
