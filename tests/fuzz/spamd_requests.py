@@ -11,8 +11,8 @@ from pathlib import Path
 
 from deciban.errors import InputError
 from deciban.mail.message.digest import compute_digest
-from deciban.mail.spamd import client_connection as spamd_line
-from deciban.mail.spamd.client_connection import Limits
+from deciban.mail.spamd import connections as spamd_line
+from deciban.mail.spamd.connections import Limits
 from deciban.mail.store.store import Store
 from tests.fuzz.mutation import mutate_bytes
 from tests.mail.spamds import Running, learn_messages, make_message, request, run_server

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deciban.mail.filter import MailFilter
-from deciban.mail.spamd.client_connection import Limits
+from deciban.mail.spamd.connections import Limits
 from tests.mail import spamds
 from tests.mail.spamds import learn_messages, make_message, run_server
 

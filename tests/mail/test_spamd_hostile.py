@@ -9,9 +9,9 @@ import zlib
 
 import pytest
 
-from deciban.mail.spamd import client_connection as spamd_line
+from deciban.mail.spamd import connections as spamd_line
 from deciban.mail.spamd import spamd_server as spamd
-from deciban.mail.spamd.client_connection import Limits
+from deciban.mail.spamd.connections import Limits
 from tests.mail.spamds import learn_messages, make_message, receive_all, request, run_server
 
 SMALL = Limits(message=200_000, seconds=1.5, connections=12, held=2_000_000)

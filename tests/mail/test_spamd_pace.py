@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from deciban.mail.spamd.client_connection import RECEIVE_BYTES, ByteBudget, Connection, Limits
+from deciban.mail.spamd.connections import RECEIVE_BYTES, ByteBudget, Connection, Limits
 from tests.mail import hostile, spamds
 from tests.mail.spamds import Running, learn_messages, make_message, request, run_server
 

@@ -31,7 +31,7 @@ def serve(
     with handle_errors(debug, interrupted="what was learned before is kept"):
         import logging
 
-        from deciban.mail.spamd.client_connection import Limits
+        from deciban.mail.spamd.connections import Limits
         from deciban.mail.spamd.spamd_server import serve
 
         logging.basicConfig(
