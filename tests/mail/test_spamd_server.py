@@ -16,8 +16,7 @@ import pytest
 from deciban.errors import InputError, StoreError
 from deciban.mail.filter import CachingMailFilter, MailFilter
 from deciban.mail.spamd import spamd_server as spamd
-from deciban.mail.spamd.connections import Limits
-from deciban.mail.spamd.listen_address import parse_address
+from deciban.mail.spamd.connections import Limits, parse_address
 from deciban.mail.spamd.spamd_server import serve
 from deciban.mail.spamd.worker_pool import FilterWorker, JobQueue, QueuedJob, maintain
 from deciban.mail.store.store import Store
