@@ -6,8 +6,16 @@ import pytest
 
 from deciban.mail.message.headers import insert_header
 from deciban.mail.model.verdicts import Clue, Verdict
-from deciban.mail.spamd.protocol import Code, Refusal, decompress, format_refusal, parse_first_line, parse_request
-from deciban.mail.spamd.responses import compute_score, format_symbols
+from deciban.mail.spamd.protocol import (
+    Code,
+    Refusal,
+    compute_score,
+    decompress,
+    format_refusal,
+    format_symbols,
+    parse_first_line,
+    parse_request,
+)
 from tests.mail.made_up import BROKEN, TEXTS, plain
 
 
