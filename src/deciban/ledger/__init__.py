@@ -5,11 +5,10 @@ adds, subtracts and scales, so that any split of the data, learned in any order,
 """
 
 from deciban.ledger.bags import Bags
-from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
 from deciban.ledger.grid import Grid
 from deciban.ledger.ledger import Ledger
-from deciban.ledger.levels import Levels
+from deciban.ledger.levels import Cells, Levels
 from deciban.ledger.moments import Moments
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Needs, Schema

@@ -16,10 +16,9 @@ from deciban._typing import Array
 from deciban.errors import ForgetError, InputError, PrecisionWarning, UndefinedError
 from deciban.ledger.alignment import SchemaMapping, map_into, unite_schemas
 from deciban.ledger.bags import Bags
-from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
 from deciban.ledger.grid import Grid
-from deciban.ledger.levels import Levels
+from deciban.ledger.levels import Cells, Levels
 from deciban.ledger.moments import Moments, find_lost_digits
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema

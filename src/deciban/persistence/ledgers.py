@@ -13,12 +13,11 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import ModelFileError
 from deciban.ledger.bags import Bags
-from deciban.ledger.cells import Cells
 from deciban.ledger.counts import Counts
 from deciban.ledger.grid import BIAS, Grid
 from deciban.ledger.hashing import SURROGATES, Bytes, Offsets, hash_words
 from deciban.ledger.ledger import Ledger
-from deciban.ledger.levels import Levels
+from deciban.ledger.levels import Cells, Levels
 from deciban.ledger.moments import Moments
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Kind, Label, Schema
