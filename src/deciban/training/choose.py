@@ -19,7 +19,7 @@ from deciban.errors import InputError
 from deciban.families.family import ClassPrior, Family, log
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.marginal_likelihood import best_alpha, with_alpha
-from deciban.families.text_family import Text
+from deciban.families.text_family import Text, compute_idf
 from deciban.ledger import Bags, Ledger
 from deciban.ledger.schema import Kind
 from deciban.metrics.choice import Choice, Setting, SettingComparison
@@ -318,9 +318,8 @@ def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
             log_prior = np.zeros(len(log_prior))
         rows = X
         if family.idf:
-            rows, idf = X.copy(), family.idf_of(part)
-            assert idf is not None
-            rows.data = rows.data * idf[rows.indices]
+            rows = X.copy()
+            rows.data = rows.data * compute_idf(part)[rows.indices]
         joint = _score(family, part, rows, arguments.get("alpha") == "auto") + log_prior
         yield Setting(arguments, "TextClassifier"), finish(joint, log_prior, "log_posterior")[0]
 

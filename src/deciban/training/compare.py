@@ -24,9 +24,8 @@ from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.model.summarise_table import Progress, Rows
 from deciban.training.column_blocks import NUMBER_ROLES
 from deciban.training.evaluate import Split
-from deciban.training.learners import make_learner
 from deciban.training.learning_curve import HELD_OUT_SHARE, MIN_CURVE_ROWS
-from deciban.training.table_folds import FoldModel, count_rows
+from deciban.training.table_folds import FoldModel, count_rows, learn
 from deciban.training.task import PENALISED_LEARNERS, Task, check_fold_settings, check_learner, plan
 from deciban.training.train import Trained, train_task
 from deciban.validation.splits import check_n_folds
@@ -291,8 +290,7 @@ class Candidate:
     def learn(self, rows: Rows) -> tuple[FoldModel, float]:
         """Learn a model from these rows alone; also return the seconds, counting included."""
         start = time.perf_counter()
-        rest = count_rows(self.task, self.task.options, self.schema, rows)
-        learned = make_learner(self.task).learn(self.task, self.task.options, rest, rows)
+        learned = learn(self.task, count_rows(self.task, self.schema, rows), rows)
         learned.scorer.solved  # noqa: B018  solving is a part of learning
         return learned, time.perf_counter() - start
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,8 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FOLDS, FoldedRows, exclude_single_fold_classes
 from deciban.linear.table_design import Design, build_table_blocks
 from deciban.model.columns import OPEN_ROLES
-from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
-from deciban.training.learners import DecidedColumns, Learner
-from deciban.training.table_folds import FoldModel, count_parts, select_parts, solve_ledger
+from deciban.training.table_folds import DecidedColumns, FoldModel, count_parts, select_parts, solve_ledger
 from deciban.training.task import Task
 from deciban.validation.fold_models import ledgers_excluding_each
 from deciban.validation.splits import assign_by_content
@@ -44,18 +42,8 @@ class TrainingRows:
     """The rows to learn from, with the naive Bayes model of them, which decides roles, bins and levels."""
 
     task: Task
-    options: Options
     model: FoldModel
     rows: Rows
-
-    @classmethod
-    def of(
-        cls, task: Task, options: Options, rest: Ledger, rows: Rows | None, decided: DecidedColumns | None
-    ) -> TrainingRows:
-        """Solve the ledger of the rows for roles, bins and distinct levels."""
-        if rows is None or not len(rows.codes):
-            raise InputError(f"learner={task.learner!r} learns from rows, and there are none")
-        return cls(task, options, solve_ledger(task, options, rest, decided), rows)
 
     @property
     def basis(self) -> GenerativeModel:
@@ -82,7 +70,7 @@ class TrainingRows:
     def ledgers_excluding_folds(self, fold: NDArray[np.int32], n_folds: int) -> list[Ledger]:
         """Return the ledgers of all rows but those of each fold; rows of no fold (−1) are in all ledgers."""
         part = np.where(fold < 0, n_folds, fold).astype(np.int32)
-        counted = count_parts(self.task, self.options, self.model.rest.schema, self.rows, part, n_folds + 1)
+        counted = count_parts(self.task, self.model.ledger.schema, self.rows, part, n_folds + 1)
         return list(ledgers_excluding_each(counted))[:n_folds]
 
     @cached_property
@@ -90,10 +78,8 @@ class TrainingRows:
         """The rows outside each of the folds, with roles and bins that have seen no label of the fold."""
         fold = self.folded_rows.fold
         return [
-            replace(
-                self, model=solve_ledger(self.task, self.options, rest), rows=self.rows[np.flatnonzero(fold != f)]
-            )
-            for f, rest in enumerate(self.ledgers_excluding_folds(fold, FOLDS))
+            TrainingRows(self.task, solve_ledger(self.task, ledger), self.rows[np.flatnonzero(fold != f)])
+            for f, ledger in enumerate(self.ledgers_excluding_folds(fold, FOLDS))
         ]
 
 
@@ -103,68 +89,48 @@ def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
     return exclude_single_fold_classes(rows.codes, assign_by_content(columns, rows.codes, rows.weight, n_folds))
 
 
-@dataclass(frozen=True)
-class Logistic:
-    """Logistic regression over indicators, standardised numbers and words."""
-
-    C: float | str
-    needs_rows: ClassVar[bool] = True
-
-    def learn(
-        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, decided: DecidedColumns | None = None
-    ) -> FoldModel:
-        """Fit the model; see `Learner.learn`."""
-        data = TrainingRows.of(task, options, rest, rows, decided)
-        uses_labels = any(column.role == "binned" or column.role in OPEN_ROLES for column in task.columns)
-        fold_design = partial(self._fold_design, data) if uses_labels else None  # else no label influences the design
-        found = table_design.fit_table_logistic(
-            data.basis, data.parts, data.folded_rows, self.C, engines.thread_count(None), fold_design
-        )
-        return data.finalise(found)
-
-    def _fold_design(self, data: TrainingRows, f: int) -> Design:
-        """Return the design of all rows by the model of those outside a fold."""
-        rows, other = data.rows, data.excluding_folds[f]
-        weight = np.where(data.folded_rows.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
-        return [block.part for block in build_table_blocks(other.basis, select_parts(rows, other.model.kept), weight)]
+def fit_logistic(data: TrainingRows) -> FittedModel:
+    """Fit a logistic regression over indicators, standardised numbers and words."""
+    uses_labels = any(column.role == "binned" or column.role in OPEN_ROLES for column in data.task.columns)
+    fold_design = partial(_logistic_fold_design, data) if uses_labels else None  # else no label influences the design
+    return table_design.fit_table_logistic(
+        data.basis, data.parts, data.folded_rows, data.task.C, engines.thread_count(None), fold_design
+    )
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """Evidence regression: a weight of the evidence that naive Bayes has from each column."""
+def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
+    """Return the design of all rows by the model of those outside a fold."""
+    rows, other = data.rows, data.excluding_folds[f]
+    weight = np.where(data.folded_rows.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
+    return [block.part for block in build_table_blocks(other.basis, select_parts(rows, other.model.kept), weight)]
 
-    C: float | str
-    needs_rows: ClassVar[bool] = True
 
-    def learn(
-        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, decided: DecidedColumns | None = None
-    ) -> FoldModel:
-        """Fit the model; see `Learner.learn`."""
-        whole = TrainingRows.of(task, options, rest, rows, decided)
-        index = evidence_weights.sample_evidence_rows(len(whole.rows.codes), whole.basis)
-        data = whole if len(index) == len(whole.rows.codes) else replace(whole, rows=whole.rows[index])
-        names = [feature.column for feature in task.layout.texts]
-        if (data.folded_rows.fold < 0).all():
-            return data.finalise(evidence_weights.use_unit_weights(data.basis, len(data.rows.codes), names))
-        found, read = _fit_texts(data, self.C)
-        evidence = _set_text_evidence(out_of_fold_evidence(data, EVIDENCE_FOLDS), data, read)
-        texts = dict(zip(names, found))
-        fold_design = partial(self._fold_design, data, read)
-        return data.finalise(
-            evidence_weights.fit_evidence_weights(
-                data.basis, evidence, data.folded_rows, self.C, texts, engines.thread_count(None), fold_design
-            )
-        )
+def fit_evidence(data: TrainingRows) -> FittedModel:
+    """Fit an evidence regression: a weight of the evidence that naive Bayes has from each column."""
+    index = evidence_weights.sample_evidence_rows(len(data.rows.codes), data.basis)
+    if len(index) < len(data.rows.codes):
+        data = replace(data, rows=data.rows[index])
+    names = [feature.column for feature in data.task.layout.texts]
+    if (data.folded_rows.fold < 0).all():
+        return evidence_weights.use_unit_weights(data.basis, len(data.rows.codes), names)
+    weights, text_evidence = _fit_texts(data)
+    evidence = _set_text_evidence(out_of_fold_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
+    fold_design = partial(_evidence_fold_design, data, text_evidence)
+    return evidence_weights.fit_evidence_weights(
+        data.basis, evidence, data.folded_rows, data.task.C, dict(zip(names, weights)), engines.thread_count(None),
+        fold_design,
+    )  # fmt: skip
 
-    def _fold_design(self, data: TrainingRows, texts_read: Sequence[Array], f: int) -> Design:
-        """Return the evidence of all rows by the model of those outside a fold, of these without an inner fold."""
-        other, own = data.excluding_folds[f], data.folded_rows.fold == f
-        out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
-        out[own] = evidence_weights.compute_column_evidence(
-            other.basis, select_parts(data.rows[np.flatnonzero(own)], other.model.kept)
-        )
-        out[~own] = out_of_fold_evidence(other, FOLDS)
-        return [Shared(_set_text_evidence(out, other, texts_read), 1.0)]
+
+def _evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array], f: int) -> Design:
+    """Return the evidence of all rows by the model of those outside a fold, of these without an inner fold."""
+    other, own = data.excluding_folds[f], data.folded_rows.fold == f
+    out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
+    out[own] = evidence_weights.compute_column_evidence(
+        other.basis, select_parts(data.rows[np.flatnonzero(own)], other.model.kept)
+    )
+    out[~own] = out_of_fold_evidence(other, FOLDS)
+    return [Shared(_set_text_evidence(out, other, text_evidence), 1.0)]
 
 
 def out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
@@ -172,16 +138,15 @@ def out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
     rows, kept, assumption = data.rows, data.model.kept, data.basis.assumption
     fold = inner_folds(rows, n_folds)
     out = np.zeros((len(fold), evidence_weights.count_weights(data.basis), len(data.basis.ledger.rows)))
-    for f, rest in enumerate(data.ledgers_excluding_folds(fold, n_folds)):
+    for f, ledger in enumerate(data.ledgers_excluding_folds(fold, n_folds)):
         own = np.flatnonzero(fold == f)
         if len(own):
-            out[own] = evidence_weights.compute_column_evidence(
-                GenerativeModel(assumption, rest.choose(kept)), select_parts(rows[own], kept)
-            )
+            model = GenerativeModel(assumption, ledger.choose(kept))
+            out[own] = evidence_weights.compute_column_evidence(model, select_parts(rows[own], kept))
     return out
 
 
-def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[words.TextWeights], list[Array]]:
+def _fit_texts(data: TrainingRows) -> tuple[list[words.TextWeights], list[Array]]:
     """Fit the weights of the words of each text, and return the evidence of the texts without each row's fold."""
     found, evidence = [], []
     for X, block, family in zip(data.parts, data.basis.schema.blocks, data.basis.assumption.families):
@@ -189,7 +154,7 @@ def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[words.TextWeigh
             alpha: float = getattr(family, "alpha", 1.0)
             K, threads = len(data.basis.ledger.rows), engines.thread_count(None)
             rows = words.WordRows(X, X, data.rows.codes, data.rows.weight, K, threads=threads)
-            found.append(words.fit_text_weights(rows, alpha, C, data.folded_rows.fold))
+            found.append(words.fit_text_weights(rows, alpha, data.task.C, data.folded_rows.fold))
             evidence.append(words.compute_out_of_fold_evidence(rows, alpha, found[-1].C, data.folded_rows.fold))
     return found, evidence
 
@@ -201,27 +166,17 @@ def _set_text_evidence(evidence: Array, data: TrainingRows, read: Sequence[Array
     return evidence
 
 
-@dataclass(frozen=True)
-class Boosted:
-    """Boosted naive Bayes: the number of rounds is chosen on held-out rows, then all rows are learned."""
-
-    needs_rows: ClassVar[bool] = True
-
-    def learn(
-        self, task: Task, options: Options, rest: Ledger, rows: Rows | None, decided: DecidedColumns | None = None
-    ) -> FoldModel:
-        """Fit the model; see `Learner.learn`."""
-        data = TrainingRows.of(task, options, rest, rows, decided)
-        threads, parts, (codes, weight, fold) = engines.thread_count(None), data.parts, data.folded_rows
-        assumption, schema = replace(data.basis.assumption, prior=ClassPrior()), data.basis.schema
-        learned, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-        examples, rounds = Examples(parts, codes, weight), MAX_BOOSTING_ROUNDS
-        if len(held) and len(np.unique(codes[learned])) > 1:
-            settings = BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, held=_take_examples(examples, held))
-            trial = boost(assumption, schema, _take_examples(examples, learned), settings, threads=threads)
-            rounds = len(trial.rounds)
-        settings = BoostingSettings(rounds=rounds)
-        return data.finalise(boost(assumption, schema, examples, settings, threads=threads, basis=data.basis))
+def fit_boosted(data: TrainingRows) -> FittedModel:
+    """Fit boosted naive Bayes: the number of rounds is chosen on held-out rows, then all rows are learned."""
+    threads, parts, (codes, weight, fold) = engines.thread_count(None), data.parts, data.folded_rows
+    assumption, schema = replace(data.basis.assumption, prior=ClassPrior()), data.basis.schema
+    learned, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
+    examples, rounds = Examples(parts, codes, weight), MAX_BOOSTING_ROUNDS
+    if len(held) and len(np.unique(codes[learned])) > 1:
+        settings = BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, held=_take_examples(examples, held))
+        trial = boost(assumption, schema, _take_examples(examples, learned), settings, threads=threads)
+        rounds = len(trial.rounds)
+    return boost(assumption, schema, examples, BoostingSettings(rounds=rounds), threads=threads, basis=data.basis)
 
 
 def _take_examples(examples: Examples, index: NDArray[np.intp]) -> Examples:
@@ -229,10 +184,17 @@ def _take_examples(examples: Examples, index: NDArray[np.intp]) -> Examples:
     return Examples([X[index] for X in parts], codes[index], None if weight is None else weight[index])
 
 
-def make_learner(task: Task) -> Learner:
-    """Return the learner that a task names."""
-    if task.learner == "logistic":
-        return Logistic(task.C)
-    if task.learner == "evidence":
-        return Evidence(task.C)
-    return Boosted()
+FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows], FittedModel]] = {
+    "logistic": fit_logistic,
+    "evidence": fit_evidence,
+    "boosted": fit_boosted,
+}
+"""The function that fits the model of each learner, by the name of the learner."""
+
+
+def learn_from_rows(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns | None) -> FoldModel:
+    """Learn a model by the discriminative learner that a task names; see `table_folds.learn`."""
+    if rows is None or not len(rows.codes):
+        raise InputError(f"learner={task.learner!r} learns from rows, and there are none")
+    data = TrainingRows(task, solve_ledger(task, ledger, decided), rows)
+    return data.finalise(FIT_FUNCTIONS[task.learner](data))

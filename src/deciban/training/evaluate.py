@@ -22,10 +22,15 @@ from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.sources.frames import Frame
 from deciban.sources.source import Source, open_source
 from deciban.training.labelled_rows import LabelledTable, assign_by_column, table_matrices
-from deciban.training.learners import learn_before_each, learn_excluding_each, make_learner
 from deciban.training.number_roles import decide
 from deciban.training.reservoir import concatenate_rows
-from deciban.training.table_folds import score_out_of_fold, select_parts, solve_ledger
+from deciban.training.table_folds import (
+    learn_before_each,
+    learn_excluding_each,
+    score_out_of_fold,
+    select_parts,
+    solve_ledger,
+)
 from deciban.training.task import Task, check_settings, plan
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation.leave_one_out_scores import (
@@ -175,7 +180,7 @@ def _evaluate_folds(task: Task, split: Split, progress: Progress | None) -> Repo
     trained = train_task(task, assignment.n_folds, progress, assignment)
     trained.check_folds(assignment.n_folds, hint="; or hold rows out, and evaluate a model on them")
     learn = learn_excluding_each if split.order is None else learn_before_each
-    models = list(learn(task, trained.model.options, trained.folds, trained.sample))
+    models = list(learn(trained.task, trained.folds, trained.sample))
     card = Scorecard.empty(len(trained.model.labels))
     schema = trained.total.schema
     for _, rows in LabelledTable.of(task, schema).rows(table_matrices(task, schema), progress):
@@ -210,7 +215,7 @@ def _evaluate_calibrated(task: Task, split: Split, method: str, progress: Progre
 
 
 def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
-    if make_learner(task).needs_rows:
+    if task.needs_rows:
         raise InputError(
             f"'loo' subtracts each row from the ledger, and learner={task.learner!r} would have to learn the "
             f"table again for every row. Hint: --folds 10 (folds=10)"
@@ -307,7 +312,7 @@ class RowsInMemory:
         task, schema = self.trained.task, self.trained.total.schema
         table = LabelledTable.of(replace(task, source=self._source(index)), schema)
         ((_, rows),) = table.rows(table_matrices(task, schema), None)
-        models = (solve_ledger(task, self.trained.model.options, rest) for rest in rests)
+        models = (solve_ledger(task, ledger) for ledger in rests)
         scores = [model.scores(rows[i : i + 1], "log_posterior") for i, model in enumerate(models)]
         if self.progress is not None:
             self.progress(int(self.rows.number[index[-1]]) + 1)

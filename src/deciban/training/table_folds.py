@@ -1,5 +1,8 @@
 """Fold models of tables: ledgers of rows in memory, models of all folds but one, and out-of-fold scores.
 
+A model is learned from rows, or their ledger, and estimates everything from them alone: roles, bins, penalties,
+evidence weights. So no row is scored by a model that has learned it.
+
 Every role is decided without the fold: Gaussian, bins or Poisson rate too. Decided once by all rows, noise reveals
 the labels that it was decided by: 1000 columns of it with 300 random labels "predicted" 87 % of them, and without the
 fold 50 (measured once, by a script that is not kept; tests/tables/test_leakage.py has the latter).
@@ -7,8 +10,9 @@ fold 50 (measured once, by a script that is not kept; tests/tables/test_leakage.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,32 +27,37 @@ from deciban.ledger.schema import Block
 from deciban.metrics import Scorecard
 from deciban.model.columns import Column, FeatureBlock, Layout
 from deciban.model.matrices import stack_columns
-from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores.posterior import Finish, finish, warn_impossible
 from deciban.text import Words, keep_known_words
 from deciban.training.number_roles import decide
 from deciban.training.task import Task
-from deciban.validation.fold_models import score_by_fold, split_by_fold
+from deciban.validation.fold_models import (
+    ledgers_before_each,
+    ledgers_excluding_each,
+    score_by_fold,
+    split_by_fold,
+)
+
+DecidedColumns = Mapping[str, Column]
+"""Columns whose roles are decided, by their names."""
 
 
-def count_rows(task: Task, options: Options, schema: Schema, rows: Rows) -> Ledger:
+def count_rows(task: Task, schema: Schema, rows: Rows) -> Ledger:
     """Return the ledger of rows in memory, whose codes are by the names of this schema."""
-    (ledger,) = count_parts(task, options, schema, rows, np.zeros(len(rows.codes), dtype=np.int32), 1)
+    (ledger,) = count_parts(task, schema, rows, np.zeros(len(rows.codes), dtype=np.int32), 1)
     return ledger
 
 
-def count_parts(
-    task: Task, options: Options, schema: Schema, rows: Rows, part: NDArray[np.int32], n_parts: int
-) -> list[Ledger]:
+def count_parts(task: Task, schema: Schema, rows: Rows, part: NDArray[np.int32], n_parts: int) -> list[Ledger]:
     """Return the ledger of each part of the rows; class k of part f is counted as class k·F + f."""
     codes = rows.codes * np.int32(n_parts) + part
     K = len(schema.classes) * n_parts
     weight = np.bincount(codes, weights=rows.weight, minlength=K).astype(np.float64)
-    needs = options.assumption(task.layout).needs
+    needs = task.options.assumption(task.layout).needs
     blocks = zip(needs, task.layout.blocks, schema.blocks, rows.columns)
-    parts = [_count_block(*block, codes, rows.weight, K, options.words) for block in blocks]
+    parts = [_count_block(*block, codes, rows.weight, K, task.options.words) for block in blocks]
     return split_by_fold(Ledger(schema, weight, tuple(parts)), schema.classes, n_parts)
 
 
@@ -74,25 +83,25 @@ class FoldModel:
 
     scorer: Scorer
     kept: Sequence[Sequence[int] | None]
-    rest: Ledger
+    ledger: Ledger
     words: Words
     """The text options."""
 
     def scores(self, rows: Rows, wanted: Finish) -> NDArray[Any]:
         """Score rows that have the columns of all blocks as they were counted."""
-        parts = select_parts(rescale_texts(rows, self.rest, self.words), self.kept)
+        parts = select_parts(rescale_texts(rows, self.ledger, self.words), self.kept)
         return self.scorer.scores(parts, wanted, engines.thread_count(None))
 
 
-def rescale_texts(rows: Rows, rest: Ledger, words: Words) -> Rows:
+def rescale_texts(rows: Rows, ledger: Ledger, words: Words) -> Rows:
     """Divide texts by their length as the model of a ledger does: the length counts the words that it knows."""
-    known = vocabularies(rest.schema)
     if words.length is None:
         return rows
+    known = vocabularies(ledger.schema)
     dense = len(rows.columns) - len(known)
     texts = [
         block if vocabulary is None else [keep_known_words(words, block[0], part.seen)]  # type: ignore[attr-defined]
-        for vocabulary, block, part in zip(known, rows.columns[dense:], rest.parts[dense:])
+        for vocabulary, block, part in zip(known, rows.columns[dense:], ledger.parts[dense:])
     ]
     return replace(rows, columns=[*rows.columns[:dense], *texts])
 
@@ -107,13 +116,55 @@ def select_parts(rows: Rows, kept: Sequence[Sequence[int] | None]) -> list[Any]:
     return replace(rows, columns=columns).parts
 
 
-def solve_ledger(
-    task: Task, options: Options, rest: Ledger, decided: Mapping[str, Column] | None = None
-) -> FoldModel:
+def solve_ledger(task: Task, ledger: Ledger, decided: DecidedColumns | None = None) -> FoldModel:
     """Return the naive Bayes model of a ledger, all undecided roles decided by it but those of `decided` columns."""
-    columns, kept, _ = decide(task.layout, rest, options, decided)
-    model = GenerativeModel(options.assumption(Layout(tuple(columns))), rest.choose(kept))
-    return FoldModel(model, kept, rest, options.words)
+    columns, kept, _ = decide(task.layout, ledger, task.options, decided)
+    model = GenerativeModel(task.options.assumption(Layout(tuple(columns))), ledger.choose(kept))
+    return FoldModel(model, kept, ledger, task.options.words)
+
+
+def learn(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns | None = None) -> FoldModel:
+    """Learn a model by the learner that a task names, from these rows alone.
+
+    `ledger` is that of the rows (`count_rows`, if they have not been counted), and all that naive Bayes needs; `rows`
+    are the rows, or a uniform sample of them, with the columns of all blocks of the task's layout and codes by the
+    names of `ledger.schema`. The roles of `decided` columns stay.
+    """
+    if not task.needs_rows:
+        return solve_ledger(task, ledger, decided)
+    from deciban.training.discriminative_learners import learn_from_rows
+
+    return learn_from_rows(task, ledger, rows, decided)
+
+
+def learn_excluding_each(
+    task: Task, folds: Sequence[Ledger], rows: Rows | None, decided: DecidedColumns | None = None
+) -> Iterator[FoldModel]:
+    """Yield the model without the first fold, without the second, …; `decided` roles are those no fold can change."""
+    for f, ledger in enumerate(ledgers_excluding_each(folds)):
+        yield learn(task, ledger, _select_folds(task, rows, partial(np.not_equal, f)), decided)
+
+
+def learn_before_each(task: Task, folds: Sequence[Ledger], rows: Rows | None) -> Iterator[FoldModel | None]:
+    """Yield the model of the folds before each fold; None before the first."""
+    earlier = ledgers_before_each(folds)
+    next(earlier)
+    yield None
+    yield from (learn_up_to(task, ledger, rows, f) for f, ledger in enumerate(earlier))
+
+
+def learn_up_to(task: Task, ledger: Ledger, rows: Rows | None, last: int) -> FoldModel:
+    """Return the model of the folds up to this one, whose ledger is given."""
+    return learn(task, ledger, _select_folds(task, rows, lambda fold: fold <= last))
+
+
+def _select_folds(
+    task: Task, rows: Rows | None, is_selected: Callable[[NDArray[np.int32]], NDArray[np.bool_]]
+) -> Rows | None:
+    """Return the rows of the selected folds, all rows if they have no folds; None for a task that needs no rows."""
+    if rows is None or not task.needs_rows:
+        return None
+    return rows if rows.fold is None else rows[np.flatnonzero(is_selected(rows.fold))]
 
 
 @dataclass(frozen=True)
@@ -165,7 +216,7 @@ def score_out_of_fold(
 
     def score(model: FoldModel, index: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
         assert rows.fold is not None
-        own, known = rows[index], model.rest.rows > 0
+        own, known = rows[index], model.ledger.rows > 0
         log_prior[int(rows.fold[index[0]])] = model.scorer.solved.log_prior
         scores = model.scores(own, wanted), np.broadcast_to(known, (len(index), len(known)))
         return (*scores, model.scores(own, "observed")) if count_cells else scores

@@ -53,6 +53,11 @@ class Task:
         """The features of each block; undecided numbers are in two."""
         return Layout(tuple(self.columns))
 
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the learner needs the rows themselves, in memory; for naive Bayes their ledger is enough."""
+        return self.learner != "bayes"
+
     def summariser(self, n_folds: int, assign: FoldAssigner | None = None) -> TableSummariser:
         """Return an empty summariser of the table, ready to read; `assign` returns the folds of rows."""
         needs = self.options.assumption(self.layout).needs

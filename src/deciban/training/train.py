@@ -29,10 +29,9 @@ from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty, density_per_cell
 from deciban.sources.document_files import FOLDS
 from deciban.text import build_word_matrix
-from deciban.training.learners import learn_excluding_each, make_learner
 from deciban.training.number_roles import decide
 from deciban.training.reservoir import LEARNED_ROWS_FACTOR, Reservoir
-from deciban.training.table_folds import TableFoldScores, score_out_of_fold
+from deciban.training.table_folds import TableFoldScores, learn, learn_excluding_each, score_out_of_fold
 from deciban.training.task import Task, plan
 from deciban.validation.splits import StratifiedAssigner
 
@@ -128,7 +127,7 @@ class Trained:
             return None
         model, n = self.model, len(self.sample.codes)
         with engines.part_of_work(n * len(model.labels) * len(model.layout.all_features())):
-            models = learn_excluding_each(self.task, model.options, self.folds, self.sample, self.decided)
+            models = learn_excluding_each(self.task, self.folds, self.sample, self.decided)
             return score_out_of_fold(models, self.sample, "joint", count_cells=True)
 
     def calibrate(self, method: str | None) -> tuple[Calibration | None, Array]:
@@ -168,24 +167,23 @@ class Trained:
 
 def train_task(task: Task, n_folds: int, progress: Progress | None, assign: FoldAssigner | None = None) -> Trained:
     """Train a model in one pass over the rows, with the ledgers of folds; the folds are stratified by default."""
-    learner = make_learner(task)
     summariser = task.summariser(n_folds, assign or (_assign_by_class(n_folds) if n_folds > 1 else None))
-    factor = LEARNED_ROWS_FACTOR if learner.needs_rows else 1
+    factor = LEARNED_ROWS_FACTOR if task.needs_rows else 1
     sample = Reservoir(len(task.layout.all_features()), task.source.n_rows, factor)
     for rows in summariser.read(task.source, progress):
-        if n_folds > 1 or learner.needs_rows:
+        if n_folds > 1 or task.needs_rows:
             sample.add(rows)
     total, folds = summariser.total_and_folds
     _check_classes(total, task.target, summariser)
     columns, _, certain = decide(task.layout, total, task.options)
     prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, total.schema.classes)
-    options = replace(task.options, prior=prior)
+    task = replace(task, options=replace(task.options, prior=prior))
     sampled = _recode_sample(summariser, total, sample.rows(len(total.schema.classes)))
-    learned = learner.learn(task, options, total, sampled, {column.name: column for column in columns})
+    learned = learn(task, total, sampled, {column.name: column for column in columns})
     now = datetime.now(UTC).isoformat(timespec="seconds")
     origin = Origin(summariser.n_read, summariser.n_without_class, now, task.source.name)
     model = Model(
-        task.target, columns, options, scorer=learned.scorer,
+        task.target, columns, task.options, scorer=learned.scorer,
         target_type=task.target_type, weights=task.weights, origin=origin,
     )  # fmt: skip
     model.scorer.solved  # noqa: B018  a model that cannot be solved is an error here
