@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import SchemaError
-from deciban.ledger.bags import Bags
 from deciban.ledger.schema import Block, Label, Schema, sort_classes
 from deciban.ledger.statistic import Statistic
+from deciban.ledger.tallies import Bags
 from deciban.ledger.vocabulary import Vocabulary
 
 Places = NDArray[np.intp]

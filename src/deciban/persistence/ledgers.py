@@ -12,7 +12,6 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import ModelFileError
-from deciban.ledger.bags import Bags
 from deciban.ledger.counts import Counts
 from deciban.ledger.grid import BIAS, Grid
 from deciban.ledger.hashing import SURROGATES, Bytes, Offsets, hash_words
@@ -22,7 +21,7 @@ from deciban.ledger.moments import Moments
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Kind, Label, Schema
 from deciban.ledger.statistic import MAX_SQUARABLE, Statistic
-from deciban.ledger.tallies import Tallies
+from deciban.ledger.tallies import Bags, Tallies
 from deciban.ledger.vocabulary import Vocabulary
 from deciban.persistence import Section
 from deciban.persistence.section import MAX_INTEGER, MAX_NUMBER, Shape
