@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from deciban.mail.message import links
 from deciban.mail.sources import mbox
+from deciban.mail.tokens import word_tokens as links
 from deciban.mail.tokens import word_tokens as words
 from deciban.sources import csv_files as delimited
 from tests import patterns

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from deciban.mail.message.digest import VOLATILE_HEADERS
-from deciban.mail.message.links import IPV4, MAIL, host_pieces
 from deciban.mail.tokens.token_options import TokenOptions
 from deciban.mail.tokens.word_tokens import (
+    IPV4,
+    MAIL,
     MAX_TOKEN_CHARACTERS,
     amounts,
     get_cleaner,
+    host_pieces,
     join_pairs,
     split_words,
     unspaced_pairs,

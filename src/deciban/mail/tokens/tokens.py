@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deciban.mail.message.links import link_tokens, split_links
 from deciban.mail.message.message import Kind, Message, Part
 from deciban.mail.tokens.header_tokens import header_tokens, truncate
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
@@ -16,6 +15,8 @@ from deciban.mail.tokens.word_tokens import (
     amounts,
     get_cleaner,
     join_pairs,
+    link_tokens,
+    split_links,
     split_words,
     unspaced_pairs,
 )
