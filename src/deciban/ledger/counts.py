@@ -12,7 +12,7 @@ from deciban._typing import Array, Codes
 from deciban.ledger.statistic import Statistic, rows_by_class, subtract_checked
 
 
-def read(X: NDArray[Any], threshold: float | None) -> Array:
+def apply_threshold(X: NDArray[Any], threshold: float | None) -> Array:
     """Return the values to count: x itself, or the indicator [x > threshold]; NaN stays NaN."""
     if threshold is None:
         return X.astype(np.float64, copy=False)
@@ -44,7 +44,8 @@ class Counts(Statistic):
         total = np.zeros((n_classes, X.shape[1]))
         n = np.zeros((n_classes, X.shape[1] if some else 1))
         for k, rows in rows_by_class(codes):
-            x, w = read(X[rows], threshold), np.ones((len(rows), 1)) if weight is None else weight[rows, None]
+            x = apply_threshold(X[rows], threshold)
+            w = np.ones((len(rows), 1)) if weight is None else weight[rows, None]
             if some:
                 w = w * ~np.isnan(x)
                 x = np.nan_to_num(x)
@@ -70,7 +71,8 @@ class Counts(Statistic):
         return type(self)(self.total + other.total, self.weight + other.weight)
 
     def __sub__(self, other: Self) -> Self:
-        weight = subtract_checked(*_both(self.weight, other.weight), "weight")
+        before, removed = np.broadcast_arrays(self.weight, other.weight)
+        weight = subtract_checked(before, removed, "weight")
         return type(self)(subtract_checked(self.total, other.total, "count"), weight)
 
     def __mul__(self, factor: float) -> Self:
@@ -80,9 +82,3 @@ class Counts(Statistic):
         """See `Statistic.take_features`."""
         weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, order]
         return type(self)(self.total[:, order], weight)
-
-
-def _both(a: Array, b: Array) -> tuple[Array, Array]:
-    """Broadcast two weights to the wider of their shapes."""
-    x, y = np.broadcast_arrays(a, b)
-    return x, y

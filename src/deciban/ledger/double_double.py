@@ -41,7 +41,8 @@ class Pair(NamedTuple):
         """Return the sum, accurate also where terms cancel."""
         high, error = two_sum(self.high, other.high)
         low, rest = two_sum(self.low, other.low)
-        return _normalise(*_fast_two_sum(high, error + low), rest)
+        high, low = _fast_two_sum(high, error + low)
+        return Pair(*_fast_two_sum(high, low + rest))
 
     def minus(self, other: Pair) -> Pair:
         """Return the difference."""
@@ -158,10 +159,6 @@ def _fast_two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """Return `two_sum` of a and b where |a| ≥ |b|, in fewer operations."""
     total = a + b
     return total, b - (total - a)
-
-
-def _normalise(high: Array, low: Array, rest: Array) -> Pair:
-    return Pair(*_fast_two_sum(high, low + rest))
 
 
 def _finite(error: Array) -> Array:

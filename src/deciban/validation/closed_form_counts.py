@@ -18,7 +18,7 @@ from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.ledger import Cells, Counts, Levels
-from deciban.ledger.counts import read
+from deciban.ledger.counts import apply_threshold
 from deciban.ledger.statistic import divide
 from deciban.scores import Lookup
 from deciban.scores.linear import log_factorial
@@ -120,7 +120,7 @@ def _all_classes(part: Counts, own: Counts, rows: LeftOutRows, some: slice) -> C
 
 def _values(X: Any, family: Any) -> Array:
     dense = X.toarray() if is_sparse(X) else np.asarray(X)
-    return read(dense, getattr(family, "threshold", None))
+    return apply_threshold(dense, getattr(family, "threshold", None))
 
 
 def _times(x: Array, log_theta: Array) -> Array:
