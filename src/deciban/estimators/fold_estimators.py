@@ -14,16 +14,15 @@ from deciban._typing import Array, Codes
 from deciban.engines import is_sparse, thread_count
 from deciban.engines.dense import apply_by_fold
 from deciban.errors import DecibanWarning, InputError, UndefinedError
-from deciban.estimators import check_documents as texts
 from deciban.estimators.gaussian_estimators import GaussianClassifier
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.estimators.naive_bayes import NaiveBayes
-from deciban.estimators.text_base import TextBayes
+from deciban.estimators.text_classifier import TextClassifier
 from deciban.ledger import Ledger
 from deciban.model.columns import Column, Layout
 from deciban.scores.posterior import Finish
 from deciban.text import Words
-from deciban.training.number_roles import decide
+from deciban.training.infer_roles import decide
 from deciban.validation.fold_models import ledgers_before_each, ledgers_excluding_each, score_by_fold, split_by_fold
 from deciban.validation.fold_plan import FoldPlan, take_rows
 from deciban.validation.leave_one_out_scores import (
@@ -58,7 +57,7 @@ def is_additive(est: Any) -> bool:
 
 def exceeds_memory(est: Any, rows: Any, plan: FoldPlan) -> bool:
     """Return whether the ledgers of all folds would not fit into memory, so that refits are better."""
-    if isinstance(est, (NaiveBayes, TextBayes)):
+    if isinstance(est, (NaiveBayes, TextClassifier)):
         return False
     K, d = len(est.classes_), rows.shape[1]
     pairs = any(need.kind == "scatter" for need in est._assumption(d, K).needs)
@@ -133,7 +132,7 @@ def _counts_folds_separately(est: Any, rows: Any) -> bool:
 
     Products of matrices are computed class by class; sparse counts of many classes are kept otherwise than of few.
     """
-    if isinstance(est, (NaiveBayes, TextBayes)):
+    if isinstance(est, (NaiveBayes, TextClassifier)):
         return False
     needs = est._assumption(rows.shape[1], len(est.classes_)).needs
     return is_sparse(rows) or any(need.kind == "scatter" for need in needs)
@@ -165,41 +164,16 @@ def _finalise_model(est: Any, ledger: Ledger, columns: Columns) -> Any:
 
 def _uses_document_lengths(est: Any) -> bool:
     """Return whether documents are divided by their length, which is that of the known words."""
-    if isinstance(est, TextBayes):
+    if isinstance(est, TextClassifier):
         return est._words.length is not None
     return isinstance(est, NaiveBayes) and Words.from_argument(est.words).length is not None
 
 
-def _part_batches(model: Any, rows: Any) -> Iterator[tuple[slice, Sequence[Any]]]:
-    """Yield batches of checked rows as the matrices that the model scores, with the slice of each batch."""
-    if isinstance(model, NaiveBayes):
-        batches: Iterator[Any] = model._parts(model._model(), rows)
-    elif isinstance(model, TextBayes):
-        batches = ((model._matrix(some, thread_count(model.n_jobs)),) for some in texts.split_documents(rows))
-    else:
-        model._check_prediction_rows(rows)
-        batches = iter([(rows,)])
-    start = 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DecibanWarning)
-        for parts in batches:
-            yield slice(start, start + parts[0].shape[0]), parts
-            start += parts[0].shape[0]
-
-
 def score_rows(model: Any, rows: Any, wanted: Finish) -> NDArray[Any]:
     """Score checked rows by an estimator, without warnings about words or levels that it has not met."""
-    threads = thread_count(model.n_jobs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DecibanWarning)
-        if isinstance(model, NaiveBayes):
-            table = model._model()
-            return np.concatenate([table.scores(parts, wanted, threads) for parts in model._parts(table, rows)])
-        if isinstance(model, TextBayes):
-            return model._score(rows, wanted)
-        model._check_prediction_rows(rows)
-        with model._reword_errors():
-            return model._check_fitted().scores((rows,), wanted, threads)
+        return model._score_rows(rows, wanted)
 
 
 class LeaveOneOut:
@@ -225,16 +199,19 @@ class LeaveOneOut:
         if _uses_document_lengths(self.est) or not self._has_certain_columns(total):
             return None
         model = _finalise_model(self.est, total, self.columns)
-        batches = []
-        for some, parts in _part_batches(model, self.rows):
-            weight = None if self.weight is None else self.weight[some]
-            with model._reword_errors():
+        batches, start, threads = [], 0, thread_count(model.n_jobs)
+        with warnings.catch_warnings(), model._reword_errors():
+            warnings.simplefilter("ignore", DecibanWarning)
+            for parts in model._parts(self.rows, threads):
+                some = slice(start, start + parts[0].shape[0])
+                weight = None if self.weight is None else self.weight[some]
                 batch = score_in_closed_form(
-                    model._check_fitted(), parts, self.codes[some], weight, self.wanted, thread_count(model.n_jobs)
+                    model._check_fitted(), parts, self.codes[some], weight, self.wanted, threads
                 )
-            if batch is None:
-                return None
-            batches.append(batch)
+                if batch is None:
+                    return None
+                batches.append(batch)
+                start = some.stop
         return LeaveOneOutScores.concatenate(batches)
 
     def _has_certain_columns(self, total: Ledger) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -12,21 +12,20 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
-from deciban.engines import encode_known, thread_count
-from deciban.errors import DecibanError, InputError, UndefinedError
-from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
-from deciban.estimators.check_arrays import check_weight
+from deciban.engines import thread_count
+from deciban.errors import InputError, UndefinedError
 from deciban.estimators.check_tables import (
     FRAME_KINDS,
     append_classes,
     check_labels,
-    drop_weightless_table_rows,
+    drop_weightless_rows,
     frame_kind,
     make_unique_name,
     to_frame,
     to_table,
 )
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
+from deciban.estimators.classifier_base import CALIBRATE_CONSTRAINT, refuse_unsound_arguments
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier, make_generator
 from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
@@ -42,8 +41,7 @@ from deciban.sources.frames import Frame
 from deciban.sources.source import read_first_rows
 from deciban.text import Words
 from deciban.training.column_blocks import join_columns
-from deciban.training.infer_roles import HEAD_ROWS, infer_roles
-from deciban.training.number_roles import decide
+from deciban.training.infer_roles import HEAD_ROWS, decide, infer_roles
 from deciban.training.task import Task
 
 if TYPE_CHECKING:
@@ -55,6 +53,7 @@ if TYPE_CHECKING:
 SAME_COLUMNS_HINT = "Hint: fit both with the same roles= and blocks=, NaiveBayes(roles=other.roles_)"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NaiveBayes(GenerativeClassifier):
     """Naive Bayes over a table: each column by the family of its role.
 
@@ -77,12 +76,9 @@ class NaiveBayes(GenerativeClassifier):
     _free_parameters = frozenset({"n_jobs", "calibrate", "roles", "blocks", "numbers", "words"})
     _dtype = np.dtype(np.float64)
     missing = "skip"
-    _columns: tuple[Column, ...] | None
-    _names: tuple[str, ...]
-    _kind: str
-    _target: str
+    _input_tags = {"sparse": False, "string": True, "categorical": True}
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints = {
         "roles": [Mapping, None],
         "blocks": [list, tuple, None],
         "numbers": [StrOptions({"number", "binned", "auto"}), None],
@@ -96,32 +92,17 @@ class NaiveBayes(GenerativeClassifier):
         "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
     }
 
-    def __init__(
-        self,
-        *,
-        roles: Mapping[str, str] | None = None,
-        blocks: Sequence[Sequence[str]] | None = None,
-        numbers: str | None = None,
-        alpha: float | str = 1.0,
-        parameter_prior: float = 1.0,
-        priors: Any = None,
-        unseen: str = "ignore",
-        most_levels: int = MAX_DISTINCT_LEVELS,
-        words: Words | Mapping[str, Any] | None = None,
-        calibrate: str | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.roles = roles
-        self.blocks = blocks
-        self.numbers = numbers
-        self.alpha = alpha
-        self.parameter_prior = parameter_prior
-        self.priors = priors
-        self.unseen = unseen
-        self.most_levels = most_levels
-        self.words = words
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
+    roles: Mapping[str, str] | None = None
+    blocks: Sequence[Sequence[str]] | None = None
+    numbers: str | None = None
+    alpha: float | str = 1.0
+    parameter_prior: float = 1.0
+    priors: Any = None
+    unseen: str = "ignore"
+    most_levels: int = MAX_DISTINCT_LEVELS
+    words: Words | Mapping[str, Any] | None = None
+    calibrate: str | None = None
+    n_jobs: int | None = None
 
     def _options(self, n_classes: int) -> Options:
         prior = parse_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)
@@ -137,14 +118,15 @@ class NaiveBayes(GenerativeClassifier):
         table = to_table(self, X, None if reset else self._names)
         labels = check_labels(self, y, table)
         if reset:
-            self._columns, self._names, self._kind = None, tuple(table.column_names), frame_kind(X)
+            self._columns: tuple[Column, ...] | None = None
+            self._names, self._kind = tuple(table.column_names), frame_kind(X)
             name = getattr(y, "name", None)
             self._target = make_unique_name(name if isinstance(name, str) and name else "y", self._names)
         return table, labels
 
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """Return the ledger of a table; the first one decides the roles."""
-        X, codes, weight = drop_weightless_table_rows(X, codes, weight)
+        X, codes, weight = drop_weightless_rows(X, codes, weight)
         options = self._options(len(self.classes_))
         source, target, weights, classes = append_classes(X, codes, len(self.classes_), weight)
         columns = self._columns or self._infer_columns(X)
@@ -181,26 +163,15 @@ class NaiveBayes(GenerativeClassifier):
         model.labels = self.classes_
         return model
 
-    def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
-        model = self._model()
-        threads = thread_count(self.n_jobs)
-        table = to_table(self, X, self._names)
-        return np.concatenate([model.scores(parts, wanted, threads) for parts in self._parts(model, table)])
+    def _check_input(self, X: Any) -> pa.Table:
+        return to_table(self, X, self._names)
 
-    def _parts(self, model: Model, table: pa.Table) -> Iterator[list[Any]]:
-        """Return an iterator over the matrices of each block of rows."""
-        return (parts for _, parts in model.blocks(Frame(table)))
+    def _parts(self, rows: pa.Table, threads: int) -> Iterator[list[Any]]:
+        return (parts for _, parts in self._model().blocks(Frame(rows)))
 
-    def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
-        """Return Σ ln p(x, y) over these rows; without arguments over the training rows, from the ledger alone."""
-        if X is None and y is None:
-            return super().log_likelihood()
-        self._check_fitted()
-        X, y = self._check_rows(X, y, reset=False)
-        weight = check_weight(sample_weight, X)
-        X, codes, weight = drop_weightless_table_rows(X, encode_known(y, self.classes_), weight)
-        own = self._score(X, "joint")[np.arange(len(codes)), codes] if len(codes) else np.zeros(0)
-        return float(own.sum() if weight is None else np.dot(own, weight))
+    def _score_rows(self, rows: pa.Table, wanted: Finish) -> NDArray[Any]:
+        model, threads = self._model(), thread_count(self.n_jobs)
+        return np.concatenate([model.scores(parts, wanted, threads) for parts in self._parts(rows, threads)])
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
         """Return n rows drawn from the model, in the kind of frame that it was fitted to, and their classes.
@@ -240,11 +211,6 @@ class NaiveBayes(GenerativeClassifier):
         return self._model().pseudo_counts
 
     @property
-    def class_count_(self) -> Array:
-        """The weight of each class's rows."""
-        return self.ledger_.rows
-
-    @property
     def class_prior_(self) -> Array:
         """π_k."""
         return self._check_fitted().solved.prior
@@ -264,10 +230,8 @@ class NaiveBayes(GenerativeClassifier):
         write_columns(section, self._columns or (), Words.from_argument(self.words))
 
     def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
-        try:
+        with refuse_unsound_arguments(section):
             words = Words.from_argument(self.words)
-        except DecibanError as error:
-            section.refuse(f"the arguments are not sound: {error}")
         self._columns, self._names = read_columns(section, blocks, words), tuple(section.texts("names"))
         if [column.name for column in self._columns] != list(self._names):
             section.refuse("the columns with roles are not those of the table")
@@ -286,10 +250,3 @@ class NaiveBayes(GenerativeClassifier):
     def quadratic_form(self) -> NoReturn:
         """Raise UndefinedError: columns of several kinds have no quadratic form."""
         self.linear_form()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
