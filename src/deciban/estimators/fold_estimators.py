@@ -22,7 +22,7 @@ from deciban.ledger import Ledger
 from deciban.model.columns import Column, Layout
 from deciban.scores.posterior import Finish
 from deciban.text import Words
-from deciban.training.infer_roles import decide
+from deciban.training.column_roles import decide
 from deciban.validation.fold_models import ledgers_before_each, ledgers_excluding_each, score_by_fold, split_by_fold
 from deciban.validation.fold_plan import FoldPlan, take_rows
 from deciban.validation.leave_one_out_scores import (

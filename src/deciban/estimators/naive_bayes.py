@@ -41,7 +41,7 @@ from deciban.sources.frames import Frame
 from deciban.sources.source import read_first_rows
 from deciban.text import Words
 from deciban.training.column_blocks import join_columns
-from deciban.training.infer_roles import HEAD_ROWS, decide, infer_roles
+from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles
 from deciban.training.task import Task
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from deciban.model.model_options import Options
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows
 from deciban.scores.posterior import finish
 from deciban.text.words import Values
+from deciban.training.column_roles import decide
 from deciban.training.evaluate import Split
-from deciban.training.infer_roles import decide
 from deciban.training.table_folds import rescale_texts, select_parts
 from deciban.training.task import Task, check_fold_settings, plan
 from deciban.training.train import Trained, train_task

@@ -31,7 +31,7 @@ from deciban.model.summarise_table import Rows
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores.posterior import Finish, finish, warn_impossible
 from deciban.text import Words, keep_known_words
-from deciban.training.infer_roles import decide
+from deciban.training.column_roles import decide
 from deciban.training.task import Task
 from deciban.validation.fold_models import (
     ledgers_before_each,

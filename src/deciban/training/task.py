@@ -20,7 +20,7 @@ from deciban.sources.arrow_cells import format_label
 from deciban.sources.source import Source, open_source, read_first_rows, role_hint
 from deciban.text import Words
 from deciban.training.column_blocks import Blocks, check_shape, join_columns
-from deciban.training.infer_roles import HEAD_ROWS, infer_roles
+from deciban.training.column_roles import HEAD_ROWS, infer_roles
 
 LEARNERS = ("bayes", *fitted_model.LEARNERS)
 """The learners: naive Bayes from the ledger, or a discriminative learner from the rows."""

@@ -29,7 +29,7 @@ from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty, density_per_cell
 from deciban.sources.document_files import FOLDS
 from deciban.text import build_word_matrix
-from deciban.training.infer_roles import decide
+from deciban.training.column_roles import decide
 from deciban.training.reservoir import LEARNED_ROWS_FACTOR, Reservoir
 from deciban.training.table_folds import TableFoldScores, learn, learn_excluding_each, score_out_of_fold
 from deciban.training.task import Task, plan

@@ -1,0 +1,365 @@
+"""The role of each column, with the reason: inferred from its type and first rows, or, of numbers, from all rows.
+
+Numbers are Gaussian, in bins or a Poisson rate: the role of a column that is left open is decided when all rows are
+counted, by the leave-one-out log-loss of the column alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from deciban._typing import Array
+from deciban.errors import InputError, did_you_mean
+from deciban.families.column_losses import binned_loss, gaussian_loss, poisson_loss
+from deciban.ledger import Ledger
+from deciban.ledger.grid import middles
+from deciban.ledger.schema import Kind
+from deciban.ledger.statistic import divide
+from deciban.model.columns import OPEN_ROLES, ROLES, Column, Layout, Role
+from deciban.model.model_options import Options
+from deciban.scores import DECIBAN
+from deciban.sources.arrow_cells import parse_dates, to_timestamps
+from deciban.sources.csv_files import MISSING_NUMBERS
+from deciban.sources.document_files import FILE, TEXT, TextLines, WholeFiles
+from deciban.sources.source import Source, role_hint
+
+HEAD_ROWS = 20_480
+"""The number of rows that roles are inferred from."""
+
+MIN_VALUES = 20
+"""The number of values from which all of them being different means something."""
+
+MIN_TEXT_WORDS = 4
+"""The mean number of words above which values, most of them different, are texts."""
+
+LONG_NAME_CHARACTERS, LONG_NAME_HINT = 12, "; --as {}=text reads its words"
+"""Identifiers of more characters than this on average may be texts after all, in a script that has no spaces."""
+
+DOCUMENT_COLUMNS = {
+    TEXT: Column(TEXT, "text", "the document"),
+    FILE: Column(FILE, "skip", "where the document comes from"),
+}
+"""The columns of documents, which are not a table."""
+
+MAX_DISPERSION = 2.0
+"""The ratio of variance and mean up to which whole numbers are inferred to be counts."""
+
+FLAG_VALUES = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"))
+"""The pairs of values, in lower case, that make a column a flag."""
+
+ROLE_OF_KIND: Mapping[Kind, Role] = {"moments": "number", "grid": "binned", "counts": "count"}
+"""The role that each kind of statistic is kept for."""
+
+CERTAIN_GAIN_NATS = 100.0
+"""The gain in nats of all rows together from which a role is certain: no tenth of the rows could change it,"""
+
+MAX_SQUARED_DEVIATION, MAX_SHARE_OF_SQUARES = 36.0, 0.1
+"""if there is no outlier: a row more than six standard deviations from its class's mean, or with more than a tenth of
+the class's squares. A Gaussian widened by one such row may be the best role without it."""
+
+ROLE_WORDS: Mapping[Role, str] = {"number": "Gaussian", "binned": "bins", "count": "Poisson rate"}
+"""The names of roles in the reason for a decision."""
+
+
+def infer_roles(
+    source: Source, head: Any, leave_out: Sequence[str], given: Mapping[str, str], numbers: str | None
+) -> list[Column]:
+    """Infer the role of every column but those left out (the target, the weights); given roles stay."""
+    if not head.num_rows:
+        raise InputError(f"{source.name} has no rows, only a header. Hint: a table to learn from needs some")
+    for name, role in given.items():
+        if name not in source.columns:
+            near = did_you_mean(name, source.columns)
+            raise InputError(f"a role is given for {name!r}, which is not a column{near}")
+        if name in leave_out:
+            raise InputError(f"column {name!r} is the target, the weights or the groups, so it has no role")
+        if role not in ROLES:
+            raise InputError(f"role {role!r} is not known, for column {name!r}. Hint: one of {', '.join(ROLES)}")
+    is_complete = head.num_rows < HEAD_ROWS
+    columns = []
+    batch = head.combine_chunks().to_batches()[0]
+    for name, values in zip(source.columns, batch.columns):
+        if name in leave_out:
+            continue
+        if name in given:
+            columns.append(_given_column(name, given[name], values, source.typed))
+        elif isinstance(source, (TextLines, WholeFiles)) and name in DOCUMENT_COLUMNS:
+            columns.append(DOCUMENT_COLUMNS[name])
+        else:
+            columns.append(_apply_numbers(_infer_column(name, values, source.typed, is_complete), numbers))
+    _check_parts(columns)
+    return columns
+
+
+def _check_parts(columns: Sequence[Column]) -> None:
+    """Raise an error if a column has the name of a part of a date."""
+    used = {column.name for column in columns if column.role != "skip"}
+    for column in columns:
+        for part in column.parts:
+            if f"{column.name}.{part}" in used:
+                raise InputError(
+                    f"column '{column.name}.{part}' has the name of the {part} of the date {column.name!r}. "
+                    f"Hint: rename it, or leave one of them out, {role_hint('COLUMN', 'skip')}"
+                )
+
+
+def _given_column(name: str, role: str, values: Any, typed: bool) -> Column:
+    if role == "date":
+        return Column(name, "date", "as given", _date_parts(name, values, is_complete=False))
+    if role in ("number", "binned", "count") and not typed:
+        words = values.drop_null().to_pylist()
+        text = next((w for w in words if w.strip() not in MISSING_NUMBERS and not _is_number(w)), None)
+        if text is not None:
+            raise InputError(
+                f"column {name!r} holds {text!r}, which is not a number, so it cannot be a {role}. "
+                f"Hint: {role_hint(name, 'category')}; --missing {text!r} (missing=[{text!r}]) reads it as none"
+            )
+    return Column(name, role, "as given")  # type: ignore[arg-type]
+
+
+def _apply_numbers(column: Column, numbers: str | None) -> Column:
+    """Give numbers the role of the argument `numbers`; without one, the role is decided when all rows are read."""
+    if column.role not in ("number", "count"):
+        return column
+    if numbers in ("number", "binned"):
+        return Column(column.name, numbers, f"numbers; {numbers} as given")  # type: ignore[arg-type]
+    open_role: Role = "countable" if column.role == "count" and numbers is None else "undecided"
+    return Column(column.name, open_role, column.reason if open_role == "countable" else "numbers")
+
+
+def rule_out_counts(columns: Sequence[Column], negative: Collection[str]) -> list[Column]:
+    """Return the columns, those that could be counts but for negative values (by name) as undecided numbers.
+
+    Any row may be held out, and no model of the other rows may take the column for counts.
+    """
+    return [
+        replace(column, role="undecided", reason="numbers")
+        if column.role == "countable" and column.name in negative
+        else column
+        for column in columns
+    ]
+
+
+def _infer_column(name: str, values: Any, typed: bool, is_complete: bool) -> Column:
+    """Infer the role of one column from its first values; `is_complete`: these are all values."""
+    import pyarrow as pa
+
+    known = values.drop_null() if values.null_count else values
+    if pa.types.is_floating(known.type):
+        known = known.filter(pa.array(~np.isnan(known.to_numpy(zero_copy_only=False))))
+    if not len(known):
+        return Column(name, "skip", "no value" if is_complete else f"no value in the first {len(values)} rows")
+    types, is_categorical = pa.types, pa.types.is_dictionary(known.type)
+    kind = known.type.value_type if is_categorical else known.type
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    is_date = types.is_date(kind) or types.is_timestamp(kind)
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_duration(kind)
+    if not (types.is_boolean(kind) or is_categorical or is_date or is_number or is_text):
+        return Column(name, "skip", f"of type {kind}, which is not read")
+    if is_complete and len(known.unique()) == 1:
+        return Column(name, "skip", "always the same value")
+    if types.is_boolean(kind):
+        return Column(name, "flag", "true or false")
+    if is_categorical:
+        return _infer_from_texts(name, known.cast(pa.string()), categorical=True)
+    if is_date:
+        return _infer_from_dates(name, known, is_complete)
+    if is_number:
+        numbers = known.cast(pa.int64()) if types.is_duration(kind) else known
+        return _infer_from_numbers(name, numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return _infer_from_strings(name, known.cast(pa.string()), typed, is_complete)
+
+
+def _infer_from_strings(name: str, known: Any, typed: bool, is_complete: bool) -> Column:
+    """Infer the role of strings: numbers in a file without types, dates, or texts."""
+    numbers = None if typed else _parse_numbers(known)
+    if numbers is not None:
+        if is_complete and (numbers == numbers[0]).all():
+            return Column(name, "skip", "always the same value")
+        return _infer_from_numbers(name, numbers)
+    return _infer_from_dates(name, known, is_complete) if _is_date(known) else _infer_from_texts(name, known)
+
+
+def _parse_numbers(known: Any) -> Any:
+    """Parse texts as numbers, without marks of missing values; None if one is not a number, or a code such as 007."""
+    words = [w for word in known.to_pylist() if (w := word.strip()) not in MISSING_NUMBERS]
+    if not words or not _is_number(words[0]) or any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in words):
+        return None
+    try:
+        numbers = np.array([float(w) for w in words if "_" not in w])
+    except ValueError:
+        return None
+    return numbers if len(numbers) == len(words) else None
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _infer_from_numbers(name: str, values: Any) -> Column:
+    whole_numbers = bool((values == np.rint(values)).all())
+    distinct = np.unique(values)
+    if len(distinct) == 2 and set(distinct.tolist()) == {0.0, 1.0}:
+        return Column(name, "flag", "0 or 1")
+    if whole_numbers and len(values) >= MIN_VALUES and (np.diff(values) == 1).all():
+        return Column(name, "skip", "numbers the rows")
+    is_finite = 0 <= distinct[0] and distinct[-1] < np.inf
+    if whole_numbers and is_finite and values.var() <= MAX_DISPERSION * values.mean():
+        return Column(name, "count", "whole numbers ≥ 0")
+    return Column(name, "number", "numbers")
+
+
+def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Column:
+    values = known.unique().to_pylist()
+    n, distinct = len(known), len(values)
+    words = [word.lower() for value in values for word in value.split()]
+    mean_words = len(words) / distinct
+    # In subject lines words recur, twice or more on average; in names less.
+    recurring = mean_words >= 2 and n >= MIN_VALUES and len(words) >= 2 * len(set(words))
+    if distinct > n / 2 and (mean_words > MIN_TEXT_WORDS or recurring):
+        return Column(name, "text", f"free text ({mean_words:.0f} words on average)")
+    if distinct == n and n >= MIN_VALUES and not categorical:
+        is_long = sum(map(len, values)) / distinct > LONG_NAME_CHARACTERS
+        hint = LONG_NAME_HINT.format(name) if is_long else ""
+        return Column(name, "skip", f"every value is different: an identifier{hint}")
+    lower = {value.lower() for value in values}
+    if any(lower <= set(pair) for pair in FLAG_VALUES):
+        return Column(name, "flag", " or ".join(sorted(values)))
+    return Column(name, "category", f"{distinct} different values")
+
+
+def _is_date(known: Any) -> bool:
+    import pyarrow as pa
+
+    if len(known[0].as_py()) < len("2024-01-01"):
+        return False
+    try:
+        to_timestamps(known)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _infer_from_dates(name: str, known: Any, is_complete: bool) -> Column:
+    parts = _date_parts(name, known, is_complete)
+    if not parts:
+        return Column(name, "skip", "dates that all have the same month and weekday")
+    return Column(name, "date", f"dates: by {', '.join(parts)}", parts)
+
+
+def _date_parts(name: str, known: Any, is_complete: bool) -> tuple[str, ...]:
+    """Return the parts of dates that vary; where more rows follow, also month and weekday, which may vary yet."""
+    import pyarrow.compute as pc
+
+    when = parse_dates(known.drop_null(), name)
+    reads = {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}
+    always = () if is_complete else ("month", "weekday")
+    return tuple(part for part, read in reads.items() if part in always or len(read(when).unique()) > 1)
+
+
+class Decision(NamedTuple):
+    """Columns with every role decided, the features of each block that are kept, and the certain columns.
+
+    Of a block of words, or of numbers that are joined, all are kept: None.
+    """
+
+    columns: list[Column]
+    kept: list[list[int] | None]
+    certain: dict[str, Column]
+    """Columns whose role no fold could change, if every fold is like the others."""
+
+    def is_certain(self, columns: Sequence[Column]) -> bool:
+        """Return whether no row could change the role of any of these columns."""
+        return all(column.name in self.certain for column in columns if column.role in OPEN_ROLES)
+
+
+def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[str, Column] | None = None) -> Decision:
+    """Decide the role of every open column of a layout; no column that could be counts has a negative value.
+
+    The column has been counted under all its possible roles, and gets the one that, alone, predicts the class of a
+    row left out with the lowest log-loss. The roles of columns that are `decided` already stay.
+    """
+    columns, known = layout.columns, dict(decided or {})
+    losses = {
+        name: loss
+        for role in OPEN_ROLES
+        for name, loss in _losses(layout, ledger, options, [c.name for c in columns if c.role == role], known)
+    }
+    chosen = {c.name: _choose_role(c, losses[c.name]) for c in columns if c.name in losses}
+    final = [known.get(c.name) or chosen.get(c.name) or c for c in columns]
+    role = {column.name: column.role for column in final}
+    kept = [
+        None
+        if kind in ("bags", "scatter")
+        else [
+            j for j, feature in enumerate(features) if kind == "levels" or role[feature.column] == ROLE_OF_KIND[kind]
+        ]
+        for kind, features in layout.blocks
+    ]
+    lowest = {name: sorted(loss.values())[:2] for name, loss in losses.items()}
+    clear = [name for name, (best, second) in lowest.items() if (second - best) * ledger.n_rows >= CERTAIN_GAIN_NATS]
+    certain = {name: chosen[name] for name in _without_outliers(layout, ledger, clear)}
+    return Decision(final, kept, known | certain)
+
+
+def negative_columns(layout: Layout, ledger: Ledger) -> list[str]:
+    """Return the columns that could be counts but for negative values."""
+    names = [column.name for column in layout.columns if column.role == "countable"]
+    if not names:
+        return []
+    grid = _select_part(layout, ledger, "grid", names)
+    n_negative = np.bincount(grid.owner, weights=grid.cell < 0, minlength=len(names))
+    return [name for name, n in zip(names, n_negative.tolist()) if n]
+
+
+def _without_outliers(layout: Layout, ledger: Ledger, names: Sequence[str]) -> list[str]:
+    """Return those of these open columns that have no outlier."""
+    if not names:
+        return []
+    moments, grid = _select_part(layout, ledger, "moments", names), _select_part(layout, ledger, "grid", names)
+    n = np.broadcast_to(moments.weight, moments.mean.shape)
+    bound = np.minimum(MAX_SQUARED_DEVIATION, MAX_SHARE_OF_SQUARES * n) * divide(moments.m2, n)
+    owner = grid.owner
+    squares = (middles(grid.cell) - moments.mean[:, owner]) ** 2
+    far = ((squares > bound[:, owner]) & (grid.table > 0)).any(axis=0)
+    wild = np.bincount(owner, weights=far, minlength=len(names)) > 0
+    return [name for name, out in zip(names, wild.tolist()) if not out]
+
+
+def _losses(
+    layout: Layout, ledger: Ledger, options: Options, names: Sequence[str], known: Mapping[str, Column]
+) -> list[tuple[str, dict[Role, float]]]:
+    """Return the mean loss under every possible role, for each of these columns that is not known."""
+    names = [name for name in names if name not in known]
+    if not names:
+        return []
+    moments, grid = _select_part(layout, ledger, "moments", names), _select_part(layout, ledger, "grid", names)
+    loss: dict[Role, Array] = {
+        "number": gaussian_loss(moments, grid, options.parameter_prior),
+        "binned": binned_loss(grid, options.pseudo_count, priced=True),
+    }
+    if next(column.role for column in layout.columns if column.name == names[0]) == "countable":
+        loss["count"] = poisson_loss(_select_part(layout, ledger, "counts", names), grid, options.pseudo_count)
+    return [(name, dict(zip(loss, each))) for name, each in zip(names, np.array(list(loss.values())).T.tolist())]
+
+
+def _choose_role(column: Column, losses: Mapping[Role, float]) -> Column:
+    best, second = sorted(losses, key=losses.__getitem__)[:2]
+    gain = (losses[second] - losses[best]) * DECIBAN
+    reason = f"{ROLE_WORDS[best]} preferred to {ROLE_WORDS[second]} by {gain:.2g} dB per row"
+    return Column(column.name, best, reason, column.parts, column.block)
+
+
+def _select_part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str]) -> Any:
+    block = layout.block_index(kind)
+    assert block is not None
+    place = {feature.column: j for j, feature in enumerate(layout.blocks[block].features)}
+    return ledger.parts[block].take_features(np.array([place[name] for name in names], dtype=np.intp))
