@@ -11,6 +11,7 @@ from deciban.errors import InputError
 from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.source import (
     ColumnReading,
+    FileOptions,
     FileSource,
     convert_read_errors,
     quote_path,
@@ -38,8 +39,6 @@ class SchemaFiles(FileSource):
 
     schema: pa.Schema
     n_rows: int | None = None
-    typed: bool = True
-    fills_cores: bool = False
 
     @property
     def columns(self) -> Sequence[str]:
@@ -55,7 +54,7 @@ class Parquet(SchemaFiles):
     """
 
     @classmethod
-    def open(cls, paths: Sequence[str]) -> Self:
+    def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Read the schemas and row counts; all files must have the same columns."""
         found = [_read_parquet_schema(path) for path in paths]
         schema = found[0][0]
@@ -127,7 +126,7 @@ class Ipc(SchemaFiles):
     """Arrow files: Feather (the file format) and the stream format."""
 
     @classmethod
-    def open(cls, paths: Sequence[str]) -> Self:
+    def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Read the schema; all files must have the same."""
         schemas = [_read_schema(path) for path in paths]
         for path, schema in zip(paths, schemas):

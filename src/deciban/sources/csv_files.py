@@ -74,14 +74,14 @@ class Delimited(FileSource):
     n_rows: int | None
     decimal: str = "."
     line_end: str | None = None
-    typed: bool = False
-    fills_cores: bool = True
+    typed, fills_cores = False, True
 
     @classmethod
-    def open(cls, paths: Sequence[str], delimiter: str | None, options: FileOptions) -> Self:
+    def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Read the header; all files must have the same."""
         start = _read_start(paths[0], options.encoding)
-        delimiter = delimiter or max(DELIMITERS, key=lambda mark: _remove_quoted(_first_record(start)).count(mark))
+        unquoted = re.sub(r'"[^"]*"', "", _first_record(start))
+        delimiter = "\t" if form == "tsv" else max(DELIMITERS, key=unquoted.count)
         columns = _parse_header(start, delimiter, paths[0])
         line_ends = {_line_end(start)}
         has_line_breaks = _has_line_break(start)
@@ -313,10 +313,6 @@ def _line_end(start: str) -> str:
 
 def _has_line_break(start: str) -> bool:
     return re.search(r"[\r\n]", _first_record(start)) is not None
-
-
-def _remove_quoted(line: str) -> str:
-    return re.sub(r'"[^"]*"', "", line)
 
 
 def _parse_header(start: str, delimiter: str, path: str) -> list[str]:

@@ -116,11 +116,9 @@ class TextLines(FileSource):
     decoding: Decoding
     n_rows: int | None = None
     columns: Sequence[str] = (TEXT,)
-    typed: bool = True
-    fills_cores: bool = False
 
     @classmethod
-    def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
+    def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Open the files, and estimate the number of lines from the first ones."""
         return cls(paths, Decoding.of(options), _estimate_lines(paths))
 
@@ -151,7 +149,7 @@ class WholeFiles:
     fills_cores: bool = False
 
     @classmethod
-    def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
+    def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Open the files without reading them yet."""
         return cls(paths, Decoding.of(options))
 
@@ -202,7 +200,7 @@ class Folders(WholeFiles):
     columns: Sequence[str] = (CLASS, TEXT, FILE)
 
     @classmethod
-    def open(cls, paths: Sequence[str], options: FileOptions) -> Self:
+    def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """List the files without reading them yet."""
         if len(paths) > 1:
             raise InputError(f"one folder is read at a time, not {len(paths)}. Hint: the folder that holds them all")

@@ -1,35 +1,50 @@
-"""Opening of files by their names: format, compression, and all files that a pattern matches."""
+"""Opening of files by their names: format, compression, all files that a pattern matches, and columns from folders.
+
+With `hive` the names of folders give columns, `year=2024/month=05/day.csv`, as Hive, Spark and DuckDB write them.
+"""
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, Self
+from urllib.parse import unquote
 
+import numpy as np
+
+from deciban._lazy import pa
 from deciban.errors import InputError
-from deciban.sources.source import FileOptions, Source
+from deciban.sources.source import ColumnReading, FileOptions, Source, SourceView
 
-FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".txt": "lines",
-    ".data": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".arrows": "arrow",
+FORMAT_ENDINGS = {
+    "csv": (".csv", ".data"),
+    "tsv": (".tsv", ".tab"),
+    "lines": (".txt",),
+    "parquet": (".parquet", ".pq"),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
 }
-"""The format of each file-name ending."""
+"""The endings of file names of each format; a compressed file has another one after them."""
 
-COMPRESSED_ENDINGS = (".gz", ".zst")
+READERS = {
+    "csv": ("csv_files", "Delimited"),
+    "tsv": ("csv_files", "Delimited"),
+    "jsonl": ("database", "JsonLines"),
+    "parquet": ("arrow_files", "Parquet"),
+    "arrow": ("arrow_files", "Ipc"),
+    "lines": ("document_files", "TextLines"),
+    "text": ("document_files", "WholeFiles"),
+    "folders": ("document_files", "Folders"),
+}
+"""The module and the class that read each format, imported when needed; `open` has the paths, options and format."""
+
+MISSING_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""The text that stands for a missing value in a folder's name."""
+
 DOCUMENT_FORMATS = ("lines", "text", "folders")
-KNOWN_FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow", *DOCUMENT_FORMATS)
 
 
 def open_path(path: str, options: FileOptions) -> Source:
@@ -53,35 +68,12 @@ def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
         return _open_files(paths, form, options)
     if form in DOCUMENT_FORMATS:
         raise InputError(f"--hive (hive=True) is for tables, and {paths[0]!r} is read as {form}. Hint: leave it out")
-    from deciban.sources.hive import Partitioned
-
     return Partitioned.open(_open_files(paths, form, options))
 
 
-def _open_files(paths: Sequence[str], form: str, options: FileOptions) -> Source:
-    if form == "folders":
-        from deciban.sources.document_files import Folders
-
-        return Folders.open(paths, options)
-    if form in ("csv", "tsv"):
-        from deciban.sources.csv_files import Delimited
-
-        return Delimited.open(paths, "\t" if form == "tsv" else None, options)
-    if form == "jsonl":
-        from deciban.sources.json_lines import Lines
-
-        return Lines.open(paths, options)
-    if form == "parquet":
-        from deciban.sources.arrow_files import Parquet
-
-        return Parquet.open(paths)
-    if form == "arrow":
-        from deciban.sources.arrow_files import Ipc
-
-        return Ipc.open(paths)
-    from deciban.sources.document_files import TextLines, WholeFiles
-
-    return TextLines.open(paths, options) if form == "lines" else WholeFiles.open(paths, options)
+def _open_files(paths: Sequence[str], form: str, options: FileOptions) -> Any:
+    module, name = READERS[form]
+    return getattr(import_module(f"deciban.sources.{module}"), name).open(paths, options, form)
 
 
 def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
@@ -98,8 +90,8 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
             f"the files have different formats: {', '.join(sorted(formats))}. Hint: read one kind at a time"
         )
     form = formats.pop()
-    if form not in KNOWN_FORMATS:
-        raise InputError(f"format {form!r} is not known. Hint: one of {', '.join(KNOWN_FORMATS)}")
+    if form not in READERS:
+        raise InputError(f"format {form!r} is not known. Hint: one of {', '.join(READERS)}")
     if options.errors != "strict" and form not in DOCUMENT_FORMATS:
         raise InputError(
             f"errors={options.errors!r} is for documents, and {paths[0]!r} is read as {form}. "
@@ -110,12 +102,10 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
 
 def detect_format(path: str) -> str:
     """Detect the format by the file's name or its first bytes."""
-    stem = path.lower()
-    for ending in COMPRESSED_ENDINGS:
-        stem = stem.removesuffix(ending)
-    form = FORMATS.get(os.path.splitext(stem)[1])
-    if form is not None:
-        return form
+    stem = path.lower().removesuffix(".gz").removesuffix(".zst")
+    for form, endings in FORMAT_ENDINGS.items():
+        if os.path.splitext(stem)[1] in endings:
+            return form
     with open(path, "rb") as file:
         start = file.read(8)
     if start[:4] == b"PAR1":
@@ -135,3 +125,90 @@ def _similar_name_hint(path: str) -> str:
     except OSError:
         return f". Hint: there is no folder {folder!r} either" if folder else ""
     return f". Hint: did you mean {os.path.join(folder, close[0])!r}?" if close else ""
+
+
+@dataclass(frozen=True)
+class Partitioned(SourceView):
+    """Files with additional columns, categories whose values are in the names of their folders."""
+
+    values: Sequence[Mapping[str, str | None]]
+
+    @classmethod
+    def open(cls, source: Any) -> Self:
+        """Parse the folders' names; raise an error for a name that is a column of the files."""
+        values = [_parse_folders(path) for path in source.paths]
+        for path, found in zip(source.paths, values):
+            if list(found) != list(values[0]):
+                raise InputError(
+                    f"the folders of {path!r} name {list(found)}, those of {source.paths[0]!r} {list(values[0])}. "
+                    f"Hint: files read together need the same KEY=VALUE folders"
+                )
+        if not values[0]:
+            raise InputError(
+                f"no folder of {source.paths[0]!r} is named KEY=VALUE. Hint: leave --hive (hive=True) out"
+            )
+        for key in values[0]:
+            if key in source.columns:
+                raise InputError(
+                    f"{key!r} is a column of {source.name}, and a folder is named {key}={values[0][key] or ''}. "
+                    f"Hint: rename one of them, or leave --hive (hive=True) out to read the column of the file"
+                )
+        return cls(source, values)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """See `Source.columns`."""
+        return [*self.source.columns, *self.values[0]]
+
+    def head(self, n: int) -> pa.Table:
+        """See `Source.head`."""
+        tables: list[Any] = []
+        for source, values in self._files():
+            table = source.head(n - sum(part.num_rows for part in tables))
+            for key, value in values.items():
+                table = table.append_column(key, pa.chunked_array([_repeat(value, table.num_rows)]))
+            tables.append(table)
+            if sum(part.num_rows for part in tables) >= n:
+                break
+        return pa.concat_tables(tables, promote_options="permissive")
+
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
+        """See `Source.batches`."""
+        own = {name: reading for name, reading in wanted.items() if name not in self.values[0]}
+        read: Mapping[str, ColumnReading] = own or {self.source.columns[0]: "text"}
+        for source, values in self._files():
+            for batch in source.batches(read):
+                columns = [
+                    batch.column(name) if name in own else _repeat(values[name], batch.num_rows) for name in wanted
+                ]
+                yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
+
+    def _files(self) -> Iterator[tuple[Any, Mapping[str, str | None]]]:
+        """Yield each file as a source of its own, and the values of its folders."""
+        files: Any = self.source
+        for path, values in zip(files.paths, self.values):
+            yield replace(files, paths=[path]), values
+
+
+def _parse_folders(path: str) -> dict[str, str | None]:
+    """Parse the keys and values in the names of a file's folders, from the first to the last.
+
+    >>> _parse_folders("sales/year=2024/shop=caf%C3%A9/day=__HIVE_DEFAULT_PARTITION__/a=b.csv")
+    {'year': '2024', 'shop': 'café', 'day': None}
+    """
+    found: dict[str, str | None] = {}
+    for folder in path.replace("\\", "/").split("/")[:-1]:
+        key, equals, value = folder.partition("=")
+        if not equals or not key:
+            continue
+        key = unquote(key)
+        if key in found:
+            raise InputError(f"two folders of {path!r} are named {key}=. Hint: rename one of them")
+        found[key] = None if value == MISSING_VALUE else unquote(value)
+    return found
+
+
+def _repeat(value: str | None, n_rows: int) -> Any:
+    """Return a column that has one value in all rows."""
+    codes = pa.nulls(n_rows, pa.int32()) if value is None else pa.array(np.zeros(n_rows, dtype=np.int32))
+    return pa.DictionaryArray.from_arrays(codes, pa.array([] if value is None else [value], pa.string()))
