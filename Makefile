@@ -37,7 +37,7 @@ lint: .venv/installed
 # A part that misses a target does not keep the others from being measured.
 bench: .venv/peers
 	$(BIN)/python -m benchmarks; $(BIN)/python -m benchmarks --tables; $(BIN)/python -m benchmarks --text; \
-	$(BIN)/python -m benchmarks --judging; $(BIN)/python -m benchmarks --partner; \
+	$(BIN)/python -m benchmarks --validation; $(BIN)/python -m benchmarks --linear; \
 	$(BIN)/python -m benchmarks --mail
 
 lab: .venv/installed

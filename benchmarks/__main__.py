@@ -48,20 +48,20 @@ class Part:
 
 ARRAYS = Part(array_jobs, "deciban against scikit-learn", "benchmarks")
 PARTS = {
-    ("--tables",): Part(tables.jobs, "deciban on tables", "benchmarks-tables", "files, frames and model files"),
-    ("--text",): Part(text.jobs, "deciban on text", "benchmarks-text", "text"),
-    ("--validation", "--judging"): Part(
-        cross_validation.jobs, "exact cross-validation", "benchmarks-judging", "cross-validation"
+    "--tables": Part(tables.jobs, "deciban on tables", "benchmarks-tables", "files, frames and model files"),
+    "--text": Part(text.jobs, "deciban on text", "benchmarks-text", "text"),
+    "--validation": Part(
+        cross_validation.jobs, "exact cross-validation", "benchmarks-validation", "cross-validation"
     ),
-    ("--linear", "--partner"): Part(
+    "--linear": Part(
         linear.jobs,
         "logistic and evidence regression, boosting",
-        "benchmarks-partner",
+        "benchmarks-linear",
         "logistic and evidence regression, boosting",
     ),
-    ("--mail",): Part(mail.jobs, "deciban on mail", "benchmarks-mail", "mail"),
+    "--mail": Part(mail.jobs, "deciban on mail", "benchmarks-mail", "mail"),
 }
-"""The other pages, by the options that select them."""
+"""The other pages, by the option that selects each."""
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -74,10 +74,8 @@ def parse_arguments() -> argparse.Namespace:
         "--quick", action="store_true", help="small sizes, to check that everything runs; writes no files"
     )
     which = parser.add_mutually_exclusive_group()
-    for flags, part in PARTS.items():
-        which.add_argument(
-            *flags, dest="part", action="store_const", const=part, help=f"{part.help}; a separate page"
-        )
+    for flag, part in PARTS.items():
+        which.add_argument(flag, dest="part", action="store_const", const=part, help=f"{part.help}; a separate page")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs", help="the folder for the page and the chart")
     parser.set_defaults(part=ARRAYS)
     return parser.parse_args()

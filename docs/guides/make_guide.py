@@ -130,7 +130,8 @@ def options(command: str) -> list[Any]:
     found: Any = typer.main.get_command(app)
     for name in command.split():
         found = found.commands[name]
-    return [p for p in found.params if p.param_type_name == "option" and "--help" not in p.opts]
+    shown = [p for p in found.params if p.param_type_name == "option" and not p.hidden]
+    return [p for p in shown if "--help" not in p.opts]
 
 
 def _spelling(parameter: Any) -> str:
