@@ -12,7 +12,7 @@ from deciban import persistence
 from deciban.errors import ModelFileError
 from deciban.persistence import container
 from deciban.persistence.array_layout import checksum
-from deciban.persistence.strict_json import MAX_HEADER_BYTES
+from deciban.persistence.file_header import MAX_HEADER_BYTES
 
 ARRAYS = {
     "flags": np.array([True, False]),

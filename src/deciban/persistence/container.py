@@ -23,8 +23,8 @@ from deciban.atomic_write import atomic_write
 from deciban.errors import ModelFileError
 from deciban.ledger.hashing import SURROGATES
 from deciban.persistence.array_layout import DTYPE_NAMES, ArraySpan, checksum, format_array_entry, parse_layout
+from deciban.persistence.file_header import MAX_HEADER_BYTES, format_json, parse_json
 from deciban.persistence.section import Section, escape_and_shorten
-from deciban.persistence.strict_json import MAX_HEADER_BYTES, format_json, parse_json
 
 FORMAT = 1
 """The version of the format that is written; this and every earlier one can be read."""
