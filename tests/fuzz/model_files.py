@@ -24,7 +24,7 @@ import deciban
 from deciban.errors import DecibanError, ModelFileError
 from deciban.ledger.hashing import SURROGATES, hash_words
 from deciban.persistence import container
-from deciban.persistence.array_layout import DTYPE_NAMES, DTYPES, checksum, format_array_entry
+from deciban.persistence.file_header import DTYPE_NAMES, DTYPES, checksum, format_array_entry
 from tests.fuzz import model_bytes
 from tests.fuzz.mutation import write_input
 from tests.fuzz.runner import begin_operation

@@ -11,8 +11,7 @@ from safetensors import safe_open
 from deciban import persistence
 from deciban.errors import ModelFileError
 from deciban.persistence import container
-from deciban.persistence.array_layout import checksum
-from deciban.persistence.file_header import MAX_HEADER_BYTES
+from deciban.persistence.file_header import MAX_HEADER_BYTES, checksum
 
 ARRAYS = {
     "flags": np.array([True, False]),

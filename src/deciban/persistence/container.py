@@ -22,8 +22,16 @@ from numpy.typing import NDArray
 from deciban.atomic_write import atomic_write
 from deciban.errors import ModelFileError
 from deciban.ledger.hashing import SURROGATES
-from deciban.persistence.array_layout import DTYPE_NAMES, ArraySpan, checksum, format_array_entry, parse_layout
-from deciban.persistence.file_header import MAX_HEADER_BYTES, format_json, parse_json
+from deciban.persistence.file_header import (
+    DTYPE_NAMES,
+    MAX_HEADER_BYTES,
+    ArraySpan,
+    checksum,
+    format_array_entry,
+    format_json,
+    parse_json,
+    parse_layout,
+)
 from deciban.persistence.section import Section, escape_and_shorten
 
 FORMAT = 1
