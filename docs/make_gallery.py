@@ -1,4 +1,4 @@
-"""Makes the gallery: runs what docs/gallery.md shows, and puts the pictures into docs/gallery/.
+"""Make the gallery: run the commands of docs/gallery.md and put their pictures into docs/gallery/.
 
     python docs/make_gallery.py
 
@@ -17,39 +17,39 @@ import make_guide
 
 GALLERY = Path(__file__).parent / "gallery.md"
 PICTURES = GALLERY.with_suffix("")
-LARGEST = 2_500_000
-"""Bytes of all pictures together."""
+MAX_BYTES = 2_500_000
+"""The greatest size of all pictures together."""
 
 
-def chapters(text: str) -> dict[str, str]:
-    """The parts of the gallery by their headings; what stands before the first has none."""
+def split_chapters(text: str) -> dict[str, str]:
+    """Return the parts of the gallery by heading; the text before the first heading has the heading ''."""
     parts = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
     return dict(zip(["", *parts[1::2]], parts[::2]))
 
 
-def shown(text: str) -> list[str]:
-    """The files of the pictures that a text shows."""
+def list_pictures(text: str) -> list[str]:
+    """Return the file names of the pictures in a text."""
     return [Path(name).name for name in make_guide.PICTURE.findall(text)]
 
 
-def commands(text: str) -> list[str]:
-    """The commands that a text shows, each on one line."""
+def list_commands(text: str) -> list[str]:
+    """Return the commands in a text, each on one line."""
     found = re.findall(r"^\$ ((?:.*\\\n)*.*)", text, flags=re.MULTILINE)
     return [command.replace("\\\n", " ") for command in found]
 
 
 def main() -> None:
-    """Renew the page and its pictures; a picture that the page does not show any more goes."""
+    """Run the page again; delete the pictures that it no longer shows."""
     PICTURES.mkdir(exist_ok=True)
     text = make_guide.renewed(GALLERY.read_text(), GALLERY.parent)
     GALLERY.write_text(text)
     for path in PICTURES.iterdir():
-        if path.name not in shown(text):
+        if path.name not in list_pictures(text):
             path.unlink()
     size = sum(path.stat().st_size for path in PICTURES.iterdir())
-    print(f"{len(shown(text))} pictures, {size / 1e6:.2f} MB")
-    if size > LARGEST:
-        raise SystemExit(f"the pictures are larger than {LARGEST / 1e6:g} MB together. Hint: fewer --dots")
+    print(f"{len(list_pictures(text))} pictures, {size / 1e6:.2f} MB")
+    if size > MAX_BYTES:
+        raise SystemExit(f"the pictures are larger than {MAX_BYTES / 1e6:g} MB together. Hint: fewer --dots")
 
 
 if __name__ == "__main__":

@@ -102,13 +102,13 @@ def _message(rng: Random, number: int) -> dict[str, str]:
         "number": f"M{number:04}",
         "shop": "north" if rng.random() < 0.6 else "south",
         "amount": f"{low + (high - low) * rng.random() ** 2:.2f}",
-        "message": _written(rng, topic),
+        "message": _compose_message(rng, topic),
         "topic": topic,
     }
 
 
-def _written(rng: Random, topic: str) -> str:
-    """One or two sentences of the topic, perhaps a stray one, perhaps a greeting and an ending."""
+def _compose_message(rng: Random, topic: str) -> str:
+    """Return one or two sentences of the topic, perhaps one of another topic, a greeting and an ending."""
     thing, day = _one_of(rng, THINGS), _one_of(rng, DAYS)
     body = [_one_of(rng, SENTENCES[topic])]
     another = _one_of(rng, SENTENCES[topic])

@@ -43,13 +43,13 @@ def _patient(rng: Random, number: int) -> dict[str, str]:
     row = {
         "patient": f"P{number:04}",
         "seen": _day(rng, rng.random() < WINTER[ill]).isoformat(),
-        "age": f"{min(95, max(16, round(_bell(rng, *AGE[ill]))))}",
-        "temperature": f"{_bell(rng, *TEMPERATURE[ill]):.1f}",
+        "age": f"{min(95, max(16, round(_draw_gaussian(rng, *AGE[ill]))))}",
+        "temperature": f"{_draw_gaussian(rng, *TEMPERATURE[ill]):.1f}",
         "cough": _one_of(rng, COUGH[ill]),
         "smoker": "yes" if rng.random() < SMOKER[ill] else "no",
         "headache": "yes" if rng.random() < HEADACHE[ill] else "no",
-        "days_ill": str(_count(rng, DAYS[ill])),
-        "crp": f"{math.exp(_bell(rng, *CRP[ill])):.0f}",
+        "days_ill": str(_draw_poisson(rng, DAYS[ill])),
+        "crp": f"{math.exp(_draw_gaussian(rng, *CRP[ill])):.0f}",
         "diagnosis": ill,
     }
     return {name: "" if rng.random() < MISSING.get(name, 0) else value for name, value in row.items()}
@@ -64,14 +64,14 @@ def _one_of(rng: Random, shares: dict[str, float]) -> str:
     return value
 
 
-def _bell(rng: Random, mean: float, deviation: float) -> float:
-    """Box and Muller's."""
+def _draw_gaussian(rng: Random, mean: float, deviation: float) -> float:
+    """Return a draw from a Gaussian distribution (Box and Muller)."""
     radius = math.sqrt(-2 * math.log(1 - rng.random()))
     return mean + deviation * radius * math.cos(2 * math.pi * rng.random())
 
 
-def _count(rng: Random, rate: float) -> int:
-    """Poisson, by multiplying until it is too small (Knuth)."""
+def _draw_poisson(rng: Random, rate: float) -> int:
+    """Return a draw from a Poisson distribution (Knuth)."""
     n, p, least = 0, rng.random(), math.exp(-rate)
     while p > least:
         n, p = n + 1, p * rng.random()

@@ -19,7 +19,7 @@ make_gallery = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(make_gallery)
 
 TEXT = make_gallery.GALLERY.read_text()
-CHAPTERS = make_gallery.chapters(TEXT)
+CHAPTERS = make_gallery.split_chapters(TEXT)
 TABLES = "The tables"
 COMMANDS = list(typer.main.get_command(app).commands["plot"].commands)
 COMPOUND_LIKELIHOODS = [name for name in CHAPTERS if name not in ("", TABLES)]
@@ -41,14 +41,14 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("name", sorted({*deciban.plots.__all__, *COMMANDS}))
 def test_every_picture_has_a_chapter_with_the_command_that_draws_it(name):
     assert name in CHAPTERS, f"the gallery has no chapter {name}. Hint: docs/gallery.md"
-    assert make_gallery.shown(CHAPTERS[name])
+    assert make_gallery.list_pictures(CHAPTERS[name])
     if name in COMMANDS:
         assert f"$ deciban plot {name} " in CHAPTERS[name]
 
 
 def test_the_pictures_are_those_that_are_shown_and_not_large():
     files = {path.name: path.stat().st_size for path in make_gallery.PICTURES.iterdir()}
-    assert sorted(files) == sorted(make_gallery.shown(TEXT)), "Hint: make gallery"
+    assert sorted(files) == sorted(make_gallery.list_pictures(TEXT)), "Hint: make gallery"
     assert sum(files.values()) <= make_gallery.LARGEST
 
 
@@ -57,11 +57,11 @@ def test_the_pictures_are_those_that_are_shown_and_not_large():
 def test_the_commands_draw_what_is_shown_and_say_so(name, folder, monkeypatch):
     monkeypatch.chdir(folder)
     chapter = CHAPTERS[name]
-    for command in make_gallery.commands(chapter):
+    for command in make_gallery.list_commands(chapter):
         program, *arguments = shlex.split(command)
         assert program == "deciban"
         said = done(*arguments).output.splitlines()
         assert said
         assert all(line in chapter for line in said), "Hint: make gallery"
-    for picture in make_gallery.shown(chapter):
+    for picture in make_gallery.list_pictures(chapter):
         assert (folder / picture).stat().st_size > 5000
