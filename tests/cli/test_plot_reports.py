@@ -10,8 +10,8 @@ import pytest
 
 import deciban
 from deciban.cli import evaluate, learning
-from deciban.cli.plot import learning as learning_pictures
-from deciban.cli.plot.reports import DECISION_OPTIONS, confusion, reliability, roc
+from deciban.cli.plot import quality_pictures
+from deciban.cli.plot.quality_pictures import DECISION_OPTIONS, confusion, reliability, roc
 from tests.cli.terminal import PATIENTS, call, done
 
 REPORT_PICTURES = ("confusion", "reliability", "roc")
@@ -50,7 +50,7 @@ def test_reports_are_drawn_by_all_options_of_evaluate(command):
 
 
 def test_learning_curves_are_drawn_by_all_options_of_learning():
-    assert parameters(learning.command).items() <= parameters(learning_pictures.learning).items()
+    assert parameters(learning.command).items() <= parameters(quality_pictures.learning).items()
 
 
 def test_what_is_drawn_is_what_evaluate_reports(tmp_path, monkeypatch):
@@ -77,10 +77,11 @@ def test_a_model_is_drawn_on_other_rows_and_two_side_by_side(tmp_path):
     out = tmp_path / "a.png"
     for name in REPORT_PICTURES:
         assert "397 rows" in done("plot", name, PATIENTS, "--model", plain, "-o", out).stderr
-    both = done("plot", "reliability", PATIENTS, "--model", plain, "--beside", binned, "-o", out).stderr
+    both = done("plot", "reliability", PATIENTS, "--model", plain, "--other-model", binned, "-o", out).stderr
     assert "plain.deciban and" in both
-    assert "--beside is for --model" in refused(
-        "reliability", PATIENTS, "--target", "diagnosis", "--beside", plain, "-o", out, code=2
+    assert both == done("plot", "reliability", PATIENTS, "--model", plain, "--beside", binned, "-o", out).stderr
+    assert "--other-model is for --model" in refused(
+        "reliability", PATIENTS, "--target", "diagnosis", "--other-model", plain, "-o", out, code=2
     )
     alpha = refused("roc", PATIENTS, "--model", plain, "--alpha", "2", "-o", out, code=2)
     assert "--alpha is for training" in alpha

@@ -1,18 +1,22 @@
-"""The options of every picture: its file, its size and its title."""
+"""The group of commands `deciban plot`, and the options of every picture: its file, its size and its title."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import handle_errors, print_stderr
+
+if TYPE_CHECKING:
+    from deciban.cli.inputs import TableInput
 
 ENDINGS = (".png", ".svg", ".pdf")
 KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
@@ -98,28 +102,61 @@ To = Callable[[Sequence[str | Path]], Picture]
 """A function that checks the picture file against the files that are read, and returns the picture."""
 
 
-def draws_picture(draw: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of every picture: -o for its argument `to`, --size, --dots, --title, --debug.
+app = typer.Typer(
+    name="plot",
+    help='Draw data, models and their quality, as PNG, SVG or PDF (pip install "deciban[plot]").',
+    short_help="Draw data, models, and their quality.",
+    epilog="\b\nExample:\n  deciban plot densities patients.deciban patients.csv -o columns.png",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
-    >>> @draws_picture
-    ... def command(to: To, rows: int = 5) -> None: ...
-    >>> list(inspect.signature(command).parameters)
+
+def draws_picture(
+    summary: str, *examples: str, options_of: a.Command | None = None, without: tuple[str, ...] = ()
+) -> Callable[[a.Command], a.Command]:
+    """Make a function a command of `deciban plot` with the options of every picture: -o for its argument `to`,
+    --size, --dots, --title, --debug. Options of another command, `options_of`, follow, except those `without`.
+
+    >>> @draws_picture("Five rows.", "deciban plot rows -o rows.png")
+    ... def rows(to: To, rows: int = 5) -> None: ...
+    >>> list(inspect.signature(rows).parameters)
     ['output', 'rows', 'size', 'dots', 'title', 'debug']
+    >>> app.registered_commands.pop().name
+    'rows'
     """
 
-    @wraps(draw)
-    def command(output: str, size: str | None, dots: int, title: str | None, debug: bool, **options: Any) -> None:
-        with handle_errors(debug):
-            draw(to=partial(Picture.to, output, size=size, dots=dots, title=title), **options)
+    def decorate(draw: a.Command) -> a.Command:
+        @wraps(draw)
+        def command(output: str, size: str | None, dots: int, title: str | None, debug: bool, **options: Any) -> None:
+            with handle_errors(debug):
+                draw(to=partial(Picture.to, output, size=size, dots=dots, title=title), **options)
 
-    own = list(inspect.signature(draw, eval_str=True).parameters.values())
-    parameters = [_option("output", Output) if p.name == "to" else p.replace(kind=KEYWORD_ONLY) for p in own]
-    if own[-1].kind is inspect.Parameter.VAR_KEYWORD:  # shared options come last
-        parameters[-1:] = [*PICTURE_OPTIONS, own[-1]]
-    else:
-        parameters += PICTURE_OPTIONS
-    command.__signature__ = inspect.Signature(parameters, return_annotation=None)  # type: ignore[attr-defined]
-    return command
+        own = list(inspect.signature(draw, eval_str=True).parameters.values())
+        parameters = [_option("output", Output) if p.name == "to" else p.replace(kind=KEYWORD_ONLY) for p in own]
+        if own[-1].kind is inspect.Parameter.VAR_KEYWORD:  # shared options come last
+            parameters[-1:] = [*PICTURE_OPTIONS, own[-1]]
+        else:
+            parameters += PICTURE_OPTIONS
+        command.__signature__ = inspect.Signature(parameters, return_annotation=None)  # type: ignore[attr-defined]
+        if options_of is not None:
+            command = a.with_options_of(options_of, without=without)(command)
+        app.command(draw.__name__, short_help=summary, epilog=a.example(*examples))(command)
+        return command
+
+    return decorate
+
+
+@contextmanager
+def open_optional_table(options: Mapping[str, Any]) -> Iterator[TableInput | None]:
+    """Open the table that the options name; None if they name none."""
+    from deciban.cli.inputs import open_table
+
+    if not options["data"] and options["sql"] is None:
+        yield None
+        return
+    with open_table(options) as table:
+        yield table
 
 
 def _option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

@@ -1,0 +1,169 @@
+"""`deciban plot boundary` and `digits`: estimators that are fitted to the columns of a table and drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from deciban.cli import options as a
+from deciban.cli.error_handling import status
+from deciban.cli.plot.picture_options import To, draws_picture, open_optional_table
+
+if TYPE_CHECKING:
+    from deciban.cli.inputs import TableInput
+
+Columns = Annotated[
+    str,
+    typer.Option("--columns", metavar="A,B", help="The columns of numbers to draw: two, or one.", show_default=False),
+]
+Covariance = Annotated[
+    Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"],
+    typer.Option(
+        "--covariance",
+        metavar="SHAPE",
+        help="The covariance of the classes: full, diagonal or spherical (a conic), or tied, "
+        "tied_diagonal, tied_spherical or identity (a line).",
+    ),
+]
+ISOTROPIC_SHAPES = ("identity", "spherical", "tied_spherical")
+"""The covariances under which all directions are equal; columns share a scale, so that right angles look right."""
+
+
+@draws_picture(
+    "Where classes are equally probable, over one or two columns.",
+    "deciban plot boundary flowers.csv --target species --columns petal_length,petal_width -o regions.png",
+    "deciban plot boundary flowers.csv --target species --columns petal_length --covariance full -o curves.svg",
+    "deciban plot boundary a.csv --target y --columns x1,x2 --covariance identity --prior uniform -o bisector.png",
+    options_of=a.table_options,
+    without=a.DOCUMENT_OPTIONS,
+)
+def boundary(
+    to: To,
+    columns: Columns,
+    target: a.Target = None,
+    covariance: Covariance = "full",
+    prior: a.Prior = None,
+    **options: Any,
+) -> None:
+    """Draw the regions of the classes over two columns, shaded by the posterior, with the data and the line or conic
+    between them; or over one column the curves π_k p(x|k) and their thresholds.
+    """
+    from deciban import plots
+    from deciban.cli.inputs import open_table
+    from deciban.cli.training_options import find_target
+    from deciban.plots.boundary import draw_means
+    from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
+
+    names, priors = a.split_list(columns), a.parse_prior(prior)
+    with open_table(options) as table:
+        picture = to(table.paths)
+        if not 1 <= len(names) <= 2:
+            raise typer.BadParameter(f"--columns takes one column or two, as in height,weight; not {len(names)}")
+        with status("reading and drawing …"):
+            X, y = read_numbers_and_classes(table.open(), names, find_target(table, {"target": target}))
+            model = fit_gaussian(X, y, covariance, priors)
+            rows = draw_sample(len(X))
+            to_scale = covariance in ISOTROPIC_SHAPES and has_comparable_scales(X)
+            ax = plots.boundary(model, X[rows], y[rows], names=names, to_scale=to_scale)
+            if covariance in ISOTROPIC_SHAPES and X.shape[1] == len(model.classes_) == 2:
+                draw_means(ax, model.means_)
+        shown = "" if len(rows) == len(X) else f" ({len(rows)} of {len(X)} rows shown)"
+        picture.save(ax, f"{len(model.classes_)} classes over {' and '.join(names)}{shown}")
+
+
+def fit_gaussian(X: Any, y: Any, covariance: str, prior: Any) -> Any:
+    """Fit a Gaussian for each class, with priors by name or by class."""
+    import deciban
+    from deciban.errors import InputError
+    from deciban.model.model_options import parse_class_prior
+
+    classes = tuple(sorted(set(y.tolist())))
+    if len(classes) < 2:
+        raise InputError(f"a boundary lies between two classes, and the table has {classes[0]!r} only")
+    resolved = parse_class_prior(prior, classes)
+    priors = resolved.given if resolved.given is not None else resolved.kind
+    return deciban.GaussianBayes(covariance=covariance, priors=priors).fit(X, y)
+
+
+def has_comparable_scales(X: Any) -> bool:
+    """Return whether two columns can share a scale without one of them shrinking to a line."""
+    import numpy as np
+
+    span = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+    return bool(len(span) == 2 and span.max() <= 4 * span.min())
+
+
+FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "poisson": ("PoissonNB", {}),
+    "multinomial": ("MultinomialNB", {}),
+    "bernoulli": ("BernoulliNB", {}),
+    "gaussian": ("GaussianNB", {}),
+    "tied": ("GaussianBayes", {"covariance": "tied", "shrinkage": 0.1}),
+    "full": ("GaussianBayes", {"covariance": "full", "shrinkage": 0.3}),
+}
+"""The estimators of pixels; covariances of many pixels need some shrinkage."""
+
+Family = Annotated[
+    Literal["poisson", "multinomial", "bernoulli", "gaussian", "tied", "full"],
+    typer.Option(
+        "--family",
+        metavar="FAMILY",
+        help="The distribution of pixels: poisson, multinomial or bernoulli (ink or none), gaussian, or a Gaussian "
+        "with a covariance, tied or full.",
+    ),
+]
+Shape = Annotated[
+    str | None,
+    typer.Option("--shape", metavar="HEIGHT,WIDTH", help="The size of an image in pixels, if it is not square."),
+]
+
+
+@draws_picture(
+    "Classes of images: their means, and the weights of pixels.",
+    "deciban plot digits -o digits.png",
+    "deciban plot digits mnist.csv --target label --family tied -o mnist.png",
+    options_of=a.table_options,
+    without=a.DOCUMENT_OPTIONS,
+)
+def digits(to: To, target: a.Target = None, family: Family = "poisson", shape: Shape = None, **options: Any) -> None:
+    """Draw the mean image of each class and the weight of each pixel.
+
+    DATA has a column for each pixel, row by row, and the one to predict; without it scikit-learn's digits are drawn.
+    """
+    import deciban
+    from deciban import plots
+
+    picture = to(options["data"] or ())
+    with open_optional_table(options) as table:
+        X, y = _load_bundled_digits() if table is None else _read_pixels(table, target)
+    name, settings = FAMILIES[family]
+    with status("fitting and drawing …"):
+        model = getattr(deciban, name)(**settings).fit(X, y)
+        drawn = plots.digits(model, None if shape is None else parse_shape(shape))
+    picture.save(drawn, f"{len(model.classes_)} classes of {len(X)} images by {name}")
+
+
+def _load_bundled_digits() -> tuple[Any, Any]:
+    """Return the 1797 digits of scikit-learn, of 8×8 pixels."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X, y
+
+
+def _read_pixels(table: TableInput, target: str | None) -> tuple[Any, Any]:
+    """Return all columns except the target as numbers, and the classes."""
+    from deciban.cli.training_options import find_target
+    from deciban.plots.plot_rows import read_numbers_and_classes
+
+    source, label = table.open(), find_target(table, {"target": target})
+    return read_numbers_and_classes(source, [name for name in source.columns if name != label], label)
+
+
+def parse_shape(text: str) -> tuple[int, int]:
+    """Parse HEIGHT,WIDTH."""
+    parts = a.split_list(text)
+    if len(parts) != 2 or not all(part.isdigit() for part in parts):
+        raise typer.BadParameter(f"--shape {text}: two whole numbers are needed, HEIGHT,WIDTH, as in 28,28")
+    return int(parts[0]), int(parts[1])
