@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from deciban.errors import DecibanWarning, InputError
 from deciban.persistence import Section
-from deciban.persistence.calibration_maps import read_calibration, write_calibration
+from deciban.persistence.score_forms import read_calibration, write_calibration
 from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature, normalise, warn_dropped
 from deciban.scores.explanation import DECIBAN
 from deciban.scores.posterior import log_odds

@@ -18,12 +18,6 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.linear.sample_weights import ALGORITHMS
 from deciban.persistence import Section
 from deciban.persistence.assumptions import read_class_prior, read_family, write_class_prior, write_family
-from deciban.persistence.calibration_maps import (
-    read_calibration,
-    read_novelty,
-    write_calibration,
-    write_novelty,
-)
 from deciban.persistence.fitted_models import read_fitted_model, write_fitted_model
 from deciban.persistence.ledgers import (
     read_blocks_without_levels,
@@ -38,8 +32,12 @@ from deciban.persistence.ledgers import (
 from deciban.persistence.score_forms import (
     MIN_POSITIVE,
     SOLVED_FORMS,
+    read_calibration,
+    read_novelty,
     read_priors,
     read_score_form,
+    write_calibration,
+    write_novelty,
     write_score_form,
 )
 from deciban.scorer import Scorer, Solved
