@@ -107,7 +107,7 @@ def request(command: str, message: bytes, *headers: str, version: str = "1.5") -
 def await_fit(store) -> None:
     """Wait for the process of a server to have fitted."""
     end = time.monotonic() + 60
-    while store.fit_for([], "evidence") is None:
+    while store.fit("evidence") is None:
         assert time.monotonic() < end
         time.sleep(0.1)
 

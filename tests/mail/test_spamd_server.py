@@ -106,7 +106,7 @@ def test_a_socket_that_is_answered_at_is_left_alone(store, tmp_path):
 
 def test_a_file_is_not_taken_for_a_socket(store, tmp_path):
     (tmp_path / "notes").write_text("keep")
-    with pytest.raises(InputError, match="no socket"):
+    with pytest.raises(InputError, match="not a socket"):
         serve(f"unix:{tmp_path}/notes", store)
     assert (tmp_path / "notes").read_text() == "keep"
 

@@ -37,7 +37,7 @@ def is_due(store: Store, model: ModelName) -> bool:
     totals = [messages for messages, _ in store.totals().values() if messages]
     if len(totals) < 2 or sum(totals) < MIN_MESSAGES_TO_FIT or min(totals) < MIN_MESSAGES_PER_LABEL:
         return False
-    fit = store.fit_for([], model)
+    fit = store.fit(model)
     if fit is None:
         return True
     return is_growth_due(store.changes() - fit.changes, fit.meta["messages"])
@@ -61,7 +61,6 @@ def refit_store(store: Store, model: ModelName) -> RefitResult:
     found = fit(examples, model)
     if found is None:
         return RefitResult.INSEPARABLE
-    columns = [column.tolist() for column in found.columns]
     with report_damage(store.path):
-        store.save_fit(model, found.numbers.tolist(), columns, found.parameters.to_dict(), changes=rows.changes)
+        store.save_fit(model, found.numbers, found.columns, found.parameters.to_dict(), changes=rows.changes)
     return RefitResult.FITTED

@@ -35,7 +35,7 @@ class StoreSnapshot:
         with store.reading():
             self.changes, self.unit, self._version = store.changes(), store.unit(), store.version()
             self.label_totals = _read_label_totals(store)
-            fit = None if model == "fisher" else store.fit_for([], model)
+            fit = None if model == "fisher" else store.fit(model)
         labels, messages = self.label_totals.labels, sum(self.label_totals.messages)
         self.is_fitted = fit is not None and tuple(fit.meta["labels"]) == labels
         self.parameters = WeightParameters.initial(labels, messages)

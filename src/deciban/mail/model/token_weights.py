@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from deciban._typing import Array
-from deciban.mail.store.stored_weights import MAX_WEIGHT
+from deciban.mail.store.store_arrays import MAX_WEIGHT
 from deciban.scores.posterior import log_sum_exp
 
 ALPHA: Final = 0.3

@@ -29,7 +29,6 @@ RENEWAL_HALF_LIVES: Final = 8
 MAX_EXACT_WEIGHT: Final = 2.0**36
 """Sums of weights are exact below this: 16 million messages of the greatest weight."""
 
-
 MAX_SECONDS: Final = sys.float_info.max
 """The largest number of seconds that is finite as a double."""
 
@@ -52,12 +51,8 @@ class Ageing:
         if self.half_life is None or self.origin is None:
             return 1.0
         x = max(-MAX_HALF_LIVES, min(MAX_HALF_LIVES, (time - self.origin) / self.half_life))
-        whole = math.floor(x)
-        return math.ldexp(round(math.ldexp(2.0 ** (x - whole), WEIGHT_DIGITS)), whole - WEIGHT_DIGITS)
-
-    def with_origin(self, time: float) -> Ageing:
-        """Return this ageing with an origin, if it has none yet."""
-        return self if self.half_life is None or self.origin is not None else Ageing(self.half_life, time)
+        exponent = math.floor(x)
+        return math.ldexp(round(math.ldexp(2.0 ** (x - exponent), WEIGHT_DIGITS)), exponent - WEIGHT_DIGITS)
 
     def is_due(self, newest: float) -> bool:
         """Return whether a later origin should be taken."""
@@ -70,7 +65,7 @@ def check_half_life(half_life: float | None) -> float | None:
     """Return a half-life in seconds, if it is valid."""
     if half_life is None:
         return None
-    if not (_is_number(half_life) and 1.0 <= half_life <= MAX_SECONDS):
+    if not is_number(half_life, 1.0, MAX_SECONDS):
         raise InputError(f"half-life {half_life!r:.60}: it must be at least 1 second, or None for no ageing")
     return float(half_life)
 
@@ -79,10 +74,12 @@ def check_time(time: float | None) -> float:
     """Return a time in seconds since 1970, if it is valid; None is now."""
     if time is None:
         return clock.time()
-    if not (_is_number(time) and -MAX_SECONDS <= time <= MAX_SECONDS):
+    if not is_number(time, -MAX_SECONDS, MAX_SECONDS):
         raise InputError(f"time {time!r:.60}: a message's time must be a finite number of seconds since 1970")
     return float(time)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def is_number(value: object, least: float, most: float, only: type = object) -> bool:
+    """Return whether a value is a number from `least` to `most`, not a bool, and of type `only`."""
+    is_numeric = isinstance(value, (int, float)) and not isinstance(value, bool) and isinstance(value, only)
+    return is_numeric and least <= value <= most

@@ -29,7 +29,7 @@ _REASONS: Final = {
     sqlite3.SQLITE_AUTH: "may not be opened by this user. Hint: see who owns it",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened; its folder must exist, and be writable to learn. "
     "Hint: see who owns them",
-    sqlite3.SQLITE_NOTADB: "is no mail store: it is no SQLite database, or its first bytes are damaged. "
+    sqlite3.SQLITE_NOTADB: "is not a mail store: it is not a SQLite database, or its first bytes are damaged. "
     "Hint: name another file, or put a backup in its place",
     sqlite3.SQLITE_CORRUPT: "is damaged: a part of it is missing or was overwritten. Hint: put a backup in its place",
     sqlite3.SQLITE_IOERR: "could not be read or written by the system. Nothing was changed. "

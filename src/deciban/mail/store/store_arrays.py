@@ -1,7 +1,9 @@
-"""The content of a store as arrays: messages, to which models are fitted, and tokens, by which mail is classified."""
+"""The content of a store as arrays: messages, to which models are fitted; their fits; tokens, to classify mail by."""
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,15 +12,18 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from deciban._typing import Array
-from deciban.mail.store.ageing import MAX_EXACT_WEIGHT
+from deciban.errors import InputError
+from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, is_number
 from deciban.mail.store.sqlite_errors import FIT_HINT, MEND_HINT, invalid_value
 from deciban.mail.store.store_file import StoreFile
-from deciban.mail.store.store_schema import columns
+from deciban.mail.store.store_schema import MAX_LABELS, column
 from deciban.mail.store.stored_messages import Numbers, unpack
-from deciban.mail.store.stored_weights import MAX_WEIGHT, join_scores
 
 ROWS_PER_FETCH: Final = 300
 """Rows of a table that are converted at a time."""
+
+MAX_WEIGHT: Final = 1e100
+"""The largest fitted weight in absolute value: sums and products of weights and counts stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class StoreRows:
     indices: Numbers
     """Columns, rising within each row: those of message i are indices[indptr[i]:indptr[i + 1]]."""
     numbers: Numbers
-    """Number of each column's token in the store (`Store.words`, `Store.save_fit`)."""
+    """Number of each column's token in the store, for `Store.save_fit`."""
     changes: int
     """The store's count of changes when this was read."""
 
@@ -45,28 +50,77 @@ def read_rows(file: StoreFile) -> StoreRows:
     labels = file.labels()
     place = {label: i for i, label in enumerate(labels.values())}
     found = file.db.execute("SELECT label, weight, time, digest, tokens FROM message ORDER BY id").fetchall()
-    each: tuple[tuple[object, ...], ...] = tuple(zip(*found)) or ((), (), (), (), ())
-    label, weight, time, digest, blobs = each
-    weights, times = np.array(weight, dtype=np.float64), np.array(time, dtype=np.float64)
+    fields: list[Any] = list(zip(*found)) or [()] * 5
+    label, weight, when, digest, blobs = fields
+    weights, times = np.array(weight, dtype=np.float64), np.array(when, dtype=np.float64)
     if not (((weights > 0) & (weights < MAX_EXACT_WEIGHT)).all() and np.isfinite(times).all()):
         rule = "each message must have a positive weight and a finite time"
         raise invalid_value(file.path, rule, MEND_HINT)
-    tokens, n = unpack(list(blobs))  # type: ignore[arg-type]
+    tokens, n = unpack(blobs)
     numbers = np.fromiter((i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")), dtype=np.int64)
-    column = np.minimum(np.searchsorted(numbers, tokens), max(0, len(numbers) - 1))
-    if not np.array_equal(numbers[column], tokens):
+    index = np.minimum(np.searchsorted(numbers, tokens), max(0, len(numbers) - 1))
+    if not np.array_equal(numbers[index], tokens):
         raise LookupError("messages have tokens that are not there")
     return StoreRows(
-        label_names=tuple(labels),
-        labels=np.array([place[k] for k in label], dtype=np.int64),  # type: ignore[index]
-        weights=weights,
-        times=times,
-        digests=list(digest),  # type: ignore[arg-type]
-        indptr=np.concatenate([[0], np.cumsum(n)]),
-        indices=column,
-        numbers=numbers,
-        changes=file.setting("changes", 0),
-    )
+        label_names=tuple(labels), labels=np.array([place[k] for k in label], dtype=np.int64), weights=weights,
+        times=times, digests=list(digest), indptr=np.concatenate([[0], np.cumsum(n)]), indices=index,
+        numbers=numbers, changes=file.setting("changes", 0),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The fit of a model: its id, how many scores it has, when and after how many changes, and its parameters."""
+
+    id: int
+    scores: int
+    model: str
+    time: float
+    changes: int
+    meta: dict[str, Any]
+
+
+def read_fit(file: StoreFile, model: str) -> Fit | None:
+    """Return the last fit of a model."""
+    query = "SELECT id, scores, model, time, changes, meta FROM fit WHERE model = ?"
+    row = file.db.execute(query, (model,)).fetchone()
+    if row is None:
+        return None
+    if not is_number(row[1], 0, MAX_LABELS, only=int):
+        rule = f"a fit has 0 to {MAX_LABELS} scores, and that of model {model!r} is recorded with {row[1]!r:.60}"
+        raise invalid_value(file.path, rule, FIT_HINT)
+    return Fit(*row[:-1], meta=json.loads(row[-1]))
+
+
+def save_fit(
+    file: StoreFile, model: str, numbers: Sequence[int] | Numbers, columns: Sequence[Sequence[float] | Array],
+    meta: dict[str, Any], changes: int | None,
+) -> None:  # fmt: skip
+    """Replace a model's weights; those that are 0, or of tokens that are gone meanwhile, are left out."""
+    values = np.array(columns, dtype=np.float64).reshape(len(columns), len(numbers))
+    if not (np.abs(values) <= MAX_WEIGHT).all():
+        raise InputError(
+            f"model {model!r}: every weight must be a finite number from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}. "
+            "Hint: NaN, an infinity or a larger one is among them"
+        )
+    parameters = json.dumps(meta, ensure_ascii=False, sort_keys=True)
+    for (old,) in file.db.execute("SELECT id FROM fit WHERE model = ?", (model,)).fetchall():
+        file.db.execute(f"DROP TABLE IF EXISTS fitted_{old:d}")
+        file.db.execute("DELETE FROM fit WHERE id = ?", (old,))
+    changes = file.setting("changes", 0) if changes is None else changes
+    statement = "INSERT INTO fit (model, time, changes, scores, meta) VALUES (?, ?, ?, ?, ?)"
+    made = file.db.execute(statement, (model, time.time(), changes, len(columns), parameters)).lastrowid
+    declared = "".join(f", {name} REAL NOT NULL" for name in _score_names(len(columns)))
+    file.db.execute(f"CREATE TABLE fitted_{made} (number INTEGER PRIMARY KEY{declared})")
+    kept = np.flatnonzero(values.any(axis=0))
+    rows = zip(np.array(numbers)[kept].tolist(), *values[:, kept].tolist())
+    file.db.executemany(f"INSERT INTO fitted_{made} VALUES (?{', ?' * len(columns)})", sorted(rows))
+    file.db.execute(f"DELETE FROM fitted_{made} WHERE number NOT IN (SELECT number FROM token)")
+
+
+def _score_names(n: int) -> list[str]:
+    """Return the columns of a fit's table that hold scores."""
+    return [f"score_{i + 1}" for i in range(n)]
 
 
 class StoredTokens(NamedTuple):
@@ -78,14 +132,16 @@ class StoredTokens(NamedTuple):
 
 
 def read_tokens(file: StoreFile, model: str | None, wanted: Sequence[str] | None) -> StoredTokens:
-    """Read those of the wanted words (None: all) that there are, inside one transaction.
+    """Read those of the wanted words (None: all, by rising number) that there are, inside one transaction.
 
     A score is 0 where the model has none; without a model there are no scores.
     """
     labels = list(file.labels().values())
-    join, n = join_scores(file, model) if model else ("", 0)
-    names = columns(labels) + "".join(f", score_{i + 1}" for i in range(n))
-    query = f"SELECT word{names} FROM token {join}"
+    fit = read_fit(file, model) if model else None
+    n = fit.scores if fit else 0
+    join = f"LEFT JOIN fitted_{fit.id} USING (number)" if fit else ""
+    names = ", ".join(["word", *map(column, labels), *_score_names(n)])
+    query = f"SELECT {names} FROM token {join}"
     if wanted is None:
         found: Iterator[tuple[Any, ...]] = file.db.execute(f"{query} ORDER BY number")
     else:

@@ -1,4 +1,4 @@
-"""The open file of a store: its transactions, labels, settings and journal."""
+"""The file of a store: opened for writing or, if that fails, for reading; its transactions, labels and settings."""
 
 from __future__ import annotations
 
@@ -10,19 +10,32 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
+from weakref import finalize
 
 from deciban.errors import InputError, SchemaError, StoreError
-from deciban.mail.store.sqlite_errors import Guard, invalid_value, report_damage
-from deciban.mail.store.store_connection import StoreConnection, prepare_file
+from deciban.mail.store.ageing import Ageing
+from deciban.mail.store.live_files import is_live, register, release
+from deciban.mail.store.sqlite_errors import Guard, invalid_value, report_damage, store_error, translate_errors
 from deciban.mail.store.store_schema import (
     APPLICATION_ID,
+    MAX_LABELS,
     SCHEMA_VERSION,
+    check_label_name,
     check_value,
     column,
     create_tables,
     read_header,
 )
+
+LOCK_TIMEOUT_SECONDS: Final = 30.0
+"""Time to wait for other writers."""
+
+CACHE_KIB: Final = 65536
+"""Size of the page cache: a batch of new words changes pages all over the file."""
+
+READ_ONLY_CODES: Final = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+"""Error codes of SQLite for a file that it cannot write, or cannot make another file next to."""
 
 MAX_JOURNAL_LINES: Final = 1000
 """Lines of the journal that are kept."""
@@ -30,17 +43,142 @@ MAX_JOURNAL_LINES: Final = 1000
 MAX_QUERY_VALUES: Final = 500
 """Values of one query: older SQLites take at most 999."""
 
-MAX_LABELS: Final = 200
-MAX_LABEL_CHARACTERS: Final = 200
-
 WAL_RETRY_SECONDS: Final = 0.02
 """Time between two attempts to switch a new file to WAL mode: SQLite itself does not wait there."""
+
+
+def prepare_file(path: Path, create: bool) -> None:
+    """Make a file that does not exist, for its owner alone, or refuse one that cannot be a store; none is opened."""
+    try:
+        if not path.exists():
+            _make_file(path, create)
+        elif not path.is_file():
+            raise StoreError(f"{str(path)!r} is not an ordinary file, so not a mail store. Hint: name a file")
+        elif file_size(path) == 1:  # SQLite takes it for an empty file, and would overwrite it
+            raise StoreError(
+                f"{str(path)!r} is not a mail store: it is not a SQLite database. Hint: name another file"
+            )
+    except StoreError:
+        raise
+    except OSError as error:
+        reason = f"cannot be opened: {error.strerror}. Hint: see who owns it and its folder"
+        raise StoreError(f"mail store {str(path)!r} {reason}") from error
+
+
+def _make_file(path: Path, create: bool) -> None:
+    """Link an empty, closed file: another thread may open the store as soon as it has its name."""
+    if not create:
+        raise StoreError(f"there is no mail store {str(path)!r}. Hint: learn some messages first, or see the path")
+    from deciban.atomic_write import create_temporary_file
+
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    empty = create_temporary_file(path, 0o600)
+    try:
+        os.chmod(empty, 0o600)  # whatever the umask
+        os.link(empty, path)
+    except FileExistsError:  # another program was quicker
+        pass
+    except OSError:  # a file system without hard links
+        connect(path, "mode=rwc", 0.0).close()
+        os.chmod(path, 0o600)
+    finally:
+        empty.unlink()
+
+
+def file_size(path: str | os.PathLike[str]) -> int:
+    """Return the size of a file, 0 if there is none: the last process to close a store deletes its log."""
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def connect(path: Path, mode: str, wait: float) -> sqlite3.Connection:
+    """Connect to a database; `mode` is the query of SQLite's URI."""
+    name = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")  # urllib's takes 5 ms to load
+    return sqlite3.connect(f"file:{name}?{mode}", uri=True, timeout=wait, isolation_level=None)
+
+
+class StoreConnection:
+    """A connection that writes if that is possible, and otherwise reads: a full disk does not prevent classifying."""
+
+    def __init__(self, path: Path, wait: float, read_only: bool) -> None:
+        self.path, self._wait = path, wait
+        self._copy: str | None = None
+        self._release = finalize(self, release, register(path))
+        self.read_only_reason: StoreError | None = None
+        """Why nothing can be written."""
+        if read_only or not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+            self.read_only_reason = StoreError(
+                f"mail store {str(path)!r} cannot be written: it was opened for reading, or the file, its folder or "
+                "the disk is read-only. Hint: see who owns them"
+            )
+        try:
+            self.db = self._connect()
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> sqlite3.Connection:
+        for mode in ["mode=ro"] if self.read_only_reason else ["mode=rw", "mode=ro"]:
+            try:
+                return self._try_connect(mode)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in READ_ONLY_CODES:
+                    raise
+                self.read_only_reason = self.read_only_reason or store_error(self.path, error)
+        return self._connect_unshared()
+
+    def _try_connect(self, mode: str) -> sqlite3.Connection:
+        """Return a connection over which the header could be read."""
+        db = connect(self.path, mode, self._wait)
+        try:
+            read_header(db)
+            db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            db.execute("PRAGMA synchronous = FULL")  # what was reported as learned is on the disk
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _connect_unshared(self) -> sqlite3.Connection:
+        """Connect without the file that readers and writers share, which may not be made here: so nobody is writing.
+
+        Changes that a killed writer left in the log are read from a copy.
+        """
+        self._release()  # no lock is held on the file from here on
+        log = Path(f"{self.path}-wal")
+        if not file_size(log):
+            return connect(self.path, "mode=ro&immutable=1", self._wait)
+        if is_live(self.path):  # copying would drop the locks of another connection
+            raise StoreError(f"mail store {str(self.path)!r} is being opened in another way. Hint: try again")
+        import shutil
+        import tempfile
+
+        self._copy = tempfile.mkdtemp(prefix="deciban-mail-")
+        for file in (self.path, log):
+            shutil.copyfile(file, Path(self._copy, file.name))
+        return connect(Path(self._copy, self.path.name), "mode=rw", self._wait)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if hasattr(self, "db"):
+            with suppress(sqlite3.Error):
+                self.db.close()
+        self._release()
+        if self._copy:
+            import shutil
+
+            shutil.rmtree(self._copy, ignore_errors=True)
 
 
 class StoreFile:
     """A connection to a store, with transactions, labels, settings and the journal."""
 
-    def __init__(self, path: str | os.PathLike[str], create: bool, wait: float, read_only: bool) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], create: bool = True, wait: float = LOCK_TIMEOUT_SECONDS,
+        read_only: bool = False,
+    ) -> None:  # fmt: skip
         self.path = Path(os.path.realpath(path))  # SQLite's own files are next to the target of a link
         self._is_writing, self._wait, self._process = False, wait, os.getpid()
         create = create and not read_only
@@ -54,15 +192,29 @@ class StoreFile:
                 self.close()
                 raise
 
+    def close(self) -> None:
+        """Close the file; a connection that came with a fork is left to the process that opened it."""
+        if os.getpid() == self._process:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def writable(self) -> bool:
-        """Return whether anything can be changed."""
+        """Return whether messages can be learned: not if it was opened for reading, or may only be read."""
         return self._connection.read_only_reason is None
 
     def _initialise(self, create: bool) -> None:
         application, version, is_empty = read_header(self.db)
         if is_empty and (application, version) == (0, 0) and create and self.writable:
-            self._create_tables()
+            self._switch_to_wal()
+            with self._transaction():
+                if read_header(self.db)[2]:
+                    create_tables(self.db)
             application, version, is_empty = read_header(self.db)
         if application != APPLICATION_ID:
             what = "an empty file" if is_empty else "a database of another program"
@@ -78,12 +230,6 @@ class StoreFile:
                 f"to {SCHEMA_VERSION}). It was left as it is. Hint: install the later one"
             )
 
-    def _create_tables(self) -> None:
-        self._switch_to_wal()
-        with self._transaction():
-            if read_header(self.db)[2]:
-                create_tables(self.db)
-
     def _switch_to_wal(self) -> None:
         """Switch to WAL mode, in which readers do not wait for a writer. Another program may be doing so just now."""
         until = time.monotonic() + max(self._wait, 1.0)
@@ -97,10 +243,10 @@ class StoreFile:
                 time.sleep(WAL_RETRY_SECONDS)
 
     @contextmanager
-    def reading(self, guard: Guard = report_damage) -> Iterator[None]:
-        """Begin a block that reads one state of the store, whoever writes meanwhile.
+    def reading(self, guard: Guard = translate_errors) -> Iterator[None]:
+        """Begin a block in which all reads see the same state of the store, whoever writes meanwhile.
 
-        `guard` converts the errors of the block; in a block of user code, only those of SQLite are the store's.
+        `guard` converts the errors of the block: by default those of SQLite only, as others are the caller's own.
         """
         self._refuse_forked()
         with guard(self.path):
@@ -115,7 +261,7 @@ class StoreFile:
                     self.db.execute("ROLLBACK")
 
     @contextmanager
-    def writing(self, guard: Guard = report_damage) -> Iterator[None]:
+    def writing(self, guard: Guard = translate_errors) -> Iterator[None]:
         """Begin a block whose changes are made all or none; other writers wait. Blocks may be nested."""
         self._refuse_forked()
         if self._connection.read_only_reason:
@@ -154,11 +300,15 @@ class StoreFile:
         finally:
             self._is_writing = False
 
-    def select_in(self, query: str, values: Iterable[Any], rest: str = "") -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a SELECT … WHERE … IN any number of values, some values at a time."""
+    def select_in(self, query: str, values: Iterable[Any], condition: str = "") -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a SELECT … WHERE … IN any number of values AND a condition, some values at a time."""
         values = iter(values)
         while some := list(islice(values, MAX_QUERY_VALUES)):
-            yield from self.db.execute(f"{query} ({','.join('?' * len(some))}) {rest}", some)
+            yield from self.db.execute(f"{query} ({','.join('?' * len(some))}) {condition}", some)
+
+    def n_messages(self) -> int:
+        """Return the number of messages."""
+        return int(self.db.execute("SELECT count(*) FROM message").fetchone()[0])
 
     def labels(self) -> dict[str, int]:
         """Return the ids of labels by name, in the order of their first messages."""
@@ -179,13 +329,14 @@ class StoreFile:
 
     def setting(self, key: str, default: Any = None) -> Any:
         """Return the value of a setting."""
-        row = self.db.execute("SELECT value FROM setting WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            return default
-        try:
-            return check_value(key, json.loads(row[0]))
-        except InputError as error:
-            raise invalid_value(self.path, f"setting {key!r}: {error}") from error
+        with self.reading(report_damage):
+            row = self.db.execute("SELECT value FROM setting WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                return default
+            try:
+                return check_value(key, json.loads(row[0]))
+            except InputError as error:
+                raise invalid_value(self.path, f"setting {key!r}: {error}") from error
 
     def put(self, key: str, value: Any) -> None:
         """Set a setting, in JSON of ASCII characters (a file's name may hold lone surrogates); None deletes it."""
@@ -195,25 +346,17 @@ class StoreFile:
             text = json.dumps(value, sort_keys=True)
             self.db.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (key, text))
 
+    @property
+    def ageing(self) -> Ageing:
+        """Return how messages lose weight."""
+        with self.reading(report_damage):
+            return Ageing(self.setting("half_life"), self.setting("origin"))
+
     def note(self, text: str, changes: int) -> None:
         """Add a line to the journal, and so many changed messages to the count of changes."""
         self.put("changes", self.setting("changes", 0) + changes)
         self.db.execute("INSERT INTO journal (time, what) VALUES (?, ?)", (time.time(), text))
         self.db.execute("DELETE FROM journal WHERE id <= (SELECT max(id) FROM journal) - ?", (MAX_JOURNAL_LINES,))
-
-    def close(self) -> None:
-        """Close the file; a connection that came with a fork is left to the process that opened it."""
-        if os.getpid() == self._process:
-            self._connection.close()
-
-
-def check_label_name(name: object) -> str:
-    """Return the name of a label, if it is valid."""
-    if not isinstance(name, str) or not name.strip() or len(name) > MAX_LABEL_CHARACTERS or not name.isprintable():
-        raise InputError(
-            f"{name!r:.300} cannot be a label: it must be 1 to {MAX_LABEL_CHARACTERS} characters that can be printed"
-        )
-    return name
 
 
 def check_same_reading(path: Path, here: str | None, there: str | None) -> None:

@@ -17,9 +17,8 @@ from deciban.atomic_write import atomic_write
 from deciban.errors import StoreError
 from deciban.mail.store.ageing import Ageing, check_time
 from deciban.mail.store.live_files import companions
-from deciban.mail.store.store_connection import connect, file_size
-from deciban.mail.store.store_file import StoreFile
-from deciban.mail.store.store_schema import APPLICATION_ID, column, columns, read_header
+from deciban.mail.store.store_file import StoreFile, connect, file_size
+from deciban.mail.store.store_schema import APPLICATION_ID, column, read_header
 from deciban.mail.store.store_updates import drop_empty, unlearn
 from deciban.mail.store.stored_messages import Numbers, unpack
 
@@ -139,7 +138,7 @@ def find_problems(file: StoreFile) -> list[str]:
     if lost:
         found.append(f"{lost} tokens of messages have no word")
     found += _find_wrong_labels(file, labels) + _find_wrong_tokens(file, numbers, sums)
-    ageing = Ageing(file.setting("half_life"), file.setting("origin"))
+    ageing = file.ageing
     weights = file.db.execute("SELECT digest, time, weight FROM message")
     odd = [f"message {d.hex()} weighs {w}, not {ageing.weight(t)}" for d, t, w in weights if w != ageing.weight(t)]
     return found + _shorten(odd)
@@ -160,7 +159,8 @@ def _find_wrong_labels(file: StoreFile, labels: dict[int, tuple[int, float]]) ->
 def _find_wrong_tokens(file: StoreFile, numbers: Numbers, sums: dict[int, Array]) -> list[str]:
     names = file.labels()
     ids = list(names.values())
-    held = file.db.execute(f"SELECT word{columns(ids)} FROM token ORDER BY number").fetchall()
+    columns = ", ".join(["word", *map(column, ids)])
+    held = file.db.execute(f"SELECT {columns} FROM token ORDER BY number").fetchall()
     stored = np.array([row[1:] for row in held], dtype=np.float64).reshape(len(held), len(ids))
     true = np.array([sums[label] for label in ids], dtype=np.float64).reshape(len(ids), len(held)).T
     wrong: NDArray[np.int64] = np.argwhere(stored != true)
@@ -196,13 +196,16 @@ def copy_to(file: StoreFile, path: str | os.PathLike[str]) -> None:
 def _refuse_target(store: Path, target: Path) -> None:
     """Refuse what is not an earlier backup, or is open; SQLite alone opens the target, which may be in use here."""
     if target == store or (target.exists() and target.samefile(store)):
-        raise StoreError(f"backup {str(target)!r} would be the store itself. Hint: name another file")
-    if target in companions(store):
-        raise StoreError(f"backup {str(target)!r} would replace a file of the store itself. Hint: name another file")
-    if target.is_file() and file_size(target) and not _is_store(target):
-        raise StoreError(f"backup {str(target)!r} would replace what is no mail store. Hint: name another file")
-    if any(companion.exists() for companion in companions(target)):
-        raise StoreError(f"backup {str(target)!r} is a store that is in use. Hint: name another file")
+        reason = "would be the store itself"
+    elif target in companions(store):
+        reason = "would replace a file of the store itself"
+    elif target.is_file() and file_size(target) and not _is_store(target):
+        reason = "would replace a file that is not a mail store"
+    elif any(companion.exists() for companion in companions(target)):
+        reason = "is a store that is in use"
+    else:
+        return
+    raise StoreError(f"backup {str(target)!r} {reason}. Hint: name another file")
 
 
 def _is_store(target: Path) -> bool:
@@ -216,7 +219,7 @@ def _is_store(target: Path) -> bool:
     except sqlite3.OperationalError as error:
         raise StoreError(
             f"backup {str(target)!r} would replace a file that is in use or cannot be read (SQLite: {error}), "
-            "so it may be no mail store. Hint: try again later, or name another file"
+            "so it may not be a mail store. Hint: try again later, or name another file"
         ) from error
     except sqlite3.DatabaseError:
         return False

@@ -1,13 +1,14 @@
-"""The schema of a mail store: its tables, and the marks that identify its file.
+"""The schema of a mail store: its tables, the marks that identify its file, and the values that settings may have.
 
     label     a label: its name, how many messages were learned under it, and their weight
     token     a word and its place ("subject:free"), its number, and the weight of the messages of each
               label that have it, in a column each (label_1, label_2 …, by the label's id); words that no message
               has any more are gone
-    message   a message: its digest, label, time and weight, and the numbers of its tokens (see packing.py)
+    message   a message: its digest, label, time and weight, and the numbers of its tokens (see `pack`)
     fit       the fits of models, by name: when, after how many changes, and their parameters (JSON);
               the weights of tokens are in fitted_1, fitted_2 … (by the fit's id): score_1, score_2 … by number
-    setting   settings and counters, in JSON
+    setting   settings and counters, in JSON; a key that is not listed below belongs to whoever set it, and may have
+              any value
     journal   the changes of the store, newest last; of bounded length
 
 Counts are always sums of weights over `message`: they can be recomputed at any time.
@@ -15,8 +16,13 @@ Counts are always sums of weights over `message`: they can be recomputed at any 
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, Literal, get_args
+
+from deciban.errors import InputError
+from deciban.mail.store.ageing import check_half_life, check_time, is_number
 
 APPLICATION_ID: Final = 0x44624D6C
 """SQLite's application id in the header of the file, which identifies a store: "DbMl"."""
@@ -72,11 +78,6 @@ def column(label: int) -> str:
     return f"label_{label:d}"
 
 
-def columns(labels: list[int]) -> str:
-    """Return the columns of some labels, each after a comma, for a SELECT."""
-    return "".join(f", {column(label)}" for label in labels)
-
-
 def read_header(db: sqlite3.Connection) -> tuple[int, int, bool]:
     """Return application id, schema version, and whether the database is empty, all of one state."""
     begins = not db.in_transaction
@@ -90,3 +91,118 @@ def read_header(db: sqlite3.Connection) -> tuple[int, int, bool]:
         if begins and db.in_transaction:
             db.execute("ROLLBACK")
     return application, version, is_empty
+
+
+HAM_AT, SPAM_AT = 0.2, 0.95
+"""Default thresholds: up to the first probability of spam a message is ham, from the second it is spam."""
+
+MAX_LABELS: Final = 200
+MAX_LABEL_CHARACTERS: Final = 200
+MAX_KEY_CHARACTERS: Final = 200
+
+MAX_INTEGER: Final = (1 << 63) - 1
+"""The largest integer of SQLite."""
+
+ModelName = Literal["evidence", "bayes", "logistic", "fisher"]
+MODELS: Final = get_args(ModelName)
+
+
+def check_label_name(name: object) -> str:
+    """Return the name of a label, if it is valid."""
+    if not isinstance(name, str) or not name.strip() or len(name) > MAX_LABEL_CHARACTERS or not name.isprintable():
+        raise InputError(
+            f"{name!r:.300} cannot be a label: it must be 1 to {MAX_LABEL_CHARACTERS} characters that can be printed"
+        )
+    return name
+
+
+def check_setting(key: str, value: Any) -> Any:
+    """Return the value of a setting, if the setting can have it."""
+    if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY_CHARACTERS or not key.isprintable():
+        raise InputError(f"setting {key!r:.60}: a key has 1 to {MAX_KEY_CHARACTERS} characters that can be printed")
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False, sort_keys=True).encode()
+    except (TypeError, ValueError, RecursionError):
+        raise InputError(
+            f"setting {key!r}: a JSON value with finite numbers and without lone surrogates is needed"
+        ) from None
+    return check_value(key, value)
+
+
+def check_value(key: str, value: Any) -> Any:
+    """Return a value that follows the rule of its setting, if the setting has one."""
+    return _CHECKS[key](value) if key in _CHECKS else value
+
+
+def check_settings(settings: Any) -> dict[str, Any]:
+    """Return the settings of an exported store, if a store can have all of them."""
+    if settings is None:
+        return {}
+    if not isinstance(settings, dict):
+        raise InputError(f"settings {settings!r:.60}: an object of settings is needed")
+    present = {key: value for key, value in settings.items() if value is not None}
+    if reserved := sorted(set(present) & set(RESERVED_KEYS)):
+        raise InputError(f"setting {reserved[0]!r} is kept by the store itself")
+    checked = {key: check_setting(key, value) for key, value in present.items()}
+    check_threshold_order(checked.get("ham_at"), checked.get("spam_at"))
+    return checked
+
+
+def check_threshold_order(ham_at: float | None, spam_at: float | None) -> None:
+    """Refuse thresholds (None: the default) of which the one for ham is not below the one for spam."""
+    low, high = HAM_AT if ham_at is None else ham_at, SPAM_AT if spam_at is None else spam_at
+    if not 0 <= low < high <= 1:
+        raise InputError(
+            f"thresholds {low:g} and {high:g}: ham must end below where spam begins, both from 0 to 1. "
+            "Hint: --ham-at 0.2 --spam-at 0.95"
+        )
+
+
+def check_model(name: Any) -> ModelName:
+    """Return the name of a model, if there is one of that name."""
+    if not isinstance(name, str) or name not in MODELS:
+        raise InputError(f"model {name!r:.60} is not known. Hint: one of {', '.join(MODELS)}")
+    return name  # type: ignore[return-value]
+
+
+def _check_probability(value: Any) -> float:
+    if not is_number(value, 0, 1):
+        raise InputError(f"threshold {value!r:.60}: a probability from 0 to 1 is needed")
+    return float(value)
+
+
+def _check_limit(most: Any) -> int:
+    if not is_number(most, 1, MAX_INTEGER, only=int):
+        raise InputError(f"most_messages {most!r:.60}: a store must be allowed at least 1 message, a whole number")
+    return int(most)
+
+
+def check_count(value: Any) -> int:
+    """Return a count, if it is valid."""
+    if not is_number(value, 0, MAX_INTEGER, only=int):
+        raise InputError(f"count {value!r:.60}: a whole number from 0 is needed")
+    return int(value)
+
+
+def check_optional_time(value: Any) -> float | None:
+    """Return a time, if it is valid; None is no time."""
+    return None if value is None else check_time(value)
+
+
+def _check_reading(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"reading {value!r:.60}: a text is needed")
+    return value
+
+
+RESERVED_KEYS: Final = frozenset(
+    {"half_life", "origin", "changes", "last_learned", "next_number", "reading", "watched"}
+)
+"""Settings that only methods of the store write; they are not among the settings of an exported text."""
+
+_CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
+    "model": check_model, "ham_at": _check_probability, "spam_at": _check_probability,
+    "most_messages": _check_limit, "half_life": check_half_life, "origin": check_optional_time,
+    "last_learned": check_optional_time, "changes": check_count, "next_number": check_count,
+    "reading": _check_reading,
+}  # fmt: skip

@@ -65,7 +65,7 @@ def find_labels(file: StoreFile, digests: Iterable[bytes]) -> dict[bytes, str]:
 
 def _add(file: StoreFile, batch: TokenBatch, ids: dict[str, int], memory: WordMemory) -> None:
     times = [time or 0.0 for time in batch.times]
-    ageing = current_ageing(file, max(times))
+    ageing = begin_ageing(file, max(times))
     label = np.array([ids[name] for name in batch.labels])
     weight = np.array([ageing.weight(time) for time in times])
     numbers, known = _number_words(file, batch, memory)
@@ -94,13 +94,12 @@ def sum_weights(word: Numbers, sizes: Numbers, label: Numbers, weight: Array, n:
     return sums
 
 
-def current_ageing(file: StoreFile, time: float) -> Ageing:
-    """Return how messages age here; the first that is learned sets the origin."""
-    ageing = Ageing(file.setting("half_life"), file.setting("origin"))
-    begun = ageing.with_origin(time)
-    if begun is not ageing:
-        file.put("origin", begun.origin)
-    return begun
+def begin_ageing(file: StoreFile, time: float) -> Ageing:
+    """Return how messages age here; the time of the first that is learned becomes the origin."""
+    ageing = file.ageing
+    if ageing.half_life is not None and ageing.origin is None:
+        file.put("origin", time)
+    return file.ageing
 
 
 def _number_words(file: StoreFile, batch: TokenBatch, memory: WordMemory) -> tuple[Numbers, NDArray[np.bool_]]:

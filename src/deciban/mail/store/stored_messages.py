@@ -97,13 +97,13 @@ class TokenBatch:
         return len(self.sizes)
 
     @classmethod
-    def from_messages(cls, messages: Sequence[StoredMessage]) -> TokenBatch:
-        """Make a batch of messages whose tokens are lists."""
+    def from_messages(cls, messages: Iterable[StoredMessage]) -> TokenBatch:
+        """Make a batch of messages whose tokens are lists, if all of them can be learned."""
+        checked = [check_message(StoredMessage(*message)) for message in messages]
+        digests, labels, tokens, times = zip(*checked) if checked else ((), (), (), ())
         numbers = word_numbers()
-        sizes = np.fromiter((len(message.tokens) for message in messages), dtype=np.int64, count=len(messages))
-        indices = number_words(list(chain.from_iterable(message.tokens for message in messages)), numbers)
-        digests, labels, _, times = zip(*messages) if messages else ((), (), (), ())
-        return cls(sizes, indices, list(numbers), digests, labels, times)
+        sizes = np.array([len(each) for each in tokens], dtype=np.int64)
+        return cls(sizes, number_words(list(chain(*tokens)), numbers), list(numbers), digests, labels, times)
 
     def take(self, wanted: NDArray[np.bool_]) -> TokenBatch:
         """Return some of the messages, with the words that they have."""

@@ -17,10 +17,16 @@ from typing import Any, Final, NamedTuple
 from deciban.errors import InputError
 from deciban.mail.store.ageing import check_half_life, check_time
 from deciban.mail.store.sqlite_errors import report_damage
-from deciban.mail.store.store_file import MAX_LABELS, StoreFile, check_label_name, check_same_reading
+from deciban.mail.store.store_file import StoreFile, check_same_reading
 from deciban.mail.store.store_maintenance import newest_time
-from deciban.mail.store.store_schema import RESERVED_KEYS, check_settings, check_threshold_order
-from deciban.mail.store.store_updates import current_ageing, find_labels, learn
+from deciban.mail.store.store_schema import (
+    MAX_LABELS,
+    RESERVED_KEYS,
+    check_label_name,
+    check_settings,
+    check_threshold_order,
+)
+from deciban.mail.store.store_updates import begin_ageing, find_labels, learn
 from deciban.mail.store.stored_messages import StoredMessage, TokenBatch, add_counts, check_message, unpack
 
 FORMAT: Final = "deciban mail store"
@@ -59,7 +65,7 @@ def format_lines(file: StoreFile) -> Iterator[str]:
     about = {
         "format": FORMAT,
         "version": TEXT_VERSION,
-        "messages": file.db.execute("SELECT count(*) FROM message").fetchone()[0],
+        "messages": file.n_messages(),
         "labels": list(file.labels()),
         **{key: settings.get(key) for key in ("reading", "half_life", "origin")},
         "settings": {key: value for key, value in sorted(settings.items()) if key not in RESERVED_KEYS},
@@ -78,7 +84,7 @@ def absorb_store(file: StoreFile, other: StoreFile) -> MergeCounts:
     check_same_reading(file.path, file.setting("reading"), other.setting("reading"))
     newest = newest_time(other)
     if newest is not None:
-        current_ageing(file, newest)
+        begin_ageing(file, newest)
     if file.setting("reading") is None and other.setting("reading") is not None:
         file.put("reading", other.setting("reading"))
     return _absorb(file, read_messages(other, "message.id"))
@@ -92,7 +98,7 @@ def absorb_text(file: StoreFile, lines: Iterable[str]) -> MergeCounts:
     numbered = enumerate(lines, start=1)
     about = _read_first_line(numbered)
     check_same_reading(file.path, file.setting("reading"), about["reading"])
-    if not file.db.execute("SELECT count(*) FROM message").fetchone()[0]:
+    if not file.n_messages():
         _adopt_settings(file, about)
     merged = _absorb(file, (_read_message(at, line) for at, line in numbered if line.strip()))
     count = merged.new + merged.known + len(merged.disputed)
@@ -214,7 +220,7 @@ def _absorb(file: StoreFile, messages: Iterator[StoredMessage]) -> MergeCounts:
                 disputed.append((message.digest, label, message.label))
             else:
                 new_messages.setdefault(message.digest, message)
-        learned = add_counts(learn(file, TokenBatch.from_messages(list(new_messages.values()))).values())
+        learned = add_counts(learn(file, TokenBatch.from_messages(new_messages.values())).values())
         new += learned.new
         known += len(some) - learned.new
     known -= len(disputed)
