@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.base import clone
 
-from deciban.estimators.cross_validate import out_of_fold_scores
+from deciban.estimators.cross_validate import out_of_fold
 
 
 def some(X, index):
@@ -51,7 +51,7 @@ def assert_as_refitted(estimator, X, y, folds, weight=None, wanted="log_posterio
         rows = sample_row_numbers(len(y)) if isinstance(folds, str) else slice(None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        scores, codes, _, fold = out_of_fold_scores(estimator, X, y, folds, weight, wanted)
-        expected = refit(estimator, X, y, fold, weight, ASKED[wanted], declared, rows)
-    assert np.array_equal(np.unique(y)[codes], y)
-    np.testing.assert_allclose(scores[rows], expected[rows], rtol=1e-9, atol=1e-9)
+        found = out_of_fold(estimator, X, y, folds, sample_weight=weight, wanted=wanted)
+        expected = refit(estimator, X, y, found.fold, weight, ASKED[wanted], declared, rows)
+    assert np.array_equal(np.unique(y)[found.codes], y)
+    np.testing.assert_allclose(found.scores[rows], expected[rows], rtol=1e-9, atol=1e-9)

@@ -289,6 +289,6 @@ def test_a_calibration_that_is_no_argument_is_reported_to_be_left_out():
 
 def test_refits_give_a_class_that_a_fold_has_not_learned_the_probability_zero():
     X, y = np.arange(12.0).reshape(-1, 1), [0] * 6 + [1] * 5 + [2]
-    scored = out_of_fold(LogisticRegression(), X, y, 3, None, None, None, "posterior")
+    scored = out_of_fold(LogisticRegression(), X, y, 3, wanted="posterior")
     np.testing.assert_allclose(scored.scores.sum(axis=1), 1)
     assert scored.scores[-1, 2] == 0

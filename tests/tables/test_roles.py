@@ -1,8 +1,10 @@
 """Every column gets a role, with a reason that a user can check."""
 
 import datetime
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -89,7 +91,7 @@ def test_counts_are_inferred_only_where_they_vary_as_counts_do():
 def test_a_given_role_is_taken_and_a_wish_for_numbers_overrides_counts():
     counts = COUNTS
     assert column(counts, roles={"it": "category"}).role == "category"
-    assert column(counts, roles={"it": "category"}).reason == "as you said"
+    assert column(counts, roles={"it": "category"}).reason == "as given"
     assert column(counts, numbers="number").role == "number"
     assert column(counts, numbers="binned").role == "binned"
     assert column(rng().normal(size=N), numbers="number").role == "number"
@@ -116,7 +118,7 @@ def test_auto_bins_what_is_no_gaussian_and_states_by_how_much():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"roles": {"itt": "number"}}, "'itt', which is no column; did you mean 'it'"),
+        ({"roles": {"itt": "number"}}, "'itt', which is not a column; did you mean 'it'"),
         ({"roles": {"it": "numbr"}}, "role 'numbr' is not known"),
         ({"roles": {"y": "number"}}, "is the target"),
         ({"numbers": "some"}, "numbers must be"),
@@ -131,3 +133,31 @@ def test_what_is_no_role_is_refused(settings, words):
 def test_text_cannot_be_a_number_and_the_refusal_states_which(tmp_path):
     with pytest.raises(InputError, match=r"'it' holds 'x', which is not a number.*--as it=category"):
         csv_column(["1", "x", "2"] * 200, tmp_path, roles={"it": "number"})
+
+
+@pytest.mark.parametrize(
+    "evaluate",
+    [
+        deciban.train,
+        partial(deciban.evaluate, folds=3),
+        partial(deciban.evaluate, folds="loo"),
+        partial(deciban.choose, folds=3, prior="uniform"),
+        partial(deciban.compare, folds=3, learners=["bayes", "logistic"], curve=False),
+        deciban.learning_curve,
+        lambda table, target: deciban.cross_validate(
+            deciban.NaiveBayes(), pd.DataFrame(table).drop(columns=target), table[target], folds=3
+        ),
+    ],
+)
+def test_one_negative_value_after_the_first_rows_is_scored_by_models_that_have_not_seen_it(evaluate, monkeypatch):
+    for module in ("training.task", "training.column_roles", "estimators.naive_bayes"):
+        monkeypatch.setattr(f"deciban.{module}.HEAD_ROWS", 100)
+    group = np.tile(["a", "b"], 150)
+    counts = rng().poisson(np.where(group == "a", 1.0, 4.0)).astype(float)
+    other = deciban.train({"n": counts, "group": group}, target="group", judge=False)
+    assert other.columns[0].role == "count"
+    counts[-3] = -1.0
+    result = evaluate({"n": counts, "group": group}, target="group")
+    if isinstance(result, deciban.Model):
+        assert result.columns[0].role != "count"
+        assert result.held_out.rows == 300

@@ -14,11 +14,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deciban._typing import Array
 from deciban.engines import thread_count
 from deciban.errors import InputError, UndefinedError
+from deciban.estimators.check_arrays import drop_weightless_rows
 from deciban.estimators.check_tables import (
     FRAME_KINDS,
     append_classes,
     check_labels,
-    drop_weightless_rows,
     frame_kind,
     make_unique_name,
     to_frame,
@@ -41,7 +41,7 @@ from deciban.sources.frames import Frame
 from deciban.sources.source import read_first_rows
 from deciban.text import Words
 from deciban.training.column_blocks import join_columns
-from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles
+from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles, rule_out_counts
 from deciban.training.task import Task
 
 if TYPE_CHECKING:
@@ -119,7 +119,8 @@ class NaiveBayes(GenerativeClassifier):
         labels = check_labels(self, y, table)
         if reset:
             self._columns: tuple[Column, ...] | None = None
-            self._names, self._kind = tuple(table.column_names), frame_kind(X)
+            self._names: tuple[str, ...] = tuple(table.column_names)
+            self._kind = frame_kind(X)
             name = getattr(y, "name", None)
             self._target = make_unique_name(name if isinstance(name, str) and name else "y", self._names)
         return table, labels
@@ -141,8 +142,12 @@ class NaiveBayes(GenerativeClassifier):
         return replace(ledger, schema=Schema(tuple(self.classes_.tolist()), ledger.schema.blocks))
 
     def _infer_columns(self, table: pa.Table) -> tuple[Column, ...]:
+        import pyarrow.compute as pc
+
         source = Frame(table)
         columns = infer_roles(source, read_first_rows(source, HEAD_ROWS), (), self.roles or {}, self.numbers)
+        countable = [column.name for column in columns if column.role == "countable"]
+        columns = rule_out_counts(columns, [name for name in countable if pc.min(table[name]).as_py() < 0])
         if all(column.role == "skip" for column in columns):
             why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:5])
             rows = "1 sample" if table.num_rows == 1 else f"{table.num_rows} samples"

@@ -266,7 +266,7 @@ def _sum_by_kernel(
 ) -> _Sums | None:
     """Compute the sums of many rows by a kernel; None where the rows are few or a score is NaN."""
     n, K = scores.shape
-    loops = load_kernels("scorecard", n * K)
+    loops = load_kernels("score", n * K)
     if loops is None or not n or not scores.flags.c_contiguous:
         return None
     places, edges = truth.astype(np.int32), np.arange(1, bins) / bins

@@ -30,7 +30,7 @@ from deciban.scores.posterior import finish
 from deciban.text.words import Values
 from deciban.training.column_roles import decide
 from deciban.training.evaluate import Split
-from deciban.training.table_folds import rescale_texts, select_parts
+from deciban.training.table_folds import rescale_texts, select_columns
 from deciban.training.task import Task, check_fold_settings, plan
 from deciban.training.train import Trained, train_task
 from deciban.validation.fold_models import ledgers_excluding_each
@@ -100,14 +100,15 @@ def choose(
     free = {name for name in VARIED_SETTINGS if settings.get(name) is None}
     if settings.get("like") is not None:
         free &= {"prior"}
-    grid = SettingGrid.of(task, trained.model.options, free)
+    task, options = trained.task, trained.task.options
+    grid = SettingGrid.of(task, free)
     searches: list[Callable[[HeldOutFold], ScoredSettings]] = [grid.score]
     notes: list[str] = []
     if "numbers" in free and "parameter_prior" in free:
         covariances = CovarianceSearch.of(trained, split.assign(task), progress, notes)
         searches += [covariances.score] if covariances else []
     if "alpha" in free and "words" in free and [c.role for c in task.columns if c.role != "skip"] == ["text"]:
-        searches.append(lambda held: score_text_events(held, trained.model.options))
+        searches.append(lambda held: score_text_events(held, options))
     return _compare_settings(trained, searches, notes)
 
 
@@ -143,7 +144,6 @@ class SettingGrid:
     """The grid of settings of `train`; a setting that the table has no use for is not varied."""
 
     task: Task
-    options: Options
     numbers: Sequence[str | None]
     alphas: Sequence[float | str]
     parameter_priors: Sequence[float]
@@ -151,17 +151,16 @@ class SettingGrid:
     values: Sequence[Values]
 
     @classmethod
-    def of(cls, task: Task, options: Options, free: set[str]) -> SettingGrid:
+    def of(cls, task: Task, free: set[str]) -> SettingGrid:
         """Build the grid of the settings that are free and matter for the table."""
+        options, words = task.options, task.options.words
         roles = {column.role for column in task.columns}
         has_open = bool(roles & set(OPEN_ROLES))
         has_counts = has_open or bool(roles - {"number", "skip"})
         has_gaussians = has_open or "number" in roles
-        words = options.words
         presence = "words" in free and task.layout.texts and words.values == "counts" and words.length is None
         return cls(
             task,
-            options,
             (None, "number", "binned") if "numbers" in free and has_open else (None,),
             ALPHAS if "alpha" in free and has_counts else (options.alpha,),
             PARAMETER_PRIORS if "parameter_prior" in free and has_gaussians else (options.parameter_prior,),
@@ -171,6 +170,7 @@ class SettingGrid:
 
     def _settings(self) -> Iterator[tuple[Setting, str | None, Options]]:
         """Yield each setting once, with the role of open numbers and its options; the default comes first."""
+        given = self.task.options
         fixed = {column.role for column in self.task.columns} - {"skip", *OPEN_ROLES}
         every = product(self.numbers, self.alphas, self.parameter_priors, self.priors, self.values)
         for role, alpha, rows, prior, values in every:
@@ -178,12 +178,12 @@ class SettingGrid:
                 continue  # Gaussians alone have no pseudo-count
             if role == "binned" and "number" not in fixed and rows != self.parameter_priors[0]:
                 continue
-            words = replace(self.options.words, values=values)
-            class_prior = self.options.prior if prior is None else ClassPrior(prior)  # type: ignore[arg-type]
-            options = replace(self.options, alpha=alpha, parameter_prior=rows, prior=class_prior, words=words)
+            words = replace(given.words, values=values)
+            class_prior = given.prior if prior is None else ClassPrior(prior)  # type: ignore[arg-type]
+            options = replace(given, alpha=alpha, parameter_prior=rows, prior=class_prior, words=words)
             arguments = {
                 "numbers": (role, self.numbers[0]), "alpha": (alpha, self.alphas[0]), "prior": (prior, None),
-                "parameter_prior": (rows, self.parameter_priors[0]), "words": (words, self.options.words),
+                "parameter_prior": (rows, self.parameter_priors[0]), "words": (words, given.words),
             }  # fmt: skip
             changed = {name: value for name, (value, default) in arguments.items() if value != default}
             yield Setting(changed), role, options
@@ -219,7 +219,7 @@ class _SettingScorer:
             forced = {} if role is None else self._force_role(role)
             columns, kept, _ = decide(self.task.layout, self.held.rest, options, forced)
             statistics = self.held.rest.choose(kept).parts
-            roles, matrices = tuple(column.role for column in columns), select_parts(self.held.rows, kept)
+            roles, matrices = tuple(column.role for column in columns), select_columns(self.held.rows, kept).parts
             self._decisions[key] = _DecidedBlocks(roles, Layout(tuple(columns)), statistics, matrices)
         return self._decisions[key]
 

@@ -211,7 +211,7 @@ def _infer_from_numbers(name: str, values: Any) -> Column:
         return Column(name, "flag", "0 or 1")
     if whole_numbers and len(values) >= MIN_VALUES and (np.diff(values) == 1).all():
         return Column(name, "skip", "numbers the rows")
-    is_finite = 0 <= distinct[0] and distinct[-1] < np.inf
+    is_finite = distinct[0] >= 0 and distinct[-1] < np.inf
     if whole_numbers and is_finite and values.var() <= MAX_DISPERSION * values.mean():
         return Column(name, "count", "whole numbers ≥ 0")
     return Column(name, "number", "numbers")

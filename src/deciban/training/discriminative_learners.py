@@ -25,7 +25,7 @@ from deciban.linear.penalty_choice import FOLDS, FoldedRows, exclude_single_fold
 from deciban.linear.table_design import Design, build_table_blocks
 from deciban.model.columns import OPEN_ROLES
 from deciban.model.summarise_table import Rows
-from deciban.training.table_folds import DecidedColumns, FoldModel, count_parts, select_parts, solve_ledger
+from deciban.training.table_folds import DecidedColumns, FoldModel, count_parts, select_columns, solve_ledger
 from deciban.training.task import Task
 from deciban.validation.fold_models import ledgers_excluding_each
 from deciban.validation.splits import assign_by_content
@@ -60,7 +60,7 @@ class TrainingRows:
     @property
     def parts(self) -> list[Any]:
         """The matrix of each block."""
-        return select_parts(self.rows, self.model.kept)
+        return select_columns(self.rows, self.model.kept).parts
 
     @cached_property
     def folded_rows(self) -> FoldedRows:
@@ -102,7 +102,9 @@ def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
     """Return the design of all rows by the model of those outside a fold."""
     rows, other = data.rows, data.excluding_folds[f]
     weight = np.where(data.folded_rows.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
-    return [block.part for block in build_table_blocks(other.basis, select_parts(rows, other.model.kept), weight)]
+    return [
+        block.part for block in build_table_blocks(other.basis, select_columns(rows, other.model.kept).parts, weight)
+    ]
 
 
 def fit_evidence(data: TrainingRows) -> FittedModel:
@@ -127,7 +129,7 @@ def _evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array], f:
     other, own = data.excluding_folds[f], data.folded_rows.fold == f
     out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
     out[own] = evidence_weights.compute_column_evidence(
-        other.basis, select_parts(data.rows[np.flatnonzero(own)], other.model.kept)
+        other.basis, select_columns(data.rows[np.flatnonzero(own)], other.model.kept).parts
     )
     out[~own] = out_of_fold_evidence(other, FOLDS)
     return [Shared(_set_text_evidence(out, other, text_evidence), 1.0)]
@@ -142,7 +144,7 @@ def out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
         own = np.flatnonzero(fold == f)
         if len(own):
             model = GenerativeModel(assumption, ledger.choose(kept))
-            out[own] = evidence_weights.compute_column_evidence(model, select_parts(rows[own], kept))
+            out[own] = evidence_weights.compute_column_evidence(model, select_columns(rows[own], kept).parts)
     return out
 
 

@@ -28,7 +28,7 @@ from deciban.training.table_folds import (
     learn_before_each,
     learn_excluding_each,
     score_out_of_fold,
-    select_parts,
+    select_columns,
     solve_ledger,
 )
 from deciban.training.task import Task, check_settings, plan
@@ -182,7 +182,7 @@ def _evaluate_folds(task: Task, split: Split, progress: Progress | None) -> Repo
     learn = learn_excluding_each if split.order is None else learn_before_each
     models = list(learn(trained.task, trained.folds, trained.sample))
     card = Scorecard.empty(len(trained.model.labels))
-    schema = trained.total.schema
+    task, schema = trained.task, trained.total.schema
     for _, rows in LabelledTable.of(task, schema).rows(table_matrices(task, schema), progress):
         assigned = replace(rows, fold=assignment.lookup(rows.number))
         scored = score_out_of_fold(models, assigned, "log_posterior")
@@ -246,13 +246,13 @@ def evaluate_leave_one_out(trained: Trained, progress: Progress | None) -> Score
 def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[Rows, LeaveOneOutScores] | None:
     """Score the rows by closed forms; None where there is none, or where a row could change the role of a column."""
     task, schema = trained.task, trained.total.schema
-    decision = decide(task.layout, trained.total, trained.model.options)
+    decision = decide(task.layout, trained.total, task.options)
     if not decision.is_certain(task.columns) or (task.options.words.length is not None and task.layout.texts):
         return None
     batches, scored = [], []
     for _, batch in LabelledTable.of(task, schema).rows(table_matrices(task, schema), progress):
         rows = batch[has_weight(batch)]
-        parts = select_parts(rows, decision.kept)
+        parts = select_columns(rows, decision.kept).parts
         found = score_in_closed_form(
             trained.model.naive, parts, rows.codes, rows.weight, "log_posterior", engines.thread_count(None)
         )

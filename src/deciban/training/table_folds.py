@@ -89,7 +89,7 @@ class FoldModel:
 
     def scores(self, rows: Rows, wanted: Finish) -> NDArray[Any]:
         """Score rows that have the columns of all blocks as they were counted."""
-        parts = select_parts(rescale_texts(rows, self.ledger, self.words), self.kept)
+        parts = select_columns(rescale_texts(rows, self.ledger, self.words), self.kept).parts
         return self.scorer.scores(parts, wanted, engines.thread_count(None))
 
 
@@ -106,14 +106,14 @@ def rescale_texts(rows: Rows, ledger: Ledger, words: Words) -> Rows:
     return replace(rows, columns=[*rows.columns[:dense], *texts])
 
 
-def select_parts(rows: Rows, kept: Sequence[Sequence[int] | None]) -> list[Any]:
-    """Return the matrices of the features that are kept of each block; None keeps all."""
+def select_columns(rows: Rows, kept: Sequence[Sequence[int] | None]) -> Rows:
+    """Return rows with the features that are kept of each block; None keeps all."""
     columns = [
         block if index is None else [block[j] for j in index]
         for block, index in zip(rows.columns, kept)
         if index is None or len(index)
     ]
-    return replace(rows, columns=columns).parts
+    return replace(rows, columns=columns)
 
 
 def solve_ledger(task: Task, ledger: Ledger, decided: DecidedColumns | None = None) -> FoldModel:

@@ -29,9 +29,15 @@ from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty, density_per_cell
 from deciban.sources.document_files import FOLDS
 from deciban.text import build_word_matrix
-from deciban.training.column_roles import decide
+from deciban.training.column_roles import decide, negative_columns, rule_out_counts
 from deciban.training.reservoir import LEARNED_ROWS_FACTOR, Reservoir
-from deciban.training.table_folds import TableFoldScores, learn, learn_excluding_each, score_out_of_fold
+from deciban.training.table_folds import (
+    TableFoldScores,
+    learn,
+    learn_excluding_each,
+    score_out_of_fold,
+    select_columns,
+)
 from deciban.training.task import Task, plan
 from deciban.validation.splits import StratifiedAssigner
 
@@ -167,18 +173,34 @@ class Trained:
 
 def train_task(task: Task, n_folds: int, progress: Progress | None, assign: FoldAssigner | None = None) -> Trained:
     """Train a model in one pass over the rows, with the ledgers of folds; the folds are stratified by default."""
-    summariser = task.summariser(n_folds, assign or (_assign_by_class(n_folds) if n_folds > 1 else None))
+    by_class = StratifiedAssigner(n_folds) if assign is None and n_folds > 1 else None
+    summariser = task.summariser(n_folds, (lambda codes, number: by_class.assign(codes)) if by_class else assign)
     factor = LEARNED_ROWS_FACTOR if task.needs_rows else 1
     sample = Reservoir(len(task.layout.all_features()), task.source.n_rows, factor)
     for rows in summariser.read(task.source, progress):
         if n_folds > 1 or task.needs_rows:
             sample.add(rows)
     total, folds = summariser.total_and_folds
-    _check_classes(total, task.target, summariser)
-    columns, _, certain = decide(task.layout, total, task.options)
-    prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, total.schema.classes)
+    classes = total.schema.classes
+    if len(classes) < 2:
+        raise InputError(
+            f"column {task.target!r} has one class only, {str(classes[0])!r}, in all {summariser.n_learned} rows; a "
+            f"classifier needs two. "
+            f"Hint: another target, or name those that are to come, --classes a,b (classes=['a', 'b'])"
+        )
+    prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, classes)
     task = replace(task, options=replace(task.options, prior=prior))
-    sampled = _recode_sample(summariser, total, sample.rows(len(total.schema.classes)))
+    sampled = _recode_sample(summariser, total, sample.rows(len(classes)))
+    negative = negative_columns(task.layout, total)
+    if negative:
+        kept = [
+            [j for j, feature in enumerate(features) if feature.column not in negative] if kind == "counts" else None
+            for kind, features in task.layout.blocks
+        ]
+        total, folds = total.choose(kept), [fold.choose(kept) for fold in folds]
+        sampled = None if sampled is None else select_columns(sampled, kept)
+        task = replace(task, columns=rule_out_counts(task.columns, negative))
+    columns, _, certain = decide(task.layout, total, task.options)
     learned = learn(task, total, sampled, {column.name: column for column in columns})
     now = datetime.now(UTC).isoformat(timespec="seconds")
     origin = Origin(summariser.n_read, summariser.n_without_class, now, task.source.name)
@@ -188,21 +210,6 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     )  # fmt: skip
     model.scorer.solved  # noqa: B018  a model that cannot be solved is an error here
     return Trained(task, model, total, folds, sampled, summariser.n_learned, certain if assign is None else {})
-
-
-def _assign_by_class(n_folds: int) -> FoldAssigner:
-    folds = StratifiedAssigner(n_folds)
-    return lambda codes, number: folds.assign(codes)
-
-
-def _check_classes(total: Ledger, target: str, summariser: TableSummariser) -> None:
-    seen = [str(label) for label, weight in zip(total.schema.classes, total.rows) if weight > 0]
-    if len(total.schema.classes) < 2:
-        raise InputError(
-            f"column {target!r} has one class only, {seen[0]!r}, in all {summariser.n_learned} rows; telling "
-            f"classes apart takes two. "
-            f"Hint: another target, or name those that are to come, --classes a,b (classes=['a', 'b'])"
-        )
 
 
 def _recode_sample(summariser: TableSummariser, total: Ledger, sample: Rows | None) -> Rows | None:
