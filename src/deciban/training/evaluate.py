@@ -22,8 +22,7 @@ from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.sources.frames import Frame
 from deciban.sources.source import Source, open_source
 from deciban.training.column_roles import decide
-from deciban.training.labelled_rows import LabelledTable, assign_by_column, table_matrices
-from deciban.training.reservoir import concatenate_rows
+from deciban.training.labelled_rows import LabelledTable, assign_by_column, concatenate_rows, table_matrices
 from deciban.training.table_folds import (
     learn_before_each,
     learn_excluding_each,

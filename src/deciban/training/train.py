@@ -30,7 +30,7 @@ from deciban.scores.novelty import Novelty, density_per_cell
 from deciban.sources.document_files import FOLDS
 from deciban.text import build_word_matrix
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
-from deciban.training.reservoir import LEARNED_ROWS_FACTOR, Reservoir
+from deciban.training.labelled_rows import LEARNED_ROWS_FACTOR, Reservoir
 from deciban.training.table_folds import (
     TableFoldScores,
     learn,
