@@ -268,7 +268,7 @@ def test_training_and_evaluating_calibrate_alike():
 
 
 def test_a_report_states_of_how_many_rows_its_calibration_is(monkeypatch):
-    monkeypatch.setattr("deciban.training.labelled_rows.MAX_SAMPLE_ROWS", 60)
+    monkeypatch.setattr("deciban.training.table_rows.MAX_SAMPLE_ROWS", 60)
     t = table(weighted=False)
     report = deciban.evaluate(t, calibrate="platt", groups="place", target="verdict", roles=without("place"))
     assert f"each place in one fold: 60 of {present(t).sum()} rows, drawn at random" in report.measured

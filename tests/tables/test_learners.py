@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import deciban
 from deciban.errors import InputError
 from deciban.linear import evidence_weights
-from deciban.training import labelled_rows as reservoir
+from deciban.training import table_rows as reservoir
 from deciban.training.discriminative_learners import FIT_FUNCTIONS, inner_folds
 from deciban.training.table_folds import count_rows
 from deciban.training.task import plan

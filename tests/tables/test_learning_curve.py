@@ -112,7 +112,7 @@ def test_a_larger_table_is_scored_by_as_many_rows_as_are_kept(monkeypatch):
     y = rng.integers(0, 2, 3000)
     t = {"x": rng.normal(size=3000) + y, "y": y}
     whole = deciban.learning_curve(t, target="y", sizes=[500, 2000])
-    monkeypatch.setattr("deciban.training.labelled_rows.MAX_SAMPLE_ROWS", 100)
+    monkeypatch.setattr("deciban.training.table_rows.MAX_SAMPLE_ROWS", 100)
     few = deciban.learning_curve(t, target="y", sizes=[500, 2000])
     assert (whole.held_out > 500, few.held_out) == (True, 100)
     first = np.argsort(hash_row_numbers(np.arange(3000)))[:100]

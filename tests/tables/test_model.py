@@ -159,7 +159,7 @@ def test_the_held_out_quality_is_that_of_ten_separate_trainings(model):
 
 
 def test_a_sample_of_the_rows_is_scored_where_there_are_many(monkeypatch):
-    from deciban.training import labelled_rows as reservoir
+    from deciban.training import table_rows as reservoir
 
     monkeypatch.setattr(reservoir, "MAX_SAMPLE_ROWS", 100)
     model = deciban.train(TABLE, **SETTINGS)

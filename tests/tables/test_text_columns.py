@@ -17,7 +17,7 @@ from deciban.model.matrices import split_into_blocks
 from deciban.model.summarise_table import TableSummariser
 from deciban.sources.source import open_source
 from deciban.text import Words
-from deciban.training import labelled_rows as reservoir
+from deciban.training import table_rows as reservoir
 from deciban.training.task import plan
 from deciban.training.train import train_task
 from deciban.validation.splits import FoldAssignment

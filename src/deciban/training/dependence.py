@@ -13,7 +13,7 @@ from deciban.metrics.dependence import Dependence, Feature, Sample
 from deciban.model.columns import Column
 from deciban.model.summarise_table import Progress, Rows, TableSummariser
 from deciban.sources.source import role_hint
-from deciban.training.labelled_rows import Reservoir
+from deciban.training.table_rows import Reservoir
 from deciban.training.task import Task, plan
 
 MAX_COUNTED_PAIRS = 1 << 29

@@ -22,7 +22,6 @@ from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.sources.frames import Frame
 from deciban.sources.source import Source, open_source
 from deciban.training.column_roles import decide
-from deciban.training.labelled_rows import LabelledTable, assign_by_column, concatenate_rows, table_matrices
 from deciban.training.table_folds import (
     learn_before_each,
     learn_excluding_each,
@@ -30,6 +29,7 @@ from deciban.training.table_folds import (
     select_columns,
     solve_ledger,
 )
+from deciban.training.table_rows import LabelledTable, assign_by_column, concatenate_rows, table_matrices
 from deciban.training.task import Task, check_settings, plan
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation.leave_one_out_scores import (

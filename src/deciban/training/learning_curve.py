@@ -25,8 +25,8 @@ from deciban.metrics.scorecard import Scorecard
 from deciban.model.summarise_table import Progress, Rows
 from deciban.sources.level_encoder import LevelEncoder
 from deciban.sources.source import ColumnReading, SourceView
-from deciban.training.labelled_rows import read_labelled_batches
 from deciban.training.table_folds import learn_up_to
+from deciban.training.table_rows import read_labelled_batches
 from deciban.training.task import Task, check_fold_settings, plan
 from deciban.training.train import Trained, train_task
 

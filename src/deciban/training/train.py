@@ -30,7 +30,6 @@ from deciban.scores.novelty import Novelty, density_per_cell
 from deciban.sources.document_files import FOLDS
 from deciban.text import build_word_matrix
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
-from deciban.training.labelled_rows import LEARNED_ROWS_FACTOR, Reservoir
 from deciban.training.table_folds import (
     TableFoldScores,
     learn,
@@ -38,6 +37,7 @@ from deciban.training.table_folds import (
     score_out_of_fold,
     select_columns,
 )
+from deciban.training.table_rows import LEARNED_ROWS_FACTOR, Reservoir
 from deciban.training.task import Task, plan
 from deciban.validation.splits import StratifiedAssigner
 
