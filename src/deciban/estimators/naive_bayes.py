@@ -40,9 +40,8 @@ from deciban.scores.posterior import Finish
 from deciban.sources.frames import Frame
 from deciban.sources.source import read_first_rows
 from deciban.text import Words
-from deciban.training.column_blocks import join_columns
 from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles, rule_out_counts
-from deciban.training.task import Task
+from deciban.training.task import Task, join_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,11 +22,10 @@ from deciban.metrics.learning_curves import LearningCurves
 from deciban.model.columns import Column, Layout
 from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.model.summarise_table import Progress, Rows
-from deciban.training.column_blocks import NUMBER_ROLES
 from deciban.training.evaluate import Split
 from deciban.training.learning_curve import HELD_OUT_SHARE, MIN_CURVE_ROWS
 from deciban.training.table_folds import FoldModel, count_rows, learn
-from deciban.training.task import PENALISED_LEARNERS, Task, check_fold_settings, check_learner, plan
+from deciban.training.task import NUMBER_ROLES, PENALISED_LEARNERS, Task, check_fold_settings, check_learner, plan
 from deciban.training.train import Trained, train_task
 from deciban.validation.splits import check_n_folds
 
