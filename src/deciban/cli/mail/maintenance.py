@@ -41,7 +41,7 @@ def fit(store: str | None, if_due: bool, debug: bool) -> None:
 
 def _format_too_few(model: str, totals: dict[str, int]) -> str:
     """Return the message for a store with too few messages to fit."""
-    from deciban.mail.model.token_weights import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
+    from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
 
     held = ", ".join(f"{n} {name}" for name, n in totals.items()) or "nothing"
     return (

@@ -67,7 +67,7 @@ def _is_writable(path: Path) -> bool:
 
 def _reason_not_ready(messages: dict[str, int]) -> str:
     """Return why every verdict would be unsure; nothing if they are not."""
-    from deciban.mail.model.token_weights import MIN_MESSAGES_PER_LABEL
+    from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL
 
     held = ", ".join(f"{n} {name}" for name, n in messages.items()) or "nothing"
     if len(messages) < 2:

@@ -15,9 +15,17 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, Thresholds, choose_thresholds, log_losses
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
-from deciban.mail.model.mail_models import DEFAULT_MODEL, MessageScores, score_message, token_scores
+from deciban.mail.model.mail_models import (
+    ALPHA,
+    DEFAULT_MODEL,
+    MIN_MESSAGES_PER_LABEL,
+    MIN_MESSAGES_TO_FIT,
+    MessageScores,
+    WeightParameters,
+    score_messages,
+    token_scores,
+)
 from deciban.mail.model.refit import is_growth_due
-from deciban.mail.model.token_weights import ALPHA, MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT, WeightParameters
 from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages, fit
 from deciban.mail.store.store_arrays import StoreRows
@@ -103,43 +111,42 @@ class InMemoryFilter:
 
     @property
     def parameters(self) -> WeightParameters:
-        """The fitted weights, or the initial ones before the first fit."""
+        """Return the fitted weights, or the initial ones before the first fit."""
         if self._parameters is not None:
             return self._parameters
         first = WeightParameters.initial(LABELS, int(self._messages.sum()))
         return replace(first, alpha=self.settings.alpha, power=self.settings.power)
 
     @property
-    def knows_both(self) -> bool:
-        """Whether messages of both labels were learned."""
+    def has_both_labels(self) -> bool:
+        """Return whether messages of both labels were learned."""
         return bool(self._messages.all())
 
     @property
-    def too_few(self) -> bool:
-        """Whether too few messages were learned for any verdict but unsure."""
+    def has_too_few(self) -> bool:
+        """Return whether too few messages were learned for any verdict but unsure."""
         return bool(self._messages.min() < MIN_MESSAGES_PER_LABEL)
 
-    def _score(self, i: int, parameters: WeightParameters) -> tuple[MessageScores, Indices]:
-        """Return the scores of a message, and which of its tokens are known."""
-        tokens = self.mail.tokens[i]
-        at = tokens[self._any[tokens] > 0]
-        counts, totals = self._counts[at], self._messages
-        weights = token_scores(self.model, counts, totals, parameters, self._own[at])
-        return score_message(self.model, counts, totals, parameters, weights), at
+    def _score(self, rows: list[int]) -> tuple[MessageScores, Indices]:
+        """Return the scores of some messages, and their tokens that are known, message after message."""
+        known = [tokens[self._any[tokens] > 0] for tokens in (self.mail.tokens[i] for i in rows)]
+        at = np.concatenate([np.zeros(0, dtype=np.int64), *known])
+        counts, totals, parameters = self._counts[at], self._messages, self.parameters
+        scores = token_scores(self.model, counts, totals, parameters, self._own[at])
+        return score_messages(self.model, counts, totals, parameters, scores, list(map(len, known))), at
 
     def scores(self, rows: Iterable[int] | Indices) -> Array:
         """Return the log-odds of spam, in nats, of some messages; 0 while only one label is known."""
-        rows = np.asarray(rows)
-        if not self.knows_both:
+        rows = np.asarray(rows).tolist()
+        if not self.has_both_labels or not rows:
             return np.zeros(len(rows))
-        parameters = self.parameters
-        return np.array([self._score(i, parameters)[0].totals[0][0] for i in rows.tolist()])
+        return np.array(self._score(rows)[0].totals)[:, 0]
 
     def verdict(self, i: int, clues: int) -> Verdict:
         """Return the verdict on a message with its clues; both labels must have been learned."""
-        messages = self._messages
-        learned = LabelTotals(LABELS, (0, 1), (int(messages[0]), int(messages[1])), tuple(messages.tolist()))
-        found, at = self._score(i, self.parameters)
+        messages = self._messages.tolist()
+        learned = LabelTotals(LABELS, (0, 1), tuple(map(int, messages)), tuple(messages))
+        found, at = self._score([i])
         builder = VerdictBuilder(learned, self.model, self.thresholds)
         return next(builder.build(found, TokenRows(at, self.mail.words, self._counts), {}, clues))
 

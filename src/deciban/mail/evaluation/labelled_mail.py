@@ -15,7 +15,7 @@ from deciban._typing import Codes
 from deciban.errors import InputError
 from deciban.mail.bulk.read_batches import read_batches
 from deciban.mail.message.headers import arrival_time
-from deciban.mail.model.token_weights import POSITIVE_LABEL
+from deciban.mail.model.mail_models import POSITIVE_LABEL
 from deciban.mail.sources.message_sources import read_mail, source_kind
 from deciban.mail.store.stored_messages import Numbers, number_words, word_numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from deciban.mail.model.token_weights import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
+from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_schema import ModelName
