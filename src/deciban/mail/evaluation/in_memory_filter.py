@@ -25,9 +25,8 @@ from deciban.mail.model.mail_models import (
     score_messages,
     token_scores,
 )
-from deciban.mail.model.refit import is_growth_due
 from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, VerdictBuilder
-from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages, fit
+from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages, fit, is_growth_due
 from deciban.mail.store.store_arrays import StoreRows
 from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName
 
