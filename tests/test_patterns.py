@@ -8,7 +8,6 @@ import time
 import pytest
 
 from deciban.mail.sources import mbox
-from deciban.mail.tokens import word_tokens as links
 from deciban.mail.tokens import word_tokens as words
 from deciban.sources import csv_files as delimited
 from tests import patterns
@@ -32,7 +31,7 @@ def test_every_pattern_is_found():
     uses, unknown = patterns.every_use()
     assert unknown == []
     found = {use.pattern: use.methods for use in uses}
-    assert found[links.MAIL] == {"findall", "search", "sub"}  # by three modules
+    assert found[words.MAIL] == {"findall", "search", "sub"}
     assert found[mbox._SOMEBODY] == {"match"}
     assert found[re.compile(delimited.COMMA_NUMBER)] == {"fullmatch"}  # by the name of its text
     assert set(words.PUNCTUATION_RUNS.values()) <= set(found)

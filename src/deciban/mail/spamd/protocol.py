@@ -1,7 +1,16 @@
-"""The protocol of `spamc` (SPAMC/1.2 to 1.5): requests parsed from bytes, answers formatted as bytes."""
+"""The protocol of `spamc` (SPAMC/1.2 to 1.5): requests parsed from bytes, and the answers of a filter as bytes.
+
+Scores are like SpamAssassin's, with a threshold of 5: two decibans make a point, and 5 points are the probability
+from which the filter calls a message spam:
+
+    score = 5 + (d − d*) / 2,   d = 10 lg p/(1−p),   d* the same of spam_at
+
+Only a message with the verdict spam has 5 points or more: one that is unsure has at most 4.9.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections.abc import Iterable, Mapping
@@ -9,13 +18,18 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-CHECK_COMMANDS: Final = frozenset({"CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "PROCESS", "HEADERS"})
-"""Commands that ask for the verdict on a message."""
+from deciban.errors import DecibanError
+from deciban.mail.filter import MailFilter
+from deciban.mail.message.headers import insert_header
+from deciban.mail.model.verdicts import UNSURE, Verdict
 
 RETURNING_COMMANDS: Final = frozenset({"PROCESS", "HEADERS"})
 """Commands whose answer replaces the message."""
 
 BODILESS_COMMANDS: Final = frozenset({"PING", "SKIP"})
+COMMANDS: Final = frozenset({"CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "TELL"}) | (
+    RETURNING_COMMANDS | BODILESS_COMMANDS
+)
 
 MIN_VERSION: Final = (1, 2)
 SEVERAL_HEADERS_VERSION: Final = (1, 3)
@@ -27,9 +41,19 @@ BLANK_LINE_VERSION: Final = (1, 5)
 MAX_HEAD_BYTES: Final = 16_384
 """Bytes of the first line and the headers of a request."""
 
+PONG: Final = b"SPAMD/1.5 0 PONG\r\n"
+SPAM: Final = "spam"
+LABELS: Final = {b"spam": SPAM, b"ham": "ham"}
+THRESHOLD: Final = 5.0
+SCORE_STEP: Final = 0.1
+"""Scores have one decimal."""
+
+DECIBANS_PER_POINT: Final = 2.0
+MAX_SCORE: Final = 999.9
+MAX_SYMBOLS: Final = 15
 _FIRST_LINE = re.compile(rb"([A-Z_]{1,20}) SPAMC/(\d{1,3})\.(\d{1,3})[ \t]*")
 _LENGTH = re.compile(rb"\d{1,18}")
-_CLASSES: Final = {b"spam": "spam", b"ham": "ham"}
+_WEIGHT = re.compile(r"[+-]\d+\.\d$")
 
 
 class Code(IntEnum):
@@ -67,11 +91,6 @@ class Request:
     sets: bool = False
     removes: bool = False
 
-    @property
-    def has_body(self) -> bool:
-        """Return whether a message follows."""
-        return self.command not in BODILESS_COMMANDS
-
 
 def parse_first_line(line: bytes) -> tuple[str, tuple[int, int]]:
     r"""Parse the command and the version.
@@ -81,15 +100,14 @@ def parse_first_line(line: bytes) -> tuple[str, tuple[int, int]]:
     """
     found = _FIRST_LINE.fullmatch(line.rstrip(b"\r\n"))
     if not found:
-        raise Refusal(Code.EX_PROTOCOL, f"{_format_bytes(line)} is no request such as 'CHECK SPAMC/1.5'")
+        raise Refusal(Code.EX_PROTOCOL, f"{_format_bytes(line)} is not a request such as 'CHECK SPAMC/1.5'")
     command, version = found[1].decode(), (int(found[2]), int(found[3]))
-    if command not in CHECK_COMMANDS | BODILESS_COMMANDS | {"TELL"}:
-        known = ", ".join(sorted(CHECK_COMMANDS | BODILESS_COMMANDS | {"TELL"}))
+    if command not in COMMANDS:
+        known = ", ".join(sorted(COMMANDS))
         raise Refusal(Code.EX_PROTOCOL, f"command {command} is not known; these are: {known}")
     if version < MIN_VERSION:
-        raise Refusal(
-            Code.EX_PROTOCOL, f"protocol {found[2].decode()}.{found[3].decode()} is too old; 1.2 is the oldest"
-        )
+        written = b".".join(found.group(2, 3)).decode()
+        raise Refusal(Code.EX_PROTOCOL, f"protocol {written} is too old; 1.2 is the oldest")
     return command, version
 
 
@@ -99,46 +117,26 @@ def parse_request(command: str, version: tuple[int, int], lines: Iterable[bytes]
     >>> parse_request("TELL", (1, 5), [b"Message-class: spam\r\n", b"Set: local\r\n", b"Content-length: 7\r\n"])
     Request(command='TELL', version=(1, 5), length=7, compressed=False, label='spam', sets=True, removes=False)
     """
-    headers = _parse_headers(lines)
-    request = Request(
-        command, version, _parse_length(headers.get(b"content-length")), _is_compressed(headers.get(b"compress")),
-        _CLASSES.get(headers.get(b"message-class", b"").lower()),
-        b"local" in headers.get(b"set", b"").lower(), b"local" in headers.get(b"remove", b"").lower(),
-    )  # fmt: skip
-    if command == "TELL":
-        _check_tell(request)
-    return request
-
-
-def _parse_headers(lines: Iterable[bytes]) -> dict[bytes, bytes]:
     headers = {}
     for line in lines:
         name, colon, value = line.partition(b":")
         if not colon:
-            raise Refusal(Code.EX_PROTOCOL, f"{_format_bytes(line)} is no header; they are written 'Name: value'")
+            reason = f"{_format_bytes(line)} is not a header; they are written 'Name: value'"
+            raise Refusal(Code.EX_PROTOCOL, reason)
         headers[name.strip().lower()] = value.strip()
-    return headers
-
-
-def _parse_length(value: bytes | None) -> int | None:
-    if value is None:
-        return None
-    if not _LENGTH.fullmatch(value):
-        raise Refusal(Code.EX_PROTOCOL, f"Content-length {_format_bytes(value)} is no number of bytes")
-    return int(value)
-
-
-def _is_compressed(value: bytes | None) -> bool:
-    if value is not None and value.lower() != b"zlib":
-        raise Refusal(Code.EX_PROTOCOL, f"Compress {_format_bytes(value)} is not known; zlib is")
-    return value is not None
-
-
-def _check_tell(request: Request) -> None:
-    if request.sets and request.removes:
+    length, compression = headers.get(b"content-length"), headers.get(b"compress")
+    if length is not None and not _LENGTH.fullmatch(length):
+        raise Refusal(Code.EX_PROTOCOL, f"Content-length {_format_bytes(length)} is not a number of bytes")
+    if compression is not None and compression.lower() != b"zlib":
+        raise Refusal(Code.EX_PROTOCOL, f"Compress {_format_bytes(compression)} is not known; zlib is")
+    label = LABELS.get(headers.get(b"message-class", b"").lower())
+    sets, removes = (b"local" in headers.get(name, b"").lower() for name in (b"set", b"remove"))
+    if command == "TELL" and sets and removes:
         raise Refusal(Code.EX_USAGE, "a message cannot be learned and forgotten at once: Set or Remove, not both")
-    if request.sets and request.label is None:
+    if command == "TELL" and sets and label is None:
         raise Refusal(Code.EX_USAGE, "to learn a message, its class is needed: 'Message-class: spam' or 'ham'")
+    n_bytes = None if length is None else int(length)
+    return Request(command, version, n_bytes, compression is not None, label, sets, removes)
 
 
 def decompress(data: bytes, limit: int) -> bytes:
@@ -158,6 +156,15 @@ def decompress(data: bytes, limit: int) -> bytes:
 def refuse_size(what: str, limit: int) -> Refusal:
     """Return the refusal of a message above the limit."""
     return Refusal(Code.EX_TOOBIG, f"{what} longer than {limit} bytes, which is the limit here")
+
+
+def to_refusal(error: Exception) -> Refusal:
+    """Return the refusal that reports an error of the server."""
+    if isinstance(error, TimeoutError):
+        return Refusal(Code.EX_TIMEOUT, "the message was not processed in time")
+    if isinstance(error, DecibanError):
+        return Refusal(Code.EX_TEMPFAIL, str(error))
+    return Refusal(Code.EX_SOFTWARE, f"an internal error of the server ({type(error).__name__}); see its log")
 
 
 def format_answer(version: tuple[int, int], headers: Mapping[str, str], body: bytes | None = None) -> bytes:
@@ -183,9 +190,84 @@ def format_refusal(refusal: Refusal) -> bytes:
     return f"SPAMD/1.1 {refusal.code.value} {refusal.code.name}: {reason}\r\n".encode()
 
 
-PONG: Final = b"SPAMD/1.5 0 PONG\r\n"
-
-
 def _format_bytes(line: bytes) -> str:
     """Format a client's bytes for a message: printable and short."""
     return ascii(line[:40].rstrip(b"\r\n").decode("latin-1"))
+
+
+def compute_score(verdict: Verdict, spam_at: float) -> float:
+    """Return SpamAssassin's score of a verdict: 5 and above is spam."""
+    is_of_spam = verdict.of == SPAM
+    decibans = verdict.decibans if is_of_spam else _decibans((verdict.probabilities or {}).get(SPAM, 0.0))
+    score = THRESHOLD + (decibans - _decibans(spam_at)) / DECIBANS_PER_POINT
+    score = min(max(round(score, 1), -MAX_SCORE), MAX_SCORE)
+    return max(score, THRESHOLD) if verdict.label == SPAM else min(score, THRESHOLD - SCORE_STEP)
+
+
+def _decibans(p: float) -> float:
+    """Return the decibans of a probability; infinite where it is 0 or 1."""
+    if p <= 0.0 or p >= 1.0:
+        return math.copysign(math.inf, p - 0.5)
+    return 10.0 * math.log10(p / (1.0 - p))
+
+
+def answer_check(mail: MailFilter, request: Request, raw: bytes) -> bytes:
+    """Answer a request for the verdict on a message."""
+    verdict = mail.classify(raw, MAX_SYMBOLS)
+    spam = f"{verdict.label == SPAM} ; {compute_score(verdict, mail.thresholds[1]):.1f} / {THRESHOLD}"
+    if request.command in RETURNING_COMMANDS:
+        return _format_message(request, raw, insert_header(raw, verdict.header()), spam)
+    body = None
+    if request.command == "SYMBOLS":
+        body = format_symbols(verdict) + ("" if request.version >= SEVERAL_HEADERS_VERSION else "\r\n")
+    elif request.command != "CHECK":
+        body = format_report(verdict) if request.command == "REPORT" or verdict.label == SPAM else ""
+    return format_answer(request.version, {"Spam": spam}, None if body is None else body.encode())
+
+
+def answer_unchanged(request: Request, raw: bytes) -> bytes:
+    """Return the message as it came, without a verdict."""
+    return _format_message(request, raw, raw, f"False ; 0.0 / {THRESHOLD}")
+
+
+def _format_message(request: Request, raw: bytes, new: bytes, spam: str) -> bytes:
+    if request.command == "HEADERS":
+        if b"\0" in raw:
+            raise Refusal(Code.EX_DATAERR, "spamc would cut this message short, for it has a NUL in it: use PROCESS")
+        # `spamc` appends the original message after the first two line ends of one kind
+        ends = [at + len(blank) for blank in (b"\r\n\r\n", b"\n\n") if (at := raw.find(blank)) >= 0]
+        new = new[: len(new) - (len(raw) - min(ends, default=len(raw)))]
+    is_old = request.version < SEVERAL_HEADERS_VERSION
+    return format_answer(request.version, {"Content-length": str(len(new))} if is_old else {"Spam": spam}, new)
+
+
+def format_symbols(verdict: Verdict) -> str:
+    """Return the verdict and the names of the clues, without commas and spaces, in ASCII."""
+    header = verdict.header(MAX_SYMBOLS)
+    names = [_WEIGHT.sub("", name) for name in header.rpartition("top=")[2].split(",")]
+    return ",".join([f"DECIBAN_{header.partition(';')[0].upper()}", *(name for name in names if name != "-")])
+
+
+def format_report(verdict: Verdict) -> str:
+    """Return a verdict and its clues, for people."""
+    learned = ", ".join(f"{count} {label}" for label, count in verdict.learned.items())
+    label = f"classifies this message as {verdict.label}" if verdict.label != UNSURE else "is unsure"
+    figures = f"p({verdict.of}) = {verdict.probability:.4f}, {verdict.decibans:+.1f} dB; learned: {learned}"
+    lines = [f"Deciban {label} ({figures})."]
+    lines += [f"Why: {verdict.why}."] if verdict.why else []
+    lines += [f"Left unread: {cut}." for cut in verdict.cut]
+    lines += ["", "decibans  clue", "--------  " + "-" * 40]
+    lines += [f"{clue.decibans:+8.1f}  {clue.token}" for clue in verdict.clues]
+    lines += [f"{verdict.others:+8.1f}  all others", f"{verdict.prior:+8.1f}  before any clue", ""]
+    return "\n".join(lines)
+
+
+def answer_tell(mail: MailFilter, request: Request, raw: bytes) -> bytes:
+    """Answer a request to learn or forget a message; what was so already is not reported as done."""
+    done: dict[str, str] = {}
+    if request.sets and request.label is not None:
+        learned = mail.learn(raw, request.label)
+        done = {"DidSet": "local"} if learned.new or learned.moved else {}
+    elif request.removes:
+        done = {"DidRemove": "local"} if mail.unlearn(raw) else {}
+    return format_answer(request.version, done)

@@ -15,19 +15,28 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from deciban.errors import DecibanError
-from deciban.mail.filter import MailFilter
-from deciban.mail.spamd.client_connection import ByteBudget, Connection, Limits
-from deciban.mail.spamd.listen_address import open_listener
-from deciban.mail.spamd.protocol import PONG, RETURNING_COMMANDS, Code, Refusal, Request, decompress, format_refusal
-from deciban.mail.spamd.responses import answer_check, answer_tell, answer_unchanged, to_refusal
-from deciban.mail.spamd.worker_pool import Job, WorkerPool
+from deciban.mail.spamd.connections import ByteBudget, Connection, Limits, open_listener
+from deciban.mail.spamd.protocol import (
+    BODILESS_COMMANDS,
+    PONG,
+    RETURNING_COMMANDS,
+    Code,
+    Refusal,
+    Request,
+    answer_check,
+    answer_tell,
+    answer_unchanged,
+    decompress,
+    format_refusal,
+    to_refusal,
+)
+from deciban.mail.spamd.worker_pool import WorkerPool
 
 MAX_IDLE_SECONDS: Final = 2.0
 """When there are as many clients as permitted, one that has been idle for longer is closed for another."""
@@ -50,7 +59,7 @@ log = logging.getLogger("deciban.mail.spamd.spamd_server")
 
 def serve(
     address: str, store: str | os.PathLike[str], *, limits: Limits | None = None, learns: bool = True,
-    anyone: bool = False, ready: Callable[[str], None] | None = None, stop: threading.Event | None = None,
+    anyone: bool = False, ready: Callable[[str], None] = lambda where: None, stop: threading.Event | None = None,
 ) -> None:  # fmt: skip
     """Answer `spamc` at an address until the event, SIGTERM or SIGINT; requests are finished first.
 
@@ -64,11 +73,10 @@ def serve(
     try:
         with open_listener(address, anyone) as (listener, where):
             server.workers.open()
-            asyncio.run(server.run(listener, (lambda: ready(str(where))) if ready else lambda: None, stop))
+            asyncio.run(server.run(listener, lambda: ready(str(where)), stop))
     finally:
         server.workers.close(SHUTDOWN_SECONDS)
         sys.setswitchinterval(switch_seconds)
-        stop.set()  # a thread that waits for it need wait no longer
 
 
 class Server:
@@ -82,13 +90,16 @@ class Server:
         self._maintenance: asyncio.Task[None] | None = None
 
     async def run(self, listener: socket.socket, ready: Callable[[], None], stop: threading.Event) -> None:
-        """Accept clients until the event is set."""
-        ended = asyncio.Event()
-        with _forward_stop(stop, ended):
-            accepting = asyncio.create_task(self._accept(listener))
-            self._schedule_maintenance()  # a server before this one may have learned last
+        """Accept clients until the event is set, or a signal that ends programs comes."""
+        loop = asyncio.get_running_loop()
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, stop.set)
+        accepting = asyncio.create_task(self._accept(listener))
+        self._schedule_maintenance()  # a server before this one may have learned last
+        try:
             ready()
-            await asyncio.wait({accepting, asyncio.create_task(ended.wait())}, return_when="FIRST_COMPLETED")
+            await asyncio.wait({accepting, loop.run_in_executor(None, stop.wait)}, return_when="FIRST_COMPLETED")
             accepting.cancel()
             await asyncio.wait({accepting})
             self._accept_backlog(listener)
@@ -97,6 +108,8 @@ class Server:
                 await asyncio.wait(set(self._connections), timeout=SHUTDOWN_SECONDS)
             if not accepting.cancelled():
                 accepting.result()  # it ended by an error, which is raised here
+        finally:
+            stop.set()  # the thread that waits for it need wait no longer
 
     async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -175,38 +188,31 @@ class Server:
         await connection.drain()
 
     async def _answer(self, request: Request, message: bytes) -> bytes:
-        if request.command in ("PING", "SKIP"):
-            return PONG if request.command == "PING" else b""
-        try:
-            if request.command != "TELL":
-                return await self._run(self.workers.classify, answer_check, request, message)
-            if not self._learns:
-                raise Refusal(Code.EX_UNAVAILABLE, "this server does not learn")
-            answer = await self._run(self.workers.learn, answer_tell, request, message)
-            self._schedule_maintenance()
-            return answer
-        except Refusal:
-            raise
-        except Exception as error:
-            if request.command in RETURNING_COMMANDS:
-                return answer_unchanged(request, self._decompress(request, message))
-            raise to_refusal(error) from error
-
-    async def _run(
-        self, queue: Callable[[Job, int], Future[bytes]], function: Callable[[MailFilter, Request, bytes], bytes],
-        request: Request, message: bytes,
-    ) -> bytes:  # fmt: skip
         """Have a worker answer a request, within the time limit."""
+        if request.command in BODILESS_COMMANDS:
+            return PONG if request.command == "PING" else b""
+        is_tell = request.command == "TELL"
+        if is_tell and not self._learns:
+            raise Refusal(Code.EX_UNAVAILABLE, "this server does not learn")
+        answer = answer_tell if is_tell else answer_check
         size = min(len(message) * MAX_INFLATION, self._limits.message) if request.compressed else len(message)
         try:
             async with asyncio.timeout(self._limits.seconds):
-                return await asyncio.wrap_future(
-                    queue(lambda mail: function(mail, request, self._decompress(request, message)), size)
+                job = self.workers.put(
+                    lambda mail: answer(mail, request, self._decompress(request, message)), size, learns=is_tell
                 )
+                result = await asyncio.wrap_future(job)
         except Exception as error:
             expected = isinstance(error, DecibanError | Refusal | TimeoutError)  # these need no traceback
             log.warning("%s: %s: %s", request.command, type(error).__name__, error, exc_info=not expected)
-            raise
+            if isinstance(error, Refusal):
+                raise
+            if request.command in RETURNING_COMMANDS:
+                return answer_unchanged(request, self._decompress(request, message))
+            raise to_refusal(error) from error
+        if is_tell:
+            self._schedule_maintenance()
+        return result
 
     def _decompress(self, request: Request, message: bytes) -> bytes:
         return decompress(message, self._limits.message) if request.compressed else message
@@ -221,27 +227,6 @@ class Server:
         while self.workers.maintenance.is_running:
             await asyncio.sleep(MAINTENANCE_DELAY_SECONDS)
         try:
-            await asyncio.wrap_future(self.workers.learn(self.workers.maintenance.start_if_due))
+            await asyncio.wrap_future(self.workers.put(self.workers.maintenance.start_if_due, learns=True))
         except Exception as error:
             log.warning("nothing could be refitted: %s", error)
-
-
-@contextmanager
-def _forward_stop(stop: threading.Event, ended: asyncio.Event) -> Iterator[None]:
-    """Set `ended` when the event is set or a signal that ends programs comes, for the time of the block."""
-    loop = asyncio.get_running_loop()
-
-    def wait() -> None:
-        stop.wait()
-        with suppress(RuntimeError):  # the loop has ended by itself
-            loop.call_soon_threadsafe(ended.set)
-
-    threading.Thread(target=wait, name="spamd-stop", daemon=True).start()
-    signals = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
-    for number in signals:
-        loop.add_signal_handler(number, stop.set)
-    try:
-        yield
-    finally:
-        for number in signals:
-            loop.remove_signal_handler(number)

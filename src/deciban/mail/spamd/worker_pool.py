@@ -123,31 +123,31 @@ class WorkerPool:
     One more of each kind handles the large messages.
     """
 
-    def __init__(self, store: Path, classifying: int = CLASSIFYING_WORKERS) -> None:
+    def __init__(self, store: Path) -> None:
         self._numbers = count()
-        self._small, self._large, self._learning, self._learning_large = (JobQueue() for _ in range(4))
-        queues = [*[self._small] * classifying, self._large, self._learning_large, self._learning]
-        self._workers = [(jobs, _start(FilterWorker(store, jobs is self._learning), jobs)) for jobs in queues]
+        self._queues = {(learns, large): JobQueue() for learns in (False, True) for large in (False, True)}
+        """The queues, by whether their jobs learn and whether their messages are large."""
+        self._workers: list[tuple[JobQueue, threading.Thread]] = []
+        for (learns, large), jobs in self._queues.items():
+            for _ in range(1 if learns or large else CLASSIFYING_WORKERS):
+                worker = FilterWorker(store, create=learns and not large)
+                thread = threading.Thread(target=worker.work, args=(jobs,), name="spamd-worker", daemon=True)
+                thread.start()
+                self._workers.append((jobs, thread))
         self.maintenance = Maintenance(store)
 
-    def classify(self, job: Job, size: int = 0) -> Future[bytes]:
-        """Queue a job with a message of this size for the next classifying worker that is free."""
-        return self._put(self._large if size > LARGE_MESSAGE_BYTES else self._small, job, size)
-
-    def learn(self, job: Job, size: int = 0) -> Future[bytes]:
-        """Queue a job that learns, after all that came before; large messages have a queue of their own."""
-        return self._put(self._learning_large if size > LARGE_MESSAGE_BYTES else self._learning, job, size)
-
-    def _put(self, jobs: JobQueue, job: Job, size: int) -> Future[bytes]:
-        due = time.monotonic() + (size * DELAY_PER_BYTE if size > LARGE_MESSAGE_BYTES else 0.0)
+    def put(self, job: Job, size: int = 0, learns: bool = False) -> Future[bytes]:
+        """Queue a job with a message of this size for the next worker of its kind that is free."""
+        is_large = size > LARGE_MESSAGE_BYTES
+        due = time.monotonic() + (size * DELAY_PER_BYTE if is_large else 0.0)
         queued = QueuedJob(due, next(self._numbers), job, Future())
-        jobs.put(queued)
+        self._queues[learns, is_large].put(queued)
         return queued.result
 
     def open(self) -> None:
         """Open the store now: an error is reported at once, and the first client need not wait."""
-        self.learn(_warm_up).result()
-        self.classify(_warm_up).result()
+        for learns in (True, False):
+            self.put(_warm_up, learns=learns).result()
 
     def close(self, seconds: float) -> None:
         """End all workers after their present jobs, within so many seconds."""
@@ -162,12 +162,6 @@ class WorkerPool:
 def _warm_up(mail: MailFilter) -> bytes:
     mail.classify(b"Subject: none\n\nNothing.")
     return b""
-
-
-def _start(worker: FilterWorker, jobs: JobQueue) -> threading.Thread:
-    thread = threading.Thread(target=worker.work, args=(jobs,), name="spamd-worker", daemon=True)
-    thread.start()
-    return thread
 
 
 class Maintenance:

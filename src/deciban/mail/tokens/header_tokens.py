@@ -12,13 +12,13 @@ from deciban.mail.tokens.word_tokens import (
     IPV4,
     MAIL,
     MAX_TOKEN_CHARACTERS,
-    amounts,
+    find_amounts,
+    find_character_pairs,
     get_cleaner,
-    host_pieces,
     join_pairs,
+    split_cased_words,
+    split_host,
     split_words,
-    unspaced_pairs,
-    written_words,
 )
 
 MAX_CACHED_NAMES = 1000
@@ -34,6 +34,8 @@ MAX_HOP_CHARACTERS = 500
 MAX_HOP_NAMES = 4
 """Hosts of one hop, and addresses."""
 TO_HOP_SPACES = str.maketrans(dict.fromkeys("()[]<>{};,=@\"'", " "))
+LOCAL_RECEIVERS = ("localhost", "fetchmail", "with imap", "with pop3")
+"""Words of a hop that is not a delivery: a mailbox was fetched, or a machine connected to itself."""
 OWN_NETWORKS = ("127.", "10.", "192.168.", *(f"172.{n}." for n in range(16, 32)))
 
 EXCLUDED_NAMES = (
@@ -48,6 +50,8 @@ Headers that stores, machines and filters write, which are not part of a digest,
 NAMES = f"{' '.join(VOLATILE_HEADERS.values())} {EXCLUDED_NAMES}".split()
 EXCLUDED = frozenset(name for name in NAMES if name[-1] != "*")
 EXCLUDED_PREFIXES = tuple(name[:-1] for name in NAMES if name[-1] == "*")
+RESULT_HEADERS = frozenset(["authentication-results", "received-spf"])
+"""Headers with results of the receiving server, which are read although others of its headers are not."""
 LIST_HEADERS = re.compile(
     "list-.*|mailing-list|precedence|x-mailing-list|x-beenthere|x-mailman-version|x-loop|errors-to|x-list.*|"
     "mail-followup-to|x-unsubscription-info|x-ml-.*|feedback-id|x-campaign.*|x-precedence-ref|x-acceptable-languages"
@@ -65,11 +69,8 @@ ZONE = re.compile(r"[+-]\d{4}\b")
 RESULT = re.compile(r"\b(spf|dkim|dmarc|arc|dkim-adsp|iprev|compauth)=(\w{1,12})", re.IGNORECASE)
 SIGNER = re.compile(r"(?:^|;)\s*d=([\w.-]{1,80})")
 
-Tokenizer = Callable[[str, str, TokenOptions], list[str]]
-"""A function from the name and the value of a header, and options, to tokens."""
 
-
-def header_tokens(headers: Sequence[tuple[str, str]], options: TokenOptions) -> list[str]:
+def tokenize_headers(headers: Sequence[tuple[str, str]], options: TokenOptions) -> list[str]:
     """Return the tokens of all headers, in order; a token may be repeated."""
     tokens: list[str] = []
     hops: list[str] = []
@@ -82,12 +83,12 @@ def header_tokens(headers: Sequence[tuple[str, str]], options: TokenOptions) -> 
         if tokenize is not None:
             tokens += tokenize(name, value)
     if options.received and hops:
-        tokens += hop_tokens(hops)
+        tokens += tokenize_hops(hops)
     first = dict(reversed(headers))
     if options.names:
         tokens += [f"no:{name}" for name in EXPECTED if name not in first]
     if options.sender and "reply-to" in first:
-        tokens += _reply_tokens(first["reply-to"], first.get("from", ""))
+        tokens += _compare_reply(first["reply-to"], first.get("from", ""))
     return tokens
 
 
@@ -99,31 +100,24 @@ class _Tokenizers(dict[str, Callable[[str, str], list[str]] | None]):
         self.options = options
         self._tokenize_cached = lru_cache(MAX_CACHED_VALUES)(self._tokenize)
 
-    def _tokenize(self, name: str, value: str) -> list[str]:
-        tokenizer = self._find(name)
-        assert tokenizer is not None
-        tokens = tokenizer(name, value, self.options)
-        return [f"header:{name}", *tokens] if self.options.names else tokens
-
     def __missing__(self, name: str) -> Callable[[str, str], list[str]] | None:
         if len(name) > MAX_NAME_CHARACTERS:
             return None
         if len(self) > MAX_CACHED_NAMES:
             self.clear()
         tokenize = self._tokenize if name in UNCACHED else self._tokenize_cached
-        self[name] = found = None if self._find(name) is None else tokenize
+        self[name] = found = None if self._is_excluded(name) else tokenize
         return found
 
-    def _find(self, name: str) -> Tokenizer | None:
-        if name == "sender" and not self.options.lists:
-            return None  # lists write it, hardly any other sender does
-        if name in TOKENIZERS:
-            return TOKENIZERS[name]
-        if name in EXCLUDED or name.startswith(EXCLUDED_PREFIXES):
-            return None
-        if LIST_HEADERS.fullmatch(name):
-            return (list_tokens if name in LIST_HEADERS_WITH_WORDS else no_tokens) if self.options.lists else None
-        return other_tokens if self.options.others else no_tokens
+    def _is_excluded(self, name: str) -> bool:
+        if name not in RESULT_HEADERS and (name in EXCLUDED or name.startswith(EXCLUDED_PREFIXES)):
+            return True
+        # lists write "sender", hardly any other sender does
+        return not self.options.lists and (name == "sender" or LIST_HEADERS.fullmatch(name) is not None)
+
+    def _tokenize(self, name: str, value: str) -> list[str]:
+        tokens = tokenize_header(name, value, self.options)
+        return [f"header:{name}", *tokens] if self.options.names else tokens
 
 
 @lru_cache(8)
@@ -131,7 +125,7 @@ def _get_tokenizers(options: TokenOptions) -> _Tokenizers:
     return _Tokenizers(options)
 
 
-def _reply_tokens(reply_to: str, sender: str) -> list[str]:
+def _compare_reply(reply_to: str, sender: str) -> list[str]:
     """Return whether replies go to the sender, to another address at its host, or elsewhere."""
     one = MAIL.search(reply_to[:MAX_ADDRESS_CHARACTERS].lower())
     other = MAIL.search(sender[:MAX_ADDRESS_CHARACTERS].lower())
@@ -140,32 +134,28 @@ def _reply_tokens(reply_to: str, sender: str) -> list[str]:
     return ["reply:same" if one[0] == other[0] else "reply:host" if one[2] == other[2] else "reply:other"]
 
 
-def hop_tokens(hops: Sequence[str]) -> list[str]:
+def tokenize_hops(hops: Sequence[str]) -> list[str]:
     """Return the hosts and networks that a message passed, and the number of hops.
 
     Hops within the reader's own machines are the same for all mail, and ignored.
 
-    >>> hop_tokens(["from localhost by me", "from pc (mx.a.example [192.0.2.7]) by me"])[:3]
+    >>> tokenize_hops(["from localhost by me", "from pc (mx.a.example [192.0.2.7]) by me"])[:3]
     ['received:mx.a.example', 'received:a.example', 'received:example']
     """
     tokens: list[str] = []
     passed = 0
     for hop in hops[:MAX_HOPS]:
         clause, _, after = hop[:MAX_HOP_CHARACTERS].partition(" by ")
-        if (found := _clause_tokens(clause)) and not _is_fetched(after[:60].lower()):
+        receiver = after[:60].lower()
+        if (found := _tokenize_clause(clause)) and not any(mark in receiver for mark in LOCAL_RECEIVERS):
             tokens += found
             passed += 1
     tokens.append(f"received:hops:{passed}")
     return tokens
 
 
-def _is_fetched(by: str) -> bool:
-    """Return whether a hop is no delivery: a mailbox was fetched, or a machine connected to itself."""
-    return "localhost" in by or "fetchmail" in by or "with imap" in by or "with pop3" in by
-
-
 @lru_cache(4096)
-def _clause_tokens(clause: str) -> tuple[str, ...]:
+def _tokenize_clause(clause: str) -> tuple[str, ...]:
     """Return tokens of the sending machine as the receiving one noted it; none if both are in one network."""
     if clause[:5].lower() != "from " or "localhost" in clause:
         return ()
@@ -175,7 +165,7 @@ def _clause_tokens(clause: str) -> tuple[str, ...]:
     if "[::1]" in clause or any(ip.startswith(OWN_NETWORKS) for ip in addresses):
         return ()
     hosts = [piece for piece in pieces if piece.rpartition(".")[2].isalpha()][:MAX_HOP_NAMES]
-    tokens = ["received:" + piece for name in (*hosts, *addresses) for piece in host_pieces(name)]
+    tokens = ["received:" + piece for name in (*hosts, *addresses) for piece in split_host(name)]
     helo = clause.partition(" ")[0].strip("[]()")
     if IPV4.match(helo):
         tokens.append("received:helo:numeric")
@@ -196,120 +186,71 @@ def _clean_words(text: str, options: TokenOptions) -> list[str]:
     return get_cleaner(options.shortest, options.longest).clean_all(split_words(text)[:MAX_WORDS])
 
 
-def no_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return nothing: only the presence of the header counts."""
-    return []
-
-
-def other_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the words of a header that has no tokenizer of its own."""
+def tokenize_header(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the tokens of a header by its name; of many only the presence counts, and they have none."""
+    match name:
+        case "subject":
+            return _tokenize_subject(value, options) if options.subject else []
+        case "from" | "sender" | "reply-to":
+            return _tokenize_addresses(name, value, options) if options.sender else []
+        case "to" | "cc":  # the recipients, and their number as a power of two
+            n = min(value.count("@"), 100).bit_length()
+            return [*_tokenize_addresses(name, value, options), f"{name}:{n}"]
+        case "message-id":  # the host that assigned it
+            host = value.rpartition("@")[2].strip("<> ")[:100]
+            return [f"message-id:{piece}" for piece in split_host(host)] if options.sender else []
+        case "date":  # the time zone: the day would only tell when the mail was gathered
+            zone = ZONE.search(value)
+            return [f"date:{zone[0] if zone else 'no-zone'}"]
+        case "dkim-signature":  # the domain that signed the message
+            signer = SIGNER.search(value[:1000])
+            return [f"dkim:{piece}" for piece in split_host(signer[1])] if signer else []
+        case "x-mailer" | "user-agent" | "x-mimeole":  # the program that wrote it, word by word and in one token
+            words = MAILER_WORD.findall(value[:200].lower())[:8]
+            return [f"mailer:{word}"[:MAX_TOKEN_CHARACTERS] for word in [*words, "_".join(words)]]
+        case "x-priority" | "x-msmail-priority" | "importance":
+            return [truncate(f"{name}:{value[:30].lower()}")]
+        case "content-type" | "content-transfer-encoding":
+            return [truncate(f"{name}:{value.partition(';')[0][:50].strip().lower()}")]
+        case "authentication-results":  # of SPF, DKIM and DMARC, as the receiving server wrote them
+            return [f"auth:{method}={result}".lower() for method, result in RESULT.findall(value)]
+        case "received-spf":
+            return [truncate(f"auth:spf={value.partition(' ')[0].lower()}")]
+    if LIST_HEADERS.fullmatch(name):
+        name, value = "list", value[:300] if name in LIST_HEADERS_WITH_WORDS else ""
+    elif not options.others:
+        return []
     return [f"{name}:{word}"[:MAX_TOKEN_CHARACTERS] for word in _clean_words(value, options)]
 
 
-def subject_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+def _tokenize_subject(value: str, options: TokenOptions) -> list[str]:
     """Return the words of the subject, pairs of them, words in capitals, prices and runs of !."""
-    if not options.subject:
-        return []
     words = _clean_words(value, options)
     tokens = [f"subject:{word}"[:MAX_TOKEN_CHARACTERS] for word in words]
     if options.subject_pairs:
         tokens += [f"subject:{pair}"[:MAX_TOKEN_CHARACTERS] for pair in join_pairs(words)]
     if not value.isascii() or CAPITALS.search(value):
-        capitals = [word for word in written_words(value)[:MAX_WORDS] if word.isupper() and 2 < len(word) <= 20]
+        capitals = [word for word in split_cased_words(value)[:MAX_WORDS] if word.isupper() and 2 < len(word) <= 20]
         tokens += [f"subject:{word}" for word in capitals]
         if len(capitals) > 2 and value.isupper():
             tokens.append("subject:capitals")
     if not value.isascii():
-        tokens += [f"subject:{pair}" for pair in unspaced_pairs(value)]
+        tokens += [f"subject:{pair}" for pair in find_character_pairs(value)]
         tokens.append("subject:8bit")
     if options.amounts:
-        tokens += [f"subject:{amount}" for amount in amounts(value)]
+        tokens += [f"subject:{amount}" for amount in find_amounts(value)]
         tokens += [f"subject:{sign}" for sign in "!?" if sign in value]
     return tokens
 
 
-def sender_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the tokens of the address of the sender, or of the address for replies."""
-    return _address_tokens(name, value, options) if options.sender else []
-
-
-def recipient_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the tokens of the recipients, and their number (as a power of two)."""
-    return [*_address_tokens(name, value, options), f"{name}:{min(value.count('@'), 100).bit_length()}"]
-
-
-def _address_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
+def _tokenize_addresses(name: str, value: str, options: TokenOptions) -> list[str]:
     value = value[:MAX_ADDRESS_CHARACTERS]
     tokens = []
     for user, host in MAIL.findall(value)[:MAX_ADDRESSES]:
         tokens.append(f"{name}:addr:{user}@{host}".lower()[:MAX_TOKEN_CHARACTERS])
-        tokens += [f"{name}:{piece}" for piece in host_pieces(host)]
+        tokens += [f"{name}:{piece}" for piece in split_host(host)]
     words = [word for word in _clean_words(MAIL.sub(" ", value), options) if word != "mailto"]
     tokens += [f"{name}:name:{word}"[:MAX_TOKEN_CHARACTERS] for word in words]
     if not words:
         tokens.append(f"{name}:nameless")
     return tokens
-
-
-def message_id_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the host that assigned the message's ID."""
-    host = value.rpartition("@")[2].strip("<> ")[:100]
-    return [f"message-id:{piece}" for piece in host_pieces(host)] if options.sender else []
-
-
-def mailer_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the program that wrote the message, in words and as a whole."""
-    words = MAILER_WORD.findall(value[:200].lower())[:8]
-    return [f"mailer:{word}"[:MAX_TOKEN_CHARACTERS] for word in [*words, "_".join(words)]]
-
-
-def priority_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the priority that the sender claims."""
-    return [truncate(f"{name}:{value[:30].lower()}")]
-
-
-def content_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the content type of the whole message, or its transfer encoding."""
-    return [truncate(f"{name}:{value.partition(';')[0][:50].strip().lower()}")]
-
-
-def date_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the time zone; the day would only tell when the mail was gathered."""
-    zone = ZONE.search(value)
-    return [f"date:{zone[0] if zone else 'no-zone'}"]
-
-
-def list_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the words that name a mailing list."""
-    return [f"list:{word}"[:MAX_TOKEN_CHARACTERS] for word in _clean_words(value[:300], options)]
-
-
-def authentication_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the results of SPF, DKIM and DMARC that the receiving server wrote."""
-    return [f"auth:{method}={result}".lower() for method, result in RESULT.findall(value)]
-
-
-def spf_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the result of SPF from a Received-SPF header."""
-    return [truncate(f"auth:spf={value.partition(' ')[0].lower()}")]
-
-
-def signature_tokens(name: str, value: str, options: TokenOptions) -> list[str]:
-    """Return the domain that signed the message."""
-    signer = SIGNER.search(value[:1000])
-    return [f"dkim:{piece}" for piece in host_pieces(signer[1])] if signer else []
-
-
-TOKENIZERS: dict[str, Tokenizer] = {
-    "subject": subject_tokens,
-    **dict.fromkeys(("from", "sender", "reply-to"), sender_tokens),
-    **dict.fromkeys(("to", "cc"), recipient_tokens),
-    "message-id": message_id_tokens,
-    **dict.fromkeys(("x-mailer", "user-agent", "x-mimeole"), mailer_tokens),
-    **dict.fromkeys(("x-priority", "x-msmail-priority", "importance"), priority_tokens),
-    **dict.fromkeys(("content-type", "content-transfer-encoding"), content_tokens),
-    "date": date_tokens,
-    "authentication-results": authentication_tokens,
-    "received-spf": spf_tokens,
-    "dkim-signature": signature_tokens,
-}

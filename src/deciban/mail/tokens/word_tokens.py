@@ -1,4 +1,7 @@
-"""Words of a text as tokens: without separators, long words replaced by `skip:` tokens; prices and runs of ! too."""
+"""Tokens of a text: words without separators, long ones replaced by `skip:` tokens; prices, runs of !, and links.
+
+The tokens of a link are its host and the domains above it, networks, ports and words of its path.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,32 @@ PUNCTUATION_RUNS = {"!!": re.compile(r"!![!?]*+"), "??": re.compile(r"\?\?[!?]*+
 CURRENCIES = "$€£¥"
 PAIR_SEPARATOR = "+"
 
+MAX_HOST_CHARACTERS = 40
+"""With its prefix a host is a token of at most sixty characters."""
+MAX_PATH_WORDS = 8
+MAX_LINKS = 300
+MAX_LINK_CHARACTERS = 1000
+MAX_CACHED_LINK_CHARACTERS = 200
 
-def written_words(text: str) -> list[str]:
+LINK_SIGNS = ("://", "www.", "WWW.")
+SCHEME = re.compile(r"(?:https?|ftp)\Z", re.IGNORECASE)
+LINK_END = re.compile(r"[\s<>\"'\\]")
+WEB = re.compile(r"(?:([a-zA-Z][a-zA-Z0-9+.-]{0,15}):)?(?://)?([^/?#\s]*+)([^\s]*+)")
+PATH_WORD = re.compile(r"[a-zA-Z]{3,20}|\d{1,6}")
+IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}\Z")
+PERCENT = re.compile(r"%([0-7][0-9a-fA-F])")
+HOST = re.compile(r"[^\w.-]+")
+MAIL = re.compile(r"(?<![^\s<>()\[\]\",;:@])([^\s<>()\[\]\",;:@]{1,80}+)@([\w.-]{1,80})")
+TRAILING = ".,;:!?)]}>'\"*"
+
+
+def split_cased_words(text: str) -> list[str]:
     """Return the words between separators, with their capitals.
 
-    >>> written_words("Don't wait -- order NOW, www")
+    >>> split_cased_words("Don't wait -- order NOW, www")
     ["Don't", 'wait', '--', 'order', 'NOW', 'www']
     """
-    return simplify(text).encode().translate(TO_SPACES).decode().split()
+    return normalise_separators(text).encode().translate(TO_SPACES).decode().split()
 
 
 def split_words(text: str) -> list[bytes]:
@@ -57,10 +78,10 @@ def split_words(text: str) -> list[bytes]:
     >>> split_words("order NOW")
     [b'order', b'now']
     """
-    return simplify(text).encode().translate(TO_LOWER_CASE).split()
+    return normalise_separators(text).encode().translate(TO_LOWER_CASE).split()
 
 
-def simplify(text: str) -> str:
+def normalise_separators(text: str) -> str:
     """Replace separators beyond ASCII by spaces and curly apostrophes by ', and remove invisible characters."""
     if not text.isascii():
         if INVISIBLE.search(text):
@@ -119,10 +140,10 @@ def join_pairs(words: list[str]) -> list[str]:
     return [pair for pair in map(PAIR_SEPARATOR.join, pairwise(words)) if len(pair) <= MAX_TOKEN_CHARACTERS]
 
 
-def unspaced_pairs(text: str) -> list[str]:
+def find_character_pairs(text: str) -> list[str]:
     """Return pairs of neighbouring characters of scripts without spaces.
 
-    >>> unspaced_pairs("今天天气")
+    >>> find_character_pairs("今天天气")
     ['今天', '天天', '天气']
     """
     found: dict[str, None] = {}
@@ -131,10 +152,10 @@ def unspaced_pairs(text: str) -> list[str]:
     return list(found)
 
 
-def amounts(text: str) -> list[str]:
+def find_amounts(text: str) -> list[str]:
     """Return prices with their numbers of digits, percentages, and runs of exclamation and question marks.
 
-    >>> amounts("Only $9.99, save 50%!!!")
+    >>> find_amounts("Only $9.99, save 50%!!!")
     ['$9.99', '$:1', '50%', '!!!']
     """
     found: dict[str, None] = {}
@@ -154,3 +175,98 @@ def amounts(text: str) -> list[str]:
         if start in text:
             found.update(dict.fromkeys([run[:8] for run in runs.findall(text)]))
     return list(found)
+
+
+@lru_cache(1 << 13)
+def split_host(host: str) -> tuple[str, ...]:
+    """Return a host and the domains above it, or the networks of a numeric address.
+
+    >>> split_host("www.shop.example.com"), split_host("10.1.2.3")
+    (('www.shop.example.com', 'shop.example.com', 'example.com', 'com'), ('10.1.2.3', '10.1.2', '10.1'))
+    """
+    if not host.replace(".", "").replace("-", "").isalnum():
+        host = HOST.sub("", host)
+    parts = host.lower().strip(".")[-MAX_HOST_CHARACTERS:].split(".")
+    if len(parts) == 4 and all(part.isdigit() for part in parts):
+        return tuple(".".join(parts[:n]) for n in (4, 3, 2))
+    return tuple(".".join(parts[n:]) for n in range(max(0, len(parts) - 4), len(parts)) if parts[n])
+
+
+def split_links(text: str) -> tuple[str, list[str]]:
+    """Return a text without its links, and the links.
+
+    >>> split_links("See http://a.example/b, or www.c.example.")
+    ('See   or  ', ['http://a.example/b', 'www.c.example'])
+    """
+    signs = _find_link_signs(text)
+    if not signs:
+        return text, []
+    texts: list[str] = []
+    links: list[str] = []
+    done = 0
+    for sign in signs:
+        start = _find_start(text, sign, done)
+        if start < 0 or len(links) >= MAX_LINKS:
+            continue
+        stop = LINK_END.search(text, sign + 3, start + MAX_LINK_CHARACTERS)
+        end = stop.start() if stop else min(len(text), start + MAX_LINK_CHARACTERS)
+        texts.append(text[done:start])
+        links.append(text[start:end].rstrip(TRAILING))
+        done = end
+    texts.append(text[done:])
+    return " ".join(texts), links
+
+
+def _find_link_signs(text: str) -> list[int]:
+    """Return the offsets of strings that occur in links and rarely elsewhere; a pattern would be slower."""
+    found = []
+    for sign in LINK_SIGNS:
+        at = text.find(sign)
+        while at >= 0:
+            found.append(at)
+            at = text.find(sign, at + len(sign))
+    return sorted(found)
+
+
+def _find_start(text: str, at: int, done: int) -> int:
+    """Return the offset, not before `done`, where the link with a sign at this offset begins; -1 if there is none."""
+    if at < done:
+        return -1
+    if text[at] != ":":
+        return at if at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "_.@/-") else -1
+    scheme = SCHEME.search(text, max(done, at - 5), at)
+    return scheme.start() if scheme else -1
+
+
+def tokenize_link(link: str) -> dict[str, None]:
+    """Return the tokens of a link: its host in pieces, its port, words of its path, and how it is written."""
+    if len(link) <= MAX_CACHED_LINK_CHARACTERS:
+        return _tokenize_link_cached(link)
+    return _tokenize_link(link[:MAX_LINK_CHARACTERS])
+
+
+def _tokenize_link(link: str) -> dict[str, None]:
+    if "%" in link:
+        link = PERCENT.sub(lambda code: chr(int(code[1], 16)), link)
+    found = WEB.match(link)
+    scheme, place, path = found.groups() if found else (None, "", "")
+    scheme = (scheme or "http").lower()
+    if scheme == "mailto":
+        return dict.fromkeys([f"url:mailto:{piece}" for piece in split_host(place.rpartition("@")[2])[:3]])
+    if scheme not in ("http", "https", "ftp"):
+        return {f"url:scheme:{scheme[:16]}": None}
+    _, at, host = place.rpartition("@")
+    host, _, port = host.partition(":")
+    tokens = [f"url:{piece}" for piece in split_host(host)]
+    if IPV4.match(host) or host.isdigit():
+        tokens.append("url:numeric")
+    if port.isdigit() and len(port) < 6:
+        tokens.append(f"url:port:{port}")
+    if at:
+        tokens.append("url:user")
+    if len(path) > 1:
+        tokens.extend(f"url:path:{word}" for word in PATH_WORD.findall(path.lower())[:MAX_PATH_WORDS])
+    return dict.fromkeys(tokens)
+
+
+_tokenize_link_cached = lru_cache(1 << 13)(_tokenize_link)
