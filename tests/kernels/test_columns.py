@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.kernels import grid, summarise
+from deciban.kernels import summarise, value_counts
 from deciban.ledger import Grid, Moments, Needs
 from deciban.ledger.grid import BIAS, cell_numbers
 from tests.kernels.matrix import GRID, MOMENTS, UNIT, assert_statistic, remove_values, tables
@@ -121,17 +121,17 @@ def test_grids_do_not_depend_on_what_was_in_memory():
     rng = np.random.default_rng(0)
     x, codes = rng.normal(size=3000), rng.integers(0, 3, 3000).astype(np.int32)
     for place in (
-        np.zeros(grid.SLOT_COUNT),
-        np.full(grid.SLOT_COUNT, 2**32 - 1),
-        rng.integers(0, 500, grid.SLOT_COUNT),
+        np.zeros(value_counts.SLOT_COUNT),
+        np.full(value_counts.SLOT_COUNT, 2**32 - 1),
+        rng.integers(0, 500, value_counts.SLOT_COUNT),
     ):
         slots, count = np.full(3000, 7, np.int32), np.full((3000, 3), np.nan)
-        rows, used = grid.count_column(
+        rows, used = value_counts.count_column(
             x.view(np.int64), codes, UNIT, True, 0, place.astype(np.uint32), slots, 0, count
         )
         cells, at = np.unique(cell_numbers(x), return_inverse=True)
         assert rows == 3000
-        assert sorted(grid.slots_to_cells(slots[:used]) - BIAS) == cells.tolist()
+        assert sorted(value_counts.slots_to_cells(slots[:used]) - BIAS) == cells.tolist()
         expected = np.zeros((len(cells), 3))
         np.add.at(expected, (at, codes), 1)
-        np.testing.assert_array_equal(count[np.argsort(grid.slots_to_cells(slots[:used]))], expected)
+        np.testing.assert_array_equal(count[np.argsort(value_counts.slots_to_cells(slots[:used]))], expected)

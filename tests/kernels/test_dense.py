@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.kernels import score, summarise
+from deciban.kernels import score, summarise, value_counts
 from deciban.ledger import Counts, Levels, Needs
 from deciban.scores import Diagonal, Linear, Lookup, Steps, finish, log_sum_exp
 from tests.kernels.matrix import (
@@ -78,7 +78,7 @@ def test_scatter(table):
 def test_small_counters_do_not_overflow(rows):
     X = np.ones((rows, 1), np.uint8)
     total = np.zeros((1, 1), np.int64)
-    assert summarise.count_small(fast.to_kernel_array(X), np.zeros(rows, np.int32), 0, total)
+    assert value_counts.count_small(fast.to_kernel_array(X), np.zeros(rows, np.int32), 0, total)
     assert total.item() == rows
 
 
@@ -124,9 +124,9 @@ def test_a_negative_code_of_whole_numbers_is_left_to_the_definition():
     X = np.array([[0], [-1]])
     assert fast.summarise_by_kernel(summarise, LEVELS, X, np.zeros(2, np.int32), None, 1) is None
     table, offset = np.zeros((1, 1)), np.array([0, 1])
-    assert summarise.fill_levels(fast.to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, False, table) == -1
-    assert summarise.fill_levels(fast.to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, True, table) == 0
-    assert summarise.fill_levels(fast.to_level_codes(X + 5), np.zeros(2, np.int32), UNIT, offset, True, table) == 1
+    assert value_counts.fill_levels(fast.to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, False, table) == -1
+    assert value_counts.fill_levels(fast.to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, True, table) == 0
+    assert value_counts.fill_levels(fast.to_level_codes(X + 5), np.zeros(2, np.int32), UNIT, offset, True, table) == 1
 
 
 def diagonal_form(rng, K, d):
@@ -272,13 +272,13 @@ def test_scores_that_are_no_number_are_reported(value):
         joint[1, column] = value
         assert score.normalise(joint.copy(), log_prior, False) == -1
         assert score.normalise(joint.copy(), log_prior, True) == -1
-        assert score.winners(joint, log_prior, np.empty(2, np.intp)) == -1
+        assert score.find_best_classes(joint, log_prior, np.empty(2, np.intp)) == -1
 
 
 def test_the_density_kernel_is_the_one_log_sum_exp():
     joint = np.array([[0.0, -1e5], [-1e300, -1e300], [700.0, 700.0], [-np.inf, -np.inf]])
     out = np.empty(4)
-    score.densities(joint, out)
+    score.compute_log_densities(joint, out)
     np.testing.assert_allclose(out, log_sum_exp(joint), rtol=1e-15)
 
 

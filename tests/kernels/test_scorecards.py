@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deciban
-from deciban.estimators.cross_validate import out_of_fold_scores
+from deciban.estimators.cross_validate import out_of_fold
 from deciban.kernels import execution
 from deciban.metrics import scorecard as metrics
 from deciban.metrics.scorecard import Scorecard
@@ -37,8 +37,9 @@ def rows(n=500, dtype=np.float64, scale=1.0):
 @pytest.mark.parametrize("folds", [7, "loo"])
 def test_rows_are_scored_alike(either, folds, wanted, weighed):
     X, y, w = rows()
+    weight = w if weighed else None
     plain, quick = either(
-        lambda: out_of_fold_scores(deciban.GaussianNB(), X, y, folds, w if weighed else None, wanted)[0]
+        lambda: out_of_fold(deciban.GaussianNB(), X, y, folds, sample_weight=weight, wanted=wanted).scores
     )
     np.testing.assert_allclose(quick, plain, rtol=1e-10, atol=1e-9)
 
@@ -46,7 +47,7 @@ def test_rows_are_scored_alike(either, folds, wanted, weighed):
 @pytest.mark.parametrize("prior", ["empirical", "smoothed", "uniform", [0.1, 0.2, 0.3, 0.4]], ids=str)
 def test_priors_follow_the_rows_that_are_left(either, prior):
     X, y, w = rows()
-    plain, quick = either(lambda: out_of_fold_scores(deciban.GaussianNB(priors=prior), X, y, "loo", w)[0])
+    plain, quick = either(lambda: out_of_fold(deciban.GaussianNB(priors=prior), X, y, "loo", sample_weight=w).scores)
     np.testing.assert_allclose(quick, plain, rtol=1e-10, atol=1e-9)
 
 
@@ -54,7 +55,9 @@ def test_priors_follow_the_rows_that_are_left(either, prior):
 def test_smoothing_by_the_widest_column_is_noticed_where_it_matters(either, smoothing):
     """Columns whose variances lie 1e8 apart: ε moves with every row, and the narrow columns with it."""
     X, y, w = rows(scale=1e4)
-    plain, quick = either(lambda: out_of_fold_scores(deciban.GaussianNB(var_smoothing=smoothing), X, y, "loo", w)[0])
+    plain, quick = either(
+        lambda: out_of_fold(deciban.GaussianNB(var_smoothing=smoothing), X, y, "loo", sample_weight=w).scores
+    )
     np.testing.assert_allclose(quick, plain, rtol=1e-10, atol=1e-9)
 
 
@@ -62,7 +65,7 @@ def test_smoothing_by_the_widest_column_is_noticed_where_it_matters(either, smoo
 @pytest.mark.parametrize("dtype", [np.float32, np.int64])
 def test_other_kinds_of_number_are_scored_alike(either, folds, dtype):
     X, y, _ = rows(dtype=dtype)
-    plain, quick = either(lambda: out_of_fold_scores(deciban.GaussianNB(), X, y, folds)[0])
+    plain, quick = either(lambda: out_of_fold(deciban.GaussianNB(), X, y, folds).scores)
     np.testing.assert_allclose(quick, plain, rtol=1e-9, atol=1e-8)
 
 
@@ -70,14 +73,14 @@ def test_other_kinds_of_number_are_scored_alike(either, folds, dtype):
 def test_rows_that_no_kernel_knows_are_left_to_the_definition(either, folds):
     X, y, _ = rows()
     X[[3, 400], 5] = np.nan
-    plain, quick = either(lambda: out_of_fold_scores(deciban.GaussianNB(), X, y, folds)[0])
+    plain, quick = either(lambda: out_of_fold(deciban.GaussianNB(), X, y, folds).scores)
     np.testing.assert_allclose(quick, plain, rtol=1e-10, atol=1e-9)
 
 
 def test_rows_that_nobody_judges_stay_without_scores(either):
     X, y, _ = rows()
     fold = np.arange(500) % 6 - 1
-    plain, quick = either(lambda: out_of_fold_scores(deciban.GaussianNB(), X, y, fold)[0])
+    plain, quick = either(lambda: out_of_fold(deciban.GaussianNB(), X, y, fold).scores)
     assert np.array_equal(np.isnan(quick[:, 0]), fold < 0)
     np.testing.assert_allclose(quick, plain, rtol=1e-10, atol=1e-9)
 
@@ -86,7 +89,7 @@ def test_far_rows_and_small_classes_are_computed_without_the_row(either):
     X, y, _ = rows()
     X[9] = 1e7
     y[:3] = [K, K + 1, K + 1]
-    plain, quick = either(lambda: out_of_fold_scores(deciban.GaussianNB(), X, y, "loo")[0])
+    plain, quick = either(lambda: out_of_fold(deciban.GaussianNB(), X, y, "loo").scores)
     np.testing.assert_allclose(quick, plain, rtol=1e-9, atol=1e-9)
 
 

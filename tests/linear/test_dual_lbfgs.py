@@ -19,7 +19,7 @@ def words(n=60, d=400, M=3, seed=0):
 
 
 def gram(X, codes, M, scale, extra, fast, threads=1):
-    block = prepare_block(Sparse(X, 1.0, scale=scale), M, None, np.arange(len(codes)), True, fast)
+    block = prepare_block(Sparse(X, 1.0, scale=scale), M, None, np.arange(len(codes)), True)
     return build_gram(Rows([block], codes, None, M, True, threads, fast), block, extra)
 
 

@@ -196,7 +196,7 @@ def apply_by_fold(
 
     def process(block: slice) -> bool:
         joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, K))
-        if not fold_kernels.diagonal_by_fold(x[block], fold[block], mean, precision, constant, joint):
+        if not fold_kernels.score_by_fold(x[block], fold[block], mean, precision, constant, joint):
             return False
         if wanted == "joint":
             return True

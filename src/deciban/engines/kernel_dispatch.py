@@ -88,11 +88,12 @@ def summarise_by_kernel(
         )
     if needs.kind == "scatter":
         return _scatter(kernels, to_kernel_array(X), codes, w, K)
+    counters = import_module("deciban.kernels.value_counts")
     if needs.kind == "levels":
-        return _levels(kernels, needs, X, codes, w, K)
+        return _levels(counters, needs, X, codes, w, K)
     if needs.kind == "grid":
-        return _grid(needs, X, codes, w, K)
-    return _counts(kernels, needs, to_kernel_array(X), codes, w, K)
+        return _grid(counters, needs, X, codes, w, K)
+    return _counts(counters, needs, to_kernel_array(X), codes, w, K)
 
 
 def _moments(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
@@ -119,7 +120,7 @@ def _moments_with_missing(kernels: ModuleType, X: NDArray[Any], codes: Codes, w:
     """Compute moments of rows with missing values; columns with outliers are summed again in pairs of doubles."""
     moments = _empty_moments(K, X.shape[1], X.shape[1])
     plain_sums = moments.weight, moments.mean, moments.rest, moments.m2, moments.weight_rest
-    if not import_module("deciban.kernels.missing_values").fill_moments(X, codes, w, *plain_sums):
+    if not kernels.fill_moments_with_missing(X, codes, w, *plain_sums):
         return None
     centre, limit = np.empty((2, K, X.shape[1]))
     kernels.find_scales(X, codes, w, centre, limit)
@@ -184,15 +185,15 @@ def _counts(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w:
     threshold = np.nan if rounded is None else rounded
     if kernels.fill_counts(X, codes, w, threshold, total):
         return Counts(total, rows)
-    return _counts_with_missing(needs, X, codes, w, threshold, K) if needs.skips else None
+    return _counts_with_missing(kernels, needs, X, codes, w, threshold, K) if needs.skips else None
 
 
 def _counts_with_missing(
-    needs: Needs, X: NDArray[Any], codes: Codes, w: Array, threshold: float, K: int
+    kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, threshold: float, K: int
 ) -> Statistic | None:
     """Compute counts of rows with missing values."""
     total, weight = np.zeros((2, K, X.shape[1]))
-    fill = import_module("deciban.kernels.missing_values").fill_counts
+    fill = kernels.fill_counts_with_missing
     return Counts(total, weight) if fill(X, codes, w, threshold, needs.signed, total, weight) else None
 
 
@@ -213,15 +214,14 @@ def _levels(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w:
     return None
 
 
-def _grid(needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+def _grid(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
     """Count the cells column by column; a few columns are transposed at once."""
-    grid = import_module("deciban.kernels.grid")
     bits = to_kernel_array(X.astype(np.float64, copy=False)).view(np.int64)
     keys: list[NDArray[np.int64]] = []
-    tables, place = [], np.empty(grid.SLOT_COUNT, dtype=np.uint32)
+    tables, place = [], np.empty(kernels.SLOT_COUNT, dtype=np.uint32)
     for first in range(0, X.shape[1], TRANSPOSED_COLUMNS):
         for column in to_kernel_array(bits[:, first : first + TRANSPOSED_COLUMNS].T, whole=True):
-            part = _count_cells(grid, column, codes, w, K, needs.skips, place)
+            part = _count_cells(kernels, column, codes, w, K, needs.skips, place)
             if part is None:
                 return None
             keys.append((len(keys) << KEY_BITS) + part[0])
@@ -230,16 +230,16 @@ def _grid(needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Stat
 
 
 def _count_cells(
-    grid: ModuleType, bits: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool, place: NDArray[Any]
+    kernels: ModuleType, bits: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool, place: NDArray[Any]
 ) -> tuple[NDArray[np.int64], Array] | None:
     """Return the cells of a column in order and their counts, m×K."""
     size = min(len(bits), max(64, INITIAL_GRID_COUNTS // K))
     slots, count = np.empty(size, dtype=np.int32), np.empty((size, K))
-    row, used = grid.count_column(bits, codes, w, skips, 0, place, slots, 0, count)
+    row, used = kernels.count_column(bits, codes, w, skips, 0, place, slots, 0, count)
     while 0 <= row < len(bits):
         slots, count = (np.concatenate([a, np.empty_like(a)]) for a in (slots, count))
-        row, used = grid.count_column(bits, codes, w, skips, row, place, slots, used, count)
-    cells = grid.slots_to_cells(slots[:used])
+        row, used = kernels.count_column(bits, codes, w, skips, row, place, slots, used, count)
+    cells = kernels.slots_to_cells(slots[:used])
     order = np.argsort(cells)
     return None if row < 0 else (cells[order], count[order])
 
@@ -271,7 +271,9 @@ def score_by_kernel(
         return _are_codes(X, needs) and _lookup(kernels, form, X, needs, out)
     if isinstance(form, Steps):
         by_bin, _ = form.lookup.by_level
-        return bool(kernels.steps(to_kernel_array(X), form.cuts, form.start, by_bin, needs.skips, out) == len(X))
+        return bool(
+            kernels.add_step_scores(to_kernel_array(X), form.cuts, form.start, by_bin, needs.skips, out) == len(X)
+        )
     return form.barrier is None and _linear(kernels, form, to_kernel_array(X), needs, wanted, out)
 
 
@@ -285,30 +287,30 @@ def _contrast(form: Full, X: NDArray[Any], out: Array) -> bool:
 
 
 def _diagonal(kernels: ModuleType, form: Diagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:
-    n_done = kernels.diagonal(X, form.mean, form.precision, form.constant, out)
+    n_done = kernels.add_diagonal_scores(X, form.mean, form.precision, form.constant, out)
     if n_done == len(X) or not needs.skips:
         return bool(n_done == len(X))
-    rest = import_module("deciban.kernels.missing_values").diagonal
-    return bool(rest(X[n_done:], form.mean, form.precision, form.log_norm, np.zeros(form.n_classes), out[n_done:]))
+    add = kernels.add_diagonal_scores_with_missing
+    return bool(add(X[n_done:], form.mean, form.precision, form.log_norm, np.zeros(form.n_classes), out[n_done:]))
 
 
 def _lookup(kernels: ModuleType, form: Lookup, X: NDArray[Any], needs: Needs, out: Array) -> bool:
     by_level, unseen = form.by_level
     missing = X.dtype.kind == "f" or needs.signed
-    n_done = kernels.lookup(to_level_codes(X), by_level, form.offset, unseen, missing, out)
+    n_done = kernels.add_lookup_scores(to_level_codes(X), by_level, form.offset, unseen, missing, out)
     return bool(n_done == len(X))
 
 
 def _linear(kernels: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
     rounded = round_threshold(form.threshold, X)
     threshold = np.nan if rounded is None else rounded
-    n_done = kernels.linear(X, form.weights, form.whole_bias, threshold, needs.signed, out)
+    n_done = kernels.add_linear_scores(X, form.weights, form.whole_bias, threshold, needs.signed, out)
     if n_done < len(X):
         if not needs.skips:
             return False
-        rest = import_module("deciban.kernels.missing_values").linear
+        add = kernels.add_linear_scores_with_missing
         offsets = np.zeros_like(form.weights) if form.offsets is None else form.offsets
-        if not rest(X[n_done:], form.weights, offsets, form.bias, threshold, needs.signed, out[n_done:]):
+        if not add(X[n_done:], form.weights, offsets, form.bias, threshold, needs.signed, out[n_done:]):
             return False
     if form.carrier is not None and wanted in ("joint", "density"):
         out -= log_factorial(X)[:, None]
@@ -322,8 +324,8 @@ def finish_by_kernel(
     if kernels is None or wanted == "joint":
         return None
     if wanted == "winner":
-        return int(kernels.winners(joint, log_prior, out))
+        return int(kernels.find_best_classes(joint, log_prior, out))
     if wanted == "density":
-        kernels.densities(joint, out)
+        kernels.compute_log_densities(joint, out)
         return 0
     return int(kernels.normalise(joint, log_prior, wanted == "log_posterior"))

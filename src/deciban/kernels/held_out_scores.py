@@ -78,7 +78,7 @@ def sum_log_variance_ratios(
 
 
 @kernel
-def diagonal_leave_one_out(
+def score_leaving_one_out(
     X: NDArray[Any], codes: NDArray[np.int32], w: Array, n: Array, mean: Array, m2: Array, variance: Array,
     precision: Array, constant: Array, smoothing: float, epsilon: float, total: Array, weights: Array, moves: bool,
     fixed: Array, notice: float, out: Array, todo: NDArray[np.bool_],
@@ -159,7 +159,7 @@ def diagonal_leave_one_out(
 
 
 @kernel
-def diagonal_by_fold(
+def score_by_fold(
     X: NDArray[Any], fold: NDArray[np.int32], mean: Array, precision: Array, constant: Array, out: Array
 ) -> bool:
     """Write constant_fk − ½ Σ_j precision_fkj (x_j − mean_fkj)², f the fold of each row; NaN for rows in no fold.

@@ -21,12 +21,15 @@ TILE_ROWS = 32
 TILE_COLUMNS = 64
 """Rows and columns of a tile; its doubles take a third of a core's first-level cache."""
 
+NEGLIGIBLE_LOG_PROBABILITY = -40.0
+"""Log-probability below which a squared probability is negligible in the sum of squares, which is at least 1/K."""
+
 MAX_LINEAR_SEARCH_CUTS = 8
 """Up to this many cuts are compared one by one."""
 
 
 @kernel
-def diagonal(X: NDArray[Any], mean: Array, precision: Array, constant: Array, out: Array) -> int:
+def add_diagonal_scores(X: NDArray[Any], mean: Array, precision: Array, constant: Array, out: Array) -> int:
     """Add constant_k − ½ Σ_j precision_kj (x_j − mean_kj)²."""
     rows, d = X.shape
     K = len(constant)
@@ -58,7 +61,37 @@ def diagonal(X: NDArray[Any], mean: Array, precision: Array, constant: Array, ou
 
 
 @kernel
-def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signed: bool, out: Array) -> int:
+def add_diagonal_scores_with_missing(
+    X: NDArray[Any], mean: Array, precision: Array, log_norm: Array, bias: Array, out: Array
+) -> bool:
+    """Add bias_k + Σ_j log_norm_kj − ½ precision_kj (x_j − mean_kj)² over the features that are present."""
+    rows, d = X.shape
+    K = len(bias)
+    tile = np.empty((d, TILE_ROWS))
+    acc = np.empty(TILE_ROWS)
+    non_finite = 0.0
+    for start in range(0, rows, TILE_ROWS):
+        height = min(TILE_ROWS, rows - start)
+        for r in range(height):
+            for j in range(d):
+                tile[j, r] = X[start + r, j]
+        for k in range(K):
+            acc[:] = bias[k]
+            for j in range(d):
+                for r in range(height):
+                    gap = tile[j, r] - mean[k, j]
+                    part = log_norm[k, j] - 0.5 * precision[k, j] * gap * gap
+                    acc[r] += part if gap == gap else 0.0
+            for r in range(height):
+                non_finite += acc[r] - acc[r]
+                out[start + r, k] += acc[r]
+    return non_finite == 0.0
+
+
+@kernel
+def add_linear_scores(
+    X: NDArray[Any], weights: Array, bias: Array, threshold: float, signed: bool, out: Array
+) -> int:
     """Add bias_k + Σ_j weights_kj x_j, x read as [x > threshold] unless the threshold is NaN."""
     rows, d = X.shape
     K = len(bias)
@@ -97,7 +130,33 @@ def linear(X: NDArray[Any], weights: Array, bias: Array, threshold: float, signe
 
 
 @kernel
-def lookup(X: NDArray[Any], table: Array, offset: NDArray[np.int64], unseen: Array, missing: bool, out: Array) -> int:
+def add_linear_scores_with_missing(
+    X: NDArray[Any], weights: Array, offsets: Array, bias: Array, threshold: float, signed: bool, out: Array
+) -> bool:
+    """Add bias_k + Σ_j weights_kj x_j + offsets_kj over the features that are present."""
+    rows, d = X.shape
+    K = len(bias)
+    plain = np.isnan(threshold)
+    acc = np.empty(K)
+    for i in range(rows):
+        acc[:] = bias
+        for j in range(d):
+            x = np.float64(X[i, j])
+            if x == x:
+                if not np.isfinite(x) or (x < 0.0 and not signed):
+                    return False
+                z = x if plain else (1.0 if x > threshold else 0.0)
+                for k in range(K):
+                    acc[k] += weights[k, j] * z + offsets[k, j]
+        for k in range(K):
+            out[i, k] += acc[k]
+    return True
+
+
+@kernel
+def add_lookup_scores(
+    X: NDArray[Any], table: Array, offset: NDArray[np.int64], unseen: Array, missing: bool, out: Array
+) -> int:
     """Add Σ_j table[offset_j + x_j, k], one row per level; unseen[j, k] for codes beyond the levels.
 
     A negative code adds nothing if it stands for a `missing` value; otherwise it ends the loop within its row.
@@ -121,7 +180,9 @@ def lookup(X: NDArray[Any], table: Array, offset: NDArray[np.int64], unseen: Arr
 
 
 @kernel
-def steps(X: NDArray[Any], cuts: Array, start: NDArray[np.int64], table: Array, missing: bool, out: Array) -> int:
+def add_step_scores(
+    X: NDArray[Any], cuts: Array, start: NDArray[np.int64], table: Array, missing: bool, out: Array
+) -> int:
     """Add Σ_j table[bin of x_j, k]; bin: number of cuts ≤ x. Feature j has the rows from start[j] + j on.
 
     NaN adds nothing if values may be `missing`; otherwise it ends the loop within its row, as ±∞ does.
@@ -188,7 +249,7 @@ def normalise(joint: Array, log_prior: Array, logarithm: bool) -> int:
 
 
 @kernel
-def densities(joint: Array, out: Array) -> None:
+def compute_log_densities(joint: Array, out: Array) -> None:
     """Compute ln p(x) = ln Σ_k p(x, k) of each row; −∞ where every class is impossible."""
     rows, K = joint.shape
     for i in range(rows):
@@ -203,7 +264,7 @@ def densities(joint: Array, out: Array) -> None:
 
 
 @kernel
-def winners(joint: Array, log_prior: Array, out: NDArray[np.intp]) -> int:
+def find_best_classes(joint: Array, log_prior: Array, out: NDArray[np.intp]) -> int:
     """Compute argmax_k of each row, the first of equals; the class of largest prior where every class is impossible.
 
     Returns the number of such rows, or −1 at a score that is NaN or +∞.
@@ -230,3 +291,67 @@ def winners(joint: Array, log_prior: Array, out: NDArray[np.intp]) -> int:
             impossible += 1
             out[i] = largest_prior
     return impossible
+
+
+@kernel
+def score_posteriors(
+    scores: Array, truth: NDArray[np.int32], w: Array, known: NDArray[np.bool_], edges: Array,
+    confusion: Array, unknown: Array, bins: Array, squares: Array, rows: NDArray[np.int64], losses: Array,
+) -> bool:  # fmt: skip
+    """Add rows of ln p(k|x) to the sums of a `Scorecard`, and write their losses (n×2).
+
+    `w` is empty where all rows weigh one; `known` has one line for all rows or one for each. Returns False at NaN.
+    It is one long loop because predicted class, confidence and losses of a row need the same few numbers.
+    """
+    n, K = scores.shape
+    B = bins.shape[1]
+    for i in range(n):
+        predicted = 0
+        top = scores[i, 0]
+        has_nan = top != top
+        for k in range(1, K):
+            s = scores[i, k]
+            has_nan = has_nan or s != s
+            if s > top:
+                top = s
+                predicted = k
+        if has_nan:
+            return False
+        wi = w[i] if len(w) else 1.0
+        t = truth[i]
+        has_truth = t >= 0 and known[i if len(known) > 1 else 0, t]
+        confidence = np.exp(top)
+        b = min(B - 1, int(confidence * B))
+        while b > 0 and confidence <= edges[b - 1]:
+            b -= 1
+        while b < B - 1 and confidence > edges[b]:
+            b += 1
+        bins[0, b] += wi
+        bins[1, b] += wi * confidence
+        squares[0] += wi * wi
+        losses[i, 0] = np.nan
+        losses[i, 1] = np.nan
+        rows[0] += 1
+        if not has_truth:
+            rows[1] += 1
+            unknown[t if t >= 0 else K, predicted] += wi
+            continue
+        confusion[t, predicted] += wi
+        bins[2, b] += wi if predicted == t else 0.0
+        total = 0.0
+        for k in range(K):
+            s = scores[i, k]
+            if k == t:
+                gap = np.expm1(s)
+                total += gap * gap
+            elif s > NEGLIGIBLE_LOG_PROBABILITY:
+                p = np.exp(s)
+                total += p * p
+        losses[i, 1] = total
+        squares[2] += wi * wi
+        if scores[i, t] == -np.inf:
+            rows[2] += 1
+        else:
+            losses[i, 0] = max(-scores[i, t], 0.0)
+            squares[1] += wi * wi
+    return True

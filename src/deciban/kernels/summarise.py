@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
+from deciban.kernels.column_scales import find_scales
 from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import add, divide, multiply, two_sum
-from deciban.ledger.moments import MAX_EXACT_ROWS, MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING
+from deciban.ledger.moments import MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING
 
 MomentArrays = tuple[Array, Array, Array, Array, Array, Array]
 """The arrays of `Moments`: weight, mean, rest of the mean, squares, rest of the weight, rest of the squares."""
@@ -28,12 +29,6 @@ LANES = 2
 
 FIRST_TURNS, MAX_TURNS = 8, 1 << 14
 """Rows of a class that each lane sums before the lanes are merged: initially, and at most."""
-
-SCALE_ROWS = 16
-"""Rows of a class from which its scales are estimated."""
-
-MAX_SCALE_DEVIATIONS = 8
-"""Number of nonzero deviations, the smallest of which is the scale where all rows of the sample are equal."""
 
 MAX_NEAR_SQUARE = MAX_NEAR_DEVIATION**2
 """Values whose squared deviation exceeds this many times the squared scale are summed in pairs of doubles."""
@@ -117,123 +112,6 @@ def _add_block(part: Array, total: Array, low: Array) -> None:
 
 
 @kernel
-def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
-    """Estimate median and largest mean square that plain sums can handle, of each class and column, from a few rows.
-
-    As in `ledger/moments.py` the scale is the lower quartile of the nonzero deviations from the median.
-    Where the few rows are all equal, the first rows that differ determine the scale.
-    """
-    K, d = centre.shape
-    chosen = np.empty((K, SCALE_ROWS), dtype=np.int64)
-    n_chosen, all_chosen = _choose_rows(codes, w, chosen)
-    values = np.empty(SCALE_ROWS)
-    constant = np.zeros(d, dtype=np.bool_)
-    for k in range(K):
-        for j in range(d):
-            m = 0
-            for r in range(n_chosen[k]):
-                x = np.float64(X[chosen[k, r], j])
-                if x - x == 0.0:
-                    place = m
-                    while place > 0 and values[place - 1] > x:
-                        values[place] = values[place - 1]
-                        place -= 1
-                    values[place] = x
-                    m += 1
-            centre[k, j] = values[(m - 1) // 2] if m else np.nan
-            scale = _lower_quartile(values, m)
-            limit[k, j] = MAX_SQUARE_RATIO * scale * scale if n_chosen[k] > MAX_EXACT_ROWS else 0.0
-            if scale == 0.0 and not all_chosen[k]:
-                limit[k, j] = -1.0
-                constant[j] = True
-    if constant.any():
-        _find_scales_of_constant(X, codes, w, np.flatnonzero(constant), centre, limit)
-    for k in range(K):
-        for j in range(d):
-            centre[k, j] = centre[k, j] if centre[k, j] - centre[k, j] == 0.0 else 0.0
-
-
-@kernel
-def _choose_rows(codes: Codes, w: Array, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Choose rows with weight of each class from the whole block; return their number, and whether these are all."""
-    rows, (K, most) = len(codes), chosen.shape
-    n_chosen, lacking = np.zeros(K, dtype=np.int64), K
-    step = max(1, int(0.618 * rows))
-    while np.gcd(step, rows) > 1:
-        step += 1
-    i, probes = 0, 0
-    while lacking and probes < min(rows, 4 * most * K):
-        k = codes[i]
-        if n_chosen[k] < most and (len(w) == 0 or w[i] > 0.0):
-            chosen[k, n_chosen[k]] = i
-            n_chosen[k] += 1
-            lacking -= n_chosen[k] == most
-        i += step
-        i -= rows if i >= rows else 0
-        probes += 1
-    if not lacking:
-        return n_chosen, np.zeros(K, dtype=np.bool_)
-    total, seen = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
-    for i in range(rows):
-        total[codes[i]] += 1 if len(w) == 0 or w[i] > 0.0 else 0
-    n_chosen[:] = 0
-    for i in range(rows):
-        k = codes[i]
-        if len(w) and w[i] == 0.0:
-            continue
-        if n_chosen[k] < most and seen[k] * most >= n_chosen[k] * total[k]:
-            chosen[k, n_chosen[k]] = i
-            n_chosen[k] += 1
-        seen[k] += 1
-    return n_chosen, n_chosen == total
-
-
-@kernel
-def _lower_quartile(ordered: Array, m: int) -> float:
-    """Return the lower quartile of the nonzero deviations of m sorted numbers from their median; 0 if none."""
-    middle = (m - 1) // 2
-    low, high = middle, middle
-    while low >= 0 and ordered[low] == ordered[middle]:
-        low -= 1
-    while high < m and ordered[high] == ordered[middle]:
-        high += 1
-    left = low + 1 + m - high
-    found = 0.0
-    for _ in range((left - 1) // 4 + 1 if left else 0):
-        if high >= m or (low >= 0 and ordered[middle] - ordered[low] <= ordered[high] - ordered[middle]):
-            found = ordered[middle] - ordered[low]
-            low -= 1
-        else:
-            found = ordered[high] - ordered[middle]
-            high += 1
-    return found
-
-
-@kernel
-def _find_scales_of_constant(
-    X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, limit: Array
-) -> None:
-    """Set the limits that are still negative, from the smallest of the first few nonzero deviations."""
-    found = np.zeros(limit.shape, dtype=np.int64)
-    for i in range(len(X)):
-        k = codes[i]
-        if len(w) and w[i] == 0.0:
-            continue
-        for j in columns:
-            if limit[k, j] < 0.0 and found[k, j] < MAX_SCALE_DEVIATIONS:
-                if centre[k, j] != centre[k, j]:
-                    centre[k, j] = X[i, j]
-                gap = abs(np.float64(X[i, j]) - centre[k, j])
-                if gap > 0.0 and gap - gap == 0.0:
-                    square = -MAX_SQUARE_RATIO * gap * gap
-                    limit[k, j] = square if found[k, j] == 0 else max(square, limit[k, j])
-                    found[k, j] += 1
-    for k in range(len(limit)):
-        for j in columns:
-            limit[k, j] = abs(limit[k, j]) if found[k, j] or limit[k, j] > 0.0 else 0.0
-
-
-@kernel
 def sum_exactly(
     X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, limit: Array, sums: Array
 ) -> None:
@@ -276,6 +154,44 @@ def sum_exactly(
             sums[0, k, j], sums[1, k, j] = two_sum(sums[0, k, j], sums[1, k, j])
             sums[2, k, j], sums[3, k, j] = add(sums[2, k, j], sums[3, k, j], near[0, k, j], 0.0)
             sums[4, k, j], sums[5, k, j] = add(sums[4, k, j], sums[5, k, j], near[1, k, j], 0.0)
+
+
+@kernel
+def fill_moments_with_missing(
+    X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, rest: Array, m2: Array, n_rest: Array
+) -> bool:
+    """Fill weight and mean in two parts and centred squares, all K×d, of a block of rows without outliers."""
+    rows, d = X.shape
+    for i in range(rows):
+        k = codes[i]
+        wi = w[i] if len(w) else 1.0
+        for j in range(d):
+            x = np.float64(X[i, j])
+            known = x == x
+            n[k, j], low = two_sum(n[k, j], wi if known else 0.0)
+            n_rest[k, j] += low
+            mean[k, j] += wi * x if known else 0.0
+    for k in range(n.shape[0]):
+        for j in range(d):
+            n[k, j], n_rest[k, j] = two_sum(n[k, j], n_rest[k, j])
+            if n[k, j] > 0:
+                mean[k, j] /= n[k, j]
+                if not np.isfinite(mean[k, j]):
+                    return False
+    for i in range(rows):
+        k = codes[i]
+        wi = w[i] if len(w) else 1.0
+        for j in range(d):
+            x = np.float64(X[i, j])
+            gap = x - mean[k, j] if x == x else 0.0
+            rest[k, j] += wi * gap
+            m2[k, j] += wi * gap * gap
+    for k in range(n.shape[0]):
+        for j in range(d):
+            if n[k, j] > 0:
+                rest[k, j] /= n[k, j]
+                m2[k, j] = max(m2[k, j] - n[k, j] * rest[k, j] * rest[k, j], 0.0)
+    return True
 
 
 @kernel
@@ -432,81 +348,3 @@ def centre_near_values(
             for b in range(m):
                 gap[far[b]] *= 2.0
                 low[far[b]] *= 2.0
-
-
-@kernel
-def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total: Array) -> bool:
-    """Add Σ w [x > threshold], or Σ w x where the threshold is NaN, to `total` (K×d)."""
-    rows, d = X.shape
-    K = total.shape[0]
-    plain = np.isnan(threshold)
-    non_finite = 0.0
-    for i in range(rows):
-        k = codes[i]
-        wi = w[i] if len(w) else 1.0
-        if plain:
-            low = 0.0
-            for j in range(d):
-                x = wi * X[i, j]
-                total[k, j] += x
-                low = min(low, x)
-            non_finite += low
-        else:
-            for j in range(d):
-                x = np.float64(X[i, j])
-                non_finite += x - x
-                total[k, j] += wi if x > threshold else 0.0
-    if non_finite != 0.0:
-        return False
-    for k in range(K):
-        for j in range(d):
-            if not np.isfinite(total[k, j]):
-                return False
-    return True
-
-
-@kernel
-def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np.int64]) -> bool:
-    """Add the number of x > threshold to `total` (K×d), for unsigned bytes or Booleans of unit weight.
-
-    Intermediate counters have sixteen bits: four times as many vector lanes as with doubles (200 000×784 bytes: see
-    docs/benchmarks.md); they are emptied before they can overflow.
-    """
-    rows, d = X.shape
-    K = total.shape[0]
-    small = np.zeros((K, d), dtype=np.uint16)
-    for start in range(0, rows, 65535):
-        for i in range(start, min(rows, start + 65535)):
-            k = codes[i]
-            for j in range(d):
-                small[k, j] += np.uint16(X[i, j] > threshold)
-        for k in range(K):
-            for j in range(d):
-                total[k, j] += small[k, j]
-                small[k, j] = 0
-    return True
-
-
-@kernel
-def fill_levels(
-    X: NDArray[Any], codes: Codes, w: Array, offset: NDArray[np.int64], missing: bool, table: Array
-) -> int:
-    """Sum w per class, feature and level code into `table`, laid out as in `Levels`.
-
-    Returns 1 at a code beyond the size that `offset` gives, −1 at a negative code unless negative codes stand
-    for `missing` values, otherwise 0.
-    """
-    rows, d = X.shape
-    for i in range(rows):
-        k = codes[i]
-        wi = w[i] if len(w) else 1.0
-        for j in range(d):
-            v = np.int64(X[i, j])
-            if v < 0:
-                if not missing:
-                    return -1
-            elif v >= offset[j + 1] - offset[j]:
-                return 1
-            else:
-                table[k, offset[j] + v] += wi
-    return 0

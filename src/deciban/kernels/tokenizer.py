@@ -1,47 +1,183 @@
-"""Kernels that find tokens in UTF-8: the hash and the bytes of each.
+"""Kernels on UTF-8 that find tokens: the hash and the bytes of each.
 
-Indices are unsigned, so that none is tested for negative values.
+Bytes are read and hashed eight at a time, as machine words. Indices are unsigned, so that none is tested for negative
+values.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel, trailing_zeros
-from deciban.kernels.utf8 import (
-    LOW8,
-    SIGNS,
-    SPECIAL,
-    STEP,
-    TOKEN,
-    U0,
-    U1,
-    U3,
-    U7,
-    U8,
-    U56,
-    U63,
-    U64,
-    Bytes,
-    Hashes,
-    Ints,
-    add_chunk,
-    decode_character,
-    encode_character,
-    finish_hash,
-    lower_ascii,
-    store,
-    token_bytes,
-    word_at,
-)  # fmt: skip
+from deciban.ledger import hashing
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+
+C1, C2, C3, M63, TOP = (np.uint64(c) for c in (hashing.C1, hashing.C2, hashing.C3, hashing.M63, hashing.TOP))
+
+U0, U1, U2, U3, U4, U6, U7, U8 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 6, 7, 8))
+U12, U18, U29, U31, U32, U56, U63, U64 = (np.uint64(n) for n in (12, 18, 29, 31, 32, 56, 63, 64))
+LOW3, LOW4, LOW6, LOW8, LOW32 = (np.uint64((1 << bits) - 1) for bits in (3, 4, 6, 8, 32))
+REPLACEMENT_CHARACTER, LAST_CHARACTER = np.uint64(0xFFFD), np.uint64(0x10FFFF)
+
+SIGNS, ONES = np.uint64(0x8080808080808080), np.uint64(0x0101010101010101)
+"""Bit 7, and bit 0, of each of eight bytes."""
+
+TOKEN, SPECIAL, SPACE, STEP = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32(1 << 29), np.uint32((1 << 21) - 1)
+"""Fields of the entry of a character in a character table: it is part of a token; its lower case is not one character
+in every context; it is white space; and the step from it to its lower case, modulo 2²¹."""
+
+WORD_KIND, WHITESPACE_KIND = range(2)
+"""Kinds of tokens: of word characters, or of all but white space; any other number: of all but U+0020."""
+
+BLANK = np.uint64(32)
 
 GATHER_FACTOR = np.uint64(0x0102040810204080)
 """Factor that gathers the lowest bits of eight bytes in the highest byte."""
 
 PASS_BYTES = 4096
 """Bytes whose runs are found in one pass: a multiple of 64."""
+
+
+class Alphabet(NamedTuple):
+    """The entry of character c is `entry[page[c >> 8], c & 255]`; `kind` and `lower` are for ASCII."""
+
+    kind: int
+    lower: bool
+    page: NDArray[np.uint16]
+    entry: NDArray[np.uint32]
+
+
+class TokenArrays(NamedTuple):
+    """The hash of each token, its size in bytes and its content, and the texts of long tokens.
+
+    The content is the token itself up to seven bytes, for longer ones its place in `texts`.
+    """
+
+    hashes: Hashes
+    contents: Hashes
+    sizes: Ints
+    texts: Bytes
+
+
+@kernel
+def mix_bits(x: Any) -> Any:
+    """Mix 63 bits by a bijection: words of up to seven bytes, packed with their length, never collide."""
+    x ^= x >> U31
+    x = (x * C1) & M63
+    x ^= x >> U29
+    x = (x * C2) & M63
+    return x ^ (x >> U32)
+
+
+@kernel
+def add_chunk(h: Any, chunk: Any) -> Any:
+    """Add eight more bytes of a long word to its hash."""
+    h = (h ^ chunk) * C1
+    return h ^ (h >> U32)
+
+
+@kernel
+def finish_hash(chunk: Any, h: Any, n: Any) -> Any:
+    """Return the hash of a part of n bytes: those not yet added to h are in `chunk`."""
+    if n <= U7:
+        return mix_bits(chunk | (n << U56))
+    if n & U7:
+        h = add_chunk(h, chunk)
+    h = (h ^ n) * C2
+    return (h ^ (h >> U29)) | TOP
+
+
+@kernel
+def join_hashes(h: Any, part: Any) -> Any:
+    """Return the hash of words joined by spaces, from that of all but the last and that of the last."""
+    x = h * C3 + part
+    x ^= x >> U32
+    x = x * C1
+    return (x ^ (x >> U29)) | TOP
+
+
+@kernel
+def decode_character(blob: Bytes, at: Any, end: Any) -> Any:
+    """Decode the character that begins at a byte; return it and its size in bytes; a malformed one is U+FFFD."""
+    c = np.uint64(blob[at])
+    size, char = U1, REPLACEMENT_CHARACTER
+    if c >= np.uint64(0xF0) and at + U3 < end:
+        size = U4
+        char = (c & LOW3) << U18 | (np.uint64(blob[at + U1]) & LOW6) << U12
+        char |= (np.uint64(blob[at + U2]) & LOW6) << U6 | (np.uint64(blob[at + U3]) & LOW6)
+        char = char if char <= LAST_CHARACTER else REPLACEMENT_CHARACTER
+    elif c >= np.uint64(0xE0) and c < np.uint64(0xF0) and at + U2 < end:
+        size = U3
+        char = (c & LOW4) << U12 | (np.uint64(blob[at + U1]) & LOW6) << U6 | (np.uint64(blob[at + U2]) & LOW6)
+    elif c >= np.uint64(0xC0) and c < np.uint64(0xE0) and at + U1 < end:
+        size = U2
+        char = (c & np.uint64(0x1F)) << U6 | (np.uint64(blob[at + U1]) & LOW6)
+    return char, size
+
+
+@kernel
+def encode_character(char: Any, text: Bytes, at: Any) -> Any:
+    """Write a character as UTF-8, and return its size in bytes."""
+    if char < np.uint64(0x80):
+        text[at] = char
+        return U1
+    if char < np.uint64(0x800):
+        text[at], text[at + U1] = np.uint64(0xC0) | char >> U6, np.uint64(0x80) | (char & LOW6)
+        return U2
+    if char < np.uint64(0x10000):
+        text[at], text[at + U1] = np.uint64(0xE0) | char >> U12, np.uint64(0x80) | (char >> U6 & LOW6)
+        text[at + U2] = np.uint64(0x80) | (char & LOW6)
+        return U3
+    text[at], text[at + U1] = np.uint64(0xF0) | char >> U18, np.uint64(0x80) | (char >> U12 & LOW6)
+    text[at + U2], text[at + U3] = np.uint64(0x80) | (char >> U6 & LOW6), np.uint64(0x80) | (char & LOW6)
+    return U4
+
+
+@kernel
+def bytes_in_range(x: Any, low: Any, high: Any) -> Any:
+    """Return bit 7 of each byte of x, all below 128, in the range low to high (each repeated in all eight bytes)."""
+    return ((x | SIGNS) - low) & ((high | SIGNS) - x) & SIGNS
+
+
+@kernel
+def token_bytes(x: Any, kind: int) -> Any:
+    """Return bit 7 of each byte of x, all below 128, that belongs to a token: eight bytes at a time."""
+    if kind == WORD_KIND:
+        alphabetic = bytes_in_range(x | (ONES * np.uint64(0x20)), ONES * np.uint64(0x61), ONES * np.uint64(0x7A))
+        digits = bytes_in_range(x, ONES * np.uint64(0x30), ONES * np.uint64(0x39))
+        return alphabetic | digits | bytes_in_range(x, ONES * np.uint64(0x5F), ONES * np.uint64(0x5F))
+    if kind == WHITESPACE_KIND:
+        blank = bytes_in_range(x, ONES * np.uint64(0x09), ONES * np.uint64(0x0D))
+        return ~(blank | bytes_in_range(x, ONES * np.uint64(0x1C), ONES * np.uint64(0x20))) & SIGNS
+    return ~bytes_in_range(x, ONES * np.uint64(0x20), ONES * np.uint64(0x20)) & SIGNS
+
+
+@kernel
+def lower_ascii(x: Any) -> Any:
+    """Convert eight bytes below 128 to lower case: bytes from A to Z get bit 5."""
+    return x | bytes_in_range(x, ONES * np.uint64(0x41), ONES * np.uint64(0x5A)) >> U2
+
+
+@kernel
+def word_at(blob: Bytes, at: Any) -> Any:
+    """Load eight bytes as one number: one instruction, since the place is unsigned and never wraps."""
+    word = U0
+    for j in range(8):
+        word |= np.uint64(blob[at + np.uint64(j)]) << np.uint64(8 * j)
+    return word
+
+
+@kernel
+def store(text: Bytes, at: Any, chunk: Any) -> None:
+    """Write eight bytes; those after a token's end will be overwritten."""
+    for j in range(8):
+        text[at + np.uint64(j)] = np.uint8(chunk >> np.uint64(8 * j) & LOW8)
 
 
 @kernel
@@ -94,18 +230,19 @@ def find_edges(blob: Bytes, at: Any, stop: Any, end: Any, kind: int, n: int, edg
 
 @kernel
 def find_tokens(
-    blob: Bytes, offsets: Ints, order: Ints, kind: int, lower: bool, page: Any, entry: Any, least: int, paper: Bytes,
-    hashes: Hashes, content: Hashes, sizes: Ints, bounds: Ints, special: Any,
+    blob: Bytes, offsets: Ints, order: Ints, alphabet: Alphabet, least: int, tokens: TokenArrays, bounds: Ints,
+    special: Any,
 ) -> None:  # fmt: skip
-    """Find the tokens of the documents of `order`: hash, size in bytes, and content.
+    """Find the tokens of `least` characters or more in the documents of `order`, and where those of each end.
 
-    The content is the token itself up to seven bytes, for longer ones its place in `paper`. A document with a
-    character whose lower case depends on its context is marked in `special`, and has no tokens.
+    A document with a character whose lower case depends on its context is marked in `special`, and has no tokens.
 
     Runs of bytes are found 64 bytes at a time, then each is read, eight bytes at a time where it is ASCII, else by
     character; all in one loop, since a call for each run would take longer than the run. Tokens are looked up by
     another kernel (`word_lookup.look_up`), which fetches many slots of its table together.
     """
+    hashes, contents, sizes, texts = tokens
+    kind, lower = alphabet.kind, alphabet.lower
     out, written, edges, size = U0, U0, np.empty(PASS_BYTES + 2, np.int64), np.uint64(len(blob))
     for i in range(len(order)):
         at, end = np.uint64(offsets[order[i]]), np.uint64(offsets[order[i] + 1])
@@ -126,21 +263,19 @@ def find_tokens(
                     x = word_at(blob, p)
                     beyond = x & SIGNS
                     x = lower_ascii(x & ~SIGNS) if lower else x
-                    store(paper, written + (p - a), x)
+                    store(texts, written + (p - a), x)
                     h, p = add_chunk(h, x), p + U8
                 if not beyond:
                     x = word_at(blob, p) & ((U1 << ((b - p) << U3)) - U1)
                     beyond = x & SIGNS
                     x = lower_ascii(x & ~SIGNS) if lower else x
                     if n_bytes > U7:
-                        store(paper, written + (p - a), x)
+                        store(texts, written + (p - a), x)
                 if beyond:
-                    out, written, is_special = read_run(
-                        blob, a, b, page, entry, least, paper, hashes, content, sizes, out, written
-                    )
+                    out, written, is_special = read_run(blob, a, b, alphabet, least, tokens, out, written)
                 elif np.int64(n_bytes) >= least:
                     hashes[out], sizes[out] = finish_hash(x, h, n_bytes), np.int64(n_bytes)
-                    content[out] = x if n_bytes <= U7 else written
+                    contents[out] = x if n_bytes <= U7 else written
                     written += n_bytes if n_bytes > U7 else U0
                     out += U1
                 if is_special:
@@ -153,27 +288,28 @@ def find_tokens(
 
 @kernel
 def read_run(
-    blob: Bytes, at: Any, end: Any, page: Any, entry: Any, least: int, paper: Bytes, hashes: Hashes, content: Hashes,
-    sizes: Ints, out: Any, written: Any,
-) -> Any:  # fmt: skip
+    blob: Bytes, at: Any, end: Any, alphabet: Alphabet, least: int, tokens: TokenArrays, out: Any, written: Any
+) -> Any:
     """Find the tokens of a run with non-ASCII characters; return `out` and `written`, and whether it is special."""
+    hashes, contents, sizes, texts = tokens
     is_special = False
     while at < end and not is_special:
-        at, n, chars, chunk, h, is_special = read_by_character(blob, at, end, page, entry, paper, written)
+        at, n, chars, chunk, h, is_special = read_by_character(blob, at, end, alphabet, texts, written)
         if chars >= least and not is_special:
             hashes[out], sizes[out] = finish_hash(chunk, h, n), np.int64(n)
-            content[out] = chunk if n <= U7 else written
+            contents[out] = chunk if n <= U7 else written
             written += n if n > U7 else U0
             out += U1
     return out, written, is_special
 
 
 @kernel
-def read_by_character(blob: Bytes, at: Any, end: Any, page: Any, entry: Any, token: Bytes, to: Any) -> Any:
+def read_by_character(blob: Bytes, at: Any, end: Any, alphabet: Alphabet, token: Bytes, to: Any) -> Any:
     """Read a token by character; return the place after it, its bytes, characters, last chunk and hash.
 
     The last result is whether it ended at a character whose lower case depends on its context.
     """
+    page, entry = alphabet.page, alphabet.entry
     n, chars, chunk, shift, h = U0, np.int64(0), U0, U0, U0
     while at < end:
         if blob[at] < 128:
@@ -192,3 +328,66 @@ def read_by_character(blob: Bytes, at: Any, end: Any, page: Any, entry: Any, tok
             if shift == U64:
                 h, chunk, shift = add_chunk(h, chunk), U0, U0
     return at, n, chars, chunk, h, False
+
+
+@kernel
+def prepare_characters(
+    blob: Bytes, at: Any, end: Any, alphabet: Alphabet, in_words: bool, text: Bytes, marks: Ints
+) -> int:
+    """Write a document in lower case, with runs of white space as one space, and where each character begins.
+
+    `in_words`: any white space is one space, with one before the first and after the last word. Returns the number of
+    characters, or −1 for a document with a character whose lower case depends on its context.
+    """
+    page, entry = alphabet.page, alphabet.entry
+    n, size, spaces, first_space = 0, U0, 0, U0
+    if in_words:
+        text[0], marks[0], n, size, spaces = 32, 0, 1, U1, 1
+    while at < end:
+        if blob[at] < 128:
+            char, n_bytes = np.uint64(blob[at]), U1
+        else:
+            char, n_bytes = decode_character(blob, at, end)
+        at += n_bytes
+        e = entry[page[char >> U8], char & LOW8]
+        if e & SPECIAL:
+            return -1
+        char = (char + np.uint64(e & STEP)) & np.uint64(STEP)
+        if e & SPACE:
+            spaces += 1
+            if spaces == 1:
+                first_space = size
+            if spaces > 1 or in_words:
+                size, char = first_space, BLANK
+                n -= 1 if spaces > 1 else 0
+        else:
+            spaces = 0
+        marks[n] = np.int64(size)
+        size += encode_character(char, text, size)
+        n += 1
+    if in_words and spaces == 0:
+        marks[n] = np.int64(size)
+        size += encode_character(BLANK, text, size)
+        n += 1
+    marks[n] = np.int64(size)
+    return n
+
+
+@kernel
+def hash_bytes(text: Bytes, at: Any, end: Any) -> Any:
+    """Return the hash of a text: those of its parts between single spaces, joined."""
+    whole, first = U0, True
+    n, chunk, shift, h = U0, U0, U0, U0
+    while at <= end:
+        if at == end or text[at] == 32:
+            part = finish_hash(chunk, h, n)
+            whole = part if first else join_hashes(whole, part)
+            first, n, chunk, shift, h = False, U0, U0, U0, U0
+        else:
+            chunk |= np.uint64(text[at]) << shift
+            n += U1
+            shift += U8
+            if shift == U64:
+                h, chunk, shift = add_chunk(h, chunk), U0, U0
+        at += U1
+    return whole

@@ -7,7 +7,7 @@ never changes a bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines.threads import split_rows
 from deciban.kernels.execution import map_in_threads, map_small_items
-from deciban.linear.design import Block, DenseBlock, SharedBlock, SparseBlock
+from deciban.linear.design import DenseBlock, SharedBlock, SparseBlock, split_evenly
 from deciban.linear.solvers.logistic_objective import compute_losses, compute_margins, compute_residuals
 
 BLOCK_CELLS = 1 << 17
@@ -25,6 +25,9 @@ BLOCK_CELLS = 1 << 17
 
 ROW_STRIPES = 16
 """Sums are computed for this many stripes of rows, whatever the number of threads."""
+
+SPARSE_COLUMN_STRIPES = 16
+"""Columns of a sparse matrix are summed in this many stripes, whatever the number of threads."""
 
 SEPARATED_MEAN_MARGIN = 30.0
 BOUNDARY_MARGIN_FRACTION = 0.01
@@ -45,7 +48,7 @@ class Line(NamedTuple):
 class Rows:
     """The training rows: blocks of features, class codes, weights (None: one each)."""
 
-    blocks: Sequence[Block]
+    blocks: Sequence[DenseBlock | SparseBlock | SharedBlock]
     codes: Codes
     weight: Array | None
     n_scores: int
@@ -61,8 +64,9 @@ class Rows:
     def take(self, rows: NDArray[np.intp]) -> Rows:
         """Return a copy with these rows only."""
         weight = None if self.weight is None else self.weight[rows]
-        blocks = [block.take(rows) for block in self.blocks]
-        return Rows(blocks, self.codes[rows], weight, self.n_scores, self.intercept, self.threads, self.kernels)
+        return replace(
+            self, blocks=[block.take(rows) for block in self.blocks], codes=self.codes[rows], weight=weight
+        )
 
     def scores(self, ts: Sequence[Array], bias: Array) -> Array:
         """Compute s of every row, n×M."""
@@ -78,10 +82,12 @@ class Rows:
     def value(self, ts: Sequence[Array], bias: Array) -> tuple[float, list[Array], Array]:
         """Compute Σ w·ℓ, and its gradient for the weights of every block and for the bias."""
         weights, shifted = self._row_weights(ts, bias)
-        n, by_columns = len(self.codes), any(block.by_columns for block in self.blocks)
-        residual = np.empty((n, self.n_scores)) if by_columns else None
+        n, is_any_sparse = len(self.codes), any(isinstance(block, SparseBlock) for block in self.blocks)
+        residual = np.empty((n, self.n_scores)) if is_any_sparse else None
         stripes = map_in_threads(
-            lambda rows: self._sum_stripe(rows, weights, shifted, residual), self._stripes(), self.threads
+            lambda rows: self._sum_stripe(rows, weights, shifted, residual),
+            split_rows(n, max(self._block_rows(), -(-n // ROW_STRIPES))),
+            self.threads,
         )
         loss, bias_gradient = 0.0, np.zeros(self.n_scores)
         totals: list[Array | None] = [None] * len(self.blocks)
@@ -95,7 +101,8 @@ class Rows:
                 assert residual is not None
                 total = self.column_sums(block, residual)
             assert total is not None
-            total = block.centre_sums(total, bias_gradient) if isinstance(block, DenseBlock) else total
+            if isinstance(block, DenseBlock) and not block.explicit:
+                total = total - bias_gradient[:, None] * block.centre
             gradients.append(block.gradient(total))
         return loss, gradients, bias_gradient
 
@@ -120,14 +127,17 @@ class Rows:
         return sum(loss for loss, _ in results), sum(slope for _, slope in results)
 
     def column_sums(self, block: SparseBlock, residual: Array) -> Array:
-        """Compute Σ_i r_i (x_i − m) of a sparse block, d×M."""
-        out, total = np.empty((block.X.shape[1], self.n_scores)), residual.sum(axis=0)
-        list(
-            map_in_threads(
-                lambda stripe: block.write_sums(residual, total, out, stripe), block.stripes(), self.threads
-            )
-        )
-        return out
+        """Compute Σ_i r_i (x_i − m) of a sparse block, M×d."""
+        C, total, kernels = block.columns, residual.sum(axis=0), self.kernels
+        if kernels is None:
+            return np.asarray(C @ residual - np.outer(block.centre, total)).T
+        out, columns = np.empty((block.width, self.n_scores)), (C.data, C.indices, C.indptr)
+
+        def write_stripe(stripe: slice) -> None:
+            kernels.column_sums(columns, stripe.start, stripe.stop, residual, block.centre, total, out)
+
+        list(map_in_threads(write_stripe, split_evenly(C.indptr, SPARSE_COLUMN_STRIPES), self.threads))
+        return out.T
 
     def is_fitted_perfectly(self, loss: float, tol: float) -> bool:
         """Return whether a loss is so small that every row is predicted correctly, with little left to gain.
@@ -167,14 +177,9 @@ class Rows:
         pairs = [block.row_weights(t) for block, t in zip(self.blocks, ts)]
         return [weights for weights, _ in pairs], bias + sum(offset for _, offset in pairs)
 
-    def _stripes(self) -> list[slice]:
-        n = len(self.codes)
-        return split_rows(n, max(self._block_rows(), -(-n // ROW_STRIPES)))
-
     def _block_rows(self) -> int:
-        widths = [block.X.shape[1] for block in self.blocks if isinstance(block, DenseBlock)]
-        widths += [block.values.shape[1] * self.n_scores for block in self.blocks if isinstance(block, SharedBlock)]
-        return max(64, BLOCK_CELLS // (sum(widths) + self.n_scores))
+        cells = sum(int(np.prod(block.X.shape[1:])) for block in self.blocks if not isinstance(block, SparseBlock))
+        return max(64, BLOCK_CELLS // (cells + self.n_scores))
 
     def _blocks_of(self, rows: slice) -> list[slice]:
         blocks = split_rows(rows.stop - rows.start, self._block_rows())
@@ -186,13 +191,17 @@ class Rows:
         read: list[Array | None] = []
         for block, weight in zip(self.blocks, weights):
             if isinstance(block, SparseBlock):
-                block.add_scores(rows, weight, out)
                 read.append(None)
+                if self.kernels is None:
+                    out += block.X[rows] @ weight
+                else:
+                    X = block.X
+                    self.kernels.add_row_scores((X.data, X.indices, X.indptr), rows.start, weight, out)
             elif isinstance(block, DenseBlock):
                 read.append(numbers := block.read(rows))
                 out += numbers @ weight
             else:
-                read.append(values := block.values[rows])
+                read.append(values := block.X[rows])
                 out += np.matmul(weight, values)
         return read
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.families.categorical import Categorical
 from deciban.generative import GenerativeModel
-from deciban.linear.design import Dense, Part, Shared, Sparse, weight_shape
+from deciban.linear.design import Dense, Part, Shared, Sparse
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, Account, FittedModel, LearnerName
 from deciban.linear.penalty_choice import (
     CHOICE_TOL,
@@ -107,7 +107,9 @@ def fit_predictor(
     value = _choose_C(narrow, by_fold, own, len(seen), threads) if isinstance(C, str) else C
     fit = _fit(narrow, own, len(seen), value, FINAL_TOL, threads)
     blocks = [
-        t if isinstance(part, Shared) else _to_all_classes(_scale_weights(part, t), seen, n_classes, 0.0)
+        t
+        if isinstance(part, Shared)
+        else _to_all_classes(t if part.scale is None else t * part.scale, seen, n_classes, 0.0)
         for part, t in zip(narrow, fit.parts)
     ]
     bias = _to_all_classes(fit.bias[:, None], seen, n_classes, IMPOSSIBLE_BIAS)[:, 0]
@@ -119,18 +121,13 @@ def _keep_classes(part: Part, seen: NDArray[np.intp], n_classes: int) -> Part:
     if len(seen) == n_classes:
         return part
     if isinstance(part, Shared):
-        return replace(part, values=part.values[:, :, seen])
+        return replace(part, X=part.X[:, :, seen])
     return part if part.scale is None else replace(part, scale=as_scores(part.scale[seen]))
-
-
-def _scale_weights(part: Part, t: Array) -> Array:
-    """Convert weights of scaled features to weights of the cells."""
-    return t if isinstance(part, Shared) or part.scale is None else t * part.scale
 
 
 def _fit_one_class(parts: Sequence[Part], seen: NDArray[np.intp], n_classes: int) -> PredictorFit:
     """Return zero weights for rows of a single class, which is certain."""
-    zeros = tuple(np.zeros(weight_shape(part, 1)) for part in parts)
+    zeros = tuple(np.zeros(part.weight_shape(1)) for part in parts)
     fit = LogisticFit(zeros, np.zeros(1), 0.0, 0.0, 0, 0.0, True, False)
     blocks = [t if t.ndim == 1 else np.zeros((n_classes, t.shape[1])) for t in fit.parts]
     bias = np.full(n_classes, IMPOSSIBLE_BIAS)
@@ -164,10 +161,7 @@ def _fit(
 
 def _take_rows(design: Design, index: NDArray[np.intp]) -> Design:
     """Return the design with these rows only."""
-    return [
-        replace(part, values=part.values[index]) if isinstance(part, Shared) else replace(part, X=part.X[index])
-        for part in design
-    ]
+    return [replace(part, X=part.X[index]) for part in design]
 
 
 def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n_classes: int, threads: int) -> float:
@@ -198,8 +192,7 @@ def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n
 
 def _count_choice_folds(parts: Design, share: float, n_classes: int, n_folds: int) -> int:
     """Return how many folds are held out to choose C: of many cells one or two, which have many rows."""
-    size = sum(part.values.size if isinstance(part, Shared) else part.X.size for part in parts)
-    cells = share * n_classes * size
+    cells = share * n_classes * sum(part.X.size for part in parts)
     return n_folds if cells <= MANY_CELLS else min(n_folds, 2 if cells <= 10 * MANY_CELLS else 1)
 
 

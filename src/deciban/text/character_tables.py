@@ -6,14 +6,13 @@ Word characters are those that `\w` matches; tables are made once per process, c
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels.tokenizer import SPACE, SPECIAL, STEP, TOKEN
+from deciban.kernels.tokenizer import SPACE, SPECIAL, STEP, TOKEN, Alphabet
 from deciban.ledger.hashing import SURROGATES
 from deciban.text.words import PATTERNS as TOKEN_PATTERNS
 
@@ -33,16 +32,6 @@ PATTERNS = {**TOKEN_PATTERNS, "space": "[^ ]+"}
 """The pattern of each kind, in the order of the kernels' numbers for them."""
 
 
-@dataclass(frozen=True, eq=False)
-class Alphabet:
-    """The entry of character c is `entry[page[c >> 8], c & 255]`; `kind` and `lower` are for ASCII."""
-
-    kind: int
-    lower: bool
-    page: NDArray[np.uint16]
-    entry: NDArray[np.uint32]
-
-
 @cache
 def build_alphabet(kind: Kind, lower: bool) -> Alphabet:
     """Build the alphabet of a kind of token, after lower-casing if wanted."""
@@ -54,15 +43,12 @@ def build_alphabet(kind: Kind, lower: bool) -> Alphabet:
     return Alphabet(list(PATTERNS).index(kind), lower, *_split_pages(entry))
 
 
-def _every_character() -> str:
-    return np.arange(N_CHARACTERS, dtype="<u4").tobytes().decode("utf-32-le", SURROGATES)
-
-
 @cache
 def _match_characters(pattern: str) -> NDArray[np.bool_]:
     """Return which characters a pattern of runs matches."""
     found = np.zeros(N_CHARACTERS, dtype=np.bool_)
-    for run in re.finditer(pattern, _every_character()):
+    every_character = np.arange(N_CHARACTERS, dtype="<u4").tobytes().decode("utf-32-le", SURROGATES)
+    for run in re.finditer(pattern, every_character):
         found[run.start() : run.end()] = True
     return found
 

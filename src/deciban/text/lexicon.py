@@ -9,12 +9,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels import word_lookup as grams
 from deciban.kernels import word_lookup as known
-from deciban.kernels.tokenizer import find_tokens
+from deciban.kernels.tokenizer import Alphabet, TokenArrays, find_tokens, prepare_characters
 from deciban.ledger import Vocabulary
 from deciban.ledger.hashing import SURROGATES, hash_word
-from deciban.text.character_tables import Alphabet, Kind, build_alphabet
+from deciban.text.character_tables import Kind, build_alphabet
 from deciban.text.documents import Bytes, Documents, Offsets
 from deciban.text.words import Words
 
@@ -34,31 +33,30 @@ class Stream(NamedTuple):
 
 
 class TokenBuffers:
-    """Buffers for the tokens of some documents, reused for the next ones, as new memory costs time.
+    """Buffers for the tokens of some documents, for their numbers and for those of their n-grams.
 
-    `text` is for the texts of tokens, the others are hashes, contents, sizes and numbers of tokens.
+    They are reused for the next documents, as new memory costs time.
     """
 
     def __init__(self) -> None:
         self._allocate(0, 0)
-        self._ngrams = np.empty(0, np.int64)
-
-    def ngram_buffer(self, most: int) -> Numbers:
-        """Return a buffer for the numbers of `most` n-grams."""
-        if most > len(self._ngrams):
-            self._ngrams = np.empty(most, np.int64)
-        return self._ngrams
+        self.ngrams = NO_NUMBERS
 
     def _allocate(self, tokens: int, n_bytes: int) -> None:
-        self.hashes, self.contents = np.empty(tokens, np.uint64), np.empty(tokens, np.uint64)
-        self.sizes, self.numbers = np.empty(tokens, np.int64), np.empty(tokens, np.int64)
-        self.text = np.empty(n_bytes, np.uint8)
+        hashes, contents = np.empty((2, tokens), np.uint64)
+        sizes, self.numbers = np.empty((2, tokens), np.int64)
+        self.tokens = TokenArrays(hashes, contents, sizes, np.empty(n_bytes, np.uint8))
 
     def reserve(self, n_documents: int, n_bytes: int) -> None:
-        """Grow the buffers for documents of this size."""
+        """Grow the buffers of tokens for documents of this size."""
         tokens, text_bytes = n_bytes // 2 + n_documents + 1, 2 * n_bytes + 32
-        if tokens > len(self.hashes) or text_bytes > len(self.text):
-            self._allocate(max(tokens, len(self.hashes)), max(text_bytes, len(self.text)))
+        if tokens > len(self.numbers) or text_bytes > len(self.tokens.texts):
+            self._allocate(max(tokens, len(self.numbers)), max(text_bytes, len(self.tokens.texts)))
+
+    def reserve_ngrams(self, most: int) -> None:
+        """Grow the buffer of n-grams for this many numbers."""
+        if most > len(self.ngrams):
+            self.ngrams = np.empty(most, np.int64)
 
 
 class Lexicon:
@@ -81,6 +79,11 @@ class Lexicon:
             self._add_stop_words(words.stop)
 
     @property
+    def table(self) -> known.WordTable:
+        """The hash table of single words."""
+        return known.WordTable(self.slots, self.hashes, self.begin, self.size, self.text)
+
+    @property
     def has_ngrams(self) -> bool:
         """Whether words form n-grams with their neighbours."""
         return self.words.span[1] > 1 and not self.words.by_character
@@ -92,7 +95,7 @@ class Lexicon:
         if self.has_ngrams:
             self.pair, self.pairs = _grow(self.pair, capacity), np.zeros(2 * capacity, dtype=np.uint64)
             self.pair[self.n_words :] = known.NO_NGRAM
-            grams.insert_ngrams(self.n_words, self.pair, self.pairs)
+            known.insert_ngrams(self.n_words, self.pair, self.pairs)
         self.slots = np.zeros(2 * capacity, dtype=np.uint64)
         known.insert_words(self.n_words, self.hashes, self.pair, self.slots)
 
@@ -124,24 +127,15 @@ class Lexicon:
     ) -> tuple[Stream, bool]:
         buffers.reserve(len(order), int((offsets[order + 1] - offsets[order]).sum()))
         bounds, is_special = np.zeros(len(order) + 1, dtype=np.int64), np.zeros(len(order), dtype=np.uint8)
-        find_tokens(
-            blob, offsets, order, alphabet.kind, alphabet.lower, alphabet.page, alphabet.entry, least, buffers.text,
-            buffers.hashes, buffers.contents, buffers.sizes, bounds, is_special,
-        )  # fmt: skip
-        if self.words.hashed is not None:
-            return self._to_columns(Stream(buffers.hashes[: bounds[-1]].view(np.int64), bounds)), bool(
-                is_special.any()
-            )
-        return self._look_up(buffers, bounds), bool(is_special.any())
+        find_tokens(blob, offsets, order, alphabet, least, buffers.tokens, bounds, is_special)
+        stream = self._look_up(buffers, bounds) if self.words.hashed is None else self._to_columns(buffers, bounds)
+        return stream, bool(is_special.any())
 
     def _look_up(self, buffers: TokenBuffers, bounds: Numbers) -> Stream:
         n = int(bounds[-1])
-        self._grow_text(int(buffers.sizes[:n].sum()) + 32)
+        self._grow_text(int(buffers.tokens.sizes[:n].sum()) + 32)
         state = np.array([0, 0, self.n_words, self.end])
-        while not known.look_up(
-            buffers.hashes, buffers.contents, buffers.sizes, buffers.text, n, self.grows, self.capacity, self.slots,
-            self.hashes, self.begin, self.size, self.text, state, buffers.numbers,
-        ):  # fmt: skip
+        while not known.look_up(buffers.tokens, n, self.grows, self.capacity, self.table, state, buffers.numbers):
             self.n_words = int(state[known.WORDS])
             self._allocate(2 * self.capacity)
         self._update_sizes(state)
@@ -151,11 +145,15 @@ class Lexicon:
         n = known.remove_stop_words(self.n_stop, buffers.numbers, bounds, kept)
         return Stream(buffers.numbers[:n], kept)
 
-    def _to_columns(self, tokens: Stream) -> Stream:
-        """Remove stop words from hashed tokens, and return their columns, or their hashes where n-grams follow."""
+    def _to_columns(self, buffers: TokenBuffers, bounds: Numbers) -> Stream:
+        """Return the columns of hashed tokens without stop words, or their hashes where n-grams follow."""
+        hashes = buffers.tokens.hashes[: bounds[-1]]
         if self.words.stop:
-            tokens = _remove_hashes(tokens, [hash_word(word.encode("utf-8", SURROGATES)) for word in self.words.stop])
-        return tokens if self.has_ngrams else Stream(tokens.numbers & self.mask, tokens.bounds)
+            stops = [hash_word(word.encode("utf-8", SURROGATES)) for word in self.words.stop]
+            kept = ~np.isin(hashes, np.array(stops, dtype=np.uint64))
+            hashes, bounds = hashes[kept], np.concatenate([[0], np.cumsum(kept)])[bounds]
+        numbers = hashes.view(np.int64)
+        return Stream(numbers if self.has_ngrams else numbers & self.mask, bounds)
 
     @property
     def mask(self) -> int:
@@ -176,13 +174,12 @@ class Lexicon:
         high = min(self.words.span[1], longest)  # longer n-grams than any document's take no memory
         if high < low:
             return Stream(NO_NUMBERS, np.zeros_like(tokens.bounds))
-        numbers = buffers.ngram_buffer(len(tokens.numbers) * (high - low + 1) + 1)
-        bounds = np.zeros_like(tokens.bounds)
+        buffers.reserve_ngrams(len(tokens.numbers) * (high - low + 1) + 1)
+        numbers, bounds = buffers.ngrams, np.zeros_like(tokens.bounds)
         if self.words.hashed is not None:
-            n = grams.hash_ngrams(*tokens, low, high, np.uint64(self.mask), numbers, bounds)
-            return Stream(numbers[:n], bounds)
-        levels = self._levels(tokens, low, high)
-        n = grams.collect_ngrams(levels, tokens.bounds, numbers, bounds)
+            n = known.hash_ngrams(*tokens, low, high, np.uint64(self.mask), numbers, bounds)
+        else:
+            n = known.collect_ngrams(self._levels(tokens, low, high), tokens.bounds, numbers, bounds)
         return Stream(numbers[:n], bounds)
 
     def _levels(self, tokens: Stream, low: int, high: int) -> Any:
@@ -191,7 +188,7 @@ class Lexicon:
         levels[0] = tokens.numbers
         for n in range(2, high + 1):
             state = np.array([0, 0, self.n_words, self.end, 0])
-            while not grams.number_ngrams(
+            while not known.number_ngrams(
                 n, levels[n - 2], *tokens, self.grows, self.capacity, self.pairs, self.hashes, self.begin, self.pair,
                 state, levels[n - 1],
             ):  # fmt: skip
@@ -210,7 +207,7 @@ class Lexicon:
         streams, bounds = [], [0]
         for d in order.tolist():
             a, b = np.uint64(offsets[d]), np.uint64(offsets[d + 1])
-            n = grams.prepare_characters(blob, a, b, alphabet.page, alphabet.entry, in_words, lowered, marks)
+            n = prepare_characters(blob, a, b, alphabet, in_words, lowered, marks)
             if n < 0:
                 return Stream(NO_NUMBERS, NO_NUMBERS), True
             streams.append(self._number_characters(lowered, marks, n, in_words, low, high))
@@ -223,9 +220,9 @@ class Lexicon:
         high = max(low, min(high, n))  # n-grams longer than the document take no memory
         numbers = np.empty(n * (high - low + 1) + 1, dtype=np.int64)
         state = np.array([0, 0, self.n_words, self.end, 0])
-        while not grams.number_character_ngrams(
-            lowered, marks, n, in_words, low, high, np.uint64(self.mask), self.grows, self.capacity, self.slots,
-            self.hashes, self.begin, self.size, self.text, state, numbers,
+        while not known.number_character_ngrams(
+            lowered, marks, n, in_words, low, high, np.uint64(self.mask), self.grows, self.capacity, self.table,
+            state, numbers,
         ):  # fmt: skip
             self._update_sizes(state)
             self._grow_text(4 * high * high + 16)
@@ -237,9 +234,9 @@ class Lexicon:
     def write_texts(self) -> None:
         """Write the texts of n-grams, which are stored as pairs of words."""
         if self.has_ngrams:
-            self._grow_text(int(grams.measure_ngram_texts(self.n_words, self.begin, self.size, self.pair)) + 16)
+            self._grow_text(int(known.measure_ngram_texts(self.n_words, self.begin, self.size, self.pair)) + 16)
             self.end = int(
-                grams.write_ngram_texts(self.n_words, self.text, self.begin, self.size, self.pair, self.end)
+                known.write_ngram_texts(self.n_words, self.text, self.begin, self.size, self.pair, self.end)
             )
 
 
@@ -248,13 +245,6 @@ def _grow(array: Any, capacity: int, used: int | None = None) -> Any:
     n = len(array) if used is None else used
     out[:n] = array[:n]
     return out
-
-
-def _remove_hashes(tokens: Stream, stops: list[int]) -> Stream:
-    """Return the tokens whose hashes are not those of stop words."""
-    kept = ~np.isin(tokens.numbers.view(np.uint64), np.array(stops, dtype=np.uint64))
-    so_far = np.concatenate([[0], np.cumsum(kept)])
-    return Stream(tokens.numbers[kept], so_far[tokens.bounds])
 
 
 _lexicons: WeakKeyDictionary[Vocabulary, dict[str, Lexicon]] = WeakKeyDictionary()

@@ -80,7 +80,7 @@ def score_by_kernel(
 
     def score_block(block: slice) -> bool:
         joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, K))
-        if not loops.diagonal_leave_one_out(x[block], codes[block], w[block], *known, joint, needs_refit[block]):
+        if not loops.score_leaving_one_out(x[block], codes[block], w[block], *known, joint, needs_refit[block]):
             return False
         return wanted == "joint" or fast.finish_by_kernel(finishing, joint, fixed, wanted, out[block]) == 0
 

@@ -176,15 +176,11 @@ def is_applicable(rows: Rows, l2: Sequence[Penalty]) -> bool:
     return (
         isinstance(wide, SparseBlock)
         and max(len(rows.codes), MIN_COLUMNS) < wide.width
-        and all(isinstance(block, SharedBlock) or _has_one_weight(block, rows.n_scores) for block in extra)
+        and all(isinstance(b, SharedBlock) or (rows.n_scores == 1 and b.scale is None) for b in extra)
+        and not any(isinstance(block, SparseBlock) for block in extra)
         and sum(block.width for block in extra) <= MAX_EXTRA_COLUMNS
         and (not extra or all(np.all(np.asarray(penalty) > 0) for penalty in l2))
     )
-
-
-def _has_one_weight(block: object, n_scores: int) -> bool:
-    """Return whether every column has one weight for all scores: two classes have a single score."""
-    return n_scores == 1 and isinstance(block, DenseBlock) and block.scale is None
 
 
 @dataclass(slots=True)
@@ -354,10 +350,10 @@ def _extra_features(rows: Rows) -> Array:
     found = [np.empty((n * M, 0))]
     for block in rows.blocks[1:]:
         if isinstance(block, SharedBlock):
-            found.append(block.values.transpose(0, 2, 1).reshape(n * M, -1))
+            found.append(block.X.transpose(0, 2, 1).reshape(n * M, -1))
         else:
             assert isinstance(block, DenseBlock)
-            found.append(block.centred())
+            found.append(block.centre_rows())
     return np.concatenate(found, axis=1)
 
 

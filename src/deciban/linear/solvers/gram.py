@@ -8,6 +8,7 @@ one entry per column is ever made.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class Gram:
     mean_products: Array
     mean_square: Array
     extra: Array
+    kernels: ModuleType | None
     threads: int
     buffers: list[NDArray[Any]] = field(default_factory=list)
 
@@ -71,7 +73,7 @@ class Gram:
 
     def use_single_precision(self) -> None:
         """Continue in single precision, unless numbers are too large or too small for it."""
-        if self.block.kernels is None:
+        if self.kernels is None:
             return
         sizes = np.abs(self.data)
         if (
@@ -96,7 +98,7 @@ class Gram:
 
     def _sum_shared_columns(self, rows: Array) -> list[NDArray[Any]]:
         """Compute the contributions of columns that several rows have, one array per stripe."""
-        C, kernels = self.block.columns, self.block.kernels
+        C, kernels = self.block.columns, self.kernels
         if kernels is None:
             several = np.diff(C.indptr) > 1
             sums = (C @ rows) * several[:, None]
@@ -110,8 +112,8 @@ class Gram:
 
         def add_stripe(s: int) -> None:
             self.buffers[s].fill(0.0)
-            first, last = stripes[s].start, stripes[s].stop
-            kernels.add_gram_product(self.data, C.indices, C.indptr, first, last, self.scale, shares, self.buffers[s])
+            columns, first, last = (self.data, C.indices, C.indptr), stripes[s].start, stripes[s].stop
+            kernels.add_gram_product(columns, first, last, self.scale, shares, self.buffers[s])
 
         list(map_in_threads(add_stripe, range(len(stripes)), self.threads))
         return self.buffers
@@ -128,7 +130,8 @@ def build_gram(rows: Rows, block: SparseBlock, extra: Array) -> Gram:
         mean_products += np.asarray(block.X @ block.centre)[:, None]
         mean_square += block.centre @ block.centre
     single = _single_row_squares(block, scale, n)
-    return Gram(block, block.columns.data, scale, single, mean_products, mean_square, extra, rows.threads)
+    products = mean_products, mean_square
+    return Gram(block, block.columns.data, scale, single, *products, extra, rows.kernels, rows.threads)
 
 
 def _single_row_squares(block: SparseBlock, scale: Array, n: int) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines.threads import limit_products_to_one_core
 from deciban.kernels.execution import load_kernels
-from deciban.linear.design import Dense, Part, Shared, Sparse, prepare_block, weight_shape
+from deciban.linear.design import Block, Dense, Part, Shared, SharedBlock, Sparse, prepare_block
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers import dual_lbfgs, l1_lbfgs, lbfgs, newton
 from deciban.linear.solvers.lbfgs import MIN_SAMPLE_ROWS, State, sample_rows
@@ -163,18 +163,12 @@ def _prepare_rows(
 ) -> Rows:
     """Convert parts to blocks that are ready for passes."""
     M = count_scores(n_classes)
-    work = M * sum(map(_count_cells, parts))
+    work = M * sum(int(part.X.nnz if isinstance(part, Sparse) else part.X.size) for part in parts)
     kernels = load_kernels("logistic_loss", work)
     sample = sample_rows(len(codes), MIN_SAMPLE_ROWS)
     ready = newton.make_dense_if_small(parts, len(codes), M)
-    blocks = [prepare_block(part, M, weight, sample, intercept, kernels) for part in ready]
+    blocks = [prepare_block(part, M, weight, sample, intercept) for part in ready]
     return Rows(blocks, codes, weight, M, intercept, threads if work >= MIN_THREADED_PRODUCTS else 1, kernels)
-
-
-def _count_cells(part: Part) -> int:
-    if isinstance(part, Shared):
-        return int(part.values.size)
-    return int(part.X.size if isinstance(part, Dense) else part.X.nnz)
 
 
 def _scale_penalties(penalties: Sequence[float], rows: Rows, power: int) -> list[Array | float]:
@@ -186,24 +180,24 @@ def _build_initial_state(parts: Sequence[Part], rows: Rows, start: tuple[Sequenc
     """Return the initial state: the start weights if any, else zero weights with class log-odds as the bias."""
     M = rows.n_scores
     if start is None:
-        zeros = [np.zeros((1, part.width) if M == 1 else weight_shape(part, M)) for part in parts]
+        zeros = [np.zeros((1, part.width) if M == 1 else part.weight_shape(M)) for part in parts]
         return State(zeros, _compute_class_log_odds(rows) if rows.intercept else np.zeros(M))
     ts = []
     bias = np.array(start[1], dtype=np.float64).reshape(M) if rows.intercept else np.zeros(M)
     for part, block, weights in zip(parts, rows.blocks, start[0]):
-        t = np.array(weights, dtype=np.float64).reshape((1, -1) if M == 1 else weight_shape(part, M))
+        t = np.array(weights, dtype=np.float64).reshape((1, -1) if M == 1 else part.weight_shape(M))
         t = t if block.unit is None else t / block.unit
         bias = bias + _compute_centring_shift(block, t)
         ts.append(t)
     return State(ts, bias)
 
 
-def _compute_centring_shift(block: Any, t: Array) -> Array | float:
+def _compute_centring_shift(block: Block, t: Array) -> Array | float:
     """Compute W m, the difference between the bias of centred features and that of the original ones."""
-    if isinstance(getattr(block, "centre", None), np.ndarray):
-        centre = block.centre if block.unit is None else block.centre * block.unit
-        return np.asarray((t if block.scale is None else t * block.scale) @ centre)
-    return 0.0
+    if isinstance(block, SharedBlock):
+        return 0.0
+    centre = block.centre if block.unit is None else block.centre * block.unit
+    return np.asarray((t if block.scale is None else t * block.scale) @ centre)
 
 
 def _compute_class_log_odds(rows: Rows) -> Array:
@@ -218,7 +212,7 @@ def _to_original_units(parts: Sequence[Part], rows: Rows, state: State) -> tuple
     if rows.n_scores > 1 and rows.intercept:
         bias = bias - bias.mean()  # a change common to all classes affects no posterior
     ts = [t if block.unit is None else t * block.unit for block, t in zip(rows.blocks, state.ts)]
-    return [t.reshape(weight_shape(part, rows.n_scores)) for part, t in zip(parts, ts)], bias
+    return [t.reshape(part.weight_shape(rows.n_scores)) for part, t in zip(parts, ts)], bias
 
 
 def _summarise(parts: Sequence[Part], rows: Rows, state: State) -> LogisticFit:

@@ -69,9 +69,9 @@ class SmallPredictor:
     def __init__(self, rows: Rows) -> None:
         n, self.M, self.intercept = len(rows.codes), rows.n_scores, rows.intercept
         self.is_shared = [isinstance(block, SharedBlock) for block in rows.blocks]
-        own = [block.centred() for block in rows.blocks if not isinstance(block, SharedBlock)]
+        own = [block.centre_rows() for block in rows.blocks if not isinstance(block, SharedBlock)]
         self.own = np.concatenate([np.ones((n, int(self.intercept))), *own], axis=1)
-        shared = [block.values for block in rows.blocks if isinstance(block, SharedBlock)]
+        shared = [block.X for block in rows.blocks if isinstance(block, SharedBlock)]
         self.shared = np.concatenate([np.zeros((n, 0, self.M)), *shared], axis=1)
 
     def pack(self, ts: Sequence[Array], bias: Array) -> Array:

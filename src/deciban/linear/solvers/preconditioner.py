@@ -179,14 +179,14 @@ def _compute_row_curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tupl
 
 
 def _build_diagonal(block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float) -> DiagonalPreconditioner:
-    squares = block.squares(curvature)
+    squares = block.sum_squares(curvature)
     return DiagonalPreconditioner(
         _compute_inverse_root((squares if block.scale is None else squares * block.scale**2) + l2)
     )
 
 
 def _build_shared_diagonal(block: SharedBlock, curvature: Array, l2: Array | float) -> DiagonalPreconditioner:
-    return DiagonalPreconditioner(_compute_inverse_root(np.einsum("ijk,ik->j", block.values**2, curvature) + l2))
+    return DiagonalPreconditioner(_compute_inverse_root(np.einsum("ijk,ik->j", block.X**2, curvature) + l2))
 
 
 def _factor_jointly(
@@ -196,7 +196,7 @@ def _factor_jointly(
 
     The direction common to all classes has no curvature; it is given that of the columns, and is never used.
     """
-    X, M = block.centred(), p.shape[1]
+    X, M = block.centre_rows(), p.shape[1]
     w = np.full(len(X), 1.0 / len(X)) if weight is None else weight / max(weight.sum(), np.finfo(float).tiny)
     size = np.sqrt(w @ (X * X))
     x = (X / np.where(size > 0, size, 1.0)).astype(np.float32)
@@ -219,7 +219,7 @@ def _factor_jointly(
 def _factor_classwise(
     block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float
 ) -> ClasswisePreconditioner:
-    X, M = block.centred(), curvature.shape[1]
+    X, M = block.centre_rows(), curvature.shape[1]
     scale = np.broadcast_to(1.0 if block.scale is None else block.scale, (M, X.shape[1]))
     pairs = [
         _cholesky_inverse(X.T @ (X * curvature[:, k : k + 1]) * np.outer(scale[k], scale[k]), l2) for k in range(M)

@@ -1,6 +1,12 @@
-"""The kernel that counts numbers into the cells of a `Grid`."""
+"""Kernels that count values: of each class and feature, of the levels of a feature, and of the cells of a `Grid`.
+
+A kernel returns False (`fill_levels` another number, `count_column` a row of −1) when it meets a value that it cannot
+count: NaN, ±∞, or negative where that has no meaning. Then the caller uses the definition in NumPy.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +49,103 @@ START, SHIFT = (
     _table_by_power(FIRST_CELL, BIAS + FIRST_CELL, SPECIAL_SLOT),
     _table_by_power(IGNORED_BITS, IGNORED_BITS, MANTISSA),
 )
+
+
+@kernel
+def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total: Array) -> bool:
+    """Add Σ w [x > threshold], or Σ w x where the threshold is NaN, to `total` (K×d)."""
+    rows, d = X.shape
+    K = total.shape[0]
+    plain = np.isnan(threshold)
+    non_finite = 0.0
+    for i in range(rows):
+        k = codes[i]
+        wi = w[i] if len(w) else 1.0
+        if plain:
+            low = 0.0
+            for j in range(d):
+                x = wi * X[i, j]
+                total[k, j] += x
+                low = min(low, x)
+            non_finite += low
+        else:
+            for j in range(d):
+                x = np.float64(X[i, j])
+                non_finite += x - x
+                total[k, j] += wi if x > threshold else 0.0
+    if non_finite != 0.0:
+        return False
+    for k in range(K):
+        for j in range(d):
+            if not np.isfinite(total[k, j]):
+                return False
+    return True
+
+
+@kernel
+def fill_counts_with_missing(
+    X: NDArray[Any], codes: Codes, w: Array, threshold: float, signed: bool, total: Array, weight: Array
+) -> bool:
+    """Sum w [x > threshold], or w x where the threshold is NaN, and w of the rows that have the value; K×d."""
+    plain = np.isnan(threshold)
+    for i in range(X.shape[0]):
+        k = codes[i]
+        wi = w[i] if len(w) else 1.0
+        for j in range(X.shape[1]):
+            x = np.float64(X[i, j])
+            if x == x:
+                if not np.isfinite(x) or (x < 0.0 and not signed):
+                    return False
+                total[k, j] += wi * x if plain else (wi if x > threshold else 0.0)
+                weight[k, j] += wi
+    return True
+
+
+@kernel
+def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np.int64]) -> bool:
+    """Add the number of x > threshold to `total` (K×d), for unsigned bytes or Booleans of unit weight.
+
+    Intermediate counters have sixteen bits: four times as many vector lanes as with doubles (200 000×784 bytes: see
+    docs/benchmarks.md); they are emptied before they can overflow.
+    """
+    rows, d = X.shape
+    K = total.shape[0]
+    small = np.zeros((K, d), dtype=np.uint16)
+    for start in range(0, rows, 65535):
+        for i in range(start, min(rows, start + 65535)):
+            k = codes[i]
+            for j in range(d):
+                small[k, j] += np.uint16(X[i, j] > threshold)
+        for k in range(K):
+            for j in range(d):
+                total[k, j] += small[k, j]
+                small[k, j] = 0
+    return True
+
+
+@kernel
+def fill_levels(
+    X: NDArray[Any], codes: Codes, w: Array, offset: NDArray[np.int64], missing: bool, table: Array
+) -> int:
+    """Sum w per class, feature and level code into `table`, laid out as in `Levels`.
+
+    Returns 1 at a code beyond the size that `offset` gives, −1 at a negative code unless negative codes stand
+    for `missing` values, otherwise 0.
+    """
+    rows, d = X.shape
+    for i in range(rows):
+        k = codes[i]
+        wi = w[i] if len(w) else 1.0
+        for j in range(d):
+            v = np.int64(X[i, j])
+            if v < 0:
+                if not missing:
+                    return -1
+            elif v >= offset[j + 1] - offset[j]:
+                return 1
+            else:
+                table[k, offset[j] + v] += wi
+    return 0
 
 
 @kernel
