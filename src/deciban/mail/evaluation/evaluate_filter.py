@@ -90,7 +90,7 @@ def evaluate_split(
     trained, tried = choose_settings(mail, learn, choose, model, lost_ham_cost)
     scores = trained.scores(test)
     metrics = FilterMetrics.compute(
-        scores, mail.codes[test], apply_thresholds(scores, trained.thresholds, trained.too_few)
+        scores, mail.codes[test], apply_thresholds(scores, trained.thresholds, trained.has_too_few)
     )
     return SplitReport(model, sizes, seed, tried, trained.thresholds, metrics, find_mistakes(trained, test))
 
@@ -166,7 +166,7 @@ def evaluate_folds(
         trained.learn(learn)
         trained.refit(force=True)
         scores[test] = trained.scores(test)
-        verdicts[test] = apply_thresholds(scores[test], trained.thresholds, trained.too_few)
+        verdicts[test] = apply_thresholds(scores[test], trained.thresholds, trained.has_too_few)
         mistakes += find_mistakes(trained, test)
         if progress is not None:
             progress(k + 1)
@@ -212,8 +212,8 @@ def evaluate_online(
     trained = InMemoryFilter(mail, model)
     scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
     for i in range(len(mail)):
-        scores[i] = trained.scores([i])[0] if trained.knows_both else UNTRAINED_LOG_ODDS
-        verdicts[i] = apply_thresholds(scores[i], trained.thresholds, trained.too_few)
+        scores[i] = trained.scores([i])[0] if trained.has_both_labels else UNTRAINED_LOG_ODDS
+        verdicts[i] = apply_thresholds(scores[i], trained.thresholds, trained.has_too_few)
         trained.learn([i])
         trained.refit()
         if progress is not None:

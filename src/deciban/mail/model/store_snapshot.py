@@ -10,12 +10,7 @@ from typing import Final
 import numpy as np
 
 from deciban._typing import Array
-from deciban.mail.model.mail_models import (
-    score_message,
-    score_messages,
-    token_scores,
-)
-from deciban.mail.model.token_weights import WeightParameters, order_labels
+from deciban.mail.model.mail_models import WeightParameters, order_labels, score_messages, token_scores
 from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store import Store
@@ -113,12 +108,7 @@ class StoreSnapshot:
 
     def verdict(self, tokens: Sequence[str], cut: tuple[str, ...], clues: int) -> Verdict:
         """Classify a message of these tokens, which were looked up before."""
-        if len(self.label_totals.labels) < 2:
-            return self._builder.build_unsure(cut)
-        rows = self.rows(tokens)
-        rows = rows[rows >= 0]
-        found = score_message(self.model, self.counts[rows], self.totals, self.parameters, self.scores[rows])
-        return next(self._builder.build(found, TokenRows(rows, self._words, self.counts), {0: cut}, clues))
+        return next(self.verdicts(self.rows(tokens), np.array([len(tokens)]), {0: cut}, clues))
 
     def verdicts(
         self, rows: Numbers, sizes: Numbers, cut: Mapping[int, tuple[str, ...]], clues: int
@@ -160,9 +150,5 @@ def _read_label_totals(store: Store) -> LabelTotals:
     totals = store.totals()
     names = list(totals)
     labels = order_labels(name for name in names if totals[name][0])
-    return LabelTotals(
-        labels,
-        tuple(names.index(label) for label in labels),
-        tuple(totals[label][0] for label in labels),
-        tuple(totals[label][1] for label in labels),
-    )
+    messages, weights = zip(*(totals[label] for label in labels)) if labels else ((), ())
+    return LabelTotals(labels, tuple(map(names.index, labels)), messages, weights)

@@ -15,8 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.mail.model.mail_models import MessageScores, spans
-from deciban.mail.model.token_weights import MIN_MESSAGES_PER_LABEL, POSITIVE_LABEL, compute_probabilities
+from deciban.mail.model.mail_models import (
+    MIN_MESSAGES_PER_LABEL,
+    POSITIVE_LABEL,
+    MessageScores,
+    compute_probabilities,
+    spans,
+)
 from deciban.scores import DECIBAN
 
 Indices = NDArray[np.integer[Any]]
@@ -104,7 +109,7 @@ class LabelTotals:
     weights: tuple[float, ...]
 
     @property
-    def too_few(self) -> bool:
+    def has_too_few(self) -> bool:
         """Return whether there are too few messages for any verdict to be sure."""
         return len(self.labels) < 2 or min(self.messages) < MIN_MESSAGES_PER_LABEL
 
@@ -178,7 +183,7 @@ class VerdictBuilder:
     def _decide(self, p: Sequence[float], best: int, empty: bool) -> tuple[str, str]:
         """Return the label, or unsure and why."""
         totals, (ham_at, spam_at) = self._totals, self._thresholds
-        if totals.too_few:
+        if totals.has_too_few:
             return UNSURE, f"{totals} learned; at least {MIN_MESSAGES_PER_LABEL} of each label are needed"
         if len(p) == 2:
             if p[1] >= spam_at:

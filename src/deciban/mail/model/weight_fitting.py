@@ -2,19 +2,19 @@
 
 Each message is scored by the counts of the *other* messages: its own are subtracted first. So a token that no other
 message has contributes nothing, rare tokens get no weight for occurring in their own message, and the probabilities
-are calibrated without a calibration map.
+are calibrated without a calibration map. A refit is due when enough has changed since the last one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from deciban._typing import Array, Codes
-from deciban.linear.solvers.logistic import Shared, Sparse, fit_parts
-from deciban.mail.model.token_weights import (
+from deciban.mail.model.mail_models import (
     ALPHA,
     LENGTH_POWER,
     MIN_MESSAGES_PER_LABEL,
@@ -24,7 +24,10 @@ from deciban.mail.model.token_weights import (
     log_odds,
     order_labels,
 )
+from deciban.mail.store.sqlite_errors import report_damage
+from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoreRows
+from deciban.mail.store.store_schema import ModelName
 from deciban.mail.store.stored_messages import Numbers
 
 FittedModelName = Literal["evidence", "bayes", "logistic"]
@@ -40,6 +43,13 @@ FULL_C_MESSAGES: Final = 400
 
 TOKENS_PER_BLOCK: Final = 1 << 18
 """Tokens of messages that are scored at a time: a store has millions, and each takes ten numbers meanwhile."""
+
+
+REFIT_GROWTH_FRACTION: Final = 0.15
+"""A refit is due when so much of the messages of the last fit has changed."""
+
+MIN_REFIT_CHANGES: Final = 10
+"""Messages that must have changed for a refit to be due."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ class TrainingMessages:
         """Return the labels that have a score."""
         return range(1, 2) if len(self.labels) == 2 else range(len(self.labels))
 
-    def one_against_rest(self, label: int) -> tuple[Array, Array]:
+    def one_against_others(self, label: int) -> tuple[Array, Array]:
         """Return counts and totals of all other labels, and of one label."""
         own, total = self.counts[:, label], self.totals[label]
         return np.stack([self.counts.sum(axis=1) - own, own], axis=1), np.array([self.totals.sum() - total, total])
@@ -106,21 +116,21 @@ class TrainingMessages:
         """Compute the log-odds for this label of each stored token of each message."""
         if settings.leave_one_out:
             return self.leave_one_out_log_odds(label, settings.alpha)
-        return np.asarray(log_odds(*self.one_against_rest(label), settings.alpha)[self.X.indices, 0])
+        return np.asarray(log_odds(*self.one_against_others(label), settings.alpha)[self.X.indices, 0])
 
     def leave_one_out_log_odds(self, label: int, alpha: float = ALPHA) -> Array:
         """Compute the log-odds of each stored token by all other messages; 0 for a token that no other has."""
         rows = np.repeat(np.arange(len(self.codes), dtype=np.int32), np.diff(self.X.indptr))
         side = (self.codes == label).astype(np.intp)
-        counts, totals = self.one_against_rest(label)
+        counts, totals = self.one_against_others(label)
         odds = np.empty(len(rows))
         for at in range(0, len(rows), TOKENS_PER_BLOCK):
             some = slice(at, at + TOKENS_PER_BLOCK)
             mine = rows[some]
             own = np.zeros((len(mine), 2))
             own[np.arange(len(mine)), side[mine]] = self.weights[mine]
-            rest = counts[self.X.indices[some]] - own
-            odds[some] = np.where(rest.sum(axis=1) <= 0.0, 0.0, log_odds(rest, totals - own, alpha)[:, 0])
+            others = counts[self.X.indices[some]] - own
+            odds[some] = np.where(others.sum(axis=1) <= 0.0, 0.0, log_odds(others, totals - own, alpha)[:, 0])
         return odds
 
 
@@ -137,7 +147,7 @@ def fit(
     examples: TrainingMessages, model: FittedModelName, threads: int = 1,
     settings: FitSettings = DEFAULT_FIT_SETTINGS,
 ) -> WeightFit | None:  # fmt: skip
-    """Fit the weights of a model to messages; None where the fitted weight of tokens as a whole is not positive."""
+    """Fit the weights of a model to messages; None where the fitted common weight is not positive."""
     usual = float(np.median(np.maximum(np.diff(examples.X.indptr), 1)))
     scores = []
     for label in examples.scored_labels:
@@ -155,6 +165,8 @@ def _fit_score(
     examples: TrainingMessages, label: int, model: FittedModelName, usual: float, threads: int, settings: FitSettings
 ) -> tuple[float, float, Array] | None:
     """Return bias, common weight and the tokens' own weights, of one label against all others."""
+    from deciban.linear.solvers.logistic import Shared, Sparse, fit_parts
+
     Z, y = examples.X.copy(), (examples.codes == label).astype(np.int32)
     n, V = Z.shape
     rows = np.repeat(np.arange(n), np.diff(Z.indptr))
@@ -170,3 +182,50 @@ def _fit_score(
     if model != "logistic" and common <= 0.0:
         return None
     return float(found.bias[0]), common, np.zeros(V) if model == "bayes" else np.asarray(found.parts[0]).ravel()
+
+
+class RefitResult(Enum):
+    """The outcome of a refit; only FITTED is true."""
+
+    FITTED = "the model was fitted"
+    NOT_DUE = "too little has changed since the last fit"
+    NO_PARAMETERS = "the model has no parameters to fit"
+    TOO_FEW_MESSAGES = "there are too few messages, in all or with one label"
+    INSEPARABLE = "the words of the messages do not separate the labels"
+
+    def __bool__(self) -> bool:
+        return self is RefitResult.FITTED
+
+
+def is_due(store: Store, model: ModelName) -> bool:
+    """Return whether a model that has parameters was never fitted, or to much fewer messages."""
+    if model == "fisher":
+        return False
+    totals = [messages for messages, _ in store.totals().values() if messages]
+    if len(totals) < 2 or sum(totals) < MIN_MESSAGES_TO_FIT or min(totals) < MIN_MESSAGES_PER_LABEL:
+        return False
+    fit = store.fit(model)
+    if fit is None:
+        return True
+    return is_growth_due(store.changes() - fit.changes, fit.meta["messages"])
+
+
+def is_growth_due(changes: int, fitted_to: int) -> bool:
+    """Return whether so many changes since a fit to so many messages call for another fit."""
+    return changes >= max(MIN_REFIT_CHANGES, REFIT_GROWTH_FRACTION * fitted_to)
+
+
+def refit_store(store: Store, model: ModelName) -> RefitResult:
+    """Fit a model to all messages of a store and save the fit, or return why nothing was fitted."""
+    if model == "fisher":
+        return RefitResult.NO_PARAMETERS
+    rows = store.rows()
+    examples = TrainingMessages.from_rows(rows, store.unit(float(rows.times.max())) if len(rows.times) else 1.0)
+    if examples is None:
+        return RefitResult.TOO_FEW_MESSAGES
+    found = fit(examples, model)
+    if found is None:
+        return RefitResult.INSEPARABLE
+    with report_damage(store.path):
+        store.save_fit(model, found.numbers, found.columns, found.parameters.to_dict(), changes=rows.changes)
+    return RefitResult.FITTED
