@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 import deciban
 from deciban import GaussianBayes, GaussianNB
 from deciban.errors import ForgetError, PrecisionWarning
-from deciban.estimators.cross_validate import out_of_fold_scores
+from deciban.estimators.cross_validate import out_of_fold
 
 SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
 MODELS = {"GaussianNB": GaussianNB} | {
@@ -104,7 +104,7 @@ def test_models_of_folds_are_right_where_one_fold_has_an_outlier(make, size):
     X, y = data()
     X[5] = size
     folds = StratifiedKFold(4, shuffle=True, random_state=0)
-    scores, *_ = out_of_fold_scores(make(), X, y, folds)
+    scores = out_of_fold(make(), X, y, folds).scores
     for train, test in folds.split(X, y):
         expected = make().fit(X[train], y[train]).predict_proba(X[test])
         np.testing.assert_allclose(np.exp(scores[test]), expected, rtol=1e-9, atol=1e-12)

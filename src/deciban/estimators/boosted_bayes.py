@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,11 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deciban._typing import Array
 from deciban.engines import InvalidValueError, encode, encode_known, thread_count
 from deciban.errors import InputError
-from deciban.estimators.calibration_mixin import CalibrationMixin
 from deciban.estimators.check_arrays import (
     check_rows,
     check_weight,
-    check_X,
     drop_weightless_rows,
     format_error,
     get_feature_names,
@@ -36,7 +35,8 @@ from deciban.scores import finish
 from deciban.scores.posterior import Finish
 
 
-class BoostedBayes(CalibrationMixin, Classifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoostedBayes(Classifier):
     """AdaBoost for many classes over naive Bayes, or any generative estimator of deciban as `estimator`.
 
     A round is one pass: a weighted ledger, solved. `algorithm` is how learners are combined. "SAMME": they vote,
@@ -58,7 +58,7 @@ class BoostedBayes(CalibrationMixin, Classifier):
     (0.925, 1.0)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints = {
         "estimator": [StrOptions({"gaussian"}), GenerativeClassifier, None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -69,32 +69,18 @@ class BoostedBayes(CalibrationMixin, Classifier):
         "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
     }
 
-    _scorer: Boosted
-
     if TYPE_CHECKING:
 
         def _check_fitted(self) -> Boosted: ...
 
-    def __init__(
-        self,
-        estimator: Any = "gaussian",
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        algorithm: str = "SAMME",
-        n_iter_no_change: int | None = None,
-        validation_fraction: float = 0.1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.algorithm = algorithm
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    estimator: Any = field(default="gaussian", kw_only=False)
+    n_estimators: int = 50
+    learning_rate: float = 1.0
+    algorithm: str = "SAMME"
+    n_iter_no_change: int | None = None
+    validation_fraction: float = 0.1
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X (rows × features, dense or CSR) and labels y."""
@@ -219,11 +205,10 @@ class BoostedBayes(CalibrationMixin, Classifier):
         return (float(accuracy_score(y, labels, sample_weight=sample_weight)) for labels in self.staged_predict(X))
 
     def _iterate_rounds(self, X: Any, wanted: Finish) -> Iterator[NDArray[Any]]:
-        model = self._check_fitted()
-        X = check_X(self, X)
-        self._check_prediction_rows(X)
+        model, threads = self._check_fitted(), thread_count(self.n_jobs)
+        rows = self._check_input(X)
         with self._reword_errors():
-            for scores in model.iterate_scores([X], thread_count(self.n_jobs)):
+            for scores in model.iterate_scores([self._matrix(rows, threads)], threads):
                 yield finish(scores, np.zeros(self.n_classes_), wanted)[0]
 
     def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Array]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from deciban._typing import Array
 from deciban.engines import InvalidValueError, encode
 from deciban.errors import InputError
+from deciban.validation.fold_plan import take_rows
 
 
 def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
@@ -71,7 +72,7 @@ def drop_weightless_rows(X: Any, codes: NDArray[np.int32], weight: Array | None)
     if weight is None or weight.all():
         return X, codes, weight
     kept = np.flatnonzero(weight)
-    return X[kept], codes[kept], weight[kept]
+    return take_rows(X, kept), codes[kept], weight[kept]
 
 
 def to_float(X: Any) -> tuple[Any, np.dtype[Any]]:

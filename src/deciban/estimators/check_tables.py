@@ -14,7 +14,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.check_arrays import check_label_type
 from deciban.sources.frames import Frame
-from deciban.sources.source import open_source, read_first_rows
+from deciban.sources.source import open_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,16 +75,6 @@ def check_labels(estimator: Any, y: Any, table: pa.Table) -> NDArray[Any]:
     labels: NDArray[Any] = _check_y(y, estimator=estimator)
     check_consistent_length(table, labels)
     return check_label_type(labels)
-
-
-def drop_weightless_table_rows(
-    table: pa.Table, codes: NDArray[np.int32], weight: Array | None
-) -> tuple[pa.Table, NDArray[np.int32], Array | None]:
-    """Drop rows of weight zero, which count as absent."""
-    if weight is None or weight.all():
-        return table, codes, weight
-    kept = np.flatnonzero(weight)
-    return read_first_rows(Frame(table), table.num_rows).take(kept), codes[kept], weight[kept]
 
 
 def append_classes(

@@ -1,4 +1,4 @@
-"""The base class of all estimators: predicting, deciding, explaining, saving and checking."""
+"""The base class of all estimators: predicting, deciding, explaining, calibrating, saving and checking."""
 
 from __future__ import annotations
 
@@ -6,23 +6,39 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from deciban._typing import Array
 from deciban.engines import FEW_ROWS, InvalidValueError, encode_known, thread_count
-from deciban.errors import DecibanError, InputError
+from deciban.errors import DecibanError, DecibanWarning, InputError
 from deciban.estimators.check_arrays import check_X, format_error
 from deciban.ledger import Block
+from deciban.metrics.calibration_fit import METHODS, calibrate, check_method
 from deciban.persistence import Section
 from deciban.scorer import Scorer
 from deciban.scores import Boundary, Conic, Explanation
+from deciban.scores.calibration import Calibration
 from deciban.scores.decision import REJECTED, Costs, Thresholds, build_rule, take_labels
+from deciban.scores.novelty import Novelty, density_per_cell, require_novelty
 from deciban.scores.posterior import Finish
+
+CALIBRATE_CONSTRAINT: list[Any] = [StrOptions({"auto", *METHODS}), None]
+"""The constraint on the argument `calibrate`."""
+
+MAX_LEAVE_ONE_OUT_ROWS = {False: 2000, True: 200}
+"""Number of rows up to which novelty is fitted by leave-one-out; beyond it, by ten folds.
+
+The second limit is for features whose levels or words grow with the rows: then leave-one-out has no closed form.
+"""
+
+GROWING_KINDS = ("levels", "bags")
+"""Kinds of features of which a row may have a level or a word that no other row has."""
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -63,6 +79,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def _make_error(self, bad: InvalidValueError) -> InputError:
         names = getattr(self, "feature_names_in_", None)
         return format_error(bad, type(self).__name__, names, self._hint, self.missing == "skip")
+
+    @property
+    def _form(self) -> Any:
+        """The score form of the only block of features."""
+        return self._check_fitted().solved.forms[0]
 
     @property
     def n_parameters_(self) -> int:
@@ -127,11 +148,6 @@ class Classifier(ClassifierMixin, BaseEstimator):
             codes = np.where(self._is_novel(X, reject_novel), REJECTED, codes)
         return take_labels(self.classes_, codes)
 
-    def _is_novel(self, X: Any, share: float) -> NDArray[np.bool_]:
-        """Return which rows are novel, which is decided by p(x)."""
-        self._check_fitted().require_density("density p(x)")
-        raise AssertionError
-
     def predict_proba(self, X: Any) -> Array:
         """Return p(k|x) of each row and class, in the order of `classes_`."""
         return self._score(X, "posterior")
@@ -168,6 +184,87 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def quadratic_form(self) -> Conic:
         """Return score_k(x) = xᵀ A_k x + weights_k · x + bias_k."""
         return self._check_fitted().conic()
+
+    def calibrated(self, X: Any, y: Any, method: str = "auto", folds: Any = 10, sample_weight: Any = None) -> Self:
+        """Return a new estimator fitted to these rows, with calibrated probabilities.
+
+        Each row is scored by a model without its fold, and the map is fitted to these scores: "temperature", "platt",
+        "isotonic", or "auto", the simplest that is as good as any (perhaps none). No rows need be set aside.
+
+        >>> from deciban import GaussianNB
+        >>> X, y = [[float(x % 7)] * 9 for x in range(140)], [int(x % 7 + x % 3 > 4) for x in range(140)]
+        >>> model = GaussianNB().calibrated(X, y)
+        >>> model.calibration_.method, GaussianNB().fit(X, y).calibration_
+        ('temperature', None)
+        """
+        if check_method(method) is None:
+            raise InputError("method=None calibrates nothing. Hint: 'auto', or fit(X, y)")
+        new = _clone_uncalibrated(self).fit(X, y, sample_weight)
+        new._scorer = new._calibrate(X, y, sample_weight, method, folds)
+        return new.set_params(calibrate=method) if "calibrate" in self.get_params() else new
+
+    def _calibrate(self, X: Any, y: Any, sample_weight: Any, method: str, folds: Any = 10) -> Any:
+        """Return the model with a calibration that is fitted to out-of-fold scores."""
+        from deciban.estimators.cross_validate import out_of_fold
+
+        rows = out_of_fold(_clone_uncalibrated(self), X, y, folds, sample_weight=sample_weight)
+        is_scored = (rows.fold >= 0) & rows.known[np.arange(len(rows.codes)), rows.codes]
+        truth = np.where(is_scored, rows.codes, -1)
+        log_prior = self._scorer.solved.log_prior
+        found = calibrate(method, rows.scores, truth, rows.weight, rows.fold, log_prior)
+        return self._scorer.with_maps(calibration=found.calibration)
+
+    def _warn_not_calibrated(self) -> None:
+        """Warn that `partial_fit` does not calibrate: one batch does not suffice to calibrate a model of all rows."""
+        if getattr(self, "calibrate", None) is not None and "_scorer" not in vars(self):
+            warnings.warn(
+                f"calibrate={self.calibrate!r} is for fit(X, y), which sees all rows; partial_fit leaves the "
+                f"probabilities as they are. Hint: calibrate=None, or calibrated(X, y)",
+                DecibanWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def calibration_(self) -> Calibration | None:
+        """The calibration of the probabilities; None where they are not calibrated."""
+        return self._check_fitted().calibration
+
+    def fit_novelty(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the novelty detector to the training rows, each scored by a model without it.
+
+        Then `predict(X, reject_novel=0.01)` rejects rows that are less probable, for each of their cells or words,
+        than all but one in a hundred of these. Learning more rows discards it.
+        """
+        from deciban.estimators.cross_validate import out_of_fold
+
+        self._check_fitted().require_density("density p(x)")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DecibanWarning)  # `fit` has issued the warnings already
+            cells = self._score(X, "observed")
+            growing = any(block.kind in GROWING_KINDS for block in self._scorer.outline.blocks)
+            folds: Any = "loo" if len(cells) <= MAX_LEAVE_ONE_OUT_ROWS[growing] else 10
+            wanted: Finish = "typicality" if growing else "density"
+            rows = out_of_fold(_clone_uncalibrated(self), X, y, folds, sample_weight=sample_weight, wanted=wanted)
+        scored = rows.fold >= 0
+        usual = rows.scores[scored] if growing else density_per_cell(rows.scores[scored], cells[scored])
+        weight = None if rows.weight is None else rows.weight[scored]
+        self._scorer = self._scorer.with_maps(novelty=Novelty.of(usual, weight))
+        return self
+
+    @property
+    def novelty_(self) -> Novelty | None:
+        """The quantiles of the log-density of the training rows per cell or word; see `fit_novelty`."""
+        return self._check_fitted().novelty
+
+    def _is_novel(self, X: Any, share: float) -> NDArray[np.bool_]:
+        """Return which rows are less probable than all but this share of the training rows."""
+        model = self._check_fitted()
+        model.require_density("density p(x)")
+        usual = require_novelty(model.novelty)
+        usual.threshold(share)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DecibanWarning)  # `predict` has issued the warnings already
+            return usual.novel(self._score(X, "typicality"), share)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, atomically; `deciban.load` reads it."""
@@ -219,3 +316,9 @@ def refuse_unsound_arguments(section: Section) -> Iterator[None]:
         yield
     except (DecibanError, ValueError, TypeError, OverflowError) as error:
         section.refuse(f"the arguments are not sound: {error}")
+
+
+def _clone_uncalibrated(estimator: Any) -> Any:
+    """Return an unfitted clone of the estimator that does not calibrate."""
+    new = clone(estimator)
+    return new.set_params(calibrate=None) if "calibrate" in new.get_params() else new

@@ -111,7 +111,8 @@ class CountClassifier(DiscreteClassifier):
     @property
     def feature_count_(self) -> Array:
         """Σ w·x per class and feature, K×d."""
-        return to_dense(self.ledger_.parts[0]).total
+        part: Any = self.ledger_.parts[0]
+        return to_dense(part).total
 
     @property
     def feature_log_prob_(self) -> Array:

@@ -70,7 +70,7 @@ def cross_validate(
     (1.0, 6)
     """
     _warn_uncalibrated(estimator)
-    return _report(out_of_fold(estimator, X, y, folds, groups, order, sample_weight, "log_posterior"))
+    return _report(out_of_fold(estimator, X, y, folds, groups=groups, order=order, sample_weight=sample_weight))
 
 
 def _warn_uncalibrated(estimator: Any) -> None:
@@ -86,21 +86,14 @@ def _warn_uncalibrated(estimator: Any) -> None:
         )
 
 
-def out_of_fold_scores(
-    estimator: Any, X: Any, y: Any, folds: Any = 10, sample_weight: Any = None, wanted: Finish = "log_posterior"
-) -> tuple[Array, Codes, Array | None, Folds]:
-    """Return the scores of each row (n×K, or n for "density") by the model without it, its class, weight and fold.
+def out_of_fold(
+    estimator: Any, X: Any, y: Any, folds: Any = 10, *, groups: Any = None, order: Any = None,
+    sample_weight: Any = None, wanted: Finish = "log_posterior",
+) -> OutOfFoldScores:  # fmt: skip
+    """Score each row by the model without its fold; see `cross_validate`. `wanted` is any `Finish` but the winner.
 
     Rows of weight 0 are absent: their fold is −1, and their scores are NaN.
     """
-    found = out_of_fold(estimator, X, y, folds, None, None, sample_weight, wanted)
-    return found.scores, found.codes, found.weight, found.fold
-
-
-def out_of_fold(
-    estimator: Any, X: Any, y: Any, folds: Any, groups: Any, order: Any, sample_weight: Any, wanted: Finish
-) -> OutOfFoldScores:
-    """Score each row by the model without its fold; see `cross_validate`. `wanted` is any `Finish` but the winner."""
     est = clone(estimator)
     rows, labels, weight = _check_rows(est, X, y, sample_weight)
     classes, codes = encode(labels)

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
-from deciban.engines import FEW_ROWS, encode, thread_count
-from deciban.errors import DecibanError, InputError, ModelFileError, UndefinedError, unknown_class_error
-from deciban.estimators import check_documents as texts
-from deciban.estimators.calibration_mixin import CalibrationMixin
+from deciban.engines import encode, thread_count
+from deciban.errors import InputError
 from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, get_feature_names
 from deciban.estimators.check_documents import (
+    check_texts,
+    check_word_block,
     is_count_matrix,
     normalise_lengths,
     root_mean_square_length,
     to_count_rows,
 )
 from deciban.estimators.check_tables import check_labels
-from deciban.estimators.fitted_base import FittedClassifier
+from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS
+from deciban.estimators.logistic_regression import FittedClassifier
+from deciban.estimators.text_base import DocumentClassifier
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.families.family import ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, summarise_rows
-from deciban.ledger import Block, Vocabulary
+from deciban.ledger import Block
 from deciban.ledger.statistic import divide
 from deciban.linear.evidence_weights_of_words import (
     EvidenceSettings,
@@ -44,10 +46,8 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FOLDS
 from deciban.persistence import Section
 from deciban.scorer import Scorer
-from deciban.scores import DECIBAN, Explanation
-from deciban.scores.passages import TextExplanation
-from deciban.scores.posterior import Finish
-from deciban.text import Documents, Finder, Words, build_word_matrix, count_known_words
+from deciban.scores import DECIBAN
+from deciban.text import Documents, Words, build_word_matrix
 from deciban.validation.splits import assign_by_content
 
 
@@ -63,7 +63,8 @@ class TrustedWord(NamedTuple):
     trust: float
 
 
-class EvidenceRegression(CalibrationMixin, FittedClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class EvidenceRegression(DocumentClassifier, FittedClassifier):
     """Naive Bayes of words with a fitted trust in each: evidence that words share is not counted twice.
 
     X is documents (a list, an array or a column of texts, tokenized by `words`) or rows of counts, dense or CSR,
@@ -85,7 +86,7 @@ class EvidenceRegression(CalibrationMixin, FittedClassifier):
     [('cheap', 4.3, 0.86), ('buy', 4.3, 0.86)]
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "words": [Words, Mapping, None],
         "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -101,39 +102,20 @@ class EvidenceRegression(CalibrationMixin, FittedClassifier):
     }
 
     _method, _sought, _instead = "evidence regression", "trust", "TextClassifier and MultinomialNB"
-    missing = "error"
-    _dtype = np.dtype(np.float64)
-    _words: Words | None
-    _read_as: tuple[bool, bool]
+    _input_tags = {"string": True, "positive_only": True}
 
-    def __init__(
-        self,
-        *,
-        C: float | str = 1.0,
-        words: Words | Mapping[str, Any] | None = None,
-        alpha: float | str = 1.0,
-        presence: bool = True,
-        length: bool = True,
-        common: float | None = 0.1,
-        beta: float | None = None,
-        tol: float = 1e-3,
-        max_iter: int = 200,
-        encoding: str = "utf-8",
-        errors: str = "strict",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.words = words
-        self.alpha = alpha
-        self.presence = presence
-        self.length = length
-        self.common = common
-        self.beta = beta
-        self.tol = tol
-        self.max_iter = max_iter
-        self.encoding = encoding
-        self.errors = errors
-        self.n_jobs = n_jobs
+    C: float | str = 1.0
+    words: Words | Mapping[str, Any] | None = None
+    alpha: float | str = 1.0
+    presence: bool = True
+    length: bool = True
+    common: float | None = 0.1
+    beta: float | None = None
+    tol: float = 1e-3
+    max_iter: int = 200
+    encoding: str = "utf-8"
+    errors: str = "strict"
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from documents, or rows of counts, and labels y."""
@@ -141,7 +123,7 @@ class EvidenceRegression(CalibrationMixin, FittedClassifier):
             self._validate_params()
             self.__dict__.pop("feature_names_in_", None)
             self._words = None if is_count_matrix(X) else self._tokenizer()
-            self._read_as = bool(self.presence), bool(self.length)
+            self._read_as: tuple[bool, bool] = bool(self.presence), bool(self.length)
             X, y = self._check_training_input(X, y)
             weight = check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
@@ -160,7 +142,7 @@ class EvidenceRegression(CalibrationMixin, FittedClassifier):
         """Return documents or rows of counts, and their labels."""
         if self._words is None:
             return check_rows(self, X, y, reset=True)
-        documents = texts.check_texts(self, X)
+        documents = check_texts(self, X)
         return documents, check_labels(self, y, documents)
 
     def _fit_scorer(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> FittedModel:
@@ -193,7 +175,6 @@ class EvidenceRegression(CalibrationMixin, FittedClassifier):
 
     def _naive_words(self, X: Documents, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
         """Return the naive Bayes model of documents, and the rows of their words."""
-        assert self._words is not None
         naive = TextClassifier(words=self._words, alpha=self.alpha, n_jobs=self.n_jobs)
         naive._words, naive.classes_ = self._words, self.classes_
         ledger = naive._summarise(X, codes, weight)
@@ -205,7 +186,6 @@ class EvidenceRegression(CalibrationMixin, FittedClassifier):
         """Return the rows of words that are scored."""
         presence, length = self._read_as
         if isinstance(X, Documents):
-            assert self._words is not None
             rows = build_word_matrix(self._words, self._known, X, threads)
         else:
             rows = to_count_rows(X, presence)
@@ -217,56 +197,7 @@ class EvidenceRegression(CalibrationMixin, FittedClassifier):
             return check_X(self, X)
         if is_count_matrix(X):
             raise InputError("the model was fitted to documents, and X has rows of numbers. Hint: a list of texts")
-        return texts.check_texts(self, X)
-
-    def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
-        model = self._check_fitted()
-        X = self._check_input(X)
-        n = len(X) if isinstance(X, Documents) else X.shape[0]
-        threads = 1 if n <= FEW_ROWS else thread_count(self.n_jobs)
-        blocks = texts.split_documents(X) if isinstance(X, Documents) else [X]
-        scores, is_unknown = [], []
-        with self._reword_errors():
-            for block in blocks:
-                rows = self._matrix(block, threads)
-                is_unknown.append(count_known_words(rows, None) == 0)
-                scores.append(model.scores((rows,), wanted, threads))
-        if self._words is not None:
-            texts.warn_unknown_documents(np.concatenate(is_unknown), "multinomial", stacklevel=4)
-        return np.concatenate(scores)
-
-    def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """Return the evidence of each word in decibans, times the trust in it, and its positions in the documents."""
-        model = self._check_fitted()
-        X = self._check_input(X)
-        pair = None if classes is None else self._pair(classes)
-        threads = thread_count(self.n_jobs)
-        with self._reword_errors():
-            rows = self._matrix(X, threads)
-        result = model.explain([rows], pair, self.classes_, threads)
-        if self._words is None:
-            return result
-        strings = [X.text(i) or "" for i in range(len(X))]
-        return TextExplanation(**vars(result), texts=strings, find=Finder(self._words, self._known))
-
-    @property
-    def _known(self) -> Vocabulary | None:
-        names: Any = self._check_fitted().outline.blocks[0].names
-        return names if self._words is not None else None
-
-    @property
-    def vocabulary_(self) -> Vocabulary:
-        """The words of the training documents, in the order of the features."""
-        self._check_fitted()
-        known = self._known
-        if known is None:
-            reason = "it was fitted to rows of counts" if self._words is None else "its words were hashed"
-            raise UndefinedError(f"the model has no words: {reason}. Hint: fit documents, with Words(hashed=None)")
-        return known
-
-    @property
-    def _form(self) -> Any:
-        return self._check_fitted().solved.forms[0]
+        return check_texts(self, X)
 
     def _get_setting(self, name: str) -> float:
         model: FittedModel = self._check_fitted()
@@ -275,10 +206,7 @@ class EvidenceRegression(CalibrationMixin, FittedClassifier):
     def telltales(self, label: Any, n: int = 10) -> list[TrustedWord]:
         """Return the words with the strongest evidence for a class, in a document of root mean square length."""
         model: FittedModel = self._check_fitted()
-        classes = self.classes_.tolist()
-        if label not in classes:
-            raise unknown_class_error(label, classes)
-        k = classes.index(label)
+        k = self._class_index(label)
         nats = _subtract_mean_of_others(self._form.weights, k) / self._get_setting("size")
         best = np.argsort(-nats, kind="stable")[:n]
         naive_nats = _subtract_mean_of_others(model.naive.solved.forms[0].linear().weights[:, best], k)
@@ -306,10 +234,6 @@ class EvidenceRegression(CalibrationMixin, FittedClassifier):
         family: Any = self._check_fitted().naive.assumption.families[0]
         return float(family.alpha)
 
-    def quadratic_form(self) -> NoReturn:
-        """Raise UndefinedError: the score has no squares of words."""
-        raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")
-
     def _matches_arguments(self, scorer: Scorer) -> bool:
         if not isinstance(scorer, FittedModel) or scorer.account.learner != "evidence" or scorer.basis is None:
             return False
@@ -320,32 +244,21 @@ class EvidenceRegression(CalibrationMixin, FittedClassifier):
 
     def _write_state(self, section: Section) -> None:
         super()._write_state(section)
-        if self._read_as != (self.presence, self.length) or self._words not in (None, self._tokenizer()):
-            raise ModelFileError(
-                "words, presence or length were changed after the documents were learned, so a file of this model "
-                "would predict otherwise than the model does. Hint: fit again, or set them back"
-            )
-        section.put("reader", "" if self._words is None else self._words.fingerprint)
+        read_as = self.presence, self.length
+        have_changed = self._read_as != read_as or self._words not in (None, self._tokenizer())
+        self._write_tokenizer(section, "words, presence or length", have_changed)
 
     def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
-        try:
+        with refuse_unsound_arguments(section):
             self._validate_params()
             self._words = None if section.text("reader") == "" else self._tokenizer()
-        except (DecibanError, ValueError, TypeError) as error:
-            section.refuse(f"the arguments are not sound: {error}")
         self._read_as = bool(self.presence), bool(self.length)
         if self._words is not None:
-            self.n_features_in_ = texts.check_word_block(section, blocks, self._words)
+            self.n_features_in_ = check_word_block(section, blocks, self._words)
             return
         if len(blocks) != 1 or blocks[0].kind != "counts":
             section.refuse("there should be one block of words, and nothing else")
         super()._read_state(section, blocks)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.positive_only = True
-        return tags
 
 
 def _subtract_mean_of_others(weights: Array, k: int) -> Array:

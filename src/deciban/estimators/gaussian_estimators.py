@@ -48,11 +48,6 @@ class GaussianClassifier(GenerativeClassifier):
         return Assumption((self._family(prior_rows),), prior, imagined, self.missing)
 
     @property
-    def _form(self) -> Any:
-        """The score form that is solved from the ledger."""
-        return self._check_fitted().solved.forms[0]
-
-    @property
     def class_count_(self) -> Array:
         """The weight of each class's rows."""
         return self.ledger_.rows.astype(self._dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
+import warnings
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
@@ -13,10 +14,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from deciban._typing import Array
+from deciban._typing import Array, Codes
 from deciban.engines import encode, encode_known, thread_count
-from deciban.errors import InputError, SchemaError
-from deciban.estimators.calibration_mixin import CalibrationMixin
+from deciban.errors import DecibanWarning, InputError, SchemaError
 from deciban.estimators.check_arrays import (
     check_declared_classes,
     check_rows,
@@ -39,7 +39,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 """Constraints on the arguments that every generative estimator has."""
 
 
-class GenerativeClassifier(CalibrationMixin, Classifier):
+class GenerativeClassifier(Classifier):
     """A generative classifier: a ledger of the data, solved under an assumption.
 
     Models can be added: `a + b`, `a - b`, `a * f` return new models; `merge` and `decay` change the model.
@@ -102,9 +102,7 @@ class GenerativeClassifier(CalibrationMixin, Classifier):
         check_is_fitted(self)
         self._require_additive("forget")
         with self._restore_on_error():
-            X, y = self._check_rows(X, y, reset=False)
-            weight = check_weight(sample_weight, X)
-            self._replace_ledger(self.ledger_ - self._summarise(X, encode_known(y, self.classes_), weight))
+            self._replace_ledger(self.ledger_ - self._summarise(*self._check_more_rows(X, y, sample_weight)))
         return self
 
     def merge(self, other: Self) -> Self:
@@ -194,6 +192,12 @@ class GenerativeClassifier(CalibrationMixin, Classifier):
         """Return X and y, checked; `reset`: the names and number of the columns are set."""
         return check_rows(self, X, y, reset=reset)
 
+    def _check_more_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Codes, Array | None]:
+        """Return more rows like those that were learned, the codes of their classes, and their weights, checked."""
+        X, y = self._check_rows(X, y, reset=False)
+        weight = check_weight(sample_weight, X)
+        return X, encode_known(y, self.classes_), weight
+
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """Return the ledger of checked rows."""
         X, codes, weight = drop_weightless_rows(X, codes, weight)
@@ -249,12 +253,14 @@ class GenerativeClassifier(CalibrationMixin, Classifier):
         model = self._check_fitted()
         if X is None and y is None:
             return model.training_log_likelihood()
-        X, y = self._check_rows(X, y, reset=False)
-        weight = check_weight(sample_weight, X)
-        X, codes, weight = drop_weightless_rows(X, encode_known(y, self.classes_), weight)
-        self._check_prediction_rows(X)
-        with self._reword_errors():
-            return model.log_likelihood([X], codes, weight, thread_count(self.n_jobs))
+        model.require_density("likelihood")
+        X, codes, weight = drop_weightless_rows(*self._check_more_rows(X, y, sample_weight))
+        if not len(codes):
+            return 0.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DecibanWarning)  # words and levels that are not known have a likelihood
+            own = self._score_rows(X, "joint")[np.arange(len(codes)), codes]
+        return float(own.sum() if weight is None else np.dot(own, weight))
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return n rows drawn from the model, and their classes."""

@@ -1,20 +1,21 @@
-"""LogisticRegression: weights fitted to p(k|x), with scikit-learn's arguments."""
+"""LogisticRegression, with scikit-learn's arguments, and the base class of classifiers with fitted weights."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import DecibanWarning, InputError
-from deciban.estimators.calibration_mixin import CalibrationMixin
 from deciban.estimators.check_arrays import (
     check_rows,
     check_weight,
@@ -23,18 +24,111 @@ from deciban.estimators.check_arrays import (
     to_float,
 )
 from deciban.estimators.class_arguments import apply_class_weight
-from deciban.estimators.fitted_base import FittedClassifier
+from deciban.estimators.classifier_base import Classifier
 from deciban.ledger import Block, Schema
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
 from deciban.linear.numeric_regression import LogisticSettings, Weights, fit_logistic_regression
 from deciban.linear.penalty_choice import FOLDS
+from deciban.linear.solvers.logistic_objective import as_scores
 from deciban.scorer import Scorer
 from deciban.validation.splits import assign_by_content
 
 SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
 
 
-class LogisticRegression(CalibrationMixin, FittedClassifier):
+class FittedClassifier(Classifier):
+    """A linear classifier with fitted weights: its weights, intercepts, scores and penalty."""
+
+    max_iter: int
+    tol: float
+    _scorer: FittedModel
+
+    _method: str
+    """The name of the method in error messages."""
+
+    _sought: str
+    """The name of the parameters in error messages."""
+
+    _instead: str
+    """The estimators that can be fitted to rows of one class."""
+
+    if TYPE_CHECKING:
+
+        def _check_fitted(self) -> FittedModel: ...
+
+    def _require_two_classes(self, codes: NDArray[np.int32]) -> None:
+        present = np.unique(codes)
+        if len(present) == 0:
+            raise InputError(
+                "every row has weight zero (sample_weight, class_weight), so there is nothing to learn from. "
+                "Hint: weights above 0 for rows of two classes or more"
+            )
+        if len(present) < 2:
+            raise InputError(
+                f"{self._method} separates classes and needs rows of at least 2 classes; the data contains "
+                f"only one class: {self.classes_.tolist()[present[0]]!r}. Hint: {self._instead} can learn one"
+            )
+
+    def _warn_if_not_converged(self) -> None:
+        """Warn the caller of `fit` if the optimum is at infinity, or was not reached."""
+        account = self._scorer.account
+        if account.separable:
+            warnings.warn(
+                "the classes can be separated without error, so without a penalty the best weights are infinite; "
+                "the search was stopped at finite ones, and the probabilities are close to 0 and 1. "
+                "Hint: C=1.0, or C='auto', penalises the weights",
+                DecibanWarning,
+                stacklevel=3,
+            )
+        elif not account.converged:
+            warnings.warn(
+                f"the search for {self._sought} was stopped after {account.n_iter} steps, before it had converged. "
+                f"Hint: a larger max_iter than {self.max_iter}, or a larger tol than {self.tol:g}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def coef_(self) -> Array:
+        """w, K×d; for two classes 1×d, the weights of the log-odds of the second."""
+        weights = as_scores(self._form.weights)[:]
+        weights.flags.writeable = False  # the model scores by these very numbers, and by values derived from them
+        return weights
+
+    @property
+    def intercept_(self) -> Array:
+        """b, one for each row of `coef_`: the score where every feature is 0."""
+        solved = self._check_fitted().solved
+        return as_scores(solved.start(solved.log_prior) + self._form.whole_bias)
+
+    @property
+    def C_(self) -> float:
+        """The C that was used: as given, or as chosen by C="auto"."""
+        return float(self._check_fitted().account.settings["C"])  # type: ignore[arg-type]
+
+    @property
+    def n_iter_(self) -> NDArray[np.int32]:
+        """The number of iterations, as an array of one."""
+        return np.array([self._check_fitted().account.n_iter], dtype=np.int32)
+
+    @property
+    def objective_(self) -> float:
+        """The minimum of the objective: the loss and the penalty."""
+        return self._check_fitted().account.objective
+
+    @property
+    def loss_(self) -> float:
+        """−Σ w ln p(y|x) over the training rows."""
+        return self._check_fitted().account.loss
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of each class, w_k·x + b_k; for two classes the log-odds of the second alone."""
+        scores = as_scores(self._score(X, "joint"), axis=1)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LogisticRegression(FittedClassifier):
     """Logistic regression: ln p(k|x) = w_k·x + b_k up to a term that all classes share, fitted to p(k|x) itself.
 
     The objective is scikit-learn's, Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ |w|, ℓ = −ln p(y|x), r = `l1_ratio`;
@@ -56,7 +150,7 @@ class LogisticRegression(CalibrationMixin, FittedClassifier):
     [[6.24]]
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints = {
         "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
         "C": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
         "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
@@ -77,42 +171,22 @@ class LogisticRegression(CalibrationMixin, FittedClassifier):
 
     _method, _sought, _instead = "logistic regression", "weights", "GaussianNB and other generative estimators"
 
-    def __init__(
-        self,
-        penalty: str | None = "deprecated",
-        *,
-        C: float | str = 1.0,
-        l1_ratio: float | None = 0.0,
-        dual: bool = False,
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Mapping[Any, float] | str | None = None,
-        random_state: Any = None,
-        solver: str = "lbfgs",
-        max_iter: int = 100,
-        verbose: int = 0,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        start: str = "zero",
-        missing: str = "skip",
-    ) -> None:
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.dual = dual
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.solver = solver
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.start = start
-        self.missing = missing
+    penalty: str | None = field(default="deprecated", kw_only=False)
+    C: float | str = 1.0
+    l1_ratio: float | None = 0.0
+    dual: bool = False
+    tol: float = 1e-4
+    fit_intercept: bool = True
+    intercept_scaling: float = 1
+    class_weight: Mapping[Any, float] | str | None = None
+    random_state: Any = None
+    solver: str = "lbfgs"
+    max_iter: int = 100
+    verbose: int = 0
+    warm_start: bool = False
+    n_jobs: int | None = None
+    start: str = "zero"
+    missing: str = "skip"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X (rows × features, dense or CSR) and labels y; `warm_start`: from where the last fit ended."""

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from deciban._typing import Array
-from deciban.errors import UndefinedError, unknown_class_error
+from deciban._typing import Array, Codes
+from deciban.engines import thread_count
+from deciban.errors import UndefinedError
 from deciban.estimators import check_documents as texts
-from deciban.estimators.calibration_mixin import CALIBRATE_CONSTRAINT
-from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
+from deciban.estimators.check_arrays import drop_weightless_rows
+from deciban.estimators.check_tables import check_labels
+from deciban.estimators.class_arguments import PRIOR_NAMES
+from deciban.estimators.classifier_base import CALIBRATE_CONSTRAINT, refuse_unsound_arguments
+from deciban.estimators.count_estimators import SmoothedClassifier
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, make_generator
-from deciban.estimators.text_base import TextBayes
-from deciban.families.family import NO_LIKELIHOOD, ClassPrior
+from deciban.estimators.text_base import DocumentClassifier
+from deciban.families.family import NO_LIKELIHOOD
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.telltales import Telltale, telltales
-from deciban.families.text_family import Event, Text
+from deciban.families.text_family import Event, Text, compute_idf
 from deciban.families.word_selection import By
 from deciban.generative import DRAWS, Assumption
-from deciban.text import Words, sample_texts
+from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
+from deciban.persistence import Section
+from deciban.text import Documents, WordCounter, Words, build_word_matrix, count_columns, sample_texts
+
+SAME_WORDS = "Hint: fit with the same words=Words(...) and event"
 
 EVENTS: dict[str, Event] = {
     "multinomial": "multinomial",
@@ -32,7 +41,8 @@ EVENTS: dict[str, Event] = {
 }
 
 
-class TextClassifier(TextBayes):
+@dataclass(kw_only=True, eq=False, repr=False)
+class TextClassifier(DocumentClassifier, SmoothedClassifier):
     """Naive Bayes over documents: texts in a list, an array or a column of any kind of frame.
 
     `event` is the model of a document: counts of words (multinomial), the same with each word once (boolean), the
@@ -62,10 +72,11 @@ class TextClassifier(TextBayes):
     [('noon', 4.8), ('at', 4.8)]
     """
 
+    _input_tags = {"string": True, "one_d_array": True, "two_d_array": False, "sparse": False}
     _free_parameters = frozenset({"n_jobs", "calibrate", "words", "encoding", "errors"})
     """Arguments in which two models may differ; tokenizers are compared separately."""
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints = {
         "event": [StrOptions(set(EVENTS))],
         "words": [Words, Mapping, None],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -84,51 +95,90 @@ class TextClassifier(TextBayes):
         "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
     }
 
-    def __init__(
-        self,
-        *,
-        event: str = "multinomial",
-        words: Words | Mapping[str, Any] | None = None,
-        alpha: float | str = 1.0,
-        norm: bool = False,
-        idf: bool = False,
-        weighting: str | None = None,
-        most: int | None = None,
-        by: By = "information",
-        least: float = 0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        prior_alpha: float = 1.0,
-        encoding: str = "utf-8",
-        errors: str = "strict",
-        calibrate: str | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.event = event
-        self.words = words
-        self.alpha = alpha
-        self.norm = norm
-        self.idf = idf
-        self.weighting = weighting
-        self.most = most
-        self.by = by
-        self.least = least
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.prior_alpha = prior_alpha
-        self.encoding = encoding
-        self.errors = errors
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
+    event: str = "multinomial"
+    words: Words | Mapping[str, Any] | None = None
+    alpha: float | str = 1.0
+    norm: bool = False
+    idf: bool = False
+    weighting: str | None = None
+    most: int | None = None
+    by: By = "information"
+    least: float = 0
+    fit_prior: bool = True
+    class_prior: Any = None
+    prior_alpha: float = 1.0
+    encoding: str = "utf-8"
+    errors: str = "strict"
+    calibrate: str | None = None
+    n_jobs: int | None = None
+
+    def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Documents, NDArray[Any]]:
+        words = texts.choose_tokenizer(self.words, self.event, self.weighting)
+        if not reset:
+            self._words.refuse_other(words, SAME_WORDS)
+        documents = texts.check_texts(self, X)
+        labels = check_labels(self, y, documents)
+        if reset:
+            self._words, self._weighting = words, self.weighting
+        return documents, labels
+
+    def _summarise(self, X: Documents, codes: Codes, weight: Array | None) -> Ledger:
+        """Return the ledger of documents; its vocabulary is that of these documents alone."""
+        self._family()
+        X, codes, weight = drop_weightless_rows(X, codes, weight)
+        threads = thread_count(self.n_jobs)
+        counter = WordCounter(self._words)
+        counter.count(X, codes, weight, threads)
+        vocabulary, bags = counter.bags(len(self.classes_))
+        if self._weighting is not None:
+            bags = self._sum_weighted_rows(X, codes, weight, vocabulary, bags)
+        block = Block("bags", count_columns(self._words, vocabulary), vocabulary, reading=self._words.reading)
+        return Ledger(Schema(tuple(self.classes_.tolist()), (block,)), bags.weight[:, 0].copy(), (bags,))
+
+    def _sum_weighted_rows(
+        self, X: Documents, codes: Codes, weight: Array | None, vocabulary: Vocabulary | None, bags: Bags
+    ) -> Bags:
+        """Return the sums of a second pass over the documents, weighted by the idf that the first has counted."""
+        rows = build_word_matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
+        if self._weighting == "twcnb":
+            rows = texts.weight_twcnb_inplace(rows, bags.documents)
+        else:
+            rows = texts.normalise_rows_inplace(texts.multiply_idf_inplace(rows, compute_idf(bags)))
+        return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
+
+    def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
+        """Replace the ledger; documents have no dtype to store."""
+        self.n_features_in_ = ledger.schema.blocks[0].width
+        self._idf: Array | None = None
+        super()._replace_ledger(ledger)
+
+    def _matrix(self, documents: Documents, threads: int) -> Any:
+        """Return the rows of words that are scored, weighted as the training documents were."""
+        rows = build_word_matrix(self._words, self._known, documents, threads)
+        if not self._solved_family.idf and self._weighting != "tfidf":
+            return rows
+        if self._idf is None:
+            self._idf = compute_idf(self._bags)
+        rows = texts.multiply_idf_inplace(rows, self._idf)
+        return texts.normalise_rows_inplace(rows) if self._weighting == "tfidf" else rows
+
+    def _check_input(self, X: Any) -> Documents:
+        return texts.check_texts(self, X)
+
+    @property
+    def _event(self) -> str:
+        return self._solved_family.event
+
+    @property
+    def _bags(self) -> Any:
+        """The counts of words of the documents that were learned."""
+        return self.ledger_.parts[0]
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
-        if self.class_prior is None:
-            prior = ClassPrior("empirical" if self.fit_prior else "uniform")
-        else:
-            prior = parse_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
-        return Assumption((self._family(),), prior, auto=isinstance(self.alpha, str))
+        return Assumption((self._family(),), self._make_prior(n_classes), auto=isinstance(self.alpha, str))
 
     def _family(self) -> Text:
+        """Return the family of the constructor's arguments, checked."""
         texts.refuse_contradictions(self.event, self.weighting, self.idf, self.norm)
         if isinstance(self.alpha, str):
             texts.refuse_auto_alpha(self._words, self.weighting, self.idf)
@@ -168,12 +218,8 @@ class TextClassifier(TextBayes):
 
     def telltales(self, label: Any, n: int = 10) -> list[Telltale]:
         """Return the words with the strongest evidence for a class, by its lower bound summed over its documents."""
-        part: Any = self.ledger_.parts[0]
-        words = self.vocabulary_
-        classes = self.classes_.tolist()
-        if label not in classes:
-            raise unknown_class_error(label, classes)
-        return telltales(self._solved_family, part, classes.index(label), n, words)
+        part, words = self._bags, self.vocabulary_
+        return telltales(self._solved_family, part, self._class_index(label), n, words)
 
     def select(self, k: int | None, by: By = "information", least: float | None = None) -> Self:
         """Keep the k most informative words (None: all) of those in `least` documents; the counts are unchanged."""
@@ -193,15 +239,32 @@ class TextClassifier(TextBayes):
     @property
     def feature_count_(self) -> Array:
         """Σ w·x per class and word, K×V, computed on access."""
-        part: Any = self.ledger_.parts[0]
-        return part.occurrences.to_dense().total
+        return self._bags.occurrences.to_dense().total
 
     @property
     def feature_log_prob_(self) -> Array:
         """ln θ_kv, K×V, computed on access; 0 for words that are not kept."""
-        part: Any = self.ledger_.parts[0]
-        return self._solved_family.log_theta(part)
+        return self._solved_family.log_theta(self._bags)
 
-    def quadratic_form(self) -> NoReturn:
-        """Raise UndefinedError: the score has no squares of words."""
-        raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")
+    def _require_additive(self, verb: str) -> None:
+        weighting = self.weighting or self._weighting
+        if weighting is not None:
+            raise UndefinedError(texts.NOT_ADDITIVE.format(weighting=weighting, verb=verb))
+
+    def _combine(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
+        if isinstance(other, TextClassifier) and self.event == other.event:
+            self._check_fitted(), other._check_fitted()
+            self._words.refuse_other(other._words, SAME_WORDS)
+        return super()._combine(other, operation)
+
+    def _write_state(self, section: Section) -> None:
+        words = texts.choose_tokenizer(self.words, self.event, self.weighting)
+        have_changed = self.weighting != self._weighting or words != self._words
+        self._write_tokenizer(section, "words, event or weighting", have_changed)
+
+    def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
+        with refuse_unsound_arguments(section):
+            self._validate_params()
+            self._words = texts.choose_tokenizer(self.words, self.event, self.weighting)
+            self._weighting = self.weighting
+        self.n_features_in_ = texts.check_word_block(section, blocks, self._words)

@@ -30,11 +30,10 @@ WORDS_PER_BATCH = 1 << 22
 
 
 class SelectedWords(NamedTuple):
-    """The places of the kept words, their counts under the event model, and their idf, if they are weighted."""
+    """The places of the kept words, and their counts under the event model, weighted if the model has idf."""
 
     places: NDArray[np.intp]
     counted: Tallies
-    idf: Array | None
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Text(Family):
     `reading` describes how documents become words. Kept are words of at least `least` documents, over all classes,
     and of these the `most` best by `by` (`families/word_selection.py`); V in the smoothing is their number. A word of
     no document is not kept. With `idf`, n_kv is multiplied by idf_v = ln((1 + n)/(1 + df_v)) + 1, n documents of
-    which df_v have the word: documents to be scored must be weighted alike (`idf_of`). The Bernoulli event counts
+    which df_v have the word: documents to be scored must be weighted alike (`compute_idf`). The Bernoulli event counts
     documents, whatever the words' values are.
 
     >>> from deciban.ledger import Counts
@@ -71,19 +70,9 @@ class Text(Family):
         """See `Family.needs`."""
         return Needs("bags", words=self.reading, signed=False, skips=False)
 
-    def idf_of(self, part: Bags) -> Array | None:
-        """Return the idf of each word, kept or not; None where words are not weighted."""
-        if not self.idf:
-            return None
-        df = part.documents.per_feature(cap_documents(part.documents))
-        return np.log((1 + part.weight.sum()) / (1 + df)) + 1
-
-    def select_words(self, part: Bags) -> SelectedWords:
-        """Return the kept words and their counts."""
-        return self._select_words(part, part)
-
-    def _select_words(self, part: Bags, solved: Bags) -> SelectedWords:
-        """Return the counts in `part` of the words that are selected, and weighted, by `solved`."""
+    def select_words(self, part: Bags, solved: Bags | None = None) -> SelectedWords:
+        """Return the counts in `part` of the words that are selected, and weighted, by `solved`, or by it alone."""
+        solved = part if solved is None else solved
         self._check_options()
         mask = find_kept_words(solved.documents, self.least, self.most, self.by)
         places = np.flatnonzero(mask)
@@ -92,12 +81,9 @@ class Text(Family):
             counted = replace(part.documents, total=cap_documents(part.documents))
         if not mask.all():
             counted = counted.take_features(places)
-        idf = self.idf_of(solved)
-        if idf is None:
-            return SelectedWords(places, counted, None)
-        return SelectedWords(
-            places, replace(counted, total=counted.total * idf[places][counted.feature]), idf[places]
-        )
+        if self.idf:
+            counted = replace(counted, total=counted.total * compute_idf(solved)[places][counted.feature])
+        return SelectedWords(places, counted)
 
     def _check_options(self) -> None:
         if self.event == "bernoulli" and self.idf:
@@ -113,7 +99,7 @@ class Text(Family):
 
     def solve(self, part: Bags) -> SparseLinear:
         """See `Family.solve`."""
-        places, counted, _ = self.select_words(part)
+        places, counted = self.select_words(part)
         V, K = part.n_features, part.n_classes
         if not len(places):
             return _empty_form(K, V)
@@ -144,7 +130,7 @@ class Text(Family):
         With `idf` the bag is already weighted.
         """
         self._need_likelihood("rows to draw")
-        places, counted, _ = self.select_words(part)
+        places, counted = self.select_words(part)
         urn = counted if self.alpha else counted.fill_empty_classes()
         bags = draw_bags(urn, self._word_rates(urn, mean_length(counted)), codes, rng)
         if self.event == "bernoulli":
@@ -173,7 +159,7 @@ class Text(Family):
                 f"the documents), so the ledger does not give the likelihood. Hint: ask for that of the documents."
             )
         form = self.solve(solved)
-        places, counted, _ = self._select_words(part, solved)
+        places, counted = self.select_words(part, solved)
         weight = form.weights(counted.klass, places[counted.feature])
         return float(np.dot(part.weight[:, 0], form.bias) + np.dot(counted.total, weight))
 
@@ -185,6 +171,12 @@ class Text(Family):
         """Return K(V − 1), for Bernoulli KV, of the kept words."""
         kept = int(find_kept_words(part.documents, self.least, self.most, self.by).sum())
         return part.n_classes * (kept if self.event == "bernoulli" else max(kept - 1, 0))
+
+
+def compute_idf(part: Bags) -> Array:
+    """Return ln((1 + n)/(1 + df)) + 1 of each word, kept or not."""
+    df = part.documents.per_feature(cap_documents(part.documents))
+    return np.log((1 + part.weight.sum()) / (1 + df)) + 1
 
 
 def mean_length(counted: Tallies) -> Array:
