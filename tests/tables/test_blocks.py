@@ -200,7 +200,7 @@ def test_a_file_whose_combinations_are_none_is_refused(model, tmp_path):
     (name,) = (name for name in contents.arrays if name.endswith("levels/utf8"))
     changed = np.frombuffer(contents.arrays[name].tobytes().replace(b" & ", b" - "), dtype=np.uint8)
     files.write(tmp_path / "m", contents.header, {**contents.arrays, name: changed})
-    with pytest.raises(ModelFileError, match="no combination of levels"):
+    with pytest.raises(ModelFileError, match="not a combination of levels"):
         deciban.load(tmp_path / "m")
 
 
@@ -309,10 +309,10 @@ def test_more_combinations_than_are_distinguished_are_pooled():
     ("blocks", "words"),
     [
         ([["height"]], "joins two columns or more"),
-        ([["height", "heigth"]], "'heigth' is to be joined, and is no column to learn from; did you mean 'height'"),
+        ([["height", "heigth"]], "'heigth' is to be joined, and is not a column to learn from; did you mean 'height'"),
         ([["height", "weight"], ["weight", "age"]], "'weight' is named twice"),
         ([["height", "hair"]], r"'height' \(number\) and 'hair' \(category\) are of different kinds"),
-        ([["height", "group"]], "'group' is to be joined, and is no column to learn from"),
+        ([["height", "group"]], "'group' is to be joined, and is not a column to learn from"),
         (["height", "weight"], "blocks are lists of columns' names"),
         ("height,weight", "blocks are lists of columns' names"),
         ([["height", 3]], "blocks are lists of columns' names"),

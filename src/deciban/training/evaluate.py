@@ -16,11 +16,11 @@ from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard, evaluate_rows
-from deciban.model.model import Model, file_options
+from deciban.model.model import Model
 from deciban.model.summarise_table import Progress, Rows
 from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.sources.frames import Frame
-from deciban.sources.source import Source, open_source
+from deciban.sources.source import FileOptions, Source, open_source
 from deciban.training.column_roles import decide
 from deciban.training.table_folds import (
     learn_before_each,
@@ -87,7 +87,7 @@ def evaluate(
             raise InputError(
                 "a model is evaluated as it is. Hint: leave calibrate out, or train(…, calibrate='auto')"
             )
-        opened = open_source(source, sql, file_options(settings))
+        opened = open_source(source, sql, FileOptions.from_arguments(settings))
         return _evaluate_model(model, opened, weights, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)

@@ -25,7 +25,6 @@ from deciban.text import Documents
 from deciban.training.task import Task
 from deciban.validation.splits import FoldAssignment, assign_by_group, assign_by_order
 
-
 MAX_SAMPLE_ROWS = 100_000
 """The number of rows of a sample: the standard error of their accuracy is at most a sixth of a percent."""
 

@@ -1,7 +1,8 @@
-"""Training tasks: source, target, roles and options, checked before the table is read."""
+"""Training tasks: source, target, roles, blocks of joined columns and options, checked before the table is read."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,14 +13,13 @@ from deciban.errors import InputError, did_you_mean, list_names
 from deciban.families.family import ClassPrior
 from deciban.ledger.schema import sort_classes
 from deciban.linear import fitted_model
-from deciban.model.columns import Column, Layout
-from deciban.model.model import Model, file_options
-from deciban.model.model_options import MAX_DISTINCT_LEVELS, Options
+from deciban.model.columns import JOIN_SEPARATOR, JOINABLE_ROLES, OPEN_ROLES, Column, Layout, Role
+from deciban.model.model import Model
+from deciban.model.model_options import JOINT_COVARIANCES, MAX_DISTINCT_LEVELS, Options
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
-from deciban.sources.source import Source, open_source, read_first_rows, role_hint
+from deciban.sources.source import FileOptions, Source, open_source, read_first_rows, role_hint
 from deciban.text import Words
-from deciban.training.column_blocks import Blocks, check_shape, join_columns
 from deciban.training.column_roles import HEAD_ROWS, infer_roles
 
 LEARNERS = ("bayes", *fitted_model.LEARNERS)
@@ -30,6 +30,12 @@ PENALISED_LEARNERS = ("logistic", "evidence")
 
 MAX_LABEL_SHARE = 0.5
 """The share of distinct values among the rows up to which a column can be the target."""
+
+NUMBER_ROLES: tuple[Role, ...] = ("number", "binned", "count", *OPEN_ROLES)
+"""The roles of numbers; joined numbers are Gaussian, unless another role was given."""
+
+Blocks = Sequence[Sequence[str]]
+"""Groups of columns by their names."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ def plan(
 ) -> Task:
     """Plan the task that these arguments describe; see `train`. `unlearned` columns are not learned from."""
     reading = {"format": format, "encoding": encoding, "errors": errors, "missing": missing, "hive": hive}
-    opened = open_source(source, sql, file_options(reading))
+    opened = open_source(source, sql, FileOptions.from_arguments(reading))
     options = Options(
         alpha, parameter_prior, unseen, most_levels, words=Words.from_argument(words), covariance=covariance
     )
@@ -239,3 +245,108 @@ def _check_labels(head: Any, target: str) -> None:
             f"column {target!r} has {distinct} different values in {len(labels)} rows, so it names no classes. "
             f"Hint: another target; a quantity can be cut into classes first"
         )
+
+
+def join_columns(
+    columns: Sequence[Column], blocks: Blocks | str | None, given: Mapping[str, str] | None = None
+) -> list[Column]:
+    """Join the columns of each block: numbers as a Gaussian, flags and categories as their combinations.
+
+    `given` are the roles that the user has given. "numbers" joins all numbers but those with another given role.
+    """
+    known = {column.name: column for column in columns}
+    if isinstance(blocks, str) and blocks == "numbers":
+        names = [column.name for column in columns if _as_number(column, given or {}).role == "number"]
+        if len(names) < 2:
+            number = "is one" if names else "are none"
+            raise InputError(f"blocks='numbers' joins all numbers, and there {number}. Hint: leave it out")
+        blocks = [names]
+    for block in check_blocks(blocks, known):
+        members = [_as_number(known[name], given or {}) for name in block]
+        _check_kinds(block, members)
+        for column in members:
+            others = ", ".join(name for name in block if name != column.name)
+            known[column.name] = replace(column, reason=f"joined with {others}", block=block)
+    _check_names(list(known.values()))
+    return list(known.values())
+
+
+def check_shape(covariance: str | None, columns: Sequence[Column]) -> None:
+    """Raise an error if no column can have this covariance."""
+    if covariance is None:
+        return
+    together = [column.name for column in columns if column.block and column.role == "number"]
+    if covariance in JOINT_COVARIANCES and not together:
+        raise InputError(
+            f"covariance={covariance!r} is the shape of numbers that are joined, and none are. "
+            f"Hint: blocks='numbers' joins them all"
+        )
+    if covariance not in JOINT_COVARIANCES and together:
+        raise InputError(
+            f"column {together[0]!r} is joined with others, whose covariance is "
+            f"{' or '.join(map(repr, JOINT_COVARIANCES))}, not {covariance!r}. "
+            f"Hint: leave the block out, and each number has a variance of its own"
+        )
+
+
+def check_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Check that the blocks are groups of two or more known columns, and return them with their names in order."""
+    if blocks is None:
+        return []
+    if isinstance(blocks, (str, Mapping)) or not all(_is_group(block) for block in blocks):
+        raise InputError(
+            f"blocks are lists of columns' names, [['height', 'weight'], …], or 'numbers'; not {blocks!r}"
+        )
+    for block in blocks:
+        if len(block) < 2:
+            raise InputError(f"a block joins two columns or more, not {list(block)}. Hint: leave it out")
+        for name in block:
+            if name not in known:
+                raise InputError(
+                    f"{name!r} is to be joined, and is not a column to learn from{did_you_mean(name, [*known])}"
+                )
+    times = Counter(name for block in blocks for name in block)
+    twice = [name for name, n in times.items() if n > 1]
+    if twice:
+        raise InputError(f"column {twice[0]!r} is named twice among the blocks; a column is joined once")
+    return [tuple(sorted(block)) for block in blocks]
+
+
+def _is_group(block: Any) -> bool:
+    return isinstance(block, Sequence) and not isinstance(block, str) and all(isinstance(n, str) for n in block)
+
+
+def _as_number(column: Column, given: Mapping[str, str]) -> Column:
+    """Return a number as a Gaussian, unless its role was given."""
+    return replace(column, role="number") if column.role in NUMBER_ROLES and column.name not in given else column
+
+
+def _check_kinds(block: tuple[str, ...], columns: Sequence[Column]) -> None:
+    """Raise an error for columns that cannot be joined, with the reason."""
+    for column in columns:
+        if column.role not in JOINABLE_ROLES:
+            role = f"is left out ({column.reason})" if column.role == "skip" else f"is a {column.role}"
+            other = "number" if column.role in NUMBER_ROLES else "category"
+            raise InputError(
+                f"column {column.name!r} {role}, and only numbers, or flags and categories, can be joined. "
+                f"Hint: {role_hint(column.name, other)}, or leave it out of the block"
+            )
+    kinds = {JOINABLE_ROLES[column.role]: column for column in columns}
+    if len(kinds) > 1:
+        number, level = kinds["gaussian"], kinds["combinations"]
+        raise InputError(
+            f"columns {number.name!r} ({number.role}) and {level.name!r} ({level.role}) are of different kinds: "
+            f"numbers are joined with numbers, flags and categories with each other. "
+            f"Hint: {role_hint(number.name, 'category')} takes its values as names, or leave one out of {list(block)}"
+        )
+
+
+def _check_names(columns: Sequence[Column]) -> None:
+    """Raise an error if combinations have the name of a column, or of other combinations."""
+    blocks = {column.block for column in columns if column.block and column.role != "number"}
+    used = Counter([column.name for column in columns] + [JOIN_SEPARATOR.join(block) for block in blocks])
+    for block in sorted(blocks):
+        if used[JOIN_SEPARATOR.join(block)] > 1:
+            raise InputError(
+                f"{JOIN_SEPARATOR.join(block)!r} names both a column and columns that are joined. Hint: rename one"
+            )

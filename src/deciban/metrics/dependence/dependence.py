@@ -9,7 +9,7 @@ numbers are compared as Gaussians, and are only as large as the rows of their ra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -89,6 +89,10 @@ class Pair:
         return [name, given, format_number(self.marginal, 2), chance, twice, self.action]
 
 
+PAIR_FIGURES = tuple(field.name for field in fields(Pair) if field.type == "float")
+"""The fields of `Pair` that are figures of the two features."""
+
+
 @dataclass(frozen=True)
 class Advice:
     """Advice on features that depend on each other: drop the first of them, or join them; and the reason."""
@@ -153,7 +157,7 @@ class Dependence:
             same = (f["repeats"] >= MIN_REPEATED_SHARE) | (np.abs(f["correlation"]) >= MIN_REPEATED_CORRELATION)
             same |= f["single"] > MIN_GAIN_ERRORS * f["single_error"]
             more = f["beyond"] > MIN_GAIN_ERRORS * f["beyond_error"]
-            joined = (f["joining"] > MIN_GAIN_ERRORS * f["joining_error"]) & more & self._joinable
+            joined = (f["gain"] > MIN_GAIN_ERRORS * f["gain_error"]) & more & self._joinable
             drop = np.argwhere(np.triu(dependent & same & ~joined & ~more, 1))
             join = np.argwhere(np.triu(dependent & joined, 1))
         found: dict[tuple[int, int], Action] = dict.fromkeys(((i, j) for i, j in drop.tolist()), "drop")
@@ -175,13 +179,8 @@ class Dependence:
         return tuple(self._pair(int(rows[i]), int(columns[i])) for i in order)
 
     def _pair(self, i: int, j: int) -> Pair:
-        figures = {name: float(values[i, j]) for name, values in self.figures.items()}
-        same = ("conditional", "error", "marginal", "p_value", "correlation", "gaussian", "repeats", "rows")
-        return Pair(
-            self.features[i], self.features[j], double_counted=figures["twice"],
-            double_counted_error=figures["twice_error"], gain=figures["joining"], gain_error=figures["joining_error"],
-            action=self.actions.get((i, j), "leave"), **{name: figures[name] for name in same},
-        )  # fmt: skip
+        figures = {name: float(self.figures[name][i, j]) for name in PAIR_FIGURES}
+        return Pair(self.features[i], self.features[j], **figures, action=self.actions.get((i, j), "leave"))
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
@@ -203,7 +202,7 @@ class Dependence:
 
     def _joins(self, dropped: set[int]) -> list[Advice]:
         """Return the blocks to join, by the gain of their pairs: connected groups of numbers, pairs of categories."""
-        gain = self.figures["joining"]
+        gain = self.figures["gain"]
         pairs = [pair for pair, action in self.actions.items() if action == "join" and not dropped & {*pair}]
         block: dict[int, list[int]] = {}
         max_parameters = self.fewest / ROWS_PER_PARAMETER
@@ -215,19 +214,15 @@ class Dependence:
             if first is second or (d > 2 if levels else d > 2 and d * (d + 1) / 2 > max_parameters):
                 continue
             block |= dict.fromkeys(members, members)
-        distinct = {tuple(members) for members in block.values()}
-        worth = {
-            members: max(gain[i, j] for i in members for j in members if (i, j) in self.actions)
-            for members in distinct
+        best_gain = {
+            tuple(members): max(gain[i, j] for i in members for j in members if (i, j) in self.actions)
+            for members in block.values()
         }
-        return [
-            Advice(
-                "join",
-                tuple(self.features[j] for j in members),
-                f"{worth[members]:+.2g} dB a row for their best pair alone",
-            )
-            for members in sorted(distinct, key=lambda members: -worth[members])
-        ]
+        found = []
+        for members in sorted(best_gain, key=lambda members: -best_gain[members]):
+            names = tuple(self.features[j] for j in members)
+            found.append(Advice("join", names, f"{best_gain[members]:+.2g} dB a row for their best pair alone"))
+        return found
 
     @property
     def blocks(self) -> list[list[str]]:

@@ -14,8 +14,7 @@ from deciban._typing import Array
 from deciban.families.covariance import tied_covariance
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
-from deciban.metrics.dependence.contingency import compare_models
-from deciban.metrics.dependence.gaussian_dependence import gaussian_gain
+from deciban.metrics.dependence.contingency import compare_models, gaussian_gain
 from deciban.metrics.dependence.mutual_information import (
     Feature,
     LevelCodes,
@@ -34,8 +33,8 @@ MAX_GAUSSIAN_PAIRS, MAX_GAUSSIAN_SCORES = 200, 1 << 17
 """The number of pairs of numbers that are tried as a bivariate Gaussian, and of scores that each is evaluated on."""
 
 FIGURES = (
-    "conditional", "error", "p_value", "rows", "marginal", "twice", "twice_error", "joining", "joining_error",
-    "single", "single_error", "beyond", "beyond_error",
+    "conditional", "error", "p_value", "rows", "marginal", "double_counted", "double_counted_error", "gain",
+    "gain_error", "single", "single_error", "beyond", "beyond_error",
 )  # fmt: skip
 """The figures of each pair; all but the p-values and rows are in decibans per row."""
 
@@ -63,10 +62,6 @@ class Sample:
     def overall(self) -> list[LevelCodes]:
         """The levels of each feature regardless of the class."""
         return [feature.levels_overall(self.n_classes) for feature in self.features]
-
-    def are_numbers(self, i: int, j: int) -> bool:
-        """Return whether two features are both numbers."""
-        return self.features[i].number and self.features[j].number
 
     def tables(self, i: int, others: Sequence[int], coded: Sequence[LevelCodes], levels: Sequence[int]) -> Tables:
         """Count the contingency tables of feature i with others."""
@@ -118,10 +113,8 @@ def _runs(within: list[int], overall: list[int], n_classes: int) -> Iterator[tup
 def _measure_run(sample: Sample, i: int, others: list[int]) -> dict[str, Array]:
     given = mutual_information(sample.tables(i, others, sample.within, count_levels(sample.within)))
     tables = sample.tables(i, others, sample.overall, count_levels(sample.overall))
-    pair, marginal = compare_models(tables), mutual_information(tables.pooled)
-    in_nats = {
-        "conditional": given.value, "error": given.error, "marginal": marginal.value, **pair._asdict(),
-    }  # fmt: skip
+    marginal = mutual_information(tables.pooled).value
+    in_nats = {"conditional": given.value, "error": given.error, "marginal": marginal, **compare_models(tables)}
     return {name: value * DECIBAN for name, value in in_nats.items()} | {"p_value": given.p_value, "rows": given.rows}
 
 
@@ -130,21 +123,20 @@ def _measure_gaussian_pairs(sample: Sample, found: dict[str, Array]) -> None:
 
     The gain of the other pairs of numbers is set to 0.
     """
-    pairs = [(i, j) for i, j in np.argwhere(found["joining"] > 0).tolist() if sample.are_numbers(i, j)]
-    best = sorted(pairs, key=lambda pair: -found["joining"][tuple(pair)])[:MAX_GAUSSIAN_PAIRS]
+    is_number = np.array([feature.number for feature in sample.features])
+    pairs = np.argwhere((found["gain"] > 0) & np.outer(is_number, is_number)).tolist()
+    best = sorted(pairs, key=lambda pair: -found["gain"][tuple(pair)])[:MAX_GAUSSIAN_PAIRS]
     for i, j in pairs:
-        found["joining"][i, j] = found["joining_error"][i, j] = 0.0
+        found["gain"][i, j] = found["gain_error"][i, j] = 0.0
+    max_rows = max(1, MAX_GAUSSIAN_SCORES // sample.n_classes)
     for i, j in best:
         values = np.stack([sample.features[i].values, sample.features[j].values], axis=1)
-        known = _thin(np.flatnonzero(np.isfinite(values).all(axis=1)), MAX_GAUSSIAN_SCORES // sample.n_classes)
+        known = np.flatnonzero(np.isfinite(values).all(axis=1))
+        if len(known) > max_rows:
+            known = known[np.linspace(0, len(known) - 1, max_rows).astype(np.intp)]  # evenly spaced
         bins = (sample.overall[i][known], sample.overall[j][known])
         gain = gaussian_gain(values[known], bins, sample.codes[known], sample.n_classes)
-        found["joining"][i, j], found["joining_error"][i, j] = (DECIBAN * figure for figure in gain)
-
-
-def _thin(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
-    """Select at most `most` of the rows, evenly spaced."""
-    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, max(1, most)).astype(np.intp)]
+        found["gain"][i, j], found["gain_error"][i, j] = (DECIBAN * figure for figure in gain)
 
 
 def information_with_class(sample: Sample) -> Array:
