@@ -14,7 +14,6 @@ from deciban._typing import Array
 from deciban.families.covariance import tied_covariance
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
-from deciban.metrics.dependence.contingency import compare_models, gaussian_gain
 from deciban.metrics.dependence.mutual_information import (
     Feature,
     LevelCodes,
@@ -23,6 +22,7 @@ from deciban.metrics.dependence.mutual_information import (
     gaussian_information,
     mutual_information,
 )
+from deciban.metrics.dependence.pair_models import compare_models, gaussian_gain
 from deciban.metrics.intervals import effective_weights
 from deciban.scores import DECIBAN
 
