@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from deciban.errors import InputError
-from deciban.mail.message.digest import compute_digest
+from deciban.mail.message.message import compute_digest
 from deciban.mail.spamd import connections as spamd_line
 from deciban.mail.spamd.connections import Limits
 from deciban.mail.store.store import Store

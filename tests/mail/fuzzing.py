@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deciban.mail.bulk.reader_processes import read_chunk
-from deciban.mail.message.digest import compute_digest
-from deciban.mail.message.message import read_message
+from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.tokens.tokens import DEFAULT_OPTIONS, TokenOptions, extract_tokens, list_omissions
 from tests.mail import hostile, made_up
 

@@ -5,9 +5,8 @@ from itertools import chain
 
 import pytest
 
-from deciban.mail.message.digest import compute_digest
 from deciban.mail.message.headers import insert_header
-from deciban.mail.message.message import read_message
+from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.tokens.tokens import MAX_TOKENS, TokenOptions, extract_tokens, list_omissions
 from tests.mail import hostile
 

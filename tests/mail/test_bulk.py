@@ -12,8 +12,7 @@ from deciban.errors import InputError
 from deciban.mail.bulk import read_batches as bulk
 from deciban.mail.bulk import reader_processes
 from deciban.mail.bulk.reader_processes import MIN_MESSAGES_FOR_PROCESSES, ReaderPool, read_chunk
-from deciban.mail.message.digest import compute_digest
-from deciban.mail.message.message import read_message
+from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.tokens.tokens import DEFAULT_OPTIONS, MAX_TOKENS, TokenOptions, extract_tokens
 from tests.mail import hostile, made_up
 from tests.mail.fuzzing import read_by_definition

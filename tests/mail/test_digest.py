@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.mail.message.digest import compute_digest
+from deciban.mail.message.message import compute_digest
 from deciban.mail.sources.raw_message import max_read_bytes
 
 RAW = b"From: a@b.example\nSubject: Hi\n there\nDate: today\n\nDear Bob,\n\nFrom now on.\n"

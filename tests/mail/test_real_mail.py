@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deciban.mail.message.digest import compute_digest
-from deciban.mail.message.message import read_message
+from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.tokens.tokens import extract_tokens
 
 ARCHIVE = Path(os.environ.get("DECIBAN_DATA", "")) / "spamassassin.tar.gz"

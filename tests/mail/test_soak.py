@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from deciban.mail.message.digest import compute_digest
+from deciban.mail.message.message import compute_digest
 from deciban.mail.store.store import Store
 from tests.cli.mail_commands import command, mbox
 from tests.mail.spamds import Running, learn_messages, make_message, request

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import deciban
-from deciban.mail.message.digest import compute_digest
+from deciban.mail.message.message import compute_digest
 from deciban.mail.store.store import Store
 
 STORE = Path(".local/share/deciban/mail.db")

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from deciban.errors import InputError
-from deciban.mail.message.digest import compute_digest
-from deciban.mail.message.message import read_message
+from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
 from deciban.mail.model.store_snapshot import StoreSnapshot
 from deciban.mail.model.verdicts import UNSURE, Verdict

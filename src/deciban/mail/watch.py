@@ -21,7 +21,7 @@ from threading import Event
 from typing import Any
 
 from deciban.errors import DecibanError, InputError
-from deciban.mail.message.digest import compute_digest
+from deciban.mail.message.message import compute_digest
 from deciban.mail.sources.folders import list_maildir
 from deciban.mail.sources.imap import ImapFolder
 from deciban.mail.sources.imap_connection import Address, RefusedError, password_for

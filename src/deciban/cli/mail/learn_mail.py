@@ -136,7 +136,7 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
 
 def _read_digests(paths: Sequence[str]) -> list[bytes]:
     """Return the digests of all messages; an unreadable message is an error before anything is changed."""
-    from deciban.mail.message.digest import compute_digest
+    from deciban.mail.message.message import compute_digest
 
     return [compute_digest(raw) for _, raw in read_messages(paths, "-")]
 

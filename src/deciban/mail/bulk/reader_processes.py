@@ -72,8 +72,7 @@ def read_chunk(items: Sequence[ChunkItem], options: TokenOptions, digests: bool)
     >>> found.words.split("\n"), array("I", found.sizes).tolist(), array("I", found.indices).tolist()
     (['type:text/plain', 'tea', 'or', 'two'], [4], [0, 1, 2, 3])
     """
-    from deciban.mail.message.digest import compute_digest
-    from deciban.mail.message.message import read_message
+    from deciban.mail.message.message import compute_digest, read_message
     from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
     raws, opened, problems = _open_files(items)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from deciban.mail.message.digest import VOLATILE_HEADERS
+from deciban.mail.message.message import VOLATILE_HEADERS
 from deciban.mail.tokens.token_options import TokenOptions
 from deciban.mail.tokens.word_tokens import (
     IPV4,
