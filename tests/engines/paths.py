@@ -9,10 +9,10 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 
 from deciban.engines import dense, kernel_dispatch, sparse, sparse_totals
-from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
+from deciban.families.count_families import Bernoulli
 from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint

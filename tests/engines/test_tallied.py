@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from deciban.errors import InputError, UndefinedError
-from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
+from deciban.families.count_families import Bernoulli
 from deciban.families.multinomial import Multinomial
 from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Tallies

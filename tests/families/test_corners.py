@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from deciban.errors import DecibanError
-from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
+from deciban.families.count_families import Bernoulli
 from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, ClassPrior, GenerativeModel, summarise_rows
 from deciban.ledger import Counts

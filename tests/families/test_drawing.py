@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from deciban.errors import UndefinedError
-from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
+from deciban.families.count_families import Bernoulli
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial

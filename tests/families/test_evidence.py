@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import nbinom
 
-from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
+from deciban.families.count_families import Bernoulli
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.marginal_likelihood import (

@@ -8,9 +8,9 @@ from scipy.integrate import quad
 from scipy.stats import entropy, norm, poisson
 
 from deciban.errors import UndefinedError
-from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
+from deciban.families.count_families import Bernoulli
 from deciban.families.feature_strength import Strengths, strengths
 from deciban.families.gaussian import Gaussian
 from deciban.families.poisson import Poisson

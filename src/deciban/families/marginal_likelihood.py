@@ -34,10 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
+from deciban.families.count_families import Bernoulli
 from deciban.families.family import Alpha, Family, to_dense
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial

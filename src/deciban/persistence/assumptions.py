@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from deciban.families.bernoulli import Bernoulli
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
 from deciban.families.complement import Complement
+from deciban.families.count_families import Bernoulli
 from deciban.families.family import Alpha, ClassPrior, Family, PriorKind
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.joint import Joint
@@ -42,12 +42,9 @@ def write_family(family: Family, width: int) -> Section:
     section = Section().put("family", type(family).__name__)
     for field in fields(family):  # type: ignore[arg-type]
         value = getattr(family, field.name)
-        if isinstance(value, tuple):
-            section.put(field.name, np.array(value, dtype=np.int64))
-        elif isinstance(value, np.ndarray):
-            section.put(field.name, value.astype(np.float64))
-        else:
-            section.put(field.name, value)
+        if isinstance(value, (tuple, np.ndarray)):
+            value = np.array(value, dtype=np.int64 if isinstance(value, tuple) else np.float64)
+        section.put(field.name, value)
     read_family(section, width)
     return section
 
@@ -75,12 +72,6 @@ def _read_alpha(section: Section, width: int) -> Alpha:
     return section.floats("alpha", (width,), least=0, most=MAX_PSEUDO_COUNT)
 
 
-def _read_threshold(section: Section, width: int) -> float | None:
-    if section.value("threshold") is None:
-        return None
-    return section.number("threshold", least=float("-inf"), most=float("inf"))
-
-
 def _read_min_levels(section: Section, width: int) -> tuple[int, ...] | None:
     if "min_levels" in section.header:
         return None if section.value("min_levels") is None else section.refuse("'min_levels' should be an array")
@@ -90,33 +81,34 @@ def _read_min_levels(section: Section, width: int) -> tuple[int, ...] | None:
     return tuple(min_levels.tolist())
 
 
-def _read_shrinkage(section: Section, width: int) -> Any:
-    if section.value("shrinkage") in (None, "oas"):
-        return section.value("shrinkage")
-    return section.number("shrinkage", least=0, most=1)
+def _field_reader(read: Callable[..., Any], name: str, *plain: str | None, **bounds: Any) -> Callable[..., Any]:
+    """Return a reader of the field of this name by a method of `Section`; the values in `plain` need no check."""
 
+    def read_field(section: Section, width: int) -> Any:
+        value = section.value(name)
+        is_plain = value is None or isinstance(value, str)
+        return value if is_plain and value in plain else read(section, name, **bounds)
 
-def _read_most(section: Section, width: int) -> int | None:
-    return None if section.value("most") is None else section.integer("most", least=1)
+    return read_field
 
 
 FIELD_READERS: dict[str, Callable[[Section, int], Any]] = {
     "alpha": _read_alpha,
-    "threshold": _read_threshold,
-    "norm": lambda section, width: section.flag("norm"),
-    "unseen": lambda section, width: section.text("unseen", among=get_args(Unseen)),
     "min_levels": _read_min_levels,
-    "holes": lambda section, width: section.text("holes", among=["level", "unseen"]),
-    "most": _read_most,
-    "covariance": lambda section, width: section.text("covariance", among=get_args(Covariance)),
-    "shrinkage": _read_shrinkage,
-    "prior_rows": lambda section, width: section.number("prior_rows", least=0, most=MAX_PSEUDO_COUNT),
-    "reading": lambda section, width: section.text("reading"),
-    "event": lambda section, width: section.text("event", among=get_args(Event)),
-    "least": lambda section, width: section.number("least", least=0),
-    "by": lambda section, width: section.text("by", among=get_args(By)),
-    "idf": lambda section, width: section.flag("idf"),
-    "var_smoothing": lambda section, width: section.number("var_smoothing", least=0, most=MAX_PSEUDO_COUNT),
+    "threshold": _field_reader(Section.number, "threshold", None, least=-np.inf, most=np.inf),
+    "most": _field_reader(Section.integer, "most", None, least=1),
+    "shrinkage": _field_reader(Section.number, "shrinkage", None, "oas", least=0, most=1),
+    "least": _field_reader(Section.number, "least", least=0),
+    "prior_rows": _field_reader(Section.number, "prior_rows", least=0, most=MAX_PSEUDO_COUNT),
+    "var_smoothing": _field_reader(Section.number, "var_smoothing", least=0, most=MAX_PSEUDO_COUNT),
+    "norm": _field_reader(Section.flag, "norm"),
+    "idf": _field_reader(Section.flag, "idf"),
+    "reading": _field_reader(Section.text, "reading"),
+    "unseen": _field_reader(Section.text, "unseen", among=get_args(Unseen)),
+    "holes": _field_reader(Section.text, "holes", among=["level", "unseen"]),
+    "covariance": _field_reader(Section.text, "covariance", among=get_args(Covariance)),
+    "event": _field_reader(Section.text, "event", among=get_args(Event)),
+    "by": _field_reader(Section.text, "by", among=get_args(By)),
 }
 """The reader of each field of a family; a field of the same name is read alike in all families."""
 

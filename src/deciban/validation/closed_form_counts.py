@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._typing import Array
 from deciban.engines import is_sparse
-from deciban.families.bernoulli import Bernoulli
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
+from deciban.families.count_families import Bernoulli
 from deciban.families.family import log, to_dense
 from deciban.families.joint import Joint
 from deciban.families.multinomial import Multinomial

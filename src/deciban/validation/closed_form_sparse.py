@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.engines.sparse import to_canonical_csr
-from deciban.families.bernoulli import Bernoulli
 from deciban.families.complement import Complement
+from deciban.families.count_families import Bernoulli
 from deciban.families.family import to_dense
 from deciban.families.multinomial import Multinomial
 from deciban.families.text_family import Text
