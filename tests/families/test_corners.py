@@ -7,8 +7,7 @@ import pytest
 
 from deciban.errors import DecibanError
 from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli
-from deciban.families.multinomial import Multinomial
+from deciban.families.count_families import Bernoulli, Multinomial
 from deciban.generative import Assumption, ClassPrior, GenerativeModel, summarise_rows
 from deciban.ledger import Counts
 from tests.engines.paths import Case, flags, words

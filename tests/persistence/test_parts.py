@@ -9,9 +9,9 @@ from deciban import persistence
 from deciban.errors import ModelFileError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
+from deciban.families.count_families import Multinomial
 from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
-from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import (
     Bags,
@@ -194,11 +194,11 @@ def test_where_only_presence_is_counted_it_is_written_and_read_once(name, shared
 
 def test_words_stay_where_they_lie_in_the_file_and_an_outline_does_not_look_at_them(tmp_path):
     section = through_a_file(write_ledger(LEDGERS["bags"]), tmp_path)
-    (block,) = read_blocks_without_levels(section)
+    (block,) = read_blocks_without_levels(section.part("schema"))
     assert block == LEDGERS["bags"].schema.blocks[0]
     assert not any(array.flags.owndata for array in (block.names.blob, block.names.offsets, block.names.hashes))
     unread = {name: array for name, array in section.arrays.items() if "names" not in name}
-    assert read_blocks_without_names(Section(section.header, unread, file="f")) == (
+    assert read_blocks_without_names(Section(section.header, unread, file="f").part("schema")) == (
         Block("bags", 3, reading="words, 1 to 2 of them"),
     )
 

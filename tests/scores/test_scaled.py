@@ -6,8 +6,7 @@ from scipy.sparse import csr_array
 
 from deciban import engines
 from deciban.errors import InputError, UndefinedError
-from deciban.families.count_families import Bernoulli
-from deciban.families.multinomial import Multinomial
+from deciban.families.count_families import Bernoulli, Multinomial
 from deciban.families.poisson import Poisson
 from deciban.kernels import execution
 from deciban.ledger import Counts, Needs, Tallies

@@ -30,9 +30,9 @@ from deciban.estimators.generative_base import SHARED_CONSTRAINTS
 from deciban.estimators.logistic_regression import FittedClassifier
 from deciban.estimators.text_base import DocumentClassifier
 from deciban.estimators.text_classifier import TextClassifier
+from deciban.families.count_families import Multinomial
 from deciban.families.family import ClassPrior
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
-from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Block
 from deciban.ledger.statistic import divide

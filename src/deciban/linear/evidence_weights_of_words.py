@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.errors import InputError
-from deciban.families.multinomial import Multinomial
+from deciban.families.count_families import Multinomial
 from deciban.generative import GenerativeModel
 from deciban.ledger import Counts
 from deciban.ledger.statistic import divide

@@ -13,9 +13,9 @@ from deciban import engines
 from deciban._typing import Array, Codes
 from deciban.engines import is_sparse
 from deciban.errors import DecibanError
+from deciban.families.count_families import Multinomial
 from deciban.families.family import ClassPrior, Family, log
 from deciban.families.gaussian import Gaussian
-from deciban.families.multinomial import Multinomial
 from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Needs, Schema
 from deciban.ledger.hashing import sample_row_numbers

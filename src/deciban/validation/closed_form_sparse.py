@@ -12,9 +12,8 @@ from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.engines.sparse import to_canonical_csr
 from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli
+from deciban.families.count_families import Bernoulli, Multinomial
 from deciban.families.family import to_dense
-from deciban.families.multinomial import Multinomial
 from deciban.families.text_family import Text
 from deciban.families.word_selection import cap_documents
 from deciban.ledger import Bags, Counts, Tallies
