@@ -12,11 +12,10 @@ from deciban.engines import dense, kernel_dispatch, sparse, sparse_totals
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial
+from deciban.families.count_families import Bernoulli, Multinomial, Poisson
 from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
-from deciban.families.poisson import Poisson
 from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.kernels import execution
 

@@ -10,7 +10,7 @@ from scipy.stats import nbinom
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial
+from deciban.families.count_families import Bernoulli, Multinomial, Poisson
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.marginal_likelihood import (
@@ -21,7 +21,6 @@ from deciban.families.marginal_likelihood import (
     log_rising,
     with_best_alphas,
 )
-from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
 from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Tallies
 

@@ -11,11 +11,10 @@ from hypothesis.extra.numpy import arrays
 
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial
+from deciban.families.count_families import Bernoulli, Multinomial, Poisson
 from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
-from deciban.families.poisson import Poisson
 from deciban.ledger import Cells, Counts, Levels, Moments, Tallies
 from tests import oracle
 

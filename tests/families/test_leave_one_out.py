@@ -5,8 +5,8 @@ import pytest
 
 from deciban.families.binned import Binned
 from deciban.families.column_losses import binned_loss, gaussian_loss, poisson_loss
+from deciban.families.count_families import Poisson
 from deciban.families.gaussian import Gaussian
-from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Grid, Moments
 from deciban.ledger.grid import cell_numbers, edges, middles
 

@@ -6,8 +6,7 @@ from scipy.sparse import csr_array
 
 from deciban import engines
 from deciban.errors import InputError, ModelFileError
-from deciban.families.count_families import Bernoulli, Multinomial
-from deciban.families.poisson import Poisson
+from deciban.families.count_families import Bernoulli, Multinomial, Poisson
 from deciban.kernels import execution
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.persistence.score_forms import read_score_form, write_score_form

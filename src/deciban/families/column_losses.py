@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.families.binned import Binned
+from deciban.families.count_families import Poisson
 from deciban.families.family import log
 from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_variance, scale, total_variance
-from deciban.families.poisson import Poisson
 from deciban.ledger import Counts, Grid, Levels, Moments
 from deciban.ledger.grid import edges
 from deciban.ledger.levels import sums_by_feature

@@ -37,10 +37,9 @@ from deciban._typing import Array
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial
+from deciban.families.count_families import Bernoulli, Multinomial, Poisson
 from deciban.families.family import Alpha, Family, to_dense
 from deciban.families.joint import Joint
-from deciban.families.poisson import Poisson
 from deciban.families.text_family import Text
 from deciban.ledger import Cells, Counts, Levels, Tallies
 from deciban.ledger.statistic import divide

@@ -11,11 +11,10 @@ import numpy as np
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
 from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial
+from deciban.families.count_families import Bernoulli, Multinomial, Poisson
 from deciban.families.family import Alpha, ClassPrior, Family, PriorKind
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.joint import Joint
-from deciban.families.poisson import Poisson
 from deciban.families.text_family import Event, Text
 from deciban.families.word_selection import By
 from deciban.persistence import Section

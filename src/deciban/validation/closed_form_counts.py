@@ -12,10 +12,9 @@ from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.families.categorical import Categorical
 from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial
+from deciban.families.count_families import Bernoulli, Multinomial, Poisson
 from deciban.families.family import log, to_dense
 from deciban.families.joint import Joint
-from deciban.families.poisson import Poisson
 from deciban.ledger import Cells, Counts, Levels
 from deciban.ledger.counts import apply_threshold
 from deciban.ledger.statistic import divide
