@@ -11,8 +11,7 @@ from scipy.sparse import csr_array, csr_matrix
 from deciban.engines import dense, kernel_dispatch, sparse, sparse_totals
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial, Poisson
+from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint

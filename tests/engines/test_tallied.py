@@ -7,8 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from deciban.errors import InputError, UndefinedError
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial, Poisson
+from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.ledger import Counts, Tallies
 from tests.engines.paths import IMPLEMENTATIONS, Case, always_tallies, flags, near, words
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from deciban.errors import DecibanError
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial
+from deciban.families.count_families import Bernoulli, Complement, Multinomial
 from deciban.generative import Assumption, ClassPrior, GenerativeModel, summarise_rows
 from deciban.ledger import Counts
 from tests.engines.paths import Case, flags, words

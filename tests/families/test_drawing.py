@@ -6,8 +6,7 @@ import pytest
 from deciban.errors import UndefinedError
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial, Poisson
+from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from tests.engines.paths import Case, clustered_numbers, codes, flags, measurements, words

@@ -9,8 +9,7 @@ from scipy.stats import nbinom
 
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial, Poisson
+from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint
 from deciban.families.marginal_likelihood import (

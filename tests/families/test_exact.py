@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from deciban.families.categorical import Categorical
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial, Poisson
+from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
 from deciban.families.joint import Joint

@@ -17,8 +17,7 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial, Poisson
+from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import NO_LIKELIHOOD, Alpha, ClassPrior, Family, to_dense
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.generative import Assumption

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial
+from deciban.families.count_families import Bernoulli, Complement, Multinomial
 from deciban.families.family import NO_LIKELIHOOD, Family, share
 from deciban.ledger import Bags, Needs, Tallies
 from deciban.ledger.statistic import divide

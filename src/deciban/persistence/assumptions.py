@@ -10,8 +10,7 @@ import numpy as np
 
 from deciban.families.binned import Binned
 from deciban.families.categorical import Categorical, Unseen
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial, Poisson
+from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import Alpha, ClassPrior, Family, PriorKind
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.joint import Joint

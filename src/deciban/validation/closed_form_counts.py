@@ -11,8 +11,7 @@ from deciban import engines
 from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.families.categorical import Categorical
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial, Poisson
+from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import log, to_dense
 from deciban.families.joint import Joint
 from deciban.ledger import Cells, Counts, Levels

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.engines.sparse import to_canonical_csr
-from deciban.families.complement import Complement
-from deciban.families.count_families import Bernoulli, Multinomial
+from deciban.families.count_families import Bernoulli, Complement, Multinomial
 from deciban.families.family import to_dense
 from deciban.families.text_family import Text
 from deciban.families.word_selection import cap_documents
