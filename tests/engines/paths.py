@@ -10,11 +10,10 @@ from scipy.sparse import csr_array, csr_matrix
 
 from deciban.engines import dense, kernel_dispatch, sparse, sparse_totals
 from deciban.families.binned import Binned
-from deciban.families.categorical import Categorical
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
-from deciban.families.joint import Joint
+from deciban.families.level_families import Categorical, Joint
 from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.kernels import execution
 

@@ -5,10 +5,9 @@ import pytest
 
 from deciban.errors import UndefinedError
 from deciban.families.binned import Binned
-from deciban.families.categorical import Categorical
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.gaussian import Gaussian
-from deciban.families.joint import Joint
+from deciban.families.level_families import Categorical, Joint
 from tests.engines.paths import Case, clustered_numbers, codes, flags, measurements, words
 
 N, K = 20_000, 3

@@ -8,10 +8,9 @@ import pytest
 from scipy.stats import nbinom
 
 from deciban.families.binned import Binned
-from deciban.families.categorical import Categorical
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.gaussian import Gaussian
-from deciban.families.joint import Joint
+from deciban.families.level_families import Categorical, Joint
 from deciban.families.marginal_likelihood import (
     MAX_ALPHA,
     MIN_ALPHA,

@@ -9,11 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from deciban.families.categorical import Categorical
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
-from deciban.families.joint import Joint
+from deciban.families.level_families import Categorical, Joint
 from deciban.ledger import Cells, Counts, Levels, Moments, Tallies
 from tests import oracle
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deciban import JointBayes
-from deciban.families.joint import Joint
+from deciban.families.level_families import Joint
 from deciban.ledger import Cells
 from deciban.scores import table
 

@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.count_estimators import DiscreteClassifier
-from deciban.families.categorical import Categorical, Unseen
-from deciban.families.joint import Joint
+from deciban.families.level_families import Categorical, Joint, Unseen
 from deciban.ledger import Ledger, Levels
 
 

@@ -35,10 +35,9 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.families.binned import Binned
-from deciban.families.categorical import Categorical
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import Alpha, Family, to_dense
-from deciban.families.joint import Joint
+from deciban.families.level_families import Categorical, Joint
 from deciban.families.text_family import Text
 from deciban.ledger import Cells, Counts, Levels, Tallies
 from deciban.ledger.statistic import divide

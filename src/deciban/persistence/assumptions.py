@@ -9,11 +9,10 @@ from typing import Any, get_args
 import numpy as np
 
 from deciban.families.binned import Binned
-from deciban.families.categorical import Categorical, Unseen
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import Alpha, ClassPrior, Family, PriorKind
 from deciban.families.gaussian import Covariance, Gaussian
-from deciban.families.joint import Joint
+from deciban.families.level_families import Categorical, Joint, Unseen
 from deciban.families.text_family import Event, Text
 from deciban.families.word_selection import By
 from deciban.persistence import Section

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._typing import Array
 from deciban.engines import is_sparse
-from deciban.families.categorical import Categorical
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import log, to_dense
-from deciban.families.joint import Joint
+from deciban.families.level_families import Categorical, Joint
 from deciban.ledger import Cells, Counts, Levels
 from deciban.ledger.counts import apply_threshold
 from deciban.ledger.statistic import divide
