@@ -5,8 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.covariance import oas as sklearn_oas
 
-from deciban.families.covariance import shrink_covariance
-from deciban.families.gaussian import Gaussian
+from deciban.families.gaussian import Gaussian, shrink_covariance
 from deciban.ledger import Moments, Scatter
 
 SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]

@@ -13,9 +13,16 @@ from deciban.engines import dense as arrays
 from deciban.engines import is_sparse
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines.threads import split_rows
-from deciban.families.covariance import EIGENVALUE_FLOOR
 from deciban.families.family import log
-from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, means, pooled_mean, scale, total_variance
+from deciban.families.gaussian import (
+    EIGENVALUE_FLOOR,
+    VARIANCE_FLOOR,
+    Gaussian,
+    means,
+    pooled_mean,
+    scale,
+    total_variance,
+)
 from deciban.generative import GenerativeModel
 from deciban.kernels.execution import load_kernels, map_in_threads
 from deciban.ledger import Moments, Scatter

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.covariance import tied_covariance
+from deciban.families.gaussian import tied_covariance
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
 from deciban.metrics.dependence.mutual_information import (
