@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
-from deciban.families.word_selection import best, chi2, find_kept_words, information
+from deciban.families.text_family import best, chi2, find_kept_words, information
 from deciban.ledger import Tallies
 from tests.families.bags import bags, corpus
 

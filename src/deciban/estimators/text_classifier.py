@@ -24,8 +24,7 @@ from deciban.estimators.text_base import DocumentClassifier
 from deciban.families.family import NO_LIKELIHOOD
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.telltales import Telltale, telltales
-from deciban.families.text_family import Event, Text, compute_idf
-from deciban.families.word_selection import By
+from deciban.families.text_family import By, Event, Text, compute_idf
 from deciban.generative import DRAWS, Assumption
 from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
 from deciban.persistence import Section

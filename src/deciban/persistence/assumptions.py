@@ -13,8 +13,7 @@ from deciban.families.count_families import Bernoulli, Complement, Multinomial, 
 from deciban.families.family import Alpha, ClassPrior, Family, PriorKind
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.level_families import Categorical, Joint, Unseen
-from deciban.families.text_family import Event, Text
-from deciban.families.word_selection import By
+from deciban.families.text_family import By, Event, Text
 from deciban.persistence import Section
 
 FAMILIES: dict[str, Callable[..., Any]] = {

@@ -13,8 +13,7 @@ from deciban.engines import is_sparse
 from deciban.engines.sparse import to_canonical_csr
 from deciban.families.count_families import Bernoulli, Complement, Multinomial
 from deciban.families.family import to_dense
-from deciban.families.text_family import Text
-from deciban.families.word_selection import cap_documents
+from deciban.families.text_family import Text, cap_documents
 from deciban.ledger import Bags, Counts, Tallies
 from deciban.validation.closed_form import CHUNK_CELLS, LeftOutBlock, LeftOutRows, score_without_row, subtract_weight
 
