@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from deciban.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from deciban.estimators.naive_bayes import NaiveBayes as NaiveBayes
     from deciban.estimators.text_classifier import TextClassifier as TextClassifier
-    from deciban.families.parameter_count import ParameterCount as ParameterCount
-    from deciban.families.parameter_count import parameter_count as parameter_count
+    from deciban.families.family import ParameterCount as ParameterCount
+    from deciban.families.family import parameter_count as parameter_count
     from deciban.ledger import Ledger as Ledger
     from deciban.mail.filter import MailFilter as MailFilter
     from deciban.metrics.bayes_table import BayesTable as BayesTable
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from deciban.metrics.learning_curves import LearningCurve as LearningCurve
     from deciban.metrics.report import Report as Report
     from deciban.model.model import Model as Model
-    from deciban.persistence.load import load as load
+    from deciban.persistence import load as load
     from deciban.scores import Explanation as Explanation
     from deciban.scores.decision import Decision as Decision
     from deciban.text import Words as Words

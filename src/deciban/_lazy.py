@@ -41,9 +41,9 @@ HOMES = {
     "train": "deciban.training.train",
     "Decision": "deciban.scores.decision",
     "Explanation": "deciban.scores",
-    "ParameterCount": "deciban.families.parameter_count",
-    "parameter_count": "deciban.families.parameter_count",
-    "load": "deciban.persistence.load",
+    "ParameterCount": "deciban.families.family",
+    "parameter_count": "deciban.families.family",
+    "load": "deciban.persistence",
 }
 """The public names of deciban, and the module that defines each."""
 

@@ -13,8 +13,8 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier
+from deciban.families.family import GAUSSIAN
 from deciban.families.gaussian import Gaussian
-from deciban.families.parameter_count import GAUSSIAN
 from deciban.generative import Assumption
 from deciban.ledger import Ledger
 
