@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.families.categorical import Categorical
+from deciban.families.level_families import Categorical
 from deciban.ledger import Levels
 
 TABLE = np.array([[5.0, 0, 1, 0, 2, 1], [1.0, 0, 1, 0, 0, 3]])  # levels 1 and 3 have no weight; totals 6 0 2 0 2 4

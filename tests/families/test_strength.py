@@ -9,10 +9,10 @@ from scipy.stats import entropy, norm, poisson
 
 from deciban.errors import UndefinedError
 from deciban.families.binned import Binned
-from deciban.families.categorical import Categorical
 from deciban.families.count_families import Bernoulli, Poisson
 from deciban.families.feature_strength import Strengths, strengths
 from deciban.families.gaussian import Gaussian
+from deciban.families.level_families import Categorical
 from deciban.families.text_family import Text
 from deciban.ledger import Counts, Grid, Levels, Moments, Scatter
 from tests.families.bags import bags, corpus

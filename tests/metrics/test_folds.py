@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from deciban.families.categorical import Categorical
 from deciban.families.count_families import Poisson
 from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
+from deciban.families.level_families import Categorical
 from deciban.generative import Assumption, GenerativeModel, summarise_rows
 from deciban.metrics import Scorecard
 

@@ -8,10 +8,10 @@ import pytest
 from deciban import persistence
 from deciban.errors import ModelFileError
 from deciban.families.binned import Binned
-from deciban.families.categorical import Categorical
 from deciban.families.count_families import Multinomial
 from deciban.families.family import ClassPrior
 from deciban.families.gaussian import Gaussian
+from deciban.families.level_families import Categorical
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import (
     Bags,
@@ -135,8 +135,8 @@ WRONG = [
     ("bags", "schema/blocks/0/names/offsets", lambda a: a * 2, "should rise"),
     ("bags", "schema/blocks/0/names/offsets", lambda a: a - 1, "should rise"),
     ("bags", "schema/blocks/0/names/utf8", lambda a: a[:-1].copy(), "should rise"),
-    ("bags", "schema/blocks/0/names/utf8", lambda a: np.full_like(a, 0xFF), "no UTF-8"),
-    ("bags", "schema/blocks/0/names/utf8", lambda a: np.full_like(a, 0x80), "no UTF-8"),
+    ("bags", "schema/blocks/0/names/utf8", lambda a: np.full_like(a, 0xFF), "not UTF-8"),
+    ("bags", "schema/blocks/0/names/utf8", lambda a: np.full_like(a, 0x80), "not UTF-8"),
     ("bags", "schema/blocks/0/names/utf8", lambda a: np.full_like(a, ord("a")), "not those of its words"),
     ("bags", "parts/0/documents/klass", lambda a: a[:1], "shape"),
     ("bags", "parts/0/documents/start", lambda a: a[::-1].copy(), "should rise"),
@@ -208,7 +208,7 @@ def test_a_word_that_begins_within_a_character_is_refused(tmp_path):
     offsets, at = WORDS.offsets.copy(), [word[0] for word in WORDS].index("ü")
     offsets[max(at, 1)] = offsets[at] + 1
     section.arrays = {**section.arrays, "schema/blocks/0/names/offsets": offsets}
-    with pytest.raises(ModelFileError, match="no UTF-8"):
+    with pytest.raises(ModelFileError, match="not UTF-8"):
         read_ledger(through_a_file(section, tmp_path))
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.categorical import Categorical
 from deciban.families.family import Alpha, EnumeratedRows, Family, dot
+from deciban.families.level_families import Categorical
 from deciban.ledger import Grid, Levels, Needs
 from deciban.ledger.grid import cell_numbers, edges
 from deciban.ledger.statistic import divide

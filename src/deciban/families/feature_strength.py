@@ -24,10 +24,10 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.binned import Binned
-from deciban.families.categorical import Categorical
 from deciban.families.count_families import Poisson
 from deciban.families.family import Alpha, broadcast_alpha, log, to_dense
 from deciban.families.gaussian import Gaussian
+from deciban.families.level_families import Categorical
 from deciban.families.text_family import Text, mean_length
 from deciban.ledger import Bags, Levels, Moments, Scatter, Tallies
 from deciban.ledger.grid import RUN_CELLS

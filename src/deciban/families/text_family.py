@@ -123,10 +123,10 @@ class Text(Family):
     """Bags of words: multinomial, Bernoulli or complement over the kept words; the others carry no evidence.
 
     `reading` describes how documents become words. Kept are words of at least `least` documents, over all classes,
-    and of these the `most` best by `by` (`families/text_family.py`); V in the smoothing is their number. A word of
-    no document is not kept. With `idf`, n_kv is multiplied by idf_v = ln((1 + n)/(1 + df_v)) + 1, n documents of
-    which df_v have the word: documents to be scored must be weighted alike (`compute_idf`). The Bernoulli event counts
-    documents, whatever the words' values are.
+    and of these the `most` best by `by`; V in the smoothing is their number. A word of no document is not kept.
+    With `idf`, n_kv is multiplied by idf_v = ln((1 + n)/(1 + df_v)) + 1, n documents of which df_v have the word:
+    documents to be scored must be weighted alike (`compute_idf`). The Bernoulli event counts documents, whatever the
+    words' values are.
 
     >>> from deciban.ledger import Counts
     >>> words = Tallies.from_counts(Counts(np.array([[3.0, 2.0], [0.0, 1.0]]), np.array([[2.0], [1.0]])))

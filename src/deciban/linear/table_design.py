@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.categorical import Categorical
+from deciban.families.level_families import Categorical
 from deciban.generative import GenerativeModel
 from deciban.linear.design import Dense, Part, Shared, Sparse
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, Account, FittedModel, LearnerName

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.families.binned import Bins
-from deciban.families.categorical import Categorical, SeparateLevels
 from deciban.families.family import broadcast_alpha
 from deciban.families.gaussian import means
+from deciban.families.level_families import Categorical, SeparateLevels
 from deciban.families.telltales import telltales
 from deciban.formatting import format_signed
 from deciban.generative import GenerativeModel

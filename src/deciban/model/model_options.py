@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 from deciban.errors import InputError
 from deciban.families.binned import Binned
-from deciban.families.categorical import Categorical, Unseen
 from deciban.families.count_families import Poisson
 from deciban.families.family import ClassPrior, Family
 from deciban.families.gaussian import Covariance, Gaussian
+from deciban.families.level_families import Categorical, Unseen
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.text_family import Text
 from deciban.generative import Assumption
