@@ -43,7 +43,7 @@ def check_writable(target: Path) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(21, "it is a folder", str(target))
     if not stat.S_ISREG(mode):
-        raise PermissionError(1, "it is no ordinary file", str(target))
+        raise PermissionError(1, "it is not an ordinary file", str(target))
     if not os.access(target, os.W_OK):
         raise PermissionError(13, "no permission to write to it", str(target))
 

@@ -262,7 +262,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(tmp_p
     assert "Hint: -o names another place" in words
     assert "it is a folder" in refused(tmp_path, "train", PATIENTS, "--target", "diagnosis", "-o", tmp_path)
     assert "there is no folder" in refused(tmp_path, "predict", trained, NEW, "-o", tmp_path / "no" / "out.csv")
-    assert "it is no ordinary file" in refused(
+    assert "it is not an ordinary file" in refused(
         tmp_path, "train", PATIENTS, "--target", "diagnosis", "-o", "/dev/null"
     )
 

@@ -91,7 +91,7 @@ def test_a_figure_that_is_unknown_stays_unknown_in_a_file(tmp_path: Path) -> Non
     ("where", "value", "complaint"),
     [
         (("account", "learner"), "oracle", "one of"),
-        (("account", "settings"), {"C": [1]}, "no plain value"),
+        (("account", "settings"), {"C": [1]}, "not a plain value"),
         (("account", "n_iter"), -1, "whole number"),
         (("needs",), [], "needs for 1 blocks"),
         (("forms",), [{"form": "Lookup"}], "one of"),

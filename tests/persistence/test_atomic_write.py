@@ -118,7 +118,7 @@ def test_a_link_goes_on_pointing_to_the_file(tmp_path, path):
 def test_what_is_no_ordinary_file_is_never_replaced(tmp_path):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    for name, why in (("folder", "it is a folder"), ("pipe", "no ordinary file"), ("not/there", "No such file")):
+    for name, why in (("folder", "it is a folder"), ("pipe", "not an ordinary file"), ("not/there", "No such file")):
         with pytest.raises(ModelFileError, match=why):
             persistence.write(tmp_path / name, {}, {})
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "pipe"]

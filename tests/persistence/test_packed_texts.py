@@ -47,7 +47,7 @@ def test_arrow_takes_long_offsets_too():
         (b"ab", [0, 3], "does not fit"),
         (b"ab", [0, 2, 1, 2], "before it begins"),
         (b"ab", [0, -1, 2], "before it begins"),
-        (b"\xff\xfe", [0, 2], "no UTF-8"),
+        (b"\xff\xfe", [0, 2], "not UTF-8"),
         ("ß".encode(), [0, 1, 2], "within a character"),
     ],
 )

@@ -266,6 +266,6 @@ def test_a_scorer_can_be_saved_without_an_estimator(path):
 
 
 def test_opening_a_file_does_not_load_scikit_learn_by_itself():
-    script = "import sys, deciban; deciban.load; import deciban.persistence.load; print('sklearn' in sys.modules)"
+    script = "import sys, deciban; deciban.load; import deciban.persistence; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -114,7 +114,7 @@ CHANGES = {
         lambda h: h["parameters"]["words"]["value"]["lower"].update(value=True),
         "fingerprint of the reader",
     ),
-    "no words": (lambda h: h["parameters"]["words"]["value"]["ngrams"].update(value=[]), "no tokenizer"),
+    "no words": (lambda h: h["parameters"]["words"]["value"]["ngrams"].update(value=[]), "not a tokenizer"),
     "hashed": (
         lambda h: h["parameters"]["words"]["value"]["hashed"].update(value=24),
         "fingerprint of the reader",

@@ -79,12 +79,12 @@ def test_a_large_file_of_the_estimator_predicts_without_its_sums(path):
     model.save(path)
     read = deciban.load(path)
     assert np.array_equal(read.predict_proba(X), model.predict_proba(X))
-    assert not {"ledger", "schema"} & vars(read._scorer).keys()
+    assert not {"ledger", "schema"} & vars(read.scorer).keys()
 
 
 def test_names_of_levels_that_are_no_text_are_refused(model, path):
     spoilt = {"belief_ledger_schema_blocks_2_levels_utf8": lambda utf8: np.full_like(utf8, 0xFF)}
-    with pytest.raises(ModelFileError, match="no UTF-8"):
+    with pytest.raises(ModelFileError, match="not UTF-8"):
         deciban.load(forge(model, path, **spoilt))
 
 
@@ -96,7 +96,7 @@ def test_names_of_levels_that_are_no_text_are_refused_when_they_are_used(path):
         f"belief_ledger_schema_blocks_{kinds.index('levels')}_levels_utf8": lambda utf8: np.full_like(utf8, 0xFF)
     }
     read = deciban.load(forge(model, path, **spoilt))
-    with pytest.raises(ModelFileError, match="no UTF-8"):
+    with pytest.raises(ModelFileError, match="not UTF-8"):
         read.predict(ROWS)
 
 
@@ -150,5 +150,5 @@ def test_a_month_that_is_none_is_refused(model, path):
     assert utf8.count(b"Mon") == 1
     changed = np.frombuffer(utf8.replace(b"Mon", b"Moo"), dtype=np.uint8)
     persistence.write(path, contents.header, {**contents.arrays, f"{LEVELS}/levels/utf8": changed})
-    with pytest.raises(ModelFileError, match="has a level that is no weekday"):
+    with pytest.raises(ModelFileError, match="has a level that is not a weekday"):
         deciban.load(path)

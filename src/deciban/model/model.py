@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from deciban.families.telltales import Telltale
     from deciban.model.description import Description
 
+Operation = Callable[[Any, Any], Any]
+"""An addition or a subtraction."""
+
 
 class Model:
     """A model of a table, made by `deciban.train` or `deciban.load`.
@@ -71,32 +75,28 @@ class Model:
             assert ledger is not None
             scorer = GenerativeModel(options.assumption(self.layout), ledger)
         assert isinstance(scorer, (GenerativeModel, FittedModel))
-        self._scorer = scorer
-
-    @property
-    def scorer(self) -> GenerativeModel | FittedModel:
+        self.scorer: GenerativeModel | FittedModel = scorer
         """The generative model with the families of the roles, or the model that was fitted to the rows."""
-        return self._scorer
 
     @property
     def naive(self) -> GenerativeModel:
         """The naive Bayes model of the rows: the scorer itself, or the model that fitted weights are based on."""
-        return self._scorer if isinstance(self._scorer, GenerativeModel) else self._scorer.naive
+        return self.scorer if isinstance(self.scorer, GenerativeModel) else self.scorer.naive
 
     @property
     def account(self) -> Account | None:
         """The report of how weights were fitted: learner, penalty, loss and trust; None for naive Bayes."""
-        return self._scorer.account if isinstance(self._scorer, FittedModel) else None
+        return self.scorer.account if isinstance(self.scorer, FittedModel) else None
 
     @property
     def learner(self) -> str:
         """The name of the learner: "bayes", "logistic", "evidence" or "boosted"."""
-        return self._scorer.account.learner if isinstance(self._scorer, FittedModel) else "bayes"
+        return self.scorer.account.learner if isinstance(self.scorer, FittedModel) else "bayes"
 
     @property
     def ledger(self) -> Ledger:
         """The sufficient statistics of the data."""
-        return self._scorer.ledger
+        return self.scorer.ledger
 
     @property
     def quality(self) -> Mapping[str, Any] | None:
@@ -111,7 +111,7 @@ class Model:
     @cached_property
     def labels(self) -> NDArray[Any]:
         """The classes, in order, as the target column had them."""
-        names = [str(label) for label in self._scorer.outline.classes]
+        names = [str(label) for label in self.scorer.outline.classes]
         if self.target_type == "string":
             return np.array(names, dtype=object)
         try:
@@ -128,12 +128,12 @@ class Model:
     @property
     def priors(self) -> dict[Any, float]:
         """The prior probability of each class."""
-        return dict(zip(self.classes, self._scorer.solved.prior.tolist()))
+        return dict(zip(self.classes, self.scorer.solved.prior.tolist()))
 
     @property
     def pseudo_counts(self) -> dict[str, float]:
         """The pseudo-count of each column that has one: alpha, or the value that alpha="auto" has chosen."""
-        families: Sequence[Any] = self._scorer.assumption.families
+        families: Sequence[Any] = self.scorer.assumption.families
         return {
             feature.name: float(alpha)
             for (_, features), family in zip(self.layout.blocks, families)
@@ -144,19 +144,19 @@ class Model:
     @property
     def calibration(self) -> Calibration | None:
         """The calibration of the probabilities, as `train(..., calibrate=...)` has fitted it."""
-        return self._scorer.calibration
+        return self.scorer.calibration
 
     def set_calibration(self, calibration: Calibration | None, novelty: Novelty | None) -> None:
         """Set the calibration of the probabilities, and the novelty detector."""
-        self._scorer = self._scorer.with_maps(calibration=calibration, novelty=novelty)
+        self.scorer = self.scorer.with_maps(calibration=calibration, novelty=novelty)
 
     @property
     def n_parameters(self) -> int:
         """The number of parameters that the model estimates."""
-        return self._scorer.n_parameters
+        return self.scorer.n_parameters
 
     def _open(self, source: Any, sql: str | None, reading: Mapping[str, Any]) -> Source:
-        return open_source(source, sql, file_options(reading))
+        return open_source(source, sql, FileOptions.from_arguments(reading))
 
     def blocks(self, source: Source, allow_missing_columns: bool = False) -> Iterator[tuple[list[Any], list[Any]]]:
         """Yield the source's rows in blocks: as Arrow batches, and as the matrices of the model's features."""
@@ -173,14 +173,14 @@ class Model:
 
     def matrices(self) -> Matrices:
         """Return the conversion of rows to matrices, with the levels and words that the model has learned."""
-        names = make_level_encoders(self.layout, self._scorer.level_names)
-        vocabularies = self._scorer.vocabularies if self.layout.texts else ()
+        names = make_level_encoders(self.layout, self.scorer.level_names)
+        vocabularies = self.scorer.vocabularies if self.layout.texts else ()
         return Matrices(self.layout, names, words=self.options.words, vocabularies=vocabularies)
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
         """Return the scores of rows, see `GenerativeModel.scores`; an invalid value is reported with its column."""
         try:
-            return self._scorer.scores(parts, wanted, threads or engines.thread_count(None))
+            return self.scorer.scores(parts, wanted, threads or engines.thread_count(None))
         except engines.InvalidValueError as bad:
             for (_, features), X in zip(self.layout.blocks, parts):
                 if bad.column < len(features) and X[bad.row, bad.column] == bad.value:
@@ -215,11 +215,10 @@ class Model:
                     scores = self.scores(parts, wanted)
                     yield labels[scores] if wanted == "winner" else scores
 
-        names = [self.target] if wanted == "winner" else ["log_density"]
-        if wanted in ("posterior", "log_posterior"):
-            names = [str(label) for label in labels.tolist()]
-        labels_or_none = labels if wanted == "winner" else None
-        return to_source_type(source if sql is None else None, predict_blocks, names, labels_or_none)
+        columns = {"winner": [self.target], "density": ["log_density"]}
+        names = columns.get(wanted) or [str(label) for label in labels.tolist()]
+        source = source if sql is None else None
+        return to_source_type(source, predict_blocks, names, labels if wanted == "winner" else None)
 
     def predict(
         self,
@@ -250,7 +249,7 @@ class Model:
         codes = log_posterior.argmax(axis=1) if rule is None else rule.apply(np.exp(log_posterior))
         if reject_novel is None:
             return codes
-        return np.where(self._scorer.is_novel(parts, reject_novel, engines.thread_count(None)), REJECTED, codes)
+        return np.where(self.scorer.is_novel(parts, reject_novel, engines.thread_count(None)), REJECTED, codes)
 
     def predict_proba(
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
@@ -299,8 +298,8 @@ class Model:
 
         if n < 0:
             raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
-        if isinstance(self._scorer, FittedModel):
-            self._scorer.require_density("rows to draw")
+        if isinstance(self.scorer, FittedModel):
+            self.scorer.require_density("rows to draw")
         return sample_table(self, n, np.random.default_rng(random_state))
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
@@ -341,10 +340,7 @@ class Model:
         self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
     ) -> Self:
         """Learn more rows; the model becomes the one that training on all rows, with these roles, would give."""
-        more = self.summary(source, sql, progress, **reading)
-        self._replace_ledger(self.ledger + more.ledgers()[0])
-        self.origin = self.origin.with_rows(more.n_read, more.n_without_class)
-        return self
+        return self._update(operator.add, self.summary(source, sql, progress, **reading))
 
     def forget(
         self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
@@ -353,56 +349,51 @@ class Model:
 
         Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused.
         """
-        less = self.summary(source, sql, progress, **reading)
-        self._replace_ledger(self.ledger - less.ledgers()[0])
-        self.origin = self.origin.with_rows(-less.n_read, -less.n_without_class)
+        return self._update(operator.sub, self.summary(source, sql, progress, **reading))
+
+    def _update(self, operation: Operation, rows: TableSummariser) -> Self:
+        self._replace_ledger(operation(self.ledger, rows.ledgers()[0]))
+        self.origin = self.origin.combine(operation, Origin(rows.n_read, rows.n_without_class))
         return self
 
     def _need_sums(self, what: str, *others: Model) -> None:
         """Refuse an operation on ledgers where weights were fitted; `what` a fitted model does not do."""
         for model in (self, *others):
-            if isinstance(model._scorer, FittedModel):
-                model._scorer.refuse_sums(what)
+            if isinstance(model.scorer, FittedModel):
+                model.scorer.refuse_sums(what)
 
     def _replace_ledger(self, ledger: Ledger) -> None:
         """Replace the ledger; the held-out results and calibration of the old one are dropped."""
-        scorer = GenerativeModel(self._assumption(ledger), ledger)
-        warn_dropped(self.calibration, "Hint: train(..., calibrate=...) with all rows fits another")
-        self._scorer, self.held_out, self._quality = scorer, None, None
-        self.__dict__.pop("labels", None)
-
-    def _assumption(self, ledger: Ledger) -> Any:
         given = self.options.prior.given
         if given is not None and len(given) != len(ledger.rows):
             raise InputError(
                 f"the class priors were given for {len(given)} classes, and now there are {len(ledger.rows)}. "
                 f"Hint: with_priors('empirical') first"
             )
-        return self.options.assumption(self.layout)
+        scorer = GenerativeModel(self.options.assumption(self.layout), ledger)
+        warn_dropped(self.calibration, "Hint: train(..., calibrate=...) with all rows fits another")
+        self.scorer, self.held_out, self._quality = scorer, None, None
+        self.__dict__.pop("labels", None)
 
     def _copy_with(self, ledger: Ledger) -> Self:
         new = copy.copy(self)
-        new.__dict__.pop("labels", None)
         new._replace_ledger(ledger)
         return new
 
-    def __add__(self, other: Self) -> Self:
+    def _combine(self, operation: Operation, other: Self, what: str) -> Self:
         if not isinstance(other, Model):
             return NotImplemented
-        self._need_sums("cannot be added to another", other)
+        self._need_sums(what, other)
         check_compatible(self, other)
-        new = self._copy_with(self.ledger + other.ledger)
-        new.origin = self.origin.with_rows(other.origin.rows_read, other.origin.rows_without_class)
+        new = self._copy_with(operation(self.ledger, other.ledger))
+        new.origin = self.origin.combine(operation, other.origin)
         return new
 
+    def __add__(self, other: Self) -> Self:
+        return self._combine(operator.add, other, "cannot be added to another")
+
     def __sub__(self, other: Self) -> Self:
-        if not isinstance(other, Model):
-            return NotImplemented
-        self._need_sums("cannot be subtracted from another", other)
-        check_compatible(self, other)
-        new = self._copy_with(self.ledger - other.ledger)
-        new.origin = self.origin.with_rows(-other.origin.rows_read, -other.origin.rows_without_class)
-        return new
+        return self._combine(operator.sub, other, "cannot be subtracted from another")
 
     def __mul__(self, factor: float) -> Self:
         if not isinstance(factor, (int, float, np.integer, np.floating)):
@@ -416,14 +407,14 @@ class Model:
         """Return a model with other class priors: a share for each class, or a name such as 'uniform'."""
         new = copy.copy(self)
         new.options = replace(self.options, prior=parse_class_prior(priors, self.ledger.schema.classes))
-        if isinstance(self._scorer, FittedModel):
+        if isinstance(self.scorer, FittedModel):
             naive = GenerativeModel(new.options.assumption(self.layout), self.ledger)
-            new._scorer = replace(self._scorer.with_prior(naive.solved.prior), basis=naive)
+            new.scorer = replace(self.scorer.with_prior(naive.solved.prior), basis=naive)
         else:
-            kept = self._scorer.calibration, self._scorer.novelty
-            new._scorer = GenerativeModel(new.options.assumption(self.layout), self.ledger, *kept)
+            kept = self.scorer.calibration, self.scorer.novelty
+            new.scorer = GenerativeModel(new.options.assumption(self.layout), self.ledger, *kept)
         if self.calibration is not None:
-            self.calibration.shift(new._scorer.solved.log_prior)  # refused here, not at the first prediction
+            self.calibration.shift(new.scorer.solved.log_prior)  # refused here, not at the first prediction
         new.held_out, new._quality = None, None
         return new
 
@@ -434,20 +425,3 @@ class Model:
             f"<Model: {self.target} in {self.classes[:5]}{'…' if len(self.classes) > 5 else ''} from {used} columns"
             f"{by}; weight {self.ledger.n_rows:g}>"
         )
-
-
-def file_options(reading: Mapping[str, Any]) -> FileOptions:
-    """Return the checked options of how a file is read."""
-    unknown = [name for name in reading if name not in ("format", "encoding", "errors", "missing", "hive")]
-    if unknown:
-        raise TypeError(
-            f"{unknown[0]!r} is no argument here. Hint: files are read by format, encoding, errors, missing, hive"
-        )
-    missing = reading.get("missing") or ()
-    return FileOptions(
-        reading.get("format"),
-        reading.get("encoding") or "utf-8",
-        (missing,) if isinstance(missing, str) else tuple(missing),
-        reading.get("errors") or "strict",
-        bool(reading.get("hive")),
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,11 @@ class Origin:
     created: str = ""
     source: str = ""
 
-    def with_rows(self, read: int, without_class: int) -> Origin:
-        """Return the origin with the numbers of rows increased, or decreased where they are negative."""
-        rows = max(0, self.rows_read + read), max(0, self.rows_without_class + without_class)
-        return replace(self, rows_read=rows[0], rows_without_class=rows[1])
+    def combine(self, operation: Callable[[int, int], int], other: Origin) -> Origin:
+        """Return the origin with the numbers of rows of another added or subtracted; none is negative."""
+        rows_read = max(0, operation(self.rows_read, other.rows_read))
+        rows_without_class = max(0, operation(self.rows_without_class, other.rows_without_class))
+        return replace(self, rows_read=rows_read, rows_without_class=rows_without_class)
 
 
 def check_compatible(a: Model, b: Model) -> None:

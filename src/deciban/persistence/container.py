@@ -123,18 +123,13 @@ def _deduplicate(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[
             continue
         seen[key] = name
         is_fortran = array.flags.f_contiguous and not array.flags.c_contiguous
-        stored[name] = _to_little_endian(name, array.T if is_fortran else array)
         transposed += [name] if is_fortran else []
+        array = array.T if is_fortran else array
+        stored[name] = np.require(array, dtype=array.dtype.newbyteorder("<"), requirements="C")
+        if stored[name].dtype not in DTYPE_NAMES:
+            known = [str(dtype) for dtype in DTYPE_NAMES]
+            raise ModelFileError(f"the array {name!r} is of dtype {array.dtype}, and model files hold {known} only")
     return stored, aliases, transposed
-
-
-def _to_little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    converted = np.require(array, dtype=array.dtype.newbyteorder("<"), requirements="C")
-    if converted.dtype not in DTYPE_NAMES:
-        raise ModelFileError(
-            f"the array {name!r} is of dtype {array.dtype}, and model files hold {[str(d) for d in DTYPE_NAMES]} only"
-        )
-    return converted
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,19 +145,19 @@ class Contents:
     checked: bool
 
     def section(self) -> Section:
-        """Return the section of the whole file, to read it part by part."""
+        """Return the outermost section of the file, to read it part by part."""
         return Section(self.header, self.arrays, file=self.path, eager=self.checked)
 
 
 def read(path: str | os.PathLike[str], verify: bool = False) -> Contents:
     """Open a model file: the header is checked now, the arrays if they are small or with `verify`, else when used.
 
-    Raises ModelFileError, which says what is wrong.
+    Raises ModelFileError with the reason.
     """
     name = os.fspath(path)
     try:
         if not stat.S_ISREG(os.stat(name).st_mode):  # opening a pipe would block
-            raise ModelFileError("it is no ordinary file")
+            raise ModelFileError("it is not an ordinary file")
         with open(name, "rb") as handle:
             return _read_contents(handle, name, verify)
     except ModelFileError as error:
@@ -176,9 +171,9 @@ def _read_contents(handle: BinaryIO, name: str, verify: bool) -> Contents:
     first = handle.read(8)
     length = int.from_bytes(first, "little")
     if len(first) < 8 or not 2 <= length <= size - 8:
-        raise ModelFileError("it is no model file, or was cut off: its header does not end within it")
+        raise ModelFileError("it is not a model file, or was cut off: its header does not end within it")
     if length > MAX_HEADER_BYTES or length % 8:
-        raise ModelFileError(f"it is no model file: its header would take {length} bytes")
+        raise ModelFileError(f"it is not a model file: its header would take {length} bytes")
     table = parse_json(handle.read(length), "its header")
     metadata = _parse_metadata(table.pop("__metadata__", None))
     spans = parse_layout(table, size - 8 - length)
@@ -195,7 +190,7 @@ def _read_contents(handle: BinaryIO, name: str, verify: bool) -> Contents:
 def _parse_metadata(metadata: Any) -> dict[str, Any]:
     """Return deciban's own part of the header, whose checksum, keys and format version are checked."""
     if not isinstance(metadata, dict) or not isinstance(metadata.get("deciban"), str):
-        raise ModelFileError("it is no model of deciban: its header has no entry 'deciban'")
+        raise ModelFileError("it is not a model of deciban: its header has no entry 'deciban'")
     text = parse_json(metadata["deciban"], "its header")
     number = text.get("format")
     if type(number) is int and number > FORMAT:
@@ -245,17 +240,14 @@ class CheckedArrays(Mapping[str, NDArray[Any]]):
         name = self._aliases.get(name, name)
         span = self._spans[name]
         if name not in self._verified:
-            self._verify(name, span)
+            content = self._data[span.start : span.end]
+            if self._checksums[name] != format_array_entry(span.dtype, span.shape, checksum(content)):
+                raise ModelFileError(f"it is damaged: the array {name!r} is not what was written")
+            if span.dtype == "BOOL" and content.size and content.max() > 1:
+                raise ModelFileError(f"the array {name!r} holds a value that is neither true nor false")
             self._verified.add(name)
         array = span.view(self._data)
         return array.T if name in self._transposed else array
-
-    def _verify(self, name: str, span: ArraySpan) -> None:
-        content = self._data[span.start : span.end]
-        if self._checksums[name] != format_array_entry(span.dtype, span.shape, checksum(content)):
-            raise ModelFileError(f"it is damaged: the array {name!r} is not what was written")
-        if span.dtype == "BOOL" and content.size and content.max() > 1:
-            raise ModelFileError(f"the array {name!r} holds a value that is neither true nor false")
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self._spans, *self._aliases])

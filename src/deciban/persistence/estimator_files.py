@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
@@ -71,10 +72,8 @@ def read_model(section: Section) -> Classifier:
 
 def _construct(section: Section, name: str, parameters: dict[str, Any]) -> Classifier:
     """Return the unfitted estimator of this name with these arguments."""
-    try:
+    with _refuse_errors(section):
         return getattr(import_module(ESTIMATORS[name]), name)(**parameters)
-    except TypeError as error:
-        section.refuse(str(error))
 
 
 def _get_imagined(scorer: Scorer) -> Ledger | None:
@@ -87,13 +86,11 @@ def _read_labels(section: Section, classes: tuple[Any, ...]) -> NDArray[Any]:
     kind = section.text("labels")
     if not re.fullmatch(r"[<>|][biufUSO]\d{0,8}", kind, re.ASCII):
         section.refuse("'labels' should be a dtype")
-    try:
+    with _refuse_errors(section, f"the classes are not of dtype {kind}: "):
         dtype = np.dtype(kind)
         if dtype.itemsize * len(classes) > MAX_LABELS_BYTES:
             section.refuse(f"the classes would take {dtype.itemsize * len(classes)} bytes")
         labels = np.array(classes, dtype=dtype)
-    except (ValueError, TypeError, OverflowError) as error:
-        section.refuse(f"the classes are not of dtype {kind}: {error}")
     if labels.tolist() != list(classes):
         section.refuse(f"the classes are not of dtype {kind}")
     return labels
@@ -127,32 +124,20 @@ def _write_value(name: str, value: Any) -> Section:
     if isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair):
         return Section({"type": "texts"}).add("value", Section(dict(value)))
     if isinstance(value, Words) or (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
-        return _write_words(name, value)
+        arguments, kind = (value.to_dict(), "words") if isinstance(value, Words) else (value, "mapping")
+        parts = Section()
+        for argument, inner in arguments.items():
+            parts.add(argument, _write_value(name, inner))
+        return Section({"type": kind}).add("value", parts)
     if isinstance(value, Mapping):
         pairs = Section({"type": "pairs"}).add("keys", _write_value(name, list(value)))
         return pairs.add("values", _write_value(name, list(value.values())))
     if hasattr(value, "__array__"):
-        return Section({"type": "array"}).put("value", _to_storable_array(name, np.asarray(value)))
-    raise _unwritable_argument(name, value)
-
-
-def _write_words(name: str, value: Words | Mapping[str, Any]) -> Section:
-    """Return the section of a tokenizer, or of a mapping of its arguments."""
-    arguments, kind = (value.to_dict(), "words") if isinstance(value, Words) else (value, "mapping")
-    parts = Section()
-    for argument, inner in arguments.items():
-        parts.add(argument, _write_value(name, inner))
-    return Section({"type": kind}).add("value", parts)
-
-
-def _to_storable_array(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    if array.dtype.kind not in "biuf" or (array.dtype == np.uint64 and array.size and array.max() >= 1 << 63):
-        raise _unwritable_argument(name, array)
-    return array.astype({"b": np.bool_, "f": np.float64}.get(array.dtype.kind, np.int64))
-
-
-def _unwritable_argument(name: str, value: Any) -> ModelFileError:
-    return ModelFileError(
+        array = np.asarray(value)
+        if array.dtype.kind in "biuf" and not (array.dtype == np.uint64 and array.size and array.max() >= 1 << 63):
+            dtype = {"b": np.bool_, "f": np.float64}.get(array.dtype.kind, np.int64)
+            return Section({"type": "array"}).put("value", array.astype(dtype))
+    raise ModelFileError(
         f"the argument {name}={value!r} cannot be written to a model file: it is a {type(value).__name__}. "
         f"Hint: give it as a number, a text, a list or an array."
     )
@@ -166,73 +151,56 @@ def _read_parameters(section: Section, imagined: Ledger | None) -> dict[str, Any
     return values
 
 
-def _read_value(section: Section, imagined: Ledger | None) -> Any:
-    kind = section.text("type", among=VALUE_READERS)
-    if kind == "imagined":
-        return imagined if imagined is not None else section.refuse("there are no imagined examples")
-    return VALUE_READERS[kind](section)
+def _read_value(section: Section, imagined: Ledger | None = None) -> Any:
+    """Read an argument by its type in the file."""
+    match section.text("type", among=VALUE_TYPES):
+        case "imagined":
+            return imagined if imagined is not None else section.refuse("there are no imagined examples")
+        case "plain":
+            value = section.value("value")
+            is_plain = value is None or isinstance(value, (bool, int, str))
+            return value if is_plain else section.refuse("it is not a plain value")
+        case "number":
+            return section.number("value", -math.inf, math.inf, allow_nan=True)
+        case "array":
+            found = section.arrays.get(f"{section.name}value")
+            return section.refuse("there is no array") if found is None else found
+        case "ledger":
+            return read_ledger(section.part("value"))
+        case "list":
+            return [_read_value(item) for item in section.parts("value")]
+        case "tuple":
+            return tuple(_read_value(item) for item in section.parts("value"))
+        case "texts":
+            texts = section.part("value")
+            return {name: texts.text(name) for name in texts.header}
+        case "pairs":
+            with _refuse_errors(section, "it is not a mapping: "):
+                return dict(zip(*(_read_value(section.part(name)) for name in ("keys", "values")), strict=True))
+        case "facade":  # an estimator that is an argument of another
+            name = section.text("estimator", among=ESTIMATORS)
+            return _construct(section, name, _read_parameters(section.part("value"), None))
+        case kind:
+            parts = section.part("value")
+            mapping = {name: _read_value(parts.part(name)) for name in parts.header}
+            if kind == "mapping":
+                return mapping
+            with _refuse_errors(section, "it is not a tokenizer: "):
+                return Words.from_dict(mapping)
 
 
-def _read_plain(section: Section) -> Any:
-    value = section.value("value")
-    return value if value is None or isinstance(value, (bool, int, str)) else section.refuse("it is no plain value")
-
-
-def _read_number(section: Section) -> float:
-    return math.nan if section.value("value") == "nan" else section.number("value", -math.inf, math.inf)
-
-
-def _read_array(section: Section) -> NDArray[Any]:
-    found = section.arrays.get(f"{section.name}value")
-    return section.refuse("there is no array") if found is None else found
-
-
-def _read_list(section: Section) -> list[Any]:
-    return [_read_value(item, None) for item in section.parts("value")]
-
-
-def _read_texts(section: Section) -> dict[str, str]:
-    texts = section.part("value")
-    return {name: texts.text(name) for name in texts.header}
-
-
-def _read_mapping(section: Section) -> dict[str, Any]:
-    parts = section.part("value")
-    return {name: _read_value(parts.part(name), None) for name in parts.header}
-
-
-def _read_pairs(section: Section) -> dict[Any, Any]:
+@contextmanager
+def _refuse_errors(section: Section, beginning: str = "") -> Iterator[None]:
+    """Refuse a section whose values raise an error; the message begins so."""
     try:
-        return dict(zip(*(_read_value(section.part(name), None) for name in ("keys", "values")), strict=True))
-    except (TypeError, ValueError) as error:
-        section.refuse(f"it is no mapping: {error}")
+        yield
+    except ModelFileError:
+        raise
+    except (TypeError, ValueError, OverflowError, DecibanError) as error:
+        section.refuse(f"{beginning}{error}")
 
 
-def _read_estimator_argument(section: Section) -> Classifier:
-    """Read an estimator that is an argument of another."""
-    name = section.text("estimator", among=ESTIMATORS)
-    return _construct(section, name, _read_parameters(section.part("value"), None))
-
-
-def _read_words(section: Section) -> Words:
-    try:
-        return Words.from_dict(_read_mapping(section))
-    except DecibanError as error:
-        section.refuse(f"it is no tokenizer: {error}")
-
-
-VALUE_READERS: Mapping[str, Callable[[Section], Any]] = {
-    "plain": _read_plain,
-    "number": _read_number,
-    "array": _read_array,
-    "ledger": lambda section: read_ledger(section.part("value")),
-    "list": _read_list,
-    "texts": _read_texts,
-    "mapping": _read_mapping,
-    "pairs": _read_pairs,
-    "words": _read_words,
-    "facade": _read_estimator_argument,
-    "tuple": lambda section: tuple(_read_list(section)),
-    "imagined": lambda section: None,
-}
-"""The reader of an argument, by its type in the file."""
+VALUE_TYPES = (
+    "plain", "number", "array", "ledger", "list", "texts", "mapping", "pairs", "words", "facade", "tuple", "imagined",
+)  # fmt: skip
+"""The types of arguments that a file may name."""

@@ -1,10 +1,13 @@
-"""Generative and fitted models in model files: written as sections, and read when they are needed."""
+"""Generative and fitted models in model files: written as sections, and read when they are needed.
+
+A fitted model is written with the report of how it was fitted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from functools import cached_property
 from typing import Any
 
@@ -12,13 +15,12 @@ import numpy as np
 
 from deciban.errors import DecibanError
 from deciban.generative import Assumption, GenerativeModel
-from deciban.ledger import Block, Ledger, Schema
+from deciban.ledger import Block, Ledger, Needs, Schema
 from deciban.linear.boosting import Boosted
-from deciban.linear.fitted_model import FittedModel
+from deciban.linear.fitted_model import LEARNERS, Account, FittedModel
 from deciban.linear.sample_weights import ALGORITHMS
 from deciban.persistence import Section
 from deciban.persistence.assumptions import read_class_prior, read_family, write_class_prior, write_family
-from deciban.persistence.fitted_models import read_fitted_model, write_fitted_model
 from deciban.persistence.ledgers import (
     read_blocks_without_levels,
     read_blocks_without_names,
@@ -30,6 +32,8 @@ from deciban.persistence.ledgers import (
     write_schema,
 )
 from deciban.persistence.score_forms import (
+    FITTED_FORMS,
+    INFINITY,
     MIN_POSITIVE,
     SOLVED_FORMS,
     read_calibration,
@@ -40,11 +44,15 @@ from deciban.persistence.score_forms import (
     write_novelty,
     write_score_form,
 )
+from deciban.persistence.section import MAX_NUMBER
 from deciban.scorer import Scorer, Solved
-from deciban.scores import Lookup, ScoreForm
+from deciban.scores import Lookup
 from deciban.scores.calibration import Calibration
 from deciban.scores.novelty import Novelty
 from deciban.sources.level_encoder import LevelNames
+
+AllowedForms = Mapping[str, tuple[str, ...]]
+"""The names of the score forms that each kind of block may have."""
 
 
 class StoredGenerativeModel(GenerativeModel):
@@ -74,15 +82,16 @@ class StoredGenerativeModel(GenerativeModel):
     @cached_property
     def outline(self) -> Schema:
         """The names of classes and features; the names of levels, perhaps a million, are not read."""
-        section = self._section.part("ledger")
-        return Schema(read_classes(section), read_blocks_without_levels(section))
+        schema = self._section.part("ledger").part("schema")
+        return Schema(read_classes(schema), read_blocks_without_levels(schema))
 
     @cached_property
     def level_names(self) -> Sequence[Sequence[str]]:
         """The names of the levels over the file's own bytes."""
         if "ledger" in vars(self):
             return super().level_names
-        return [LevelNames(names) for names in read_level_arrays(self._section.part("ledger"))]
+        schema = self._section.part("ledger").part("schema")
+        return [LevelNames(names) for names in read_level_arrays(schema)]
 
     def unsolved(self) -> GenerativeModel:
         """Return the model without the solution that the file holds."""
@@ -94,14 +103,17 @@ class StoredGenerativeModel(GenerativeModel):
         if not self._section.has("solved"):
             return self.unsolved().solved
         section, ledger = self._section.part("solved"), self._section.part("ledger")
-        K, blocks = len(read_classes(ledger)), read_blocks_without_names(ledger)
+        schema = ledger.part("schema")
+        K, blocks = len(read_classes(schema)), read_blocks_without_names(schema)
         form_sections, statistics = section.parts("forms"), ledger.parts("parts")
         if not len(form_sections) == len(statistics) == len(blocks):
             section.refuse(f"there are {len(form_sections)} score forms for {len(blocks)} blocks of features")
-        forms = tuple(_read_solved_form(part, block, K) for part, block in zip(form_sections, blocks))
+        forms = _read_forms(form_sections, blocks, K, SOLVED_FORMS)
         for part, form, family, statistic in zip(form_sections, forms, self.assumption.families, statistics):
-            if isinstance(form, Lookup):
-                _check_levels(part, form, family, statistic)
+            if isinstance(form, Lookup):  # every level that is counted or declared has a score
+                sizes = np.diff(statistic.integers("offset", (len(form.offset),)))
+                if (np.diff(form.offset) < np.maximum(sizes, family.min_levels or 0)).any():  # type: ignore[attr-defined]
+                    part.refuse("fewer levels have scores than were counted or are known to exist")
         return Solved(*read_priors(section, K), forms, self.assumption.needs)
 
     def __reduce__(self) -> Any:
@@ -117,7 +129,9 @@ def write_scorer(scorer: Scorer) -> Section:
     if scorer.calibration is not None:
         section.add("calibration", write_calibration(scorer.calibration))
     if isinstance(scorer, Boosted):
-        section.add("rounds", _write_rounds(scorer))
+        rounds = Section().put("shares", scorer.shares).put("errors", scorer.errors)
+        rounds.add_all("learners", [_write_generative_model(model) for model in scorer.rounds])
+        section.add("rounds", rounds)
     if scorer.basis is not None:
         return section.add("basis", _write_generative_model(scorer.basis))
     return section.add("schema", write_schema(scorer.schema))
@@ -133,12 +147,6 @@ def read_scorer(section: Section) -> Scorer:
     if section.has("rounds"):
         model = _read_rounds(section.part("rounds"), model)
     return model.with_maps(calibration=_read_optional_calibration(section, len(schema.classes)))
-
-
-def _write_rounds(boosted: Boosted) -> Section:
-    """Return the section of the models of all boosting rounds, with their shares and errors."""
-    section = Section().put("shares", boosted.shares).put("errors", boosted.errors)
-    return section.add_all("learners", [_write_generative_model(model) for model in boosted.rounds])
 
 
 def _read_rounds(section: Section, fitted: FittedModel) -> Boosted:
@@ -170,31 +178,27 @@ def _write_generative_model(model: GenerativeModel) -> Section:
     if model.novelty is not None:
         section.add("novelty", write_novelty(model.novelty))
     with suppress(DecibanError):  # a ledger that cannot be solved now is solved, or refused, when the file is used
-        section.add("solved", _write_solution(model.solved, [block.width for block in blocks]))
+        solved = Section().put("prior", model.solved.prior).put("log_prior", model.solved.log_prior)
+        read_priors(solved, len(model.solved.prior))
+        section.add("solved", solved.add_all("forms", _write_forms(model.solved, blocks)))
     return section
 
 
-def _write_solution(solved: Solved, widths: Sequence[int]) -> Section:
-    section = Section().put("prior", solved.prior).put("log_prior", solved.log_prior)
-    read_priors(section, len(solved.prior))
-    return section.add_all("forms", [write_score_form(form, d) for form, d in zip(solved.forms, widths)])
+def _write_forms(solved: Solved, blocks: Sequence[Block]) -> list[Section]:
+    return [write_score_form(form, block.width) for form, block in zip(solved.forms, blocks)]
 
 
-def _read_solved_form(section: Section, block: Block, K: int) -> ScoreForm:
-    section.text("form", among=SOLVED_FORMS[block.kind])
-    return read_score_form(section, K, block.width)
-
-
-def _check_levels(section: Section, form: Lookup, family: Any, statistic: Section) -> None:
-    """Refuse a form without scores for every level that is counted or declared."""
-    sizes = np.diff(statistic.integers("offset", (len(form.offset),)))
-    if (np.diff(form.offset) < np.maximum(sizes, family.min_levels or 0)).any():
-        section.refuse("fewer levels have scores than were counted or are known to exist")
+def _read_forms(parts: Sequence[Section], blocks: Sequence[Block], K: int, among: AllowedForms) -> tuple[Any, ...]:
+    """Read the score form of each block, which must be one of those that its kind of block may have."""
+    for part, block in zip(parts, blocks):
+        part.text("form", among=among[block.kind])
+    return tuple(read_score_form(part, K, block.width) for part, block in zip(parts, blocks))
 
 
 def _read_generative_model(section: Section) -> GenerativeModel:
     ledger, parts = section.part("ledger"), section.parts("families")
-    K, blocks = len(read_classes(ledger)), read_blocks_without_names(ledger)
+    schema = ledger.part("schema")
+    K, blocks = len(read_classes(schema)), read_blocks_without_names(schema)
     if len(parts) != len(blocks):
         section.refuse(f"there are {len(parts)} families for {len(blocks)} blocks of features")
     families = tuple(read_family(part, block.width) for part, block in zip(parts, blocks))
@@ -211,3 +215,80 @@ def _read_generative_model(section: Section) -> GenerativeModel:
 
 def _read_optional_calibration(section: Section, K: int) -> Calibration | None:
     return read_calibration(section.part("calibration"), K) if section.has("calibration") else None
+
+
+def write_fitted_model(model: FittedModel) -> Section:
+    """Return the section of a fitted model: forms, intercepts, the weight of each class and the report.
+
+    The schema or the generative model that it is based on are written by the caller.
+    """
+    solved = model.solved
+    assert solved.bias is not None
+    section = Section().put("rows", model.rows).put("prior", solved.prior)
+    section.put("log_prior", solved.log_prior).put("bias", solved.bias)
+    section.add_all("forms", _write_forms(solved, model.outline.blocks))
+    parts = []
+    for needs in solved.needs:
+        part = Section({"signed": needs.signed, "skips": needs.skips, "unit": needs.unit})
+        parts.append(part if needs.threshold is None else part.put("threshold", needs.threshold))
+    section.add_all("needs", parts)
+    section.add("account", _write_report(model.account))
+    read_fitted_model(section, model.outline)
+    return section
+
+
+def read_fitted_model(section: Section, schema: Schema, basis: GenerativeModel | None = None) -> FittedModel:
+    """Read a model that was fitted to the classes and blocks of features of this schema."""
+    K, blocks = len(schema.classes), schema.blocks
+    rows = section.floats("rows", (K,), least=0, most=MAX_NUMBER)
+    if not rows.any():
+        section.refuse("there are no rows of any class")
+    priors = read_priors(section, K)
+    forms, needs = section.parts("forms"), section.parts("needs")
+    if not len(forms) == len(needs) == len(blocks):
+        section.refuse(f"there are {len(forms)} score forms and {len(needs)} needs for {len(blocks)} blocks")
+    solved = Solved(
+        *priors,
+        _read_forms(forms, blocks, K, FITTED_FORMS),
+        tuple(_read_needs(part, block) for part, block in zip(needs, blocks)),
+        section.floats("bias", (K,)),
+    )
+    return FittedModel(schema, solved, rows, _read_report(section.part("account")), basis)
+
+
+def _read_needs(section: Section, block: Block) -> Needs:
+    threshold = section.optional(section.number, "threshold", -INFINITY, INFINITY)
+    flags = {name: section.flag(name) for name in ("signed", "skips", "unit")}
+    return Needs(block.kind, threshold, **flags, words=block.reading if block.kind == "bags" else "")
+
+
+def _write_report(report: Account) -> Section:
+    values = asdict(report)
+    trust, settings = values.pop("trust"), values.pop("settings")
+    section = Section().add("settings", Section().put_all(settings)).put_all(values)
+    if trust is not None:
+        section.put_texts("trusted", list(trust)).put("trust", np.array(list(trust.values()), dtype=np.float64))
+    return section
+
+
+def _read_report(section: Section) -> Account:
+    learner: Any = section.text("learner", among=LEARNERS)
+    settings = section.part("settings")
+    for name, value in settings.header.items():
+        if value is not None and not isinstance(value, (bool, int, float, str)):
+            settings.refuse(f"the setting {name!r} is not a plain value")
+    trust = None
+    if section.has("trust"):
+        names = section.texts("trusted")
+        trust = dict(zip(names, section.floats("trust", (len(names),)).tolist()))
+    return Account(
+        learner,
+        {name: INFINITY if value == "inf" else value for name, value in settings.header.items()},
+        section.number("objective", -INFINITY, INFINITY, allow_nan=True),
+        section.number("loss", -INFINITY, INFINITY, allow_nan=True),
+        section.integer("n_iter"),
+        section.flag("converged"),
+        section.flag("separable"),
+        section.integer("n_parameters"),
+        trust,
+    )

@@ -30,7 +30,11 @@ from deciban.persistence.section import MAX_INTEGER, MAX_NUMBER, Shape
 def write_ledger(ledger: Ledger) -> Section:
     """Return the section of a ledger; refuse one that could not be read again."""
     section = Section().add("schema", write_schema(ledger.schema)).put("rows", ledger.rows)
-    section.add_all("parts", [_write_statistic(part) for part in ledger.parts])
+    statistics = []
+    for part in ledger.parts:
+        arrays = {name: a for name, a in part.arrays().items() if name not in OPTIONAL_ARRAYS or a.any()}
+        statistics.append(Section().put("statistic", type(part).__name__).put_all(arrays))
+    section.add_all("parts", statistics)
     read_ledger(section)
     return section
 
@@ -45,24 +49,42 @@ def read_ledger(section: Section) -> Ledger:
     return Ledger(schema, rows, tuple(_read_statistic(part, block, K) for part, block in zip(parts, schema.blocks)))
 
 
-def read_classes(section: Section) -> tuple[Label, ...]:
-    """Read the classes of a ledger's section, and nothing else."""
-    schema = section.part("schema")
+def read_classes(schema: Section) -> tuple[Label, ...]:
+    """Read the classes of a schema, and nothing else."""
     classes = tuple(_parse_label(schema, text) for text in schema.texts("classes"))
     if not classes or len(set(classes)) < len(classes):
         schema.refuse("there should be one class or more, each once")
     return classes
 
 
-def read_blocks_without_levels(section: Section) -> tuple[Block, ...]:
-    """Read the blocks of a ledger's section with the names of their features, and without those of the levels."""
-    return tuple(_read_block_without_levels(block) for block in section.part("schema").parts("blocks"))
+def read_blocks_without_names(schema: Section) -> tuple[Block, ...]:
+    """Read the blocks of a schema without their names: a million names take a while."""
+    blocks = []
+    for section in schema.parts("blocks"):
+        kind: Any = section.text("kind", among=get_args(Kind))
+        width = section.integer("width", least=0 if kind == "bags" else 1)  # texts may have no words
+        blocks.append(Block(kind, width, reading=section.text("reading")))
+    return tuple(blocks)
 
 
-def read_level_arrays(section: Section) -> list[Any]:
+def read_blocks_without_levels(schema: Section) -> tuple[Block, ...]:
+    """Read the blocks of a schema with the names of their features, and without those of the levels."""
+    blocks = []
+    for section, block in zip(schema.parts("blocks"), read_blocks_without_names(schema)):
+        names: Any = None
+        if section.has("names"):
+            is_text = block.kind == "bags"
+            names = _read_vocabulary(section, block.width) if is_text else tuple(section.texts("names"))
+            if len(names) != block.width:
+                section.refuse(f"there are {len(names)} names for {block.width} features")
+        blocks.append(replace(block, names=names))
+    return tuple(blocks)
+
+
+def read_level_arrays(schema: Section) -> list[Any]:
     """Read the level names of each categorical feature as pyarrow arrays over the file's own bytes."""
     found: list[Any] = []
-    for block in section.part("schema").parts("blocks"):
+    for block in schema.parts("blocks"):
         if block.has("levels") and block.text("kind") == "levels":
             names = block.arrow_texts("levels")
             starts = block.offsets("level_starts", block.integer("width"), len(names)).tolist()
@@ -70,16 +92,20 @@ def read_level_arrays(section: Section) -> list[Any]:
     return found
 
 
-def read_blocks_without_names(section: Section) -> tuple[Block, ...]:
-    """Read the blocks of a ledger's section without their names: a million names take a while."""
-    return tuple(_read_block_without_names(block) for block in section.part("schema").parts("blocks"))
-
-
-def read_schema(section: Section) -> Schema:
-    """Read a schema: the names of the classes and features of a ledger."""
-    outer = Section({"schema": section.header}, section.arrays, section.name[: -len("schema/")], section.file)
-    blocks = outer.part("schema").parts("blocks")
-    return Schema(read_classes(outer), tuple(_read_block(block) for block in blocks))
+def read_schema(schema: Section) -> Schema:
+    """Read a schema: the names of the classes, features and levels of a ledger."""
+    schema = Section(schema.header, schema.arrays, schema.name, schema.file)  # checked in full, also in a large file
+    blocks = []
+    for section, block in zip(schema.parts("blocks"), read_blocks_without_levels(schema)):
+        if section.has("levels"):
+            names = section.texts("levels")
+            starts = section.offsets("level_starts", block.width, len(names)).tolist()
+            levels = tuple(tuple(names[a:b]) for a, b in pairwise(starts))
+            if any(len(set(level)) < len(level) for level in levels):
+                section.refuse("a feature has a level twice")
+            block = replace(block, levels=levels)
+        blocks.append(block)
+    return Schema(read_classes(schema), tuple(blocks))
 
 
 def write_schema(schema: Schema) -> Section:
@@ -105,14 +131,14 @@ def _parse_label(section: Section, text: str) -> Label:
     try:
         label = json.loads(text)
     except (ValueError, RecursionError):
-        section.refuse("a class is named by something that is no JSON")
+        section.refuse("a class is named by something that is not JSON")
     if isinstance(label, dict) and label.keys() == {"bytes"} and isinstance(label["bytes"], str):
         try:
             return label["bytes"].encode("latin-1")
         except UnicodeEncodeError:
             section.refuse("a class is named by bytes that are not Latin-1")
     if not isinstance(label, (str, int, float)) or label != label:
-        section.refuse("a class is named by something that is no text or number")
+        section.refuse("a class is named by something that is neither a text nor a number")
     if isinstance(label, int) and abs(label) > MAX_NUMBER:
         section.refuse(f"a class is named by a whole number beyond {MAX_NUMBER:g}")
     return label
@@ -121,7 +147,8 @@ def _parse_label(section: Section, text: str) -> Label:
 def _write_block(block: Block) -> Section:
     section = Section().put("kind", block.kind).put("width", block.width).put("reading", block.reading)
     if isinstance(block.names, Vocabulary):
-        _write_vocabulary(section, "names", block.names)
+        section.put("names/utf8", block.names.blob).put("names/offsets", block.names.offsets)
+        section.put("names/hashes", block.names.hashes.view(np.int64))  # files hold signed whole numbers
     elif block.names is not None:
         section.put_texts("names", block.names)
     if block.levels is not None:
@@ -130,57 +157,19 @@ def _write_block(block: Block) -> Section:
     return section
 
 
-def _read_block(section: Section) -> Block:
-    block = _read_block_without_levels(section)
-    return replace(block, levels=_read_level_names(section, block.width))
-
-
-def _read_block_without_levels(section: Section) -> Block:
-    block = _read_block_without_names(section)
-    if block.kind == "bags":
-        words = _read_vocabulary(section, "names", block.width) if section.has("names") else None
-        return replace(block, names=words)
-    names = tuple(section.texts("names")) if section.has("names") else None
-    if names is not None and len(names) != block.width:
-        section.refuse(f"there are {len(names)} names for {block.width} features")
-    return replace(block, names=names)
-
-
-def _read_block_without_names(section: Section) -> Block:
-    kind: Any = section.text("kind", among=get_args(Kind))
-    least = 0 if kind == "bags" else 1  # texts may have no words
-    return Block(kind, section.integer("width", least=least), reading=section.text("reading"))
-
-
-def _read_level_names(section: Section, width: int) -> tuple[tuple[str, ...], ...] | None:
-    if not section.has("levels"):
-        return None
-    names = section.texts("levels")
-    starts = section.offsets("level_starts", width, len(names)).tolist()
-    levels = tuple(tuple(names[a:b]) for a, b in pairwise(starts))
-    if any(len(set(level)) < len(level) for level in levels):
-        section.refuse("a feature has a level twice")
-    return levels
-
-
-def _write_vocabulary(section: Section, name: str, words: Vocabulary) -> None:
-    """Write a vocabulary as three arrays; files hold signed whole numbers, so the hashes are written as such."""
-    section.put(f"{name}/utf8", words.blob).put(f"{name}/offsets", words.offsets)
-    section.put(f"{name}/hashes", words.hashes.view(np.int64))
-
-
-def _read_vocabulary(section: Section, name: str, width: int) -> Vocabulary:
+def _read_vocabulary(section: Section, width: int) -> Vocabulary:
     """Read a vocabulary of `width` words over the file's own bytes; refuse one that could not have been written."""
-    blob: Bytes = section.array(f"{name}/utf8", np.uint8, (None,))
-    offsets = section.offsets(f"{name}/offsets", width, len(blob))
-    hashes = section.array(f"{name}/hashes", np.int64, (width,)).view(np.uint64)
+    blob: Bytes = section.array("names/utf8", np.uint8, (None,))
+    offsets = section.offsets("names/offsets", width, len(blob))
+    hashes = section.array("names/hashes", np.int64, (width,)).view(np.uint64)
     words = Vocabulary(blob, offsets, hashes)
     if not _is_utf8(blob, offsets):
-        section.refuse(f"{name!r} has a word that is no UTF-8")
-    if not _is_in_hash_order(words):
-        section.refuse(f"{name!r} should be in the order of their hashes, each word once")
+        section.refuse("'names' has a word that is not UTF-8")
+    equal = np.flatnonzero(hashes[1:] == hashes[:-1]).tolist()
+    if (hashes[1:] < hashes[:-1]).any() or not all(words.word(i) < words.word(i + 1) for i in equal):
+        section.refuse("'names' should be in the order of their hashes, each word once")
     if section.eager and not np.array_equal(hash_words(blob, offsets), hashes):
-        section.refuse(f"{name!r} has hashes that are not those of its words")
+        section.refuse("'names' has hashes that are not those of its words")
     return words
 
 
@@ -198,22 +187,6 @@ def _is_utf8(blob: Bytes, offsets: Offsets) -> bool:
     return True
 
 
-def _is_in_hash_order(words: Vocabulary) -> bool:
-    hashes = words.hashes
-    if (hashes[1:] < hashes[:-1]).any():
-        return False
-    equal = np.flatnonzero(hashes[1:] == hashes[:-1]).tolist()
-    return all(words.word(i) < words.word(i + 1) for i in equal)
-
-
-def _write_statistic(part: Statistic) -> Section:
-    section = Section().put("statistic", type(part).__name__)
-    for name, array in part.arrays().items():
-        if name not in OPTIONAL_ARRAYS or array.any():
-            section.put(name, array)
-    return section
-
-
 def _read_statistic(section: Section, block: Block, K: int) -> Statistic:
     name = section.text("statistic", among=STATISTICS)
     kind, reader = STATISTICS[name]
@@ -221,14 +194,10 @@ def _read_statistic(section: Section, block: Block, K: int) -> Statistic:
         section.refuse(f"{name} do not count {block.kind}")
     part = reader(section, K, block.width)
     if block.levels is not None:
-        _check_level_count(section, part, block.levels)
+        n_names = np.array([len(names) for names in block.levels], dtype=np.int64)
+        if not isinstance(part, (Levels, Cells)) or (part.sizes > n_names).any():
+            section.refuse("more levels are counted than have names")
     return part
-
-
-def _check_level_count(section: Section, part: Statistic, levels: tuple[tuple[str, ...], ...]) -> None:
-    n_names = np.array([len(names) for names in levels], dtype=np.int64)
-    if not isinstance(part, (Levels, Cells)) or (part.sizes > n_names).any():
-        section.refuse("more levels are counted than have names")
 
 
 def _read_weights(section: Section, name: str, *shapes: Shape) -> Array:
@@ -263,13 +232,13 @@ def _read_levels(section: Section, K: int, d: int) -> Levels:
 
 def _read_moments(section: Section, K: int, d: int) -> Moments:
     weight = _read_weights(section, "weight", (K, 1), (K, d))
-    mean, rest = (section.floats(name, (K, d), least=-MAX_SQUARABLE, most=MAX_SQUARABLE) for name in ("mean", "rest"))
+    mean, low_mean = (section.floats(n, (K, d), least=-MAX_SQUARABLE, most=MAX_SQUARABLE) for n in ("mean", "rest"))
     m2 = section.floats("m2", (K, d), least=0, most=MAX_NUMBER)
     with np.errstate(over="ignore"):
         if not (m2 + weight * mean**2).sum() <= MAX_NUMBER or (m2 > weight * MAX_SQUARABLE**2).any():
             section.refuse("the numbers and their weights are so large that their squares have no finite sum or mean")
     low = _read_low_part(section, "weight_rest", weight), _read_low_part(section, "m2_rest", m2)
-    return Moments(weight, mean, rest, m2, *low)
+    return Moments(weight, mean, low_mean, m2, *low)
 
 
 def _read_low_part(section: Section, name: str, high: Array) -> Array:

@@ -1,21 +1,23 @@
-"""Score forms in model files: they are stored solved, so that reading a file need not solve them."""
+"""Score forms, calibration and novelty in model files; forms are stored solved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.persistence import Section
+from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
 from deciban.scores.diagonal import Diagonal
 from deciban.scores.form_algebra import Summed
 from deciban.scores.full import Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup, Steps
+from deciban.scores.novelty import MAX_QUANTILES, Novelty
 from deciban.scores.score_form import ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
 from deciban.scores.table import Table
@@ -24,6 +26,12 @@ MIN_POSITIVE = float(np.finfo(np.float64).smallest_subnormal)
 """The smallest number above zero."""
 
 INFINITY = float("inf")
+
+MIN_SLOPE, MAX_SLOPE = 1e-9, 1e9
+"""Bounds of a temperature and of the slope of a Platt map."""
+
+MAX_BIAS_NATS = 1e9
+"""Largest bias of a calibration map, in nats."""
 
 
 def write_score_form(form: ScoreForm, n_features: int) -> Section:
@@ -56,17 +64,14 @@ def read_score_form(section: Section, K: int, d: int) -> ScoreForm:
 
 
 def _read_linear(section: Section, K: int, d: int) -> Linear:
-    barrier = None
-    if section.has("barrier"):
-        part = section.part("barrier")
-        barrier = Barrier(part.floats("on", (K, d), least=0, most=1), part.floats("off", (K, d), least=0, most=1))
+    part = section.optional(section.part, "barrier")
     return Linear(
         section.floats("weights", (K, d)),
         section.floats("bias", (K,)),
-        section.floats("offsets", (K, d)) if section.has("offsets") else None,
-        _read_threshold(section),
-        _read_carrier(section),
-        barrier,
+        section.optional(section.floats, "offsets", (K, d)),
+        section.optional(section.number, "threshold", -INFINITY, INFINITY),
+        section.optional(section.text, "carrier", CARRIERS),  # type: ignore[arg-type]
+        part if part is None else Barrier(*(part.floats(n, (K, d), least=0, most=1) for n in ("on", "off"))),
     )
 
 
@@ -80,28 +85,12 @@ def _read_sparse_linear(section: Section, K: int, d: int) -> SparseLinear:
         section.floats("slope", (K,)),
         section.floats("base", (d,)),
         section.floats("scale", (K,)),
-        _read_threshold(section),
-        section.flags("hard", (d,)) if section.has("hard") else None,
-        section.flags("mute", (d,)) if section.has("mute") else None,
-        _read_carrier(section),
-        section.floats("trust", (d,)) if section.has("trust") else None,
+        section.optional(section.number, "threshold", -INFINITY, INFINITY),
+        section.optional(section.array, "hard", np.bool_, (d,)),
+        section.optional(section.array, "mute", np.bool_, (d,)),
+        section.optional(section.text, "carrier", CARRIERS),  # type: ignore[arg-type]
+        section.optional(section.floats, "trust", (d,)),
     )
-
-
-def _read_threshold(section: Section) -> float | None:
-    return section.number("threshold", least=-INFINITY, most=INFINITY) if section.has("threshold") else None
-
-
-def _read_carrier(section: Section) -> Literal["log_factorial"] | None:
-    if section.has("carrier"):
-        section.text("carrier", among=["log_factorial"])
-        return "log_factorial"
-    return None
-
-
-def _read_trust(section: Section) -> float | None:
-    """Read the factor by which the whole score is multiplied."""
-    return section.number("trust") if section.has("trust") else None
 
 
 def _read_lookup(section: Section, K: int, d: int) -> Lookup:
@@ -123,14 +112,14 @@ def _read_diagonal(section: Section, K: int, d: int) -> Diagonal:
     return Diagonal(
         section.floats("mean", (K, d)),
         section.floats("variance", (K, d), least=MIN_POSITIVE),
-        section.floats("trust", (d,)) if section.has("trust") else None,
-        section.floats("offsets", (K, d)) if section.has("offsets") else None,
+        section.optional(section.floats, "trust", (d,)),
+        section.optional(section.floats, "offsets", (K, d)),
     )
 
 
 def _read_full(section: Section, K: int, d: int) -> Full:
     covariance = section.floats("covariance", (K, d, d), (1, d, d))
-    form = Full(section.floats("mean", (K, d)), covariance, _read_trust(section))
+    form = Full(section.floats("mean", (K, d)), covariance, section.optional(section.number, "trust"))
     try:
         form.shapes  # noqa: B018  whoever scores needs them, and only a covariance has them
     except InputError:
@@ -145,7 +134,7 @@ def _read_table(section: Section, K: int, d: int) -> Table:
         section.refuse("a cell lies beyond the levels there are")
     count = section.floats("count", (K, len(cell)), least=0)
     alpha, smooth = section.number("alpha", least=0), section.flag("smooth_unseen")
-    return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, _read_trust(section))
+    return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, section.optional(section.number, "trust"))
 
 
 def _read_summed(section: Section, K: int, d: int) -> Summed:
@@ -155,6 +144,9 @@ def _read_summed(section: Section, K: int, d: int) -> Summed:
         section.refuse("a sum should be of one or more forms, all of a kind")
     return Summed(tuple(read_score_form(part, K, d) for part in parts))
 
+
+CARRIERS = ("log_factorial",)
+"""The carrier measures that a linear form may name."""
 
 SUMMABLE_FORMS = ("Diagonal", "Full", "Lookup", "SparseLinear", "Table")
 """The forms that a sum may consist of."""
@@ -206,3 +198,72 @@ def read_priors(section: Section, K: int) -> tuple[Array, Array]:
         if log_prior.any() and not np.allclose(log_prior, np.log(prior), rtol=1e-6, atol=1e-6):
             section.refuse("'log_prior' should be the logarithm of the class prior, or 0 where no prior is added")
     return prior, log_prior
+
+
+def write_calibration(calibration: Calibration) -> Section:
+    """Return the section of a calibration; refuse one that could not be read again."""
+    section = Section().put("method", calibration.method).put("log_prior", calibration.log_prior)
+    match calibration.map:
+        case Temperature(t):
+            section.put("t", t)
+        case Platt(slope, bias):
+            section.put("slope", slope).put("bias", bias)
+        case Isotonic(start, claimed, true):
+            section.put("start", start).put("claimed", claimed).put("true", true)
+    section.put("rows", calibration.rows)
+    if np.isfinite([calibration.before, calibration.after]).all():
+        section.put("before", calibration.before).put("after", calibration.after)
+    read_calibration(section, len(calibration.log_prior))
+    return section
+
+
+def read_calibration(section: Section, K: int) -> Calibration:
+    """Read the calibration of a section, for K classes."""
+    if K < 2:
+        section.refuse(f"there is nothing to calibrate with {K} class")
+    calibration_map = _read_map(section, K)
+    log_prior = section.floats("log_prior", (K,), least=-np.inf, most=0.0)
+    if np.isneginf(log_prior).all():
+        section.refuse("every class has prior probability 0")
+    losses = [section.number(name, least=0) for name in ("before", "after") if section.has(name)]
+    rows = section.integer("rows")
+    return Calibration(calibration_map, log_prior, rows, *(losses if len(losses) == 2 else ()))
+
+
+def _read_map(section: Section, K: int) -> CalibrationMap:
+    """Read the map of a calibration by its method."""
+    match section.text("method", among=["temperature", "platt", "isotonic"]):
+        case "temperature":
+            return Temperature(section.number("t", least=MIN_SLOPE, most=MAX_SLOPE))
+        case "platt":
+            bias = section.floats("bias", (K,), least=-MAX_BIAS_NATS, most=MAX_BIAS_NATS)
+            return Platt(section.number("slope", least=MIN_SLOPE, most=MAX_SLOPE), bias)
+        case _:
+            return _read_isotonic(section, K)
+
+
+def _read_isotonic(section: Section, K: int) -> Isotonic:
+    claimed = section.floats("claimed", (None,), least=-MAX_LOG_ODDS, most=MAX_LOG_ODDS)
+    true = section.floats("true", (len(claimed),), least=-MAX_BIAS_NATS, most=MAX_BIAS_NATS)
+    start = section.offsets("start", 1 if K == 2 else K, len(claimed))
+    if (np.diff(start) < 2).any():
+        section.refuse("a line should have two knots or more")
+    first = np.isin(np.arange(1, len(claimed)), start)
+    if not ((np.diff(claimed) > 0) | first).all() or not ((np.diff(true) >= 0) | first).all():
+        section.refuse("the lines should rise")
+    return Isotonic(start, claimed, true)
+
+
+def write_novelty(novelty: Novelty) -> Section:
+    """Return the section of a novelty detector: the quantiles of the log-densities of usual rows."""
+    section = Section().put("quantiles", novelty.quantiles).put("rows", novelty.rows)
+    read_novelty(section)
+    return section
+
+
+def read_novelty(section: Section) -> Novelty:
+    """Read the novelty detector of a section."""
+    quantiles = section.floats("quantiles", (None,), least=-np.inf)
+    if not 1 <= len(quantiles) <= MAX_QUANTILES or (quantiles[1:] < quantiles[:-1]).any():
+        section.refuse(f"'quantiles' should be 1 to {MAX_QUANTILES} numbers that rise")
+    return Novelty(quantiles, section.integer("rows", least=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from deciban._lazy import pa
 from deciban.errors import ModelFileError
 from deciban.ledger.hashing import SURROGATES
+
+T = TypeVar("T")
 
 Shape = tuple[int | None, ...]
 """The shape of an array; None stands for any length."""
@@ -60,6 +62,12 @@ class Section:
             self.header[name] = value if is_number else repr(value)
         return self
 
+    def put_all(self, values: Mapping[str, Any]) -> Section:
+        """Write every value of a mapping by its name."""
+        for name, value in values.items():
+            self.put(name, value)
+        return self
+
     def put_texts(self, name: str, texts: Sequence[str]) -> Section:
         """Write a list of texts."""
         packed = pack(texts)
@@ -88,6 +96,10 @@ class Section:
     def has(self, name: str) -> bool:
         """Return whether there is such a value, part, array or list of texts."""
         return name in self.header or self.name + name in self.arrays or f"{self.name}{name}/utf8" in self.arrays
+
+    def optional(self, read: Callable[..., T], name: str, *args: Any, **bounds: Any) -> T | None:
+        """Return what `read`, a method of this section, returns for this name; None where there is no such value."""
+        return read(name, *args, **bounds) if self.has(name) else None
 
     def value(self, name: str) -> Any:
         """Return the header's value of this name, of any type."""
@@ -133,9 +145,13 @@ class Section:
             self.refuse(f"{name!r} should be a whole number from {least} to {most}, and is {_quote(number)}")
         return number
 
-    def number(self, name: str, least: float = -MAX_NUMBER, most: float = MAX_NUMBER) -> float:
+    def number(
+        self, name: str, least: float = -MAX_NUMBER, most: float = MAX_NUMBER, allow_nan: bool = False
+    ) -> float:
         """Return a number within bounds; an infinite one is accepted if the bounds are infinite."""
         number = self.value(name)
+        if allow_nan and number == "nan":
+            return math.nan
         number = {"inf": math.inf, "-inf": -math.inf}.get(number, number) if isinstance(number, str) else number
         if type(number) not in (int, float) or not least <= number <= most:
             self.refuse(f"{name!r} should be a number from {least:g} to {most:g}, and is {_quote(number)}")
@@ -148,7 +164,9 @@ class Section:
         array = self.arrays[self.name + name]
         if array.dtype != dtype:
             self.refuse(f"the array {name!r} should be of dtype {np.dtype(dtype)}, and is {array.dtype}")
-        if not any(_has_shape(array, shape) for shape in shapes):
+        if not any(
+            array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape)) for shape in shapes
+        ):
             expected = " or ".join(str(shape) for shape in shapes)
             self.refuse(f"the array {name!r} should be of shape {expected}, and is {array.shape}")
         return array
@@ -174,10 +192,6 @@ class Section:
             self.refuse(f"the array {name!r} should lie between {least:g} and {most:g}: {low:g} to {high:g}")
         return array
 
-    def flags(self, name: str, *shapes: Shape) -> NDArray[np.bool_]:
-        """Return an array of Booleans."""
-        return self.array(name, np.bool_, *shapes)
-
     def offsets(self, name: str, n: int, end: int) -> NDArray[np.int64]:
         """Return the starts of n consecutive ranges, and the end of the last: in order, from 0 to `end`."""
         offsets: NDArray[np.int64] = self.array(name, np.int64, (n + 1,))
@@ -201,10 +215,6 @@ class Section:
             return convert(PackedTexts(utf8, offsets))
         except ModelFileError as error:
             self.refuse(f"{name!r}: {error}")
-
-
-def _has_shape(array: NDArray[Any], shape: Shape) -> bool:
-    return array.ndim == len(shape) and all(w is None or s == w for s, w in zip(array.shape, shape))
 
 
 def _quote(value: Any) -> str:
@@ -258,7 +268,7 @@ def unpack(packed: PackedTexts) -> list[str]:
     try:
         text = utf8.tobytes().decode("utf-8", SURROGATES)
     except UnicodeDecodeError as error:
-        raise ModelFileError(f"a list of texts is no UTF-8: {error.reason} at byte {error.start}") from None
+        raise ModelFileError(f"a list of texts is not UTF-8: {error.reason} at byte {error.start}") from None
     if len(text) < len(utf8):
         starts = _bytes_to_characters(utf8, starts)
     return [text[a:b] for a, b in pairwise(starts.tolist())]
@@ -273,7 +283,7 @@ def to_arrow(packed: PackedTexts) -> Any:
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise ModelFileError(f"a list of texts is no UTF-8: {error}") from None
+        raise ModelFileError(f"a list of texts is not UTF-8: {error}") from None
     return texts
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     section.put("weights", model.weights).put("rows", model.ledger.n_rows)
     write_columns(section, model.columns, model.options.words)
     section.add("options", _write_options(model.options, model.layout))
-    section.put("origin", {name: getattr(model.origin, name) for name in Origin.__dataclass_fields__})
+    section.put("origin", asdict(model.origin))
     section.put("held_out", model.quality)
     section.add("belief", write_scorer(model.scorer))
     read_model(section)
@@ -52,7 +52,11 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 def write_columns(section: Section, columns: Sequence[Column], words: Words) -> None:
     """Write the columns with their roles, and a fingerprint of how they are read."""
     section.put("reader", compute_fingerprint(columns, words))
-    section.add_all("columns", [_write_column(column) for column in columns])
+    parts = []
+    for column in columns:
+        part = Section({"name": column.name, "role": column.role, "reason": column.reason})
+        parts.append(part.put_all({n: list(getattr(column, n)) for n in ("block", "parts") if getattr(column, n)}))
+    section.add_all("columns", parts)
 
 
 def compute_fingerprint(columns: Sequence[Column], words: Words) -> str:
@@ -64,12 +68,6 @@ def compute_fingerprint(columns: Sequence[Column], words: Words) -> str:
     if any(column.role == "text" for column in columns):
         description.append(words.fingerprint)
     return hashlib.sha256(json.dumps(description).encode()).hexdigest()[:16]
-
-
-def _write_column(column: Column) -> Section:
-    section = Section({"name": column.name, "role": column.role, "reason": column.reason})
-    section = section.put("block", list(column.block)) if column.block else section
-    return section.put("parts", list(column.parts)) if column.parts else section
 
 
 def _write_options(options: Options, layout: Layout) -> Section:
@@ -89,6 +87,8 @@ def read_model(section: Section) -> Model:
     options = _read_options(section.part("options"), scorer)
     columns = read_columns(section, scorer.outline.blocks, options.words)
     _check_families(section, options, columns, scorer.assumption.families)
+    origin = section.part("origin")
+    counts = origin.integer("rows_read"), origin.integer("rows_without_class")
     return Model(
         section.text("target"),
         columns,
@@ -96,7 +96,7 @@ def read_model(section: Section) -> Model:
         scorer=scorer,
         target_type=section.text("target_type", among=TARGET_TYPES),
         weights=None if section.value("weights") is None else section.text("weights"),
-        origin=_read_origin(section.part("origin")),
+        origin=Origin(*counts, origin.text("created"), origin.text("source")),
         quality=None if section.value("held_out") is None else section.part("held_out").header,
     )
 
@@ -109,16 +109,15 @@ def _check_families(
         expected = options.assumption(Layout(tuple(columns))).families
     except InputError as error:
         section.refuse(str(error))
-    if len(expected) != len(families) or not all(map(partial(_are_equal, options.auto), expected, families)):
+
+    def is_expected(family: Any, wanted: Any) -> bool:
+        if type(wanted) is not type(family) or not hasattr(wanted, "alpha"):
+            return bool(wanted == family)
+        equal_alpha = options.auto or np.array_equal(wanted.alpha, family.alpha)
+        return equal_alpha and bool(with_alpha(wanted, 1.0) == with_alpha(family, 1.0))
+
+    if len(expected) != len(families) or not all(map(is_expected, families, expected)):
         section.refuse("the families are not those of its columns and options")
-
-
-def _are_equal(auto: bool, expected: Any, family: Any) -> bool:
-    """Return whether two families are equal; with `auto` their pseudo-counts may differ."""
-    if type(expected) is not type(family) or not hasattr(expected, "alpha"):
-        return bool(expected == family)
-    equal_alpha = auto or np.array_equal(expected.alpha, family.alpha)
-    return equal_alpha and bool(with_alpha(expected, 1.0) == with_alpha(family, 1.0))
 
 
 def read_columns(section: Section, blocks: Sequence[Block], words: Words) -> tuple[Column, ...]:
@@ -167,11 +166,11 @@ def _check_layout(section: Section, columns: tuple[Column, ...], blocks: Sequenc
     if expected != [(block.kind, None if block.kind == "bags" else block.names) for block in blocks]:
         section.refuse("the columns are not those that the ledger counts")
     scorer = section.part("belief")
-    ledger = (scorer.part("basis") if scorer.has("basis") else scorer).part("ledger")
-    if any(b.text("kind") == "levels" and not b.has("levels") for b in ledger.part("schema").parts("blocks")):
+    schema = (scorer.part("basis") if scorer.has("basis") else scorer).part("ledger").part("schema")
+    if any(b.text("kind") == "levels" and not b.has("levels") for b in schema.parts("blocks")):
         section.refuse("the levels of the categories have no names")
     if any(feature.part or feature.joined for feature in layout.levels):
-        _check_level_names(section, layout.levels, read_level_arrays(ledger))
+        _check_level_names(section, layout.levels, read_level_arrays(schema))
 
 
 def _check_words(section: Section, blocks: Sequence[Block], words: Words) -> None:
@@ -189,10 +188,10 @@ def _check_level_names(section: Section, features: Sequence[Feature], names: Seq
     """Check that the levels of dates are months, weekdays and hours, and those of joint columns are combinations."""
     for feature, levels in zip(features, names, strict=True):
         if feature.joined and not all(is_combination(name, len(feature.joined)) for name in levels.to_pylist()):
-            section.refuse(f"{feature.name!r} has a level that is no combination of levels")
+            section.refuse(f"{feature.name!r} has a level that is not a combination of levels")
         known = feature.fixed_levels
         if feature.part and (len(levels) > len(known) or not set(levels.to_pylist()) <= set(known)):
-            section.refuse(f"{feature.name!r} has a level that is no {feature.part}")
+            section.refuse(f"{feature.name!r} has a level that is not a {feature.part}")
 
 
 def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Options:
@@ -203,21 +202,8 @@ def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Op
             section.text("unseen"),  # type: ignore[arg-type]
             section.integer("most_levels", least=1),
             scorer.assumption.prior,
-            _read_words(section.part("words")) if section.has("words") else Words(),
-            section.text("covariance") if section.has("covariance") else None,  # type: ignore[arg-type]
+            Words.from_dict(section.part("words").header) if section.has("words") else Words(),
+            section.optional(section.text, "covariance"),  # type: ignore[arg-type]
         )
     except InputError as error:
         section.refuse(str(error))
-
-
-def _read_words(section: Section) -> Words:
-    """Read the tokenizer of a section."""
-    try:
-        return Words.from_dict(section.header)
-    except InputError as error:
-        section.refuse(str(error))
-
-
-def _read_origin(section: Section) -> Origin:
-    counts = (section.integer("rows_read"), section.integer("rows_without_class"))
-    return Origin(*counts, section.text("created"), section.text("source"))

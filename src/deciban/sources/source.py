@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from deciban._lazy import pa
 from deciban.errors import InputError
@@ -32,6 +32,24 @@ class FileOptions:
     missing: tuple[str, ...] = ()
     errors: str = "strict"
     hive: bool = False
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> Self:
+        """Return the options that were given as arguments of a function."""
+        unknown = [name for name in arguments if name not in ("format", "encoding", "errors", "missing", "hive")]
+        if unknown:
+            raise TypeError(
+                f"{unknown[0]!r} is not an argument here. "
+                f"Hint: files are read by format, encoding, errors, missing, hive"
+            )
+        missing = arguments.get("missing") or ()
+        return cls(
+            arguments.get("format"),
+            arguments.get("encoding") or "utf-8",
+            (missing,) if isinstance(missing, str) else tuple(missing),
+            arguments.get("errors") or "strict",
+            bool(arguments.get("hive")),
+        )
 
 
 class Source(Protocol):

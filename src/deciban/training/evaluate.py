@@ -15,7 +15,7 @@ from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
-from deciban.metrics.scorecard import Scorecard, evaluate_rows
+from deciban.metrics.scorecard import Scorecard
 from deciban.model.model import Model
 from deciban.model.summarise_table import Progress, Rows
 from deciban.model.unseen_values import UnseenValueMonitor
@@ -163,14 +163,14 @@ def _evaluate_model(
     matrices = model.matrices()
     table = LabelledTable(source, model.target, [str(k) for k in model.scorer.schema.classes], weights, allow_missing)
     watch = UnseenValueMonitor(model.layout, matrices.names)
-    card = Scorecard.empty(len(model.labels))
+    known = model.scorer.ledger.rows > 0  # a class that the model has learned no row of is unknown to it
+    card = Scorecard.empty(len(known))
     for batches, rows in table.rows(matrices, progress):
         if model.options.unseen == "error":
             watch.refuse_unseen(batches, matrices.convert(batches))
-        card += evaluate_rows(
-            model.scorer, rows.parts, rows.codes, rows.weight, engines.thread_count(None),
-            keep=True, number=rows.number,
-        )  # fmt: skip
+        if len(rows.codes):
+            posterior = model.scorer.scores(rows.parts, "log_posterior", engines.thread_count(None))
+            card += Scorecard.of(posterior, rows.codes, rows.weight, known, keep=True, number=rows.number)
     return card.report(model.classes, f"evaluated on {source.name}")
 
 
