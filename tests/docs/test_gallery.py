@@ -49,7 +49,7 @@ def test_every_picture_has_a_chapter_with_the_command_that_draws_it(name):
 def test_the_pictures_are_those_that_are_shown_and_not_large():
     files = {path.name: path.stat().st_size for path in make_gallery.PICTURES.iterdir()}
     assert sorted(files) == sorted(make_gallery.list_pictures(TEXT)), "Hint: make gallery"
-    assert sum(files.values()) <= make_gallery.LARGEST
+    assert sum(files.values()) <= make_gallery.MAX_BYTES
 
 
 @pytest.mark.cases(2)
