@@ -1,6 +1,7 @@
 """Messages: headers and parts, parsed from any bytes; nothing is refused, and whatever limits omit is listed.
 
-The leaves are texts, HTML pages and attachments; an attachment is named and measured, never opened.
+The leaves are texts, HTML pages and attachments; an attachment is named and measured, never opened. A message has the
+same digest wherever it is stored and whoever delivered it.
 """
 
 from __future__ import annotations
@@ -8,20 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 from deciban.mail.message.decoding import decode_text, decode_transfer
-from deciban.mail.message.digest import ENVELOPE, compute_digest, normalise_line_ends
 from deciban.mail.message.headers import FIELDS, FIRST_FIELD, Headers, parse_content_type, parse_headers
 from deciban.mail.message.html import parse_page
-
-__all__ = ["Message", "Part", "compute_digest", "read_message"]
 
 MAX_MESSAGE_BYTES = 1 << 24
 MAX_HEADER_BYTES = 1 << 16
 """Bytes of the headers of a message, and of each enclosed one, whose headers count as text too."""
 MAX_HEADER_SEARCH_BYTES = 1 << 20
-"""Bytes that are searched for the empty line after the headers of a message or a part."""
+"""Bytes that are searched for the empty line after the headers of a message or a part; later ones are the body."""
 MAX_PART_HEADER_BYTES = 1 << 13
 MAX_VALUE_CHARACTERS = 1 << 13
 """Characters of one header's value."""
@@ -47,6 +47,32 @@ CONTENT = re.compile(
 )
 UUENCODED = re.compile(rb"^begin [0-7]{3,4} ([^\n]{1,200})\n((?:[!-`][^\n]{0,90}\n)*+)`?\n?(?:end)?", re.MULTILINE)
 MARKUP = re.compile(rb"\s*+<(?:!doctype\s+html|html|head|body|table|div|p)\b", re.IGNORECASE)
+
+DIGEST_BYTES = 16
+MAX_DIGEST_BODY_BYTES = 1 << 22
+"""Bytes of a body that count for its digest: the bytes of a message that are read contain these, whatever its line
+ends are."""
+
+VOLATILE_HEADERS = {
+    "written by mail stores": "status x-status x-keywords x-uid x-uidl x-imap x-imapbase lines "
+    "content-length x-mozilla-* x-evolution* x-gmail-* x-gm-* x-label x-folder x-mew* x-pmflags",
+    "written by the last machines on the way": "received x-received delivered-to x-delivered-to x-original-to "
+    "return-path envelope-to x-envelope-to x-envelope-from delivery-date x-originalarrivaltime "
+    "authentication-results arc-* received-spf x-ms-exchange-* x-fetchmail-warning",
+    "written by filters": "x-deciban* x-spam* x-bogosity x-rspamd* x-dspam* x-crm114* x-virus* x-amavis* x-sieve "
+    "x-spambayes* x-popfile* x-text-classification x-proofpoint* x-ironport* x-mailscanner*",
+}
+"""Headers that do not count for a digest, by reason: a message learned before delivery is the same after it. A * is
+any suffix."""
+
+_VOLATILE_WORDS = " ".join(VOLATILE_HEADERS.values()).split()
+VOLATILE_NAMES = frozenset(name.encode() for name in _VOLATILE_WORDS if name[-1] != "*")
+VOLATILE_PREFIXES = tuple(name[:-1].encode() for name in _VOLATILE_WORDS if name[-1] == "*")
+QUOTED_FROM = re.compile(rb"\n>++From ")
+MAX_UNQUOTED_LINES = 1 << 16
+"""Lines ">From " whose > does not count."""
+CR_TO_LF, CR_TO_SPACE = bytes.maketrans(b"\r", b"\n"), bytes.maketrans(b"\r", b" ")
+ENVELOPE = re.compile(rb"\s*+(?:>?From [^\n]*+\n)?+")
 
 Kind = Literal["text", "html", "attachment"]
 
@@ -225,9 +251,9 @@ class _Parser:
         while at >= 0:
             stop = raw.find(b"\n", at, end)
             stop = end if stop < 0 else stop
-            rest = raw[at + size : min(stop, at + size + 100)].strip()
-            if not rest or rest == b"--":
-                yield at, min(stop + 1, end), rest == b"--"
+            after = raw[at + size : min(stop, at + size + 100)].strip()
+            if not after or after == b"--":
+                yield at, min(stop + 1, end), after == b"--"
             at = self.find_line(line, at + size, end)
 
     def _parse_inner(self, start: int, end: int, depth: int) -> None:
@@ -283,3 +309,43 @@ class _Parser:
                 part = Part("attachment", "", name, "application/octet-stream", size, encoding="x-uuencode")
                 self.parts.append(part)
         return UUENCODED.sub(b"\n", body)
+
+
+def normalise_line_ends(raw: bytes) -> bytes:
+    """Return the bytes with every line end replaced by one line feed."""
+    if b"\r" not in raw:
+        return raw
+    if b"\n" not in raw:
+        return raw.translate(CR_TO_LF)
+    if b"\r\n" in raw:
+        raw = raw.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n")
+    return raw.translate(CR_TO_SPACE) if b"\r" in raw else raw
+
+
+def compute_digest(raw: bytes) -> bytes:
+    r"""Compute 16 bytes that identify a message, whatever stores and filters did to it.
+
+    >>> stored = b"From me\r\nStatus: RO\r\nSubject: Hi\r\n\r\nYou\r\n\r\n"
+    >>> compute_digest(b"Subject: Hi\n\nYou") == compute_digest(stored)
+    True
+    """
+    raw = normalise_line_ends(raw)
+    start = ENVELOPE.match(raw)
+    raw = raw[start.end() if start else 0 :].rstrip()
+    end = raw.find(b"\n\n", 0, MAX_HEADER_SEARCH_BYTES)
+    end = end + 1 if end >= 0 else min(len(raw), MAX_HEADER_SEARCH_BYTES)
+    lines = raw[:end].replace(b"\n\t", b" ").replace(b"\n ", b" ").split(b"\n")  # each header on one line
+    stable = [line for line in lines if line and not _is_volatile(line.partition(b":")[0].rstrip()[:64])]
+    digest = blake2b(b"\n".join(stable), digest_size=DIGEST_BYTES)
+    body: bytes | memoryview = memoryview(raw)[end:]
+    if b">From " in raw:
+        body = QUOTED_FROM.sub(b"\nFrom ", body[: 2 * MAX_DIGEST_BODY_BYTES], MAX_UNQUOTED_LINES)
+    digest.update(bytes(body[:MAX_DIGEST_BODY_BYTES]).rstrip() if len(body) > MAX_DIGEST_BODY_BYTES else body)
+    return digest.digest()
+
+
+@lru_cache(2000)
+def _is_volatile(name: bytes) -> bool:
+    """Return whether a header with this name, or this beginning of a long name, does not count."""
+    name = name.lower()
+    return name in VOLATILE_NAMES or name.startswith(VOLATILE_PREFIXES)
