@@ -31,8 +31,7 @@ from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
 from deciban.model.columns import Column, Layout
 from deciban.model.model import Model
-from deciban.model.model_compatibility import Origin, check_same_columns
-from deciban.model.model_options import MAX_DISTINCT_LEVELS, Options
+from deciban.model.model_options import MAX_DISTINCT_LEVELS, Options, Origin, check_same_columns
 from deciban.persistence import Section
 from deciban.persistence.table_models import read_columns, write_columns
 from deciban.scores import Explanation

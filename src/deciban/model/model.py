@@ -22,8 +22,7 @@ from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.matrices import Matrices, check_columns, make_level_encoders, row_blocks
-from deciban.model.model_compatibility import Origin, check_compatible
-from deciban.model.model_options import Options, parse_class_prior
+from deciban.model.model_options import Options, Origin, check_compatible, parse_class_prior
 from deciban.model.output_frames import to_source_type
 from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.model.unseen_values import UnseenValueMonitor

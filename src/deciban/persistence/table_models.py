@@ -21,8 +21,7 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOINABLE_ROLES, ROLES, Column, Feature, Layout
 from deciban.model.combinations import is_combination
 from deciban.model.model import Model
-from deciban.model.model_compatibility import Origin
-from deciban.model.model_options import Options
+from deciban.model.model_options import Options, Origin
 from deciban.persistence import Section
 from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.persistence.ledgers import read_level_arrays

@@ -21,8 +21,7 @@ from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.model import Model
-from deciban.model.model_compatibility import Origin
-from deciban.model.model_options import MAX_DISTINCT_LEVELS, parse_class_prior
+from deciban.model.model_options import MAX_DISTINCT_LEVELS, Origin, parse_class_prior
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
 from deciban.scorer import vocabularies
 from deciban.scores.calibration import Calibration
