@@ -293,7 +293,7 @@ class Model:
 
         Texts are words in any order; where words overlap (n-grams) or were not kept, a text is left out.
         """
-        from deciban.model.row_sampling import sample_table
+        from deciban.model.output_frames import sample_table
 
         if n < 0:
             raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
