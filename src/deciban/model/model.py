@@ -306,7 +306,7 @@ class Model:
 
         `column` names the column of texts where there are several.
         """
-        from deciban.model.model_telltales import find_telltales
+        from deciban.model.weight_summaries import find_telltales
 
         return find_telltales(self, label, n, column)
 
