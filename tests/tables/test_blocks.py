@@ -10,7 +10,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError, ModelFileError, SchemaError
-from deciban.model.combinations import Combinations, is_combination, join_levels, split_levels
+from deciban.model.columns import Combinations, is_combination, join_levels, split_levels
 from tests.tables import clinic
 
 BLOCKS = [["weight", "height"], ["hair", "eyes"]]
@@ -309,7 +309,10 @@ def test_more_combinations_than_are_distinguished_are_pooled():
     ("blocks", "words"),
     [
         ([["height"]], "joins two columns or more"),
-        ([["height", "heigth"]], "'heigth' is to be joined, and is not a column to learn from; did you mean 'height'"),
+        (
+            [["height", "heigth"]],
+            "'heigth' is to be joined, and is not a column to learn from; did you mean 'height'",
+        ),
         ([["height", "weight"], ["weight", "age"]], "'weight' is named twice"),
         ([["height", "hair"]], r"'height' \(number\) and 'hair' \(category\) are of different kinds"),
         ([["height", "group"]], "'group' is to be joined, and is not a column to learn from"),

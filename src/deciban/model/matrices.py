@@ -16,8 +16,7 @@ from deciban._lazy import pa, pc
 from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Vocabulary
 from deciban.ledger.schema import Kind
-from deciban.model.columns import Feature, Layout
-from deciban.model.combinations import Combinations
+from deciban.model.columns import Combinations, Feature, Layout
 from deciban.sources.arrow_cells import extract_date_part, to_numbers
 from deciban.sources.level_encoder import LevelEncoder
 from deciban.sources.source import ColumnReading, Source, role_hint

@@ -18,8 +18,7 @@ from deciban.families.marginal_likelihood import with_alpha
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block
 from deciban.linear.fitted_model import FittedModel
-from deciban.model.columns import JOINABLE_ROLES, ROLES, Column, Feature, Layout
-from deciban.model.combinations import is_combination
+from deciban.model.columns import JOINABLE_ROLES, ROLES, Column, Feature, Layout, is_combination
 from deciban.model.model import Model
 from deciban.model.model_options import Options, Origin
 from deciban.persistence import Section
