@@ -21,11 +21,10 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
-from deciban.model.matrices import Matrices, check_columns, make_level_encoders, row_blocks
+from deciban.model.matrices import Matrices, UnseenValueMonitor, check_columns, make_level_encoders, row_blocks
 from deciban.model.model_options import Options, Origin, check_compatible, parse_class_prior
 from deciban.model.output_frames import to_source_type
 from deciban.model.summarise_table import Progress, TableSummariser
-from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.calibration import Calibration, warn_dropped

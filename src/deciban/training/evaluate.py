@@ -16,9 +16,9 @@ from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
+from deciban.model.matrices import UnseenValueMonitor
 from deciban.model.model import Model
 from deciban.model.summarise_table import Progress, Rows
-from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.sources.frames import Frame
 from deciban.sources.source import FileOptions, Source, open_source
 from deciban.training.column_roles import decide
