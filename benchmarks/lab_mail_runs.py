@@ -7,9 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deciban.mail.evaluation.evaluate_filter import UNTRAINED_LOG_ODDS, evaluate_online, evaluate_split
+from deciban.mail.evaluation.evaluate_filter import (
+    UNTRAINED_LOG_ODDS,
+    InMemoryFilter,
+    evaluate_online,
+    evaluate_split,
+)
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
-from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail, draw_split
 from deciban.mail.store.store_schema import MODELS, ModelName
 

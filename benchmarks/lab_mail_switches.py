@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.mail.evaluation.evaluate_filter import InMemoryFilter
 from deciban.mail.evaluation.filter_metrics import log_losses
-from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import LabelledMail
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions

@@ -7,7 +7,7 @@ not edit.
 
 Machine: {machine}.
 
-Filters learn and score in memory (`deciban.mail.evaluation.in_memory_filter`), as a store would: the tests
+Filters learn and score in memory (`deciban.mail.evaluation.evaluate_filter`), as a store would: the tests
 compare the two. By default a message is ham up to p = {ham_at:g} and spam from p = {spam_at:g}. A message
 that occurs twice is learned once.
 

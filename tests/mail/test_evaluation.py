@@ -10,9 +10,14 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from deciban.errors import InputError
-from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_folds, evaluate_online, evaluate_split
+from deciban.mail.evaluation.evaluate_filter import (
+    InMemoryFilter,
+    evaluate_draws,
+    evaluate_folds,
+    evaluate_online,
+    evaluate_split,
+)
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds, choose_thresholds
-from deciban.mail.evaluation.in_memory_filter import InMemoryFilter
 from deciban.mail.evaluation.labelled_mail import (
     LabelledMail,
     draw_folds,
