@@ -111,6 +111,9 @@ def _equal(cell: Any, value: Any) -> bool:
             cell = json.loads(cell)
         except (ValueError, RecursionError):
             return False
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return not isinstance(cell, bool) and float(cell) == float(value)
-    return cell == value
+    if isinstance(cell, bool) or isinstance(value, bool):
+        return cell is value
+    try:
+        return cell == value or float(cell) == float(value)
+    except (OverflowError, TypeError, ValueError):  # an integer beyond 1.8e308, or not a number
+        return False
