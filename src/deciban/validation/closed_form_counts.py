@@ -23,13 +23,11 @@ from deciban.validation.closed_form import (
     LeftOutRows,
     counts_excluding,
     has_rest,
-    score_without_row,
-    subtract_weight,
-)
-from deciban.validation.closed_form_sparse import (
     score_sparse_bernoulli,
     score_sparse_complement,
     score_sparse_multinomial,
+    score_without_row,
+    subtract_weight,
 )
 
 MAX_COUNT_CELLS = 1 << 33
