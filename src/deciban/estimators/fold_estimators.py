@@ -23,15 +23,18 @@ from deciban.model.columns import Column, Layout
 from deciban.scores.posterior import Finish
 from deciban.text import Words
 from deciban.training.column_roles import decide
-from deciban.validation.fold_models import ledgers_before_each, ledgers_excluding_each, score_by_fold, split_by_fold
-from deciban.validation.fold_plan import FoldPlan, take_rows
-from deciban.validation.leave_one_out_scores import (
+from deciban.validation.fold_models import (
     MAX_REFITTED_ROWS,
     LeaveOneOutScores,
     known_classes_without_row,
+    ledgers_before_each,
+    ledgers_excluding_each,
     refit_each_row,
+    score_by_fold,
     score_in_closed_form,
+    split_by_fold,
 )
+from deciban.validation.fold_plan import FoldPlan, take_rows
 from deciban.validation.splits import Folds
 
 MAX_LEDGER_CELLS = 1 << 28

@@ -32,7 +32,7 @@ from deciban.training.table_folds import (
 from deciban.training.table_rows import LabelledTable, assign_by_column, concatenate_rows, table_matrices
 from deciban.training.task import Task, check_settings, plan
 from deciban.training.train import Trained, describe_map, train_task
-from deciban.validation.leave_one_out_scores import (
+from deciban.validation.fold_models import (
     MAX_REFITTED_ROWS,
     LeaveOneOutScores,
     known_classes_without_row,
