@@ -1,0 +1,192 @@
+"""Checks of the arguments of estimators: X, y, weights of rows and of classes, classes and their prior."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from deciban._typing import Array, Codes
+from deciban.engines import InvalidValueError, encode
+from deciban.errors import DecibanWarning, InputError, unknown_class_error
+from deciban.families.family import ClassPrior
+from deciban.validation.fold_plan import take_rows
+
+
+def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+    """Return X and y as arrays of equal length, by scikit-learn's rules; NaN and ±∞ in X are checked later."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+    return X, check_label_type(y)
+
+
+def check_label_type(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels; refuse labels without a common order, and numbers that are no classes."""
+    if y.dtype.kind == "O":
+        encode(y)
+    if y.dtype.kind not in "iubUS":
+        check_classification_targets(y)
+    return y
+
+
+def get_feature_names(estimator: Any) -> tuple[str, ...] | None:
+    """Return the names of the training columns as strings; None where they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(str(name) for name in names)
+
+
+def check_X(estimator: Any, X: Any) -> Any:
+    """Return X as an array with the training columns; the values of plain arrays are not checked here."""
+    is_plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and len(X) > 0
+    if is_plain and X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator):
+        return X
+    return validate_data(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
+
+
+def check_weight(weight: Any, X: Any) -> Array | None:
+    """Return row weights as doubles; None where every row has weight one."""
+    if weight is None:
+        return None
+    try:
+        w = np.asarray(_check_sample_weight(weight, X, dtype=np.float64))
+    except ValueError as error:
+        hint = "one finite weight of 0 or more for each row, not all of them 0"
+        raise InputError(f"{str(error).rstrip('.!')}. Hint: {hint}") from None
+    if (w < 0).any():
+        i = int(np.argmax(w < 0))
+        raise InputError(
+            f"Negative values in data passed to `sample_weight`: row {i} weighs {w[i]:g}. "
+            f"Hint: 0 leaves a row out; forget(X, y) unlearns rows of a generative model"
+        )
+    if not np.isfinite(w.sum()):
+        raise InputError(
+            "sample_weight adds up to more than a double holds (1.8e308). Hint: divide it by its largest"
+        )
+    return w
+
+
+def drop_weightless_rows(X: Any, codes: NDArray[np.int32], weight: Array | None) -> tuple[Any, Any, Array | None]:
+    """Drop rows of weight zero, which count as absent: their levels, NaN and values have no effect."""
+    if weight is None or weight.all():
+        return X, codes, weight
+    kept = np.flatnonzero(weight)
+    return take_rows(X, kept), codes[kept], weight[kept]
+
+
+def to_float(X: Any) -> tuple[Any, np.dtype[Any]]:
+    """Return X as float32 or float64, whichever it is (other numbers as float64), in C order if it is dense."""
+    dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+    if hasattr(X, "tocsr"):
+        return X.astype(dtype, copy=False), dtype
+    return np.ascontiguousarray(X, dtype=dtype), dtype
+
+
+def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:
+    """Return the classes of a `partial_fit`: they are passed on the first call, and are the same on every other."""
+    known = getattr(estimator, "classes_", None)
+    if known is None:
+        if classes is None:
+            raise InputError(
+                "classes must be passed on the first call to partial_fit. "
+                "Hint: partial_fit(X, y, classes=np.unique(all_labels))"
+            )
+        array = np.asarray(classes)
+        if len(np.unique(array)) != array.size:
+            raise InputError(f"`classes={classes!r}` names a class twice")
+        return np.unique(array)
+    if classes is not None and not np.array_equal(known, np.sort(np.asarray(classes))):
+        raise InputError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
+    return np.asarray(known)
+
+
+def format_error(
+    bad: InvalidValueError, estimator: str, names: Sequence[str] | None, hint: str, skips_missing: bool = True
+) -> InputError:
+    """Return the error of an invalid value for users of scikit-learn: its sentence, then column, value and hint."""
+    column = f"column {bad.column if names is None else repr(str(names[bad.column]))}"
+    where = f"{column}, row {bad.row}"
+    if bad.rule == "negative":
+        values = "1 negative value" if bad.count == 1 else f"{bad.count} negative values"
+        return InputError(
+            f"Negative values in data passed to {estimator} (input X). {column} has {values} "
+            f"(first: {bad.value:g} in row {bad.row}). Hint: {hint}"
+        )
+    if bad.rule == "missing":
+        return InputError(f"Input X contains NaN. {estimator} found a missing value in {where}. Hint: {hint}")
+    if bad.rule == "infinite":
+        return InputError(
+            f"Input X contains infinity or a value too large for dtype('float64'). {where} holds {bad.value:g}. "
+            f"Hint: {'replace it by NaN to treat it as missing' if skips_missing else hint}"
+        )
+    if bad.rule == "too many levels":
+        return InputError(f"{estimator} takes level codes 0, 1, 2, …; {where} holds {bad.value:g}. Hint: {hint}")
+    return InputError(
+        f"With binarize=None, {estimator} takes values between 0 and 1; {where} holds {bad.value:g}. "
+        f"Hint: binarize=0.0 counts what is above zero."
+    )
+
+
+PRIOR_NAMES = {"empirical", "smoothed", "uniform"}
+"""The class priors that can be given by name."""
+
+
+def apply_class_weight(
+    class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], codes: Codes, weight: Array | None
+) -> Array | None:
+    """Return the rows' weights times that of their class: as given (else 1), or such that all classes weigh the same.
+
+    "balanced" is scikit-learn's n / (K n_k), n and n_k the weight of all rows and of those of class k.
+
+    >>> apply_class_weight("balanced", np.array(["a", "b"]), np.array([0, 0, 0, 1], dtype=np.int32), None).tolist()
+    [0.6666666666666666, 0.6666666666666666, 0.6666666666666666, 2.0]
+    """
+    if class_weight is None:
+        return weight
+    balanced = isinstance(class_weight, str)
+    by_class = _balance(codes, weight) if balanced else _check_class_weight(class_weight, classes)
+    each: Array = by_class[codes]
+    return each if weight is None else weight * each
+
+
+def _balance(codes: Codes, weight: Array | None) -> Array:
+    rows = np.bincount(codes, weights=weight).astype(np.float64)
+    return np.where(rows > 0, rows.sum() / (len(rows) * np.where(rows > 0, rows, 1.0)), 1.0)
+
+
+def _check_class_weight(class_weight: Any, classes: NDArray[Any]) -> Array:
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown and len(class_weight) - len(unknown) < len(labels):  # if all classes are given, more are no error
+        raise unknown_class_error(unknown[0], labels)
+    given = [class_weight.get(label, 1.0) for label in labels]
+    for label, value in zip(labels, given):
+        if isinstance(value, str) or not np.isfinite(value) or value < 0:
+            raise InputError(f"class_weight of {label!r} must be a finite number of at least 0, not {value!r}")
+    return np.array(given, dtype=np.float64)
+
+
+def parse_prior(given: Any, alpha: float, n_classes: int, *, scaled: bool) -> ClassPrior:
+    """Return the class prior of a name, or of an array with one share ≥ 0 for each class.
+
+    Shares that do not add up to one are `scaled`, with a warning (as scikit-learn's count models do), or refused
+    (as its Gaussian one does).
+    """
+    if isinstance(given, str):
+        return ClassPrior(given, alpha)  # type: ignore[arg-type]
+    p = np.asarray(given, dtype=np.float64)
+    if p.shape != (n_classes,):
+        raise InputError(
+            f"Number of priors must match number of classes. Got shape {p.shape} for {n_classes} classes."
+        )
+    if not (p >= 0).all():
+        raise InputError(f"Priors must be non-negative. Got {p.tolist()}.")
+    if not np.isclose(p.sum(), 1.0):
+        if not scaled or not (np.isfinite(p).all() and p.any()):
+            raise InputError(f"The sum of the priors should be 1. Got {p.sum():g}.")
+        warnings.warn(f"class_prior sums to {p.sum():g}; it is scaled to sum to 1", DecibanWarning, stacklevel=6)
+        p = p / p.sum()
+    return ClassPrior("given", given=tuple(p.tolist()))
