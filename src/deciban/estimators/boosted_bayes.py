@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deciban._typing import Array
 from deciban.engines import InvalidValueError, encode, encode_known, thread_count
 from deciban.errors import InputError
-from deciban.estimators.check_arrays import (
+from deciban.estimators.check_arguments import (
     check_rows,
     check_weight,
     drop_weightless_rows,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_y, check_consistent_length, validate
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.estimators.check_arrays import check_label_type
+from deciban.estimators.check_arguments import check_label_type
 from deciban.sources.frames import Frame
 from deciban.sources.source import open_source
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from deciban._typing import Array
 from deciban.engines import FEW_ROWS, InvalidValueError, encode_known, thread_count
 from deciban.errors import DecibanError, DecibanWarning, InputError
-from deciban.estimators.check_arrays import check_X, format_error
+from deciban.estimators.check_arguments import check_X, format_error
 from deciban.ledger import Block
 from deciban.metrics.calibration_fit import METHODS, calibrate, check_method
 from deciban.persistence import Section

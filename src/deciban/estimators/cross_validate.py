@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, has_
 from deciban._typing import Array, Codes
 from deciban.engines import encode
 from deciban.errors import DecibanWarning, InputError
-from deciban.estimators.check_arrays import check_weight
+from deciban.estimators.check_arguments import check_weight
 from deciban.estimators.fold_estimators import LeaveOneOut, Scored, exceeds_memory, is_additive, score_folds
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.metrics.report import Report

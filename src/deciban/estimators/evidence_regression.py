@@ -15,7 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import InputError
-from deciban.estimators.check_arrays import check_rows, check_weight, check_X, drop_weightless_rows, get_feature_names
+from deciban.estimators.check_arguments import (
+    check_rows,
+    check_weight,
+    check_X,
+    drop_weightless_rows,
+    get_feature_names,
+)
 from deciban.estimators.check_documents import (
     check_texts,
     check_word_block,

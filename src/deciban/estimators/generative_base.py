@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from deciban._typing import Array, Codes
 from deciban.engines import encode, encode_known, thread_count
 from deciban.errors import DecibanWarning, InputError, SchemaError
-from deciban.estimators.check_arrays import (
+from deciban.estimators.check_arguments import (
     check_declared_classes,
     check_rows,
     check_weight,

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import DecibanWarning, InputError
-from deciban.estimators.check_arrays import (
+from deciban.estimators.check_arguments import (
     check_rows,
     check_weight,
     drop_weightless_rows,

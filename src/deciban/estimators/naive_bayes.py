@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deciban._typing import Array
 from deciban.engines import thread_count
 from deciban.errors import InputError, UndefinedError
-from deciban.estimators.check_arrays import drop_weightless_rows
+from deciban.estimators.check_arguments import drop_weightless_rows
 from deciban.estimators.check_tables import (
     FRAME_KINDS,
     append_classes,
