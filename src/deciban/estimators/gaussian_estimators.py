@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
+from deciban.estimators.check_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier
 from deciban.families.family import GAUSSIAN
 from deciban.families.gaussian import Gaussian

@@ -17,13 +17,13 @@ from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.check_arguments import (
+    apply_class_weight,
     check_rows,
     check_weight,
     drop_weightless_rows,
     get_feature_names,
     to_float,
 )
-from deciban.estimators.class_arguments import apply_class_weight
 from deciban.estimators.classifier_base import Classifier
 from deciban.ledger import Block, Schema
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel

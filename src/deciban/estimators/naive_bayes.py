@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deciban._typing import Array
 from deciban.engines import thread_count
 from deciban.errors import InputError, UndefinedError
-from deciban.estimators.check_arguments import drop_weightless_rows
+from deciban.estimators.check_arguments import PRIOR_NAMES, drop_weightless_rows, parse_prior
 from deciban.estimators.check_tables import (
     FRAME_KINDS,
     append_classes,
@@ -24,7 +24,6 @@ from deciban.estimators.check_tables import (
     to_frame,
     to_table,
 )
-from deciban.estimators.class_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.classifier_base import CALIBRATE_CONSTRAINT, refuse_unsound_arguments
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier, make_generator
 from deciban.generative import Assumption

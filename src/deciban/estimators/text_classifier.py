@@ -14,9 +14,8 @@ from deciban._typing import Array, Codes
 from deciban.engines import thread_count
 from deciban.errors import UndefinedError
 from deciban.estimators import check_documents as texts
-from deciban.estimators.check_arguments import drop_weightless_rows
+from deciban.estimators.check_arguments import PRIOR_NAMES, drop_weightless_rows
 from deciban.estimators.check_tables import check_labels
-from deciban.estimators.class_arguments import PRIOR_NAMES
 from deciban.estimators.classifier_base import CALIBRATE_CONSTRAINT, refuse_unsound_arguments
 from deciban.estimators.count_estimators import SmoothedClassifier
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, make_generator
