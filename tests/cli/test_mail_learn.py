@@ -191,7 +191,7 @@ def test_a_store_that_cannot_be_written_is_an_error_in_words(tmp_path):
     box = mbox(tmp_path / "a.mbox", "ham", range(3))
     result = mail("learn", "--ham", box, "--store", box)
     assert result.exit_code == 1
-    assert "is no mail store" in result.stderr
+    assert "is not a mail store" in result.stderr
 
 
 def test_a_full_disk_is_an_error_in_words_and_leaves_what_was_there(tmp_path):

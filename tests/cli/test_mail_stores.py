@@ -72,7 +72,7 @@ def test_status_of_a_damaged_store_is_an_error_in_words(tmp_path):
     (tmp_path / "mail.db").write_bytes(b"nothing of the kind")
     result = mail("status", "--store", tmp_path / "mail.db")
     assert result.exit_code == 1
-    assert "is no mail store" in result.stderr
+    assert "is not a mail store" in result.stderr
 
 
 def test_choices_are_kept(store):

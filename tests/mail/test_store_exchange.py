@@ -260,8 +260,8 @@ def test_a_backup_replaces_nothing_but_a_backup(store, tmp_path):
     sqlite3.connect(tmp_path / "foreign.db").execute("CREATE TABLE a (b)").connection.close()
     (tmp_path / "link.db").symlink_to(store.path)
     for name, message_text in [
-        ("letter", "no mail store"),
-        ("foreign.db", "no mail store"),
+        ("letter", "not a mail store"),
+        ("foreign.db", "not a mail store"),
         ("mail.db", "the store itself"),
         ("link.db", "the store itself"),
         ("nowhere/copy.db", "No such file"),

@@ -264,7 +264,7 @@ def test_another_programs_database_is_left_alone(tmp_path):
 
 def test_a_folder_or_a_device_is_no_store(tmp_path):
     for path in (tmp_path, "/dev/null"):
-        with pytest.raises(StoreError, match="no ordinary file"):
+        with pytest.raises(StoreError, match="not an ordinary file"):
             Store(path)
 
 

@@ -7,6 +7,7 @@ are calibrated without a calibration map. A refit is due when enough has changed
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal
@@ -83,8 +84,7 @@ class TrainingMessages:
         labels = order_labels(rows.label_names[k] for k in set(rows.labels.tolist()))
         place = {name: i for i, name in enumerate(labels)}
         codes = np.array([place[rows.label_names[k]] for k in rows.labels.tolist()], dtype=np.int32)
-        each = np.bincount(codes, minlength=len(labels))
-        if len(labels) < 2 or len(codes) < MIN_MESSAGES_TO_FIT or each.min() < MIN_MESSAGES_PER_LABEL:
+        if not has_enough_messages(np.bincount(codes, minlength=len(labels)).tolist()):
             return None
         return cls.count_tokens(labels, codes, rows.weights / unit, rows)
 
@@ -199,15 +199,15 @@ class RefitResult(Enum):
 
 def is_due(store: Store, model: ModelName) -> bool:
     """Return whether a model that has parameters was never fitted, or to much fewer messages."""
-    if model == "fisher":
-        return False
-    totals = [messages for messages, _ in store.totals().values() if messages]
-    if len(totals) < 2 or sum(totals) < MIN_MESSAGES_TO_FIT or min(totals) < MIN_MESSAGES_PER_LABEL:
+    if model == "fisher" or not has_enough_messages([n for n, _ in store.totals().values() if n]):
         return False
     fit = store.fit(model)
-    if fit is None:
-        return True
-    return is_growth_due(store.changes() - fit.changes, fit.meta["messages"])
+    return fit is None or is_growth_due(store.changes() - fit.changes, fit.meta["messages"])
+
+
+def has_enough_messages(messages: Sequence[float]) -> bool:
+    """Return whether there are enough messages, of each of two labels or more, for weights to be fitted."""
+    return len(messages) >= 2 and sum(messages) >= MIN_MESSAGES_TO_FIT and min(messages) >= MIN_MESSAGES_PER_LABEL
 
 
 def is_growth_due(changes: int, fitted_to: int) -> bool:
