@@ -104,8 +104,8 @@ class BayesTable:
                 "",
                 *(f"  {name:<12}{first:>14}{second:>14}" for name, first, second in rows),
                 "",
-                _meaning("positive", self.positive_predictive_value, self.true_positives, positive),
-                _meaning("negative", 1 - self.negative_predictive_value, self.false_negatives, negative),
+                _describe_result("positive", self.positive_predictive_value, self.true_positives, positive),
+                _describe_result("negative", 1 - self.negative_predictive_value, self.false_negatives, negative),
                 "",
                 *self._evidence(),
             ]
@@ -139,8 +139,8 @@ def decibans_of(likely: float, against: float) -> float:
     return 10 * math.log10(likely / against)
 
 
-def _share(part: float, rest: float) -> float:
-    return part / (part + rest) if part + rest > 0 else math.nan
+def _share(part: float, others: float) -> float:
+    return part / (part + others) if part + others > 0 else math.nan
 
 
 def count(people: float) -> str:
@@ -152,16 +152,7 @@ def count(people: float) -> str:
     return format_thousands(people, ".2f").rstrip("0").rstrip(".")
 
 
-def percent(share: float) -> str:
-    """Format a share as a percentage to three digits.
-
-    >>> percent(90 / 585), percent(1.0)
-    ('15.4 %', '100 %')
-    """
-    return format_short_percent(share, 3)
-
-
-def _meaning(result: str, share: float, some: float, of: float) -> str:
+def _describe_result(result: str, share: float, n_with: float, n: float) -> str:
     if math.isnan(share):
         return f"Nobody tests {result}."
-    return f"Of those who test {result}, {percent(share)} have it: {count(some)} of {count(of)}."
+    return f"Of those who test {result}, {format_short_percent(share, 3)} have it: {count(n_with)} of {count(n)}."

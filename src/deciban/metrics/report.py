@@ -162,26 +162,23 @@ class Report(Figures):
         """Return all figures as JSON values: a number that is not finite is None."""
         names = FIGURES if self._nonempty_sample is None else (*FIGURES[:-1], *RANKING_FIGURES, FIGURES[-1])
         figures = {name: to_plain(getattr(self, name)) for name in names}
-        for name in ("reliability", "brier_parts"):
-            value = getattr(self, name)
-            figures[name] = None if value is None else to_plain(value.to_dict())
-        return figures | {
-            "intervals": to_plain(self.intervals),
-            "intervals_by_class": to_plain(self.intervals_by_class),
-        }
+        for name, value in (("reliability", self.reliability), ("brier_parts", self.brier_parts)):
+            figures[name] = None if value is None else value.to_dict()
+        return figures | {name: to_plain(getattr(self, name)) for name in ("intervals", "intervals_by_class")}
 
     def entries(self) -> list[tuple[str, str]]:
         """Return (name, value) of every figure, formatted for people."""
         weight = "" if self.weight == self.rows else f" of weight {self.weight:g} together"
+        sure = format_percent_range(self.accuracy_interval)
+        loss = format_with_error(self.log_loss, self.log_loss_error)
+        if self.impossible:
+            loss = f"∞ (the truth was called impossible in {_count_rows(self.impossible)}; alpha > 0 prevents it)"
         entries = [
             ("rows", f"{format_thousands(self.rows)}{weight}"),
-            (
-                "accuracy",
-                f"{format_percent(self.accuracy, 2)} (95 % sure: {format_percent_range(self.accuracy_interval)})",
-            ),
+            ("accuracy", f"{format_percent(self.accuracy, 2)} (95 % sure: {sure})"),
             (f"always {self.commonest}", format_percent(self.majority, 2)),
             ("balanced accuracy", format_percent(self.balanced_accuracy, 2)),
-            ("log-loss", self._log_loss_text()),
+            ("log-loss", loss),
             ("Brier score", format_number(self.brier)),
             ("calibration error", format_number(self.calibration_error)),
         ]
@@ -189,11 +186,6 @@ class Report(Figures):
             low, high = self.intervals["roc_auc"]
             entries.append(("area under ROC", f"{self.roc_auc:.4f} (95 % sure: {low:.4f} to {high:.4f})"))
         return entries
-
-    def _log_loss_text(self) -> str:
-        if self.impossible:
-            return f"∞ (the truth was called impossible in {_count_rows(self.impossible)}; alpha > 0 prevents it)"
-        return format_with_error(self.log_loss, self.log_loss_error)
 
     def by_class(self) -> list[list[str]]:
         """Return name, precision, recall, F1 and rows of each class, formatted for people."""
@@ -207,14 +199,11 @@ class Report(Figures):
         """Return the sentences that a reader of the figures must know."""
         lines = [self.measured] if self.measured else []
         if self.effective_rows < self.rows * (1 - ROUNDING_SHARE):
-            lines.append(
-                f"the weights differ: the intervals are those of {self.effective_rows:.4g} rows of equal weight"
-            )
+            rows = f"{self.effective_rows:.4g} rows of equal weight"
+            lines.append(f"the weights differ: the intervals are those of {rows}")
         if self.unknown:
-            lines.append(
-                f"{_count_rows(self.unknown)} of a class without training rows: counted as errors, "
-                f"left out of log-loss"
-            )
+            rows = _count_rows(self.unknown)
+            lines.append(f"{rows} of a class without training rows: counted as errors, left out of log-loss")
         sample = self.score_sample
         if sample is not None and not sample.is_complete:
             lines.append(f"ranking and thresholds are those of 1 row in {2**sample.n_halvings}, drawn at random")

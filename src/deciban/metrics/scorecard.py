@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.generative import GenerativeModel
 from deciban.kernels.execution import load_kernels, map_in_threads
 from deciban.ledger import Moments, Needs
-from deciban.linear.fitted_model import FittedModel
 from deciban.metrics.intervals import effective_rows, standard_error
 from deciban.metrics.ranking import ScoreSample
 from deciban.metrics.report import Report
@@ -99,12 +97,15 @@ class Scorecard:
         losses = _losses(scores, places, is_known)
         infinite = np.isposinf(losses)
         losses[infinite] = np.nan  # no finite mean could hold them: they are counted
+        bin_of_row = bin_index(confidence, bins)
+        with np.errstate(over="ignore"):  # ∞ is handled where the sums of squares are used
+            squares = [(w[rows] * w[rows]).sum() for rows in (slice(None), np.isfinite(losses[:, 0]), is_known)]
         return cls(
             _sums(places[is_known] * K + called[is_known], w[is_known], K * K).reshape(K, K),
             _sums(places[~is_known] % (K + 1) * K + called[~is_known], w[~is_known], K * (K + 1)).reshape(K + 1, K),
             Moments.of(losses, np.zeros(n, dtype=np.int32), w, 1),
-            _sum_by_bin(confidence, w, is_known & (called == places), bins),
-            _squares(w, np.isfinite(losses[:, 0]), is_known),
+            np.stack([_sums(bin_of_row, w * v, bins) for v in (1.0, confidence, is_known & (called == places))]),
+            np.array(squares),
             np.array([n, n - is_known.sum(), infinite.sum()], dtype=np.int64),
             sample,
         )
@@ -137,8 +138,13 @@ class Scorecard:
 
     def report(self, classes: Sequence[Any], measured: str = "") -> Report:
         """Return the report that follows from the sums; `measured` is a sentence on how the rows were evaluated."""
-        self._check(classes)
         n = self.weight
+        if len(classes) != len(self.confusion):
+            raise InputError(
+                f"{len(self.confusion)} classes were evaluated, and {len(classes)} names are given for them"
+            )
+        if not n:
+            raise InputError("there is nothing to report: no row with a class was evaluated. Hint: check the target.")
         rows, unknown, impossible = (int(count) for count in self.rows)
         loss, error = _mean_and_error(self.losses, 0, float(self.squares[1]))
         brier, brier_error = _mean_and_error(self.losses, 1, float(self.squares[2]))
@@ -165,14 +171,6 @@ class Scorecard:
             bins=self.bins,
             score_sample=self.score_sample,
         )
-
-    def _check(self, classes: Sequence[Any]) -> None:
-        if len(classes) != len(self.confusion):
-            raise InputError(
-                f"{len(self.confusion)} classes were evaluated, and {len(classes)} names are given for them"
-            )
-        if not self.weight:
-            raise InputError("there is nothing to report: no row with a class was evaluated. Hint: check the target.")
 
 
 def _check_rows(
@@ -224,21 +222,8 @@ def _losses(log_posterior: Array, truth: NDArray[np.intp], is_known: NDArray[np.
     return out
 
 
-def _sum_by_bin(confidence: Array, weight: Array, hit: NDArray[np.bool_], bins: int) -> Array:
-    """Return the sums of weight, confidence and hits in each bin of confidence, 3×B."""
-    which = bin_index(confidence, bins)
-    return np.stack([_sums(which, weight * value, bins) for value in (1.0, confidence, hit)])
-
-
 def _sums(place: NDArray[np.intp], weight: Array, size: int) -> Array:
     return np.bincount(place, weights=weight, minlength=size).astype(np.float64)
-
-
-def _squares(weight: Array, *some: NDArray[np.bool_]) -> Array:
-    """Σw² of all rows, and of each subset of them."""
-    with np.errstate(over="ignore"):  # ∞ is handled where the sum is used
-        squares = weight * weight
-    return np.array([squares.sum(), *(squares[these].sum() for these in some)])
 
 
 def _mean_and_error(losses: Moments, j: int, squares: float) -> tuple[float, float]:
@@ -250,21 +235,10 @@ def _mean_and_error(losses: Moments, j: int, squares: float) -> tuple[float, flo
     return mean, standard_error(float(losses.m2[0, j]) / weight, effective_rows(weight, squares))
 
 
-class _Sums(NamedTuple):
-    """The fields of a `Scorecard` except `score_sample`."""
-
-    confusion: Array
-    unknown: Array
-    losses: Moments
-    bins: Array
-    squares: Array
-    rows: NDArray[np.int64]
-
-
 def _sum_by_kernel(
     scores: Array, truth: NDArray[Any], weight: Array, known: NDArray[np.bool_] | None, bins: int
-) -> _Sums | None:
-    """Compute the sums of many rows by a kernel; None where the rows are few or a score is NaN."""
+) -> tuple[Any, ...] | None:
+    """Compute the sums of a `Scorecard` of many rows by a kernel; None where the rows are few or a score is NaN."""
     n, K = scores.shape
     loops = load_kernels("score", n * K)
     if loops is None or not n or not scores.flags.c_contiguous:
@@ -290,29 +264,7 @@ def _sum_by_kernel(
     confusion, unknown, binned, squares, rows = (sum(each) for each in zip(*valid))
     codes = np.zeros(n, dtype=np.int32)
     moments: Any = engines.summarise(Needs("moments"), losses, codes, weight, 1, threads)
-    return _Sums(confusion, unknown, moments, binned, squares, rows)
-
-
-def evaluate_rows(
-    model: GenerativeModel | FittedModel,
-    parts: Sequence[Any],
-    codes: NDArray[np.integer[Any]],
-    weight: Array | None,
-    threads: int,
-    bins: int = N_CONFIDENCE_BINS,
-    *,
-    keep: bool = False,
-    number: NDArray[np.integer[Any]] | None = None,
-) -> Scorecard:
-    """Evaluate a model on rows that it has not learned; a class that it has learned no row of is unknown to it.
-
-    `keep` keeps the rows, by their `number` in the table, for ranking and thresholds.
-    """
-    known = model.ledger.rows > 0
-    if not len(codes):
-        return Scorecard.empty(len(known), bins)
-    scores = model.scores(parts, "log_posterior", threads)
-    return Scorecard.of(scores, codes, weight, known, bins, keep=keep, number=number)
+    return confusion, unknown, moments, binned, squares, rows
 
 
 def report_of(

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from deciban.formatting import format_signed
-from deciban.metrics.bayes_table import BayesTable, count, percent
-from deciban.plots.style import COLOURS, INK, need_matplotlib
+from deciban.formatting import format_short_percent, format_signed
+from deciban.metrics.bayes_table import BayesTable, count
+from deciban.plots.style import COLOURS, INK, hide_spines, need_matplotlib
 from deciban.scores.explanation import DECIBAN
 
 MAX_DOTS = 10_000
@@ -55,21 +55,24 @@ def bayes(table: BayesTable, *, ax: Any = None) -> Any:
     """
     need_matplotlib()
     if ax is not None:
-        return _population(ax, table)
+        return _draw_population(ax, table)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 6.6), layout="constrained")
     order: Any = [["all", "positive"], ["all", "evidence"]]
     places = figure.subplot_mosaic(order, width_ratios=(1.45, 1), height_ratios=(2.3, 1))
-    _positives(places["positive"], table)
-    _evidence(places["evidence"], table)
-    return _population(places["all"], table)
+    _draw_positives(places["positive"], table)
+    _draw_evidence(places["evidence"], table)
+    return _draw_population(places["all"], table)
 
 
 def count_dots(table: BayesTable) -> list[int]:
     """Return the dots of the four groups, which add up to the population or to the number of dots."""
-    exact = [table.false_negatives, table.true_positives, table.false_positives, table.true_negatives]
-    return share_dots(exact, min(table.population, MAX_DOTS))
+    return share_dots(_group_sizes(table), min(table.population, MAX_DOTS))
+
+
+def _group_sizes(table: BayesTable) -> list[float]:
+    return [table.false_negatives, table.true_positives, table.false_positives, table.true_negatives]
 
 
 def share_dots(people: Sequence[float], dots: int) -> list[int]:
@@ -79,23 +82,22 @@ def share_dots(people: Sequence[float], dots: int) -> list[int]:
     [4, 3, 3]
     """
     exact = [part * dots / sum(people) for part in people]
-    whole = [math.floor(part + 1e-9) for part in exact]
-    order = sorted(range(len(exact)), key=lambda i: whole[i] - exact[i])
-    for i in order[: dots - sum(whole)]:
-        whole[i] += 1
-    return whole
+    rounded = [math.floor(part + 1e-9) for part in exact]
+    order = sorted(range(len(exact)), key=lambda i: rounded[i] - exact[i])
+    for i in order[: dots - sum(rounded)]:
+        rounded[i] += 1
+    return rounded
 
 
-def _population(ax: Any, table: BayesTable) -> Any:
+def _draw_population(ax: Any, table: BayesTable) -> Any:
     groups = count_dots(table)
     n = sum(groups)
     side = min(COLUMN_DOTS, math.ceil(math.sqrt(n)))
-    _draw(ax, groups, side, math.ceil(n / side))
+    _draw_dots(ax, groups, side, math.ceil(n / side))
     people = "1 person" if table.population == 1 else f"{count(table.population)} people"
-    title = f"{people}: {percent(table.prior)} have it{_each(table.population, n)}"
+    title = f"{people}: {format_short_percent(table.prior, 3)} have it{_each(table.population, n)}"
     ax.set_title(title, loc="left", fontsize=11)
-    exact = [table.false_negatives, table.true_positives, table.false_positives, table.true_negatives]
-    _add_legend(ax, [f"{look.label}: {count(n)}" for look, n in zip(GROUPS, exact)])
+    _add_legend(ax, [f"{look.label}: {count(n)}" for look, n in zip(GROUPS, _group_sizes(table))])
     return ax
 
 
@@ -106,17 +108,15 @@ def _each(people: float, dots: int) -> str:
 def _add_legend(ax: Any, labels: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
-    looks = [
-        Line2D([], [], ls="none", marker=g.marker, mfc=g.face, mec=g.edge, ms=6.5, label=text)
-        for g, text in zip(GROUPS, labels)
-    ]
+    entries = [Line2D([], [], ls="none", marker=g.marker, mfc=g.face, mec=g.edge, ms=6.5) for g in GROUPS]
     look: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9, "handletextpad": 0.2, "borderaxespad": 0.2}
-    ax.legend(handles=looks, loc="upper left", bbox_to_anchor=(0.0, 0.0), **look)
+    ax.legend(entries, labels, loc="upper left", bbox_to_anchor=(0.0, 0.0), **look)
 
 
-def _draw(ax: Any, groups: list[int], side: int, columns: int) -> None:
-    """Draw columns of dots from the left, the groups one after the other."""
-    size = _dot_size(ax, side, columns)
+def _draw_dots(ax: Any, groups: list[int], side: int, columns: int) -> None:
+    """Draw columns of dots from the left, the groups one after the other; neighbours do not touch."""
+    box = ax.get_position().size * ax.figure.get_size_inches() * 72
+    size = float(min(0.72 * min(box) / max(side, columns), 16.0) ** 2)  # in square points
     start = 0
     for look, n in zip(GROUPS, groups):
         place = np.arange(start, start + n)
@@ -134,21 +134,15 @@ def _hide_axes(ax: Any) -> None:
     ax.axis("off")
 
 
-def _dot_size(ax: Any, side: int, columns: int) -> float:
-    """Return the area of a marker in square points for which neighbours do not touch."""
-    box = ax.get_position().size * ax.figure.get_size_inches() * 72
-    return float(min(0.72 * min(box) / max(side, columns), 16.0) ** 2)
-
-
-def _positives(ax: Any, table: BayesTable) -> None:
+def _draw_positives(ax: Any, table: BayesTable) -> None:
     """Draw the people who test positive, and how many of them have the condition."""
     positive = table.true_positives + table.false_positives
     dots = min(round(positive), MAX_POSITIVE_DOTS)
     if dots:
         have, have_not = share_dots([table.true_positives, table.false_positives], dots)
         side = math.ceil(math.sqrt(dots))
-        _draw(ax, [0, have, have_not, 0], side, side)
-        share = f"{percent(table.positive_predictive_value)} of them have it"
+        _draw_dots(ax, [0, have, have_not, 0], side, side)
+        share = f"{format_short_percent(table.positive_predictive_value, 3)} of them have it"
         title = f"{count(positive)} test positive: {share}{_each(positive, dots)}"
     else:
         _hide_axes(ax)
@@ -156,23 +150,29 @@ def _positives(ax: Any, table: BayesTable) -> None:
     ax.set_title(title, loc="left", fontsize=11)
 
 
-def _evidence(ax: Any, table: BayesTable) -> None:
+def _draw_evidence(ax: Any, table: BayesTable) -> None:
     """Draw the change of the odds by a positive and a negative test as arrows."""
-    before = table.prior_decibans
+    before, prior = table.prior_decibans, format_short_percent(table.prior, 3)
     if not math.isfinite(before):
         _hide_axes(ax)
-        ax.set_title(f"before the test {percent(table.prior)}: no test can change that", loc="left", fontsize=11)
+        ax.set_title(f"before the test {prior}: no test can change that", loc="left", fontsize=11)
         return
     decibans = {"positive": table.positive_decibans, "negative": table.negative_decibans}
     reach = 1.12 * max(10.0, abs(before), *(abs(before + x) for x in decibans.values() if math.isfinite(x)))
     ax.axvline(before, color="#777777", linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
     for y, (result, evidence), look in zip((1, 0), decibans.items(), (COLOURS[1], "#8c8c8c")):
-        _arrow(ax, y, result, before, evidence, reach, look)
-    ax.set_title(f"before the test {percent(table.prior)}, {format_signed(before, 1)} dB", loc="left", fontsize=11)
-    _scale(ax, reach)
+        _draw_arrow(ax, y, result, before, evidence, reach, look)
+    ax.set_title(f"before the test {prior}, {format_signed(before, 1)} dB", loc="left", fontsize=11)
+    ax.axvline(0, color=INK, linewidth=0.8, zorder=1)
+    ax.set_xlim(-reach, reach)
+    ax.set_ylim(-0.45, 1.6)
+    ax.set_yticks([])
+    ax.set_xlabel("decibans for having it (0: even odds, 10: ten to one)", fontsize=9)
+    ax.tick_params(labelsize=9)
+    hide_spines(ax, "left", "right", "top")
 
 
-def _arrow(ax: Any, y: float, result: str, before: float, evidence: float, reach: float, colour: str) -> None:
+def _draw_arrow(ax: Any, y: float, result: str, before: float, evidence: float, reach: float, colour: str) -> None:
     words = f"{result}: never"
     if not math.isnan(evidence):
         end = before + evidence
@@ -186,7 +186,7 @@ def _arrow(ax: Any, y: float, result: str, before: float, evidence: float, reach
             "mutation_scale": 16,
         }
         ax.annotate("", (x, y), (before, y), arrowprops=look, zorder=3)
-        words = f"{result}: {format_signed(evidence, 1)} dB, now {percent(probability_of(end))}"
+        words = f"{result}: {format_signed(evidence, 1)} dB, now {format_short_percent(probability_of(end), 3)}"
     behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
     place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "bbox": behind, "zorder": 2}
     ax.text(0.0, y + 0.26, words, fontsize=9.5, color=INK, **place)
@@ -199,14 +199,3 @@ def probability_of(decibans: float) -> float:
     (0.5, 0.0)
     """
     return float(expit(decibans / DECIBAN))
-
-
-def _scale(ax: Any, reach: float) -> None:
-    ax.axvline(0, color=INK, linewidth=0.8, zorder=1)
-    ax.set_xlim(-reach, reach)
-    ax.set_ylim(-0.45, 1.6)
-    ax.set_yticks([])
-    ax.set_xlabel("decibans for having it (0: even odds, 10: ten to one)", fontsize=9)
-    ax.tick_params(labelsize=9)
-    for side in ("left", "right", "top"):
-        ax.spines[side].set_visible(False)
