@@ -79,17 +79,13 @@ def decode_text(data: bytes, charset: str = "") -> str:
     if data.isascii():
         if 27 in data and (b"\x1b$" in data or b"\x1b(" in data):
             return _decode_shifting(data, "iso2022_jp_2")
-        return _decode_ascii(data)
+        text = data.decode("ascii")
+        if "\0" not in text:
+            return text
+        return _decode_wide(data) if _looks_wide(data) else text.replace("\0", "")
     if 4 * data.count(0) >= len(data) and _looks_wide(data):
         return _decode_wide(data)
     return _decode_ascii_superset(data, codec).replace("\0", "")
-
-
-def _decode_ascii(data: bytes) -> str:
-    text = data.decode("ascii")
-    if "\0" not in text:
-        return text
-    return _decode_wide(data) if _looks_wide(data) else text.replace("\0", "")
 
 
 def _decode_ascii_superset(data: bytes, codec: str | None) -> str:
@@ -121,8 +117,8 @@ def _decode_damaged_utf8(data: bytes) -> str | None:
     """Decode UTF-8 with some damage, if more of its characters are valid than broken."""
     text = data.decode("utf_8", "replace")
     broken = text.count(REPLACED)
-    whole = len(text) - len(text.encode("ascii", "ignore")) - broken
-    return text if whole > broken else None
+    valid = len(text) - len(text.encode("ascii", "ignore")) - broken
+    return text if valid > broken else None
 
 
 def _looks_wide(data: bytes) -> bool:

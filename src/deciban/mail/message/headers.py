@@ -91,7 +91,8 @@ def decode_words(value: str) -> str:
             pending = b""
         parts.append(value[at : word.start()])
         # A character may be split between adjacent words of one charset: their bytes are decoded together.
-        pending += _word_bytes(encoding, text)
+        raw = text.encode("utf_8", "replace")
+        pending += decode_base64(raw) if encoding in "bB" else binascii.a2b_qp(raw, header=True)
         open_charset, at = charset.lower().partition("*")[0], word.end()
         if joined is None:
             parts.append(decode_text(pending, open_charset))
@@ -100,11 +101,6 @@ def decode_words(value: str) -> str:
         parts.append(decode_text(pending, open_charset))
     parts.append(value[at:])
     return "".join(parts)
-
-
-def _word_bytes(encoding: str, text: str) -> bytes:
-    raw = text.encode("utf_8", "replace")
-    return decode_base64(raw) if encoding in "bB" else binascii.a2b_qp(raw, header=True)
 
 
 @lru_cache(1 << 10)
@@ -135,10 +131,12 @@ def parse_content_type(value: str) -> tuple[str, Mapping[str, str]]:
 def _decode_percents(text: str) -> str:
     if "%" not in text and "'" not in text:
         return text
-    charset, _, rest = text.partition("'")
-    rest = rest.partition("'")[2] if "'" in rest else text
-    data = PERCENT.sub(lambda code: bytes([int(code[1], 16)]), rest.encode("utf_8", "replace"))
-    return decode_text(data, charset if rest is not text else "")
+    charset, first, after = text.partition("'")
+    _, second, value = after.partition("'")
+    if not (first and second):  # no charset and language before it
+        charset, value = "", text
+    data = PERCENT.sub(lambda code: bytes([int(code[1], 16)]), value.encode("utf_8", "replace"))
+    return decode_text(data, charset)
 
 
 def insert_header(raw: bytes, value: str) -> bytes:

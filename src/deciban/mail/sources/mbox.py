@@ -1,6 +1,6 @@
-"""The mbox format: many messages in one file, each after a "From " line.
+"""Files in chunks, decompressed if they are packed by gzip, and the mbox format: many messages in one file.
 
-A message begins at a line "From …" that
+One chunk and one message are in memory at a time. A message of an mbox begins at a line "From …" that
 
 - has a time and a year ("From joe@x.org Mon Jan  1 10:00:00 2024"), after an empty line or before a header field, or
 - names somebody or something like a date, after an empty line *and* before a header field.
@@ -13,10 +13,29 @@ with the quoting of mboxo, that is right except for messages that contained ">Fr
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import BinaryIO
 
 from deciban.errors import InputError
+
+CHUNK_BYTES = 1 << 18
+"""Bytes read at a time."""
+
+PACKED_CHUNK_BYTES = 1 << 14
+"""Packed bytes unpacked at a time: a damaged chunk is unpacked again, byte by byte."""
+
+GZIP = b"\x1f\x8b"
+ARCHIVES = {
+    b"BZh": "is packed by bzip2. Hint: bzcat FILE | deciban mail … -",
+    b"\xfd7zXZ": "is packed by xz. Hint: xzcat FILE | deciban mail … -",
+    b"\x28\xb5\x2f\xfd": "is packed by zstd. Hint: zstdcat FILE | deciban mail … -",
+    b"PK\x03\x04": "is a zip archive. Hint: unpack it, and give the folder",
+    b"SQLite format 3\0": "is a database, not mail. Hint: the store is named by --store",
+}
+"""Beginnings of files that are not mail, and what to report."""
 
 CONTEXT_BYTES = 4096
 """Bytes around a line that decide whether a message begins there; no "From " line is longer."""
@@ -35,6 +54,110 @@ _DATE = re.compile(
     rb"\b([A-Z][a-z][a-z])[ \t]+(\d{1,2})[ \t]+(\d{1,2}):(\d\d)(?::(\d\d))?[ \t]+"
     rb"(?:(?:[A-Z]{1,5}|([+-]\d{4}))[ \t]+)*(\d{4})(?:[ \t]+([+-]\d{4}))?"
 )
+
+
+def read_chunks(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the unpacked bytes of a stream in chunks; a packed one is recognised by its first bytes."""
+    chunks = _read_stream(stream, name)
+    first = next(chunks, b"")
+    if first.startswith(GZIP):
+        chunks = _unpack_gzip(chain([first], chunks), name)
+        first = next(chunks, b"")
+    for magic, what in ARCHIVES.items():
+        if first.startswith(magic):
+            raise InputError(f"{name}: {what}")
+    if first[257:262] == b"ustar":
+        raise InputError(f"{name}: is a tar archive. Hint: unpack it (tar xf), and give the folder")
+    if first:
+        yield first
+    yield from chunks
+
+
+def _read_stream(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    at = 0
+    try:
+        while chunk := stream.read(CHUNK_BYTES):
+            yield chunk
+            at += len(chunk)
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read beyond byte {at}: {error.strerror or error}") from None
+
+
+def _unpack_gzip(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Unpack gzip members, one after the other; of a damaged stream all bytes before the error are yielded."""
+    at, unpacker = 0, zlib.decompressobj(31)
+    size = PACKED_CHUNK_BYTES
+    for packed in (chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size)):
+        left = packed
+        while left:
+            if unpacker.eof:
+                left = left.lstrip(b"\0")  # tapes pad with zeros
+                if not left:
+                    break
+                if left[:1] != GZIP[:1]:
+                    return  # as gzip does: bytes after the last member are ignored
+                unpacker = zlib.decompressobj(31)
+            try:
+                yield from _unpack_salvaging(unpacker, left)
+            except zlib.error as error:
+                raise _damage_error(name, f"is damaged ({error}) within {size} bytes of byte {at}") from None
+            left = unpacker.unused_data if unpacker.eof else b""
+        at += len(packed)
+    if not unpacker.eof:
+        raise _damage_error(name, f"ends early, at byte {at}")
+
+
+def _damage_error(name: str, how: str) -> InputError:
+    return InputError(
+        f"{name}: the gzip data {how}; what comes before was read. "
+        "Hint: fetch or pack the file again; a message learned twice counts once"
+    )
+
+
+def _unpack_salvaging(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
+    """Unpack bytes; if some are damaged, yield all that those before unpack to, then raise zlib's error."""
+    before, yielded = unpacker.copy(), 0
+    try:
+        for chunk in _unpack(unpacker, packed):
+            yield chunk
+            yielded += len(chunk)
+    except zlib.error:
+        for at in range(len(packed)):
+            for chunk in _unpack(before, packed[at : at + 1]):
+                yield chunk[yielded:]
+                yielded = max(0, yielded - len(chunk))
+        raise
+
+
+def _unpack(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
+    """Unpack at most a chunk at a time: a few packed bytes may unpack to very many."""
+    while True:
+        chunk = unpacker.decompress(packed, CHUNK_BYTES)
+        if chunk:
+            yield chunk
+        packed = unpacker.unconsumed_tail
+        if unpacker.eof or (not packed and len(chunk) < CHUNK_BYTES):
+            return
+
+
+class StopAtError(Iterator[bytes]):
+    """An iterator that ends where another raises an InputError, which `raise_error` raises afterwards."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._error: InputError | None = None
+
+    def __next__(self) -> bytes:
+        try:
+            return next(self._chunks)
+        except InputError as error:
+            self._error = error
+            raise StopIteration from None
+
+    def raise_error(self) -> None:
+        """Raise the error, if there was one."""
+        if self._error:
+            raise self._error
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +184,6 @@ def is_mbox(start: bytes) -> bool:
 def split_mbox(chunks: Iterator[bytes], limit: int) -> Iterator[MboxMessage]:
     """Yield the messages of an mbox, each up to a limit of bytes; a chunk and a message are in memory at a time.
 
-    If the chunks end in an error, the messages before it are yielded first.
-
     >>> [message.raw for message in split_mbox(iter([b"From a\\nTo: b\\n\\n>From c\\n\\nFrom d\\nTo: e\\n"]), 1000)]
     [b'To: b\\n\\nFrom c\\n', b'To: e\\n']
     """
@@ -75,8 +196,6 @@ def split_mbox(chunks: Iterator[bytes], limit: int) -> Iterator[MboxMessage]:
         line = window.take_line()
     if line:
         yield MboxMessage(line, b"")
-    if window.trouble:
-        raise window.trouble
 
 
 @dataclass(slots=True)
@@ -86,7 +205,6 @@ class _Window:
     chunks: Iterator[bytes]
     data: bytearray = field(default_factory=bytearray)
     ended: bool = False
-    trouble: InputError | None = None
 
     def has_data(self) -> bool:
         while not self.data and not self.ended:
@@ -94,13 +212,10 @@ class _Window:
         return bool(self.data)
 
     def fill(self) -> None:
-        """Read one chunk more; an error is kept until the data before it are yielded."""
-        try:
-            self.data += next(self.chunks)
-        except StopIteration:
-            self.ended = True
-        except InputError as error:
-            self.ended, self.trouble = True, error
+        """Read one chunk more."""
+        chunk = next(self.chunks, None)
+        self.ended = chunk is None
+        self.data += chunk or b""
 
     def skip_to_start(self) -> bool:
         """Skip to the "From " line at the start of the file; return whether there is one."""
@@ -125,7 +240,7 @@ class _Window:
             at, searched = self._find_start(searched)
             if at is not None or self.ended:
                 break
-            if len(self.data) > limit + CONTEXT_BYTES:  # enough: the rest of the message is skipped
+            if len(self.data) > limit + CONTEXT_BYTES:  # enough: the remainder of the message is skipped
                 kept = kept or bytes(self.data[:limit])
                 dropped = len(self.data) - CONTEXT_BYTES
                 del self.data[:dropped]

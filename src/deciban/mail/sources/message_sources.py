@@ -26,6 +26,7 @@ from typing import BinaryIO, Final, TypeVar
 
 from deciban.errors import InputError
 from deciban.mail.sources import folders, mbox
+from deciban.mail.sources.mbox import ARCHIVES, GZIP, StopAtError, read_chunks
 from deciban.mail.sources.raw_message import (
     MessageFile,
     Problem,
@@ -35,7 +36,6 @@ from deciban.mail.sources.raw_message import (
     report_trashed,
     warn_of_problem,
 )
-from deciban.mail.sources.streams import ARCHIVES, GZIP, read_chunks
 from deciban.mail.store.live_files import is_live
 
 SOURCES = (
@@ -205,29 +205,19 @@ def _read_file(file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessa
 
 
 def _split_stream(stream: BinaryIO, file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessage]:
-    chunks = read_chunks(stream, file.path)
+    """Yield the messages of a stream; where it is damaged, those before the damage, and then the error."""
+    chunks, limit = read_chunks(stream, file.path), max_read_bytes()
     first = next(chunks, b"")
+    undamaged = StopAtError(chunks)
     if not file.is_single and _is_mbox(first, file.path):
-        messages = mbox.split_mbox(chain([first], chunks), max_read_bytes())
-        yield from _number_messages(file.path, messages, problems)
-        return
-    raw, trouble = _read_up_to(max_read_bytes(), first, chunks)
-    if raw or file.is_single:  # an empty file is an mbox without messages
-        yield RawMessage(file.path, raw, file.time, file.is_trashed)
-    if trouble:
-        raise trouble
-
-
-def _read_up_to(limit: int, first: bytes, chunks: Iterator[bytes]) -> tuple[bytes, InputError | None]:
-    """Return one message up to a limit of bytes, and the error after the bytes that could be read."""
-    read = bytearray(first)
-    trouble = None
-    try:
-        while len(read) < limit and (chunk := next(chunks, b"")):
+        yield from _number_messages(file.path, mbox.split_mbox(chain([first], undamaged), limit), problems)
+    else:
+        read = bytearray(first)
+        while len(read) < limit and (chunk := next(undamaged, b"")):
             read += chunk
-    except InputError as error:
-        trouble = error
-    return bytes(read[:limit]), trouble
+        if read or file.is_single:  # an empty file is an mbox without messages
+            yield RawMessage(file.path, bytes(read[:limit]), file.time, file.is_trashed)
+    undamaged.raise_error()
 
 
 def _number_messages(
@@ -235,31 +225,18 @@ def _number_messages(
 ) -> Iterator[RawMessage]:
     """Name the messages of an mbox by number; a single one in a file not named as an mbox has the file's name."""
     number, is_named = 0, name.lower().endswith(MBOX_SUFFIXES)
-    for message, is_last in _flag_last(messages):
-        if not (message.line or is_last or mbox.has_header(message.raw)):
-            reason = f'{len(message.raw)} bytes before the first "From " line are no message and were left out'
+    message = next(messages, None)
+    while message:
+        following = next(messages, None)
+        if not (message.line or following is None or mbox.has_header(message.raw)):
+            size = len(message.raw)
+            reason = f'{size} bytes before the first "From " line are not a message and were left out'
             problems(Problem(name, reason, messages=0))
-            continue
-        number += 1
-        own = name if is_last and number == 1 and not is_named else f"{name}:{number}"
-        yield RawMessage(own, message.raw, mbox.parse_time(message.line), mbox.is_trashed(message.raw))
-
-
-def _flag_last(messages: Iterator[mbox.MboxMessage]) -> Iterator[tuple[mbox.MboxMessage, bool]]:
-    """Yield each message with whether it is the last; an error is raised after all messages before it."""
-    held: mbox.MboxMessage | None = None
-    trouble: InputError | None = None
-    try:
-        for message in messages:
-            if held:
-                yield held, False
-            held = message
-    except InputError as error:
-        trouble = error
-    if held:
-        yield held, True
-    if trouble:
-        raise trouble
+        else:
+            number += 1
+            own = name if following is None and number == 1 and not is_named else f"{name}:{number}"
+            yield RawMessage(own, message.raw, mbox.parse_time(message.line), mbox.is_trashed(message.raw))
+        message = following
 
 
 def _list_files(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) -> Iterator[MessageFile]:
@@ -287,7 +264,7 @@ def _read_files(
         file = renamed.find(listed)
         try:
             if not folders.is_regular(file.path):
-                raise InputError("is a pipe or a device, no file with a message")
+                raise InputError("is a pipe or a device, not a file with a message")
             yield from _read_file(file, problems)
         except (InputError, OSError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
