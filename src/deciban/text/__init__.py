@@ -1,5 +1,6 @@
 """Text: the tokenizer, documents, and counting of words."""
 
+from deciban.text.counting import WordCounter
 from deciban.text.document_rows import (
     Finder,
     build_word_matrix,
@@ -9,7 +10,6 @@ from deciban.text.document_rows import (
     sample_texts,
 )
 from deciban.text.documents import Documents
-from deciban.text.word_counter import WordCounter
 from deciban.text.words import Words
 
 __all__ = [

@@ -12,9 +12,9 @@ from deciban._typing import Array, Codes
 from deciban.kernels import word_counts as kernel
 from deciban.kernels.execution import map_in_threads
 from deciban.ledger import Bags, Vocabulary
+from deciban.text.counting import build_bags
 from deciban.text.documents import Documents, Offsets
 from deciban.text.lexicon import Lexicon, Numbers, Stream, TokenBuffers
-from deciban.text.word_counter import build_bags
 from deciban.text.words import Words
 
 CHUNK_BYTES = 1 << 18
@@ -29,7 +29,7 @@ MIN_COMPACTED_ENTRIES = 1 << 20
 NUMBERS_PER_WORD = 4
 """Numbers kept for each word, one of them unused: so those of a word lie in one cache line.
 
-(`kernels.bags` names the three.)"""
+(`kernels.word_counts` names the three.)"""
 
 UNIT_WEIGHT = np.empty(0)
 NO_CLASS = -1
@@ -73,8 +73,8 @@ class Shard:
         return int(self.state[kernel.ENTRIES] + self.state[kernel.TOUCHED])
 
     @property
-    def stored(self) -> tuple[Codes, Codes, Array]:
-        """Word, class and sums of each entry."""
+    def complete_entries(self) -> tuple[Codes, Codes, Array]:
+        """Word, class and sums of each entry, without those of the class that is being summed."""
         n = int(self.state[kernel.ENTRIES])
         return self.word[:n], self.klass[:n], self.entries[:n]
 
@@ -145,13 +145,8 @@ def count_in_shards(shards: Sequence[Shard], documents: Documents, codes: Codes,
     offsets = documents.utf8[1]
     so_far = np.cumsum(offsets[order + 1] - offsets[order])
     n = min(len(shards), max(1, int(so_far[-1]) // MIN_THREAD_BYTES))
-    cuts = np.searchsorted(so_far, np.arange(1, n) * (so_far[-1] / n))
-    shares = np.split(order, cuts)
-
-    def count(job: tuple[Shard, Numbers]) -> None:
-        job[0].count(documents, job[1], codes, weight)
-
-    list(map_in_threads(count, list(zip(shards, shares)), n))
+    shares = np.split(order, np.searchsorted(so_far, np.arange(1, n) * (so_far[-1] / n)))
+    list(map_in_threads(lambda job: job[0].count(documents, job[1], codes, weight), zip(shards, shares), n))
 
 
 def _split_chunks(offsets: Offsets, order: Numbers) -> Iterator[Numbers]:
@@ -206,7 +201,7 @@ def _find_used_words(shard: Shard) -> Numbers:
     """Return the words of a shard that have entries, after writing their texts."""
     shard.lexicon.write_texts()
     seen = np.zeros(shard.lexicon.capacity, np.bool_)
-    seen[shard.stored[0]] = True
+    seen[shard.complete_entries[0]] = True
     return np.flatnonzero(seen)
 
 
@@ -215,16 +210,17 @@ def _sort_entries(
 ) -> tuple[Numbers, Codes, Array]:
     """Sort entries by word and class, and sum equal ones: where each word begins, classes, sums and documents.
 
-    `clear`: a shard's own are given up as soon as they have been taken in, for all of them twice is a lot.
+    `clear`: the entries of a shard are deleted as soon as they have been added, since all of them twice take much
+    memory.
     """
     counts = np.zeros(width, np.int64)
     for shard, place in zip(shards, places):
-        counts += np.bincount(place[shard.stored[0]], minlength=width)
+        counts += np.bincount(place[shard.complete_entries[0]], minlength=width)
     begins, n = np.cumsum(counts) - counts, int(counts.sum())
     cursor = np.stack([begins, begins], axis=1)
     klass, sums = np.empty(n, np.int32), np.empty((n, 2))
     for shard, place in zip(shards, places):
-        kernel.sort_entries(place, *shard.stored, cursor, klass, sums)
+        kernel.sort_entries(place, *shard.complete_entries, cursor, klass, sums)
         if clear:
             shard.clear()
     start = np.zeros(width + 1, np.int64)
