@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 from deciban.kernels import execution
 from deciban.ledger import Vocabulary
 from deciban.text import Documents, WordCounter, Words, build_word_matrix, counting, shard
-from deciban.text import document_rows as rows
+from deciban.text import counting as rows
 from tests.text.readers import READERS, any_text
 
 readers = pytest.mark.parametrize("name", READERS)

@@ -1,8 +1,8 @@
 """Text: the tokenizer, documents, and counting of words."""
 
-from deciban.text.counting import WordCounter
-from deciban.text.document_rows import (
+from deciban.text.counting import (
     Finder,
+    WordCounter,
     build_word_matrix,
     count_columns,
     count_known_words,
