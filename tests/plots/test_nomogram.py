@@ -28,7 +28,7 @@ def test_the_points_of_a_row_add_up_to_its_posterior(row, most):
     model = clinic_model()
     ax = nomogram(model, clinic(), row=row, most=most)
     given = scales(model, None, most, _explain_row(model, clinic(), row, None))
-    every = [*given.columns, *([given.rest] if given.rest else [])]
+    every = [*given.columns, *([given.together] if given.together else [])]
     total = given.prior + sum(scale.point for scale in every)
     p = posterior(model, clinic(), row)
     assert total == pytest.approx(10 * math.log10(p[given.favoured] / p[given.against]), abs=1e-9)

@@ -6,7 +6,7 @@ import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.plots import telltales
 from deciban.plots.style import COLOURS
-from deciban.plots.telltales import grid
+from deciban.plots.telltales import arrange_panels
 
 TEXTS = ["free money now", "free prize $5$", "lunch at noon", "noon meeting at two", "money money prize", "two of us"]
 LABELS = ["spam", "spam", "ham", "ham", "spam", "ham"]
@@ -56,7 +56,7 @@ def test_all_panels_have_one_scale():
 
 @pytest.mark.parametrize("n", [1, 3, 4, 7, 20])
 def test_every_class_has_a_panel_of_its_own(n):
-    down, across = grid(n)
+    down, across = arrange_panels(n)
     assert down * across >= n
     assert (down - 1) * across < n
     if n > 1:

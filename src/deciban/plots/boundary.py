@@ -12,24 +12,10 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.plots.boundary_equation import equation, equation_names, number, without_unit, wrap_equation
-from deciban.plots.boundary_geometry import Surface, Threshold, Window, make_surface, segments, thresholds
+from deciban.plots import boundary_geometry as geometry
+from deciban.plots import style
 from deciban.plots.plot_rows import Feature, View, make_view
-from deciban.plots.style import (
-    EDGE,
-    INK,
-    MAX_LEGEND_CLASSES,
-    add_legend,
-    class_legend_entry,
-    colour,
-    dashes,
-    legend_characters,
-    marker,
-    need_matplotlib,
-    new_axes,
-    shorten,
-    tint,
-)
+from deciban.plots.style import EDGE, INK, MAX_LEGEND_CLASSES, colour, dashes, marker, shorten, tint
 
 DEFAULT_RESOLUTION = 300
 """The steps along each axis for shading and for tracing conics; lines and thresholds are exact."""
@@ -66,22 +52,19 @@ def boundary(
     """
     if not isinstance(resolution, Integral) or resolution < 2:
         raise InputError(f"resolution must be a whole number of at least 2 steps along each axis, not {resolution!r}")
-    need_matplotlib()
-    surface = make_surface(model)
+    style.need_matplotlib()
+    surface = geometry.make_surface(model)
     view = make_view(model, X, y, features, names)
-    ax = new_axes(len(view.classes)) if ax is None else ax
+    ax = style.new_axes(len(view.classes)) if ax is None else ax
     if len(view.names) == 1:
         draw_axis(ax, model, surface, view, int(resolution))
     else:
-        draw_plane(ax, surface, to_common_scale(ax, view) if to_scale else view, int(resolution))
+        if to_scale:
+            inches = ax.get_position().size * ax.figure.get_size_inches()
+            ax.set_aspect("equal", adjustable="box")
+            view = replace(view, window=view.window.to_scale(float(inches[0] / inches[1])))
+        draw_plane(ax, surface, view, int(resolution))
     return ax
-
-
-def to_common_scale(ax: Any, view: View) -> View:
-    """Return the view with both columns on one scale."""
-    inches = ax.get_position().size * ax.figure.get_size_inches()
-    ax.set_aspect("equal", adjustable="box")
-    return replace(view, window=view.window.to_scale(float(inches[0] / inches[1])))
 
 
 MAX_LABELLED_BOUNDARIES = 3
@@ -93,36 +76,25 @@ CROWDED_ROWS_PER_POINT = 4
 Pair = tuple[int, int]
 
 
-def draw_plane(ax: Any, surface: Surface, view: View, resolution: int) -> None:
+def draw_plane(ax: Any, surface: geometry.Surface, view: View, resolution: int) -> None:
     """Draw regions, boundaries, rows and legend."""
     low, high = view.window.low, view.window.high
-    ax.imshow(
-        shade_regions(surface, view, resolution),
-        extent=(low[0], high[0], low[1], high[1]),
-        origin="lower",
-        aspect=ax.get_aspect(),
-        interpolation="bilinear",
-        zorder=0,
-    )
-    found = {pair: segments(surface, *pair, view.window, resolution) for pair in surface.pairs}
+    x, y, grid = view.window.grid(resolution)
+    shade = tint(surface.posterior(grid)).reshape(len(y), len(x), 4)
+    place: dict[str, Any] = {"extent": (low[0], high[0], low[1], high[1]), "aspect": ax.get_aspect()}
+    ax.imshow(shade, origin="lower", interpolation="bilinear", zorder=0, **place)
+    found = {pair: geometry.segments(surface, *pair, view.window, resolution) for pair in surface.pairs}
     seen = {pair: pieces for pair, pieces in found.items() if pieces}
-    names, are_replaced = equation_names(view.names, surface.is_linear)
+    names, are_replaced = geometry.equation_names(view.names, surface.is_linear)
     lines = _draw_boundaries(ax, seen)
-    entries = _boundary_entries(surface, view, seen, lines, names, legend_characters(ax))
+    entries = _boundary_entries(surface, view, seen, lines, names, style.legend_characters(ax))
     classes = [_draw_class(ax, view, k) for k in range(len(view.classes))]
-    add_legend(ax, classes, entries)
+    style.add_legend(ax, classes, entries)
     ax.set_xlim(low[0], high[0])
     ax.set_ylim(low[1], high[1])
     labels = [f"{c}: {name}" for c, name in zip("xy", view.names)] if are_replaced and entries else view.names
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
-
-
-def shade_regions(surface: Surface, view: View, resolution: int) -> Array:
-    """Return the colour of the most probable class at every pixel, deeper where it is more certain."""
-    x, y = view.window.ticks(resolution)
-    grid = np.column_stack([part.ravel() for part in np.meshgrid(x, y)])
-    return tint(surface.posterior(grid)).reshape(len(y), len(x), 4)
 
 
 def _draw_boundaries(ax: Any, seen: dict[Pair, list[Array]]) -> list[Any]:
@@ -131,13 +103,13 @@ def _draw_boundaries(ax: Any, seen: dict[Pair, list[Array]]) -> list[Any]:
     lines = []
     for i, pieces in enumerate(seen.values()):
         points = np.concatenate([np.vstack([piece, [np.nan, np.nan]]) for piece in pieces])[:-1]
-        style = {"linestyle": dashes(i) if few else "-", "linewidth": 1.6 if few else 1.1}
-        lines += ax.plot(*points.T, color=INK, zorder=4, gid="boundary", **style)
+        look: dict[str, Any] = {"linestyle": dashes(i) if few else "-", "linewidth": 1.6 if few else 1.1}
+        lines += ax.plot(*points.T, color=INK, zorder=4, gid="boundary", **look)
     return lines
 
 
 def _boundary_entries(
-    surface: Surface,
+    surface: geometry.Surface,
     view: View,
     seen: dict[Pair, list[Array]],
     lines: Sequence[Any],
@@ -148,7 +120,7 @@ def _boundary_entries(
     from matplotlib.lines import Line2D
 
     if len(view.classes) == 2 and surface.pairs and not seen:
-        text = wrap_equation(equation(surface.gap(1, 0), names), characters)
+        text = geometry.wrap_equation(geometry.format_equation(surface.gap(1, 0), names), characters)
         unseen = f"{text}\n(outside the picture)" if surface.gap(1, 0).w.any() or not surface.is_linear else ""
         return [Line2D([], [], linestyle="none", label=unseen or "no boundary")]
     if not seen:
@@ -157,7 +129,7 @@ def _boundary_entries(
         return [Line2D([], [], color=INK, linewidth=1.1, label="equally probable")]
     for (k, l), line in zip(seen, lines):
         pair = "" if len(view.classes) == 2 else f"{shorten(view.classes[k])} | {shorten(view.classes[l])}\n"
-        line.set_label(pair + wrap_equation(equation(surface.gap(l, k), names), characters))
+        line.set_label(pair + geometry.wrap_equation(geometry.format_equation(surface.gap(l, k), names), characters))
     return list(lines)
 
 
@@ -165,21 +137,14 @@ def _draw_class(ax: Any, view: View, k: int) -> Any:
     """Draw the rows of a class; rows that coincide as one marker with an area that grows with their number."""
     points, times = np.unique(view.of(k), axis=0, return_counts=True)
     n = len(view.X)
-    size, edge = float(np.clip(9000 / n, 13, 30)), 0.6 if n < 500 else 0.25
-    look = {"marker": marker(k), "edgecolors": EDGE, "linewidths": edge, "color": colour(k), "zorder": 3}
-    area = size * np.sqrt(times)
-    ax.scatter(*points.T, s=area, transform=_class_transform(ax, view, k, float(area.max(initial=0.0))), **look)
-    return class_legend_entry(view.classes[k], k)
-
-
-def _class_transform(ax: Any, view: View, k: int, largest: float) -> Any:
-    """Return a transform that draws classes side by side if most rows coincide with others."""
-    from matplotlib.transforms import ScaledTranslation
-
-    if len(np.unique(view.X, axis=0)) * CROWDED_ROWS_PER_POINT > len(view.X):
-        return ax.transData
-    shift = (k - (len(view.classes) - 1) / 2) * (np.sqrt(largest) + 1) / 72
-    return ax.transData + ScaledTranslation(shift, 0, ax.figure.dpi_scale_trans)
+    area = float(np.clip(9000 / n, 13, 30)) * np.sqrt(times)
+    look: dict[str, Any] = {"marker": marker(k), "color": colour(k), "edgecolors": EDGE, "zorder": 3}
+    transform = ax.transData
+    if len(np.unique(view.X, axis=0)) * CROWDED_ROWS_PER_POINT <= n:  # most rows coincide: classes side by side
+        width = np.sqrt(area.max(initial=0.0)) + 1
+        transform = style.shift_points(ax, transform, (k - (len(view.classes) - 1) / 2) * width)
+    ax.scatter(*points.T, s=area, linewidths=0.6 if n < 500 else 0.25, transform=transform, **look)
+    return style.class_legend_entry(view.classes[k], k)
 
 
 def draw_means(ax: Any, means: Any) -> None:
@@ -195,21 +160,26 @@ MAX_EXTENSION = 0.5
 """How far the axis is extended to show a threshold, in ranges of the data."""
 
 
-def draw_axis(ax: Any, model: Any, surface: Surface, view: View, resolution: int) -> None:
+def draw_axis(ax: Any, model: Any, surface: geometry.Surface, view: View, resolution: int) -> None:
     """Draw curves, thresholds, rows and legend."""
-    cuts = thresholds(surface)
+    cuts = geometry.thresholds(surface)
     low, high = _axis_limits(view.window, cuts)
-    x = np.linspace(max(low, 0.0) if is_count_model(model) else low, high, resolution)
+    no_negatives = hasattr(model, "alpha")  # counts and indicators have a pseudo-count and no negative values
+    x = np.linspace(max(low, 0.0) if no_negatives else low, high, resolution)
     curves = joint_density(model, surface, x)
     top = float(curves.max()) * 1.06
-    _shade(ax, surface, (low, high), top, resolution)
-    classes = [_draw_curve(ax, view, x, curves, k) for k in range(len(view.classes))]
+    strip = tint(surface.posterior(np.linspace(low, high, resolution)[:, None]))[None]
+    ax.imshow(strip, extent=(low, high, 0, top), aspect="auto", interpolation="bilinear", zorder=0, alpha=0.6)
+    for k in range(len(view.classes)):
+        ax.plot(x, curves[:, k], color=colour(k), linestyle=dashes(k), linewidth=1.8, gid="density")
     row = _draw_rows(ax, view, top)
-    _draw_cuts(ax, cuts, joint_density(model, surface, np.array([cut.x for cut in cuts])), (low, high))
-    entries = _threshold_entries(view, cuts, (low, high)) or [
-        _no_threshold_entry(view.classes[int(curves[0].argmax())])
-    ]
-    add_legend(ax, classes, entries)
+    heights = joint_density(model, surface, np.array([cut.x for cut in cuts]))
+    for cut, height in zip(cuts, heights):  # a vertical line at every threshold, and a dot where the curves cross
+        if low <= cut.x <= high:
+            ax.axvline(cut.x, gid="threshold", **THRESHOLD_STYLE)
+            ax.plot([cut.x], [height[cut.k]], marker="o", color=INK, markersize=5, zorder=4)
+    classes = [style.class_legend_entry(label, k, dashes(k)) for k, label in enumerate(view.classes)]
+    style.add_legend(ax, classes, _threshold_entries(view, cuts, (low, high), view.classes[int(curves[0].argmax())]))
     ax.axhline(0, color=INK, linewidth=0.8)
     ax.set_xlim(low, high)
     ax.set_ylim(row * (len(view.classes) + 0.6), top)
@@ -218,7 +188,7 @@ def draw_axis(ax: Any, model: Any, surface: Surface, view: View, resolution: int
     ax.set_ylabel(r"$\pi_k\,p(x\,|\,k)$")
 
 
-def joint_density(model: Any, surface: Surface, x: Array) -> Array:
+def joint_density(model: Any, surface: geometry.Surface, x: Array) -> Array:
     """Return π_k p(x|k) for each x and class; an indicator is drawn between 0 and 1 by its closed form."""
     if not len(x):
         return np.empty((0, len(surface.bias)))
@@ -230,72 +200,44 @@ def joint_density(model: Any, surface: Surface, x: Array) -> Array:
         return np.exp(model.predict_joint_log_proba(x[:, None]))
 
 
-def _axis_limits(window: Window, cuts: Sequence[Threshold]) -> tuple[float, float]:
+def _axis_limits(window: geometry.Window, cuts: Sequence[geometry.Threshold]) -> tuple[float, float]:
     """Return the window, extended to thresholds near it."""
     low, high, span = float(window.low[0]), float(window.high[0]), float(window.span[0])
     near = [cut.x for cut in cuts if low - MAX_EXTENSION * span <= cut.x <= high + MAX_EXTENSION * span]
     return min([low, *(x - 0.05 * span for x in near)]), max([high, *(x + 0.05 * span for x in near)])
 
 
-def is_count_model(model: Any) -> bool:
-    """Return whether the model is of counts or indicators, which have a pseudo-count and no negative values."""
-    return hasattr(model, "alpha")
-
-
-def _shade(ax: Any, surface: Surface, seen: tuple[float, float], top: float, resolution: int) -> None:
-    """Shade the decision behind the curves, deeper where it is more certain."""
-    strip = tint(surface.posterior(np.linspace(*seen, resolution)[:, None]))[None]
-    ax.imshow(strip, extent=(*seen, 0, top), aspect="auto", interpolation="bilinear", zorder=0, alpha=0.6)
-
-
-def _draw_curve(ax: Any, view: View, x: Array, curves: Array, k: int) -> Any:
-    ax.plot(x, curves[:, k], color=colour(k), linestyle=dashes(k), linewidth=1.8, gid="density")
-    return class_legend_entry(view.classes[k], k, dashes(k))
-
-
 def _draw_rows(ax: Any, view: View, top: float) -> float:
     """Draw the data below the axis, a row for each class; return the height of a row, negative."""
     K = len(view.classes)
     row = -min(0.045, 0.3 / K) * top
-    look: dict[str, Any] = {
-        "markeredgecolor": EDGE,
-        "markeredgewidth": 0.4,
-        "markersize": 5 if K <= MAX_LEGEND_CLASSES else 4,
-    }
     for k in range(K):
         x = np.unique(view.of(k)[:, 0])
-        ax.plot(x, np.full(len(x), row * (k + 0.8)), ls="none", marker=marker(k), color=colour(k), gid="data", **look)
+        look = style.marker_look(k, 5 if K <= MAX_LEGEND_CLASSES else 4, 0.4)
+        ax.plot(x, np.full(len(x), row * (k + 0.8)), linestyle="none", gid="data", **look)
     return row
 
 
 THRESHOLD_STYLE: dict[str, Any] = {"color": INK, "linewidth": 1.0, "linestyle": (0, (2, 2))}
 
 
-def _draw_cuts(ax: Any, cuts: Sequence[Threshold], heights: Array, seen: tuple[float, float]) -> None:
-    """Draw a vertical line at every threshold, and a dot where the curves cross."""
-    for cut, height in zip(cuts, heights):
-        if seen[0] <= cut.x <= seen[1]:
-            ax.axvline(cut.x, gid="threshold", **THRESHOLD_STYLE)
-            ax.plot([cut.x], [height[cut.k]], marker="o", color=INK, markersize=5, zorder=4)
-
-
-def _threshold_entries(view: View, cuts: Sequence[Threshold], seen: tuple[float, float]) -> list[Any]:
-    """Return the legend entries of the thresholds."""
+def _threshold_entries(
+    view: View, cuts: Sequence[geometry.Threshold], seen: tuple[float, float], winner: Any
+) -> list[Any]:
+    """Return the legend entries of the thresholds; if there are none, that of the class which wins everywhere."""
     from matplotlib.lines import Line2D
 
+    if not cuts:
+        return [Line2D([], [], linestyle="none", label=f"no threshold: always {shorten(winner)}")]
     look: dict[str, Any] = {**THRESHOLD_STYLE, "marker": "o", "markersize": 4}
-    if len(cuts) > MAX_LABELLED_THRESHOLDS or (cuts and len(view.classes) > MAX_LEGEND_CLASSES):
+    if len(cuts) > MAX_LABELLED_THRESHOLDS or len(view.classes) > MAX_LEGEND_CLASSES:
         return [Line2D([], [], label="threshold", **look)]
     return [Line2D([], [], label=_format_threshold(view, cut, seen), **look) for cut in cuts]
 
 
-def _format_threshold(view: View, cut: Threshold, seen: tuple[float, float]) -> str:
-    name = without_unit(view.names[0])
+def _format_threshold(view: View, cut: geometry.Threshold, seen: tuple[float, float]) -> str:
+    name = geometry.without_unit(view.names[0])
     pair = "" if len(view.classes) == 2 else f": {shorten(view.classes[cut.k])} | {shorten(view.classes[cut.l])}"
-    return f"{name} = {number(cut.x)}{pair}" + ("" if seen[0] <= cut.x <= seen[1] else " (outside the picture)")
-
-
-def _no_threshold_entry(winner: Any) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], linestyle="none", label=f"no threshold: always {shorten(winner)}")
+    return f"{name} = {style.format_scientific(cut.x)}{pair}" + (
+        "" if seen[0] <= cut.x <= seen[1] else " (outside the picture)"
+    )

@@ -1,8 +1,13 @@
-"""The scores of classes over one or two columns, and the lines, conics and thresholds where two are equal."""
+"""The scores of classes over one or two columns, and the lines, conics and thresholds where two are equal.
+
+Lines and conics are also formatted as equations: `1.32·petal length + 2.88·petal width = 12.1`.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +15,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
+from deciban.plots.style import format_scientific
 from deciban.scores import finish
 
 
@@ -81,18 +87,13 @@ def make_surface(model: Any) -> Surface:
             "Hint: give a fitted deciban estimator, such as deciban.GaussianNB."
         )
     try:
-        surface = _linear(model)
+        line = model.linear_form()
+        surface = Surface(np.zeros((*line.weights.shape, line.weights.shape[1])), line.weights, line.bias)
     except UndefinedError:
         surface = _quadratic(model, name)
     if not surface.possible:
         raise InputError(f"{name} gives every class the prior 0, so there is nothing to draw. Hint: fit it first.")
     return surface
-
-
-def _linear(model: Any) -> Surface:
-    line = model.linear_form()
-    K, d = line.weights.shape
-    return Surface(np.zeros((K, d, d)), line.weights, line.bias)
 
 
 def _quadratic(model: Any, name: str) -> Surface:
@@ -126,9 +127,10 @@ class Window:
         more = (span - self.span) / 2
         return Window(self.low - more, self.high + more)
 
-    def ticks(self, n: int) -> list[Array]:
-        """Return n even steps along each axis."""
-        return [np.linspace(a, b, n) for a, b in zip(self.low, self.high)]
+    def grid(self, n: int) -> tuple[Array, Array, Array]:
+        """Return n even steps along each axis of the plane, and the n² points of the grid."""
+        x, y = (np.linspace(a, b, n) for a, b in zip(self.low, self.high))
+        return x, y, np.column_stack([part.ravel() for part in np.meshgrid(x, y)])
 
 
 class Threshold(NamedTuple):
@@ -151,7 +153,10 @@ def clip_line(surface: Surface, k: int, l: int, window: Window) -> list[Array]:
     gap = surface.gap(k, l)
     if not gap.w.any():
         return []
-    foot, along = _parametrise(gap, window)
+    # the point of the line nearest to the centre of the window (in its units), and its direction
+    middle, scaled = (window.low + window.high) / 2, gap.w * window.span
+    foot = middle - gap.value(middle[None])[0] / (scaled @ scaled) * scaled * window.span
+    along = np.array([-scaled[1], scaled[0]]) / math.hypot(*scaled) * window.span
     limits = [(foot - window.low, along), (window.high - foot, -along)]  # each a + b·t ≥ 0
     for m in surface.possible:
         if m not in (k, l):
@@ -159,14 +164,6 @@ def clip_line(surface: Surface, k: int, l: int, window: Window) -> list[Array]:
             limits.append((third.value(foot[None]), np.atleast_1d(third.w @ along)))
     low, high = _interval(np.concatenate([a for a, _ in limits]), np.concatenate([b for _, b in limits]))
     return [foot + np.array([[low], [high]]) * along] if low < high else []
-
-
-def _parametrise(gap: Gap, window: Window) -> tuple[Array, Array]:
-    """Return the point of the line nearest to the centre of the window (in its units), and its direction."""
-    middle, scaled = (window.low + window.high) / 2, gap.w * window.span
-    foot = middle - gap.value(middle[None])[0] / (scaled @ scaled) * scaled * window.span
-    along = np.array([-scaled[1], scaled[0]]) / math.hypot(*scaled) * window.span
-    return foot, along
 
 
 def _interval(a: Array, b: Array) -> tuple[float, float]:
@@ -182,18 +179,15 @@ def conic(surface: Surface, k: int, l: int, window: Window, resolution: int) -> 
     """Return the curve on which the closed-form scores are equal: contours on a grid, refined by Newton steps."""
     from contourpy import contour_generator
 
-    gap = surface.gap(k, l)
-    x, y = window.ticks(resolution)
-    grid = np.column_stack([part.ravel() for part in np.meshgrid(x, y)])
-    height = gap.value(grid).reshape(len(y), len(x))
+    x, y, grid = window.grid(resolution)
+    height = surface.gap(k, l).value(grid).reshape(len(y), len(x))
     traced = contour_generator(x, y, height).lines(0.0)
     return [piece for path in traced for piece in _leading_parts(surface, k, l, np.asarray(path), window, resolution)]
 
 
 def _leading_parts(surface: Surface, k: int, l: int, path: Array, window: Window, resolution: int) -> list[Array]:
     """Return the parts of a path on which k and l lead, extended to the points where a third class is equal."""
-    cell = 1 / (resolution - 1)
-    path = refine_path(surface.gap(k, l), path, window, cell)
+    path = refine_path(surface.gap(k, l), path, window, 1 / (resolution - 1))
     pieces = []
     for start, stop in _runs(surface.lead(path, k, l) >= 0):
         first = _find_meeting_point(surface, k, l, path, start - 1, start, window)
@@ -255,3 +249,77 @@ def roots(gap: Gap) -> list[float]:
         return []
     q = -(w + math.copysign(math.sqrt(inside), w)) / 2
     return sorted([q / a, b / q])
+
+
+MAX_NAME_CHARACTERS = 18
+"""The longest name in an equation; x and y replace longer ones."""
+
+MAX_SQUARED_NAME_CHARACTERS = 3
+"""The longest name that can be squared."""
+
+
+def without_unit(name: str) -> str:
+    """Remove a unit in brackets from the end of a name."""
+    bare = name.rstrip()
+    inner = re.split(r"[)\]]", bare[:-1])[-1] if bare.endswith((")", "]")) else ""
+    opening = re.search(r"[(\[]", inner)
+    return bare[: len(bare) - 1 - len(inner) + opening.start()].rstrip() or name if opening else name
+
+
+def equation_names(names: Sequence[str], straight: bool) -> tuple[list[str], bool]:
+    """Return the names of the columns in an equation, and whether they replace the columns' own names."""
+    short = [without_unit(name) for name in names]
+    if max(map(len, short)) <= (MAX_NAME_CHARACTERS if straight else MAX_SQUARED_NAME_CHARACTERS):
+        return short, False
+    return ["x", "y"][: len(short)], True
+
+
+def format_equation(gap: Gap, names: Sequence[str]) -> str:
+    """Format the line or conic on which two classes are equally probable, with three digits for each coefficient.
+
+    >>> format_equation(Gap(np.zeros((2, 2)), np.array([-1.0, 2.5]), 4.0), ["a", "b"])
+    'a − 2.5·b = 4'
+    >>> format_equation(Gap(np.array([[1.0, 0.5], [0.5, 0]]), np.array([0.0, -3.0]), 0.25), ["x", "y"])
+    'x² + xy − 3·y + 0.25 = 0'
+    """
+    x, y = names
+    line = [(gap.w[0], x), (gap.w[1], y)]
+    if not gap.A.any():
+        sign = _sign(line)
+        return f"{_sum(line, sign)} = {format_scientific(-sign * gap.b)}"
+    product = f"{x}{y}" if len(x) == len(y) == 1 else f"{x}·{y}"
+    squares = [(gap.A[0, 0], f"{x}²"), (gap.A[0, 1] + gap.A[1, 0], product), (gap.A[1, 1], f"{y}²")]
+    return f"{_sum([*squares, *line, (gap.b, '')], _sign(squares))} = 0"
+
+
+def _sign(terms: Sequence[tuple[float, str]]) -> float:
+    """Return the sign that makes the first coefficient positive."""
+    return -1.0 if next((c for c, _ in terms if c), 1.0) < 0 else 1.0
+
+
+def _sum(terms: Sequence[tuple[float, str]], sign: float) -> str:
+    shown = [("−" if sign * c < 0 else "+", _term(abs(float(c)), of)) for c, of in terms if c]
+    if not shown:
+        return "0"
+    (_, first), *others = shown
+    return first + "".join(f" {s} {term}" for s, term in others)
+
+
+def wrap_equation(text: str, most: int) -> str:
+    """Break an equation before signs, so that no line has more than `most` characters if possible.
+
+    >>> print(wrap_equation("4·x² − 20·xy + 26·y² = 0", 14))
+    4·x² − 20·xy
+    + 26·y² = 0
+    """
+    lines = [""]
+    for part in re.split(r" (?=[+−] )", text):
+        fits = len(lines[-1]) + 1 + len(part) <= most
+        lines = [*lines[:-1], f"{lines[-1]} {part}".strip()] if fits or not lines[-1] else [*lines, part]
+    return "\n".join(lines)
+
+
+def _term(size: float, of: str) -> str:
+    if not of:
+        return format_scientific(size)
+    return of if format_scientific(size) == "1" else f"{format_scientific(size)}·{of}"

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from deciban._typing import Array
-from deciban.errors import InputError, did_you_mean
+from deciban.errors import InputError, did_you_mean, list_names
 from deciban.generative import GenerativeModel
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Feature
 from deciban.model.description import Description
 from deciban.model.feature_summaries import BlockSummariser, Table, make_block_summarisers
 from deciban.model.model import Model
+from deciban.plots.style import check_positive
 from deciban.scores import Diagonal
 
 CURVE_DEVIATIONS = 3.6
@@ -52,9 +53,13 @@ class Conditional:
         if not self.is_count:  # of a joint Gaussian, the marginal of this column
             middle, spread = self._mean_and_deviation()
             return Diagonal(middle[:, None], spread[:, None] ** 2).joint(x[:, None])
+        return self.model.naive.solved.forms[self.block].joint(self._rows(x))
+
+    def _rows(self, x: Array) -> Array:
+        """Return rows of the feature's block in which all but x is missing."""
         rows = np.full((len(x), len(self.model.layout.blocks[self.block].features)), np.nan)
         rows[:, self.j] = x
-        return self.model.naive.solved.forms[self.block].joint(rows)
+        return rows
 
     def values(self) -> tuple[list[str], Array]:
         """Return the names of levels or bins, and p(value|k), K×V; parts of dates in the order of the calendar."""
@@ -78,9 +83,7 @@ class Conditional:
         """Return the scores at each x, n×K: ln p(x|k), or fitted weights."""
         if not isinstance(self.model.scorer, FittedModel):
             return self.log_likelihood(x)
-        rows = np.full((len(x), len(self.model.layout.blocks[self.block].features)), np.nan)
-        rows[:, self.j] = x
-        return self.model.scorer.solved.forms[self.block].joint(rows)
+        return self.model.scorer.solved.forms[self.block].joint(self._rows(x))
 
     def value_counts(self) -> Array:
         """Return the count of each value, in the order of `values`."""
@@ -99,11 +102,7 @@ class Conditional:
         if self.is_count:
             rate = float(self._rates().max())
             return 0.0, float(np.ceil(rate + 4 * np.sqrt(rate) + 1))
-        middle, spread = self._mean_and_deviation()
-        low, high = (
-            float((middle - CURVE_DEVIATIONS * spread).min()),
-            float((middle + CURVE_DEVIATIONS * spread).max()),
-        )
+        low, high = _reach(*self._mean_and_deviation(), CURVE_DEVIATIONS)
         return (low, high) if high > low else (low - 1.0, high + 1.0)
 
     def _mean_and_deviation(self) -> tuple[Array, Array]:
@@ -121,9 +120,7 @@ class Conditional:
             most = float(np.ceil(rate.max() + deviations * np.sqrt(rate.max()) + 1))
             return np.unique(np.linspace(0, most, steps).round())
         middle, spread = (part[list(classes)] for part in self._mean_and_deviation())
-        return np.linspace(
-            float((middle - deviations * spread).min()), float((middle + deviations * spread).max()), steps
-        )
+        return np.linspace(*_reach(middle, spread, deviations), steps)
 
     def _rates(self) -> Array:
         """Return the rate λ of each class."""
@@ -140,17 +137,20 @@ class Conditional:
         return np.arange(max(0.0, np.floor(low)), high + 1, step)
 
 
+def _reach(mean: Array, deviation: Array, deviations: float) -> tuple[float, float]:
+    """Return the range that reaches so many standard deviations beyond each mean."""
+    return float((mean - deviations * deviation).min()), float((mean + deviations * deviation).max())
+
+
 def conditionals(model: Model, columns: Sequence[str] | None, most: int) -> tuple[list[Conditional], int]:
     """Return the features of these columns, or the strongest, and how many more there are; texts are excluded."""
     if not isinstance(model, Model):
         raise InputError(f"this picture is of a table model, from deciban.train or load; not {type(model).__name__}")
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise InputError(f"most must be a whole number ≥ 1, not {most!r}")
+    check_positive("most", most)
     description = model.describe()
     every = _every(model, description)
     if columns is None:
-        order = [strength.feature for strength in description.strongest if strength.feature in every]
-        chosen = order[:most]
+        chosen = [strength.feature for strength in description.strongest if strength.feature in every][:most]
     else:
         chosen = [name for column in columns for name in _features_of_column(model, column, every)]
     if not chosen:
@@ -193,6 +193,5 @@ def _features_of_column(model: Model, column: str, every: dict[str, Conditional]
         known = list(dict.fromkeys(c for one in every.values() for c in one.feature.columns))
         role = model.roles.get(column)
         why = f"is {role}, which is not drawn" if role else f"is not in the model{did_you_mean(column, known)}"
-        shown = ", ".join(known[:20]) + (" …" if len(known) > 20 else "")
-        raise InputError(f"column {column!r} {why}. Hint: one of {shown}")
+        raise InputError(f"column {column!r} {why}. Hint: one of {list_names(known, 20)}")
     return found

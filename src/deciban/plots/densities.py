@@ -12,21 +12,11 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.formatting import format_short_percent
 from deciban.model.model import Model
+from deciban.plots import style
 from deciban.plots.conditionals import Conditional, conditionals
 from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
-from deciban.plots.style import (
-    EDGE,
-    INK,
-    MAX_LEGEND_CLASSES,
-    class_legend_entry,
-    colour,
-    dashes,
-    marker,
-    need_matplotlib,
-    pale,
-    shorten,
-)
-from deciban.plots.telltales import grid
+from deciban.plots.style import INK, MAX_LEGEND_CLASSES, colour, dashes, shorten
+from deciban.plots.telltales import arrange_panels
 from deciban.scores.passages import to_printable
 
 MAX_PANELS = 40
@@ -57,21 +47,18 @@ def densities(
     >>> [panel.get_title(loc="left") for panel in densities(model, table).axes]
     ['height', 'sport']
     """
-    need_matplotlib()
+    style.need_matplotlib()
     drawn, left = conditionals(model, columns, most)
     if len(drawn) > MAX_PANELS:
         raise InputError(f"a picture has space for {MAX_PANELS} columns, not {len(drawn)}. Hint: most={MAX_PANELS}")
     if ax is not None and len(drawn) != 1:
         raise InputError(f"an Axes has space for one column, not {len(drawn)}. Hint: columns=[…]")
     data = _rows(model, rows, drawn)
-    if ax is not None or len(drawn) == 1:
-        figure, axes = _sheet(1, len(model.classes)) if ax is None else (ax.figure, [ax])
-    else:
-        figure, axes = _sheet(len(drawn), len(model.classes))
+    axes = _make_axes(len(drawn), len(model.classes)) if ax is None else [ax]
     for i, (panel, one) in enumerate(zip(axes, drawn)):
-        _panel(panel, one, data.get(one.name), named=i % grid(len(drawn))[1] == 0)
-    _explain(figure, axes[: len(drawn)], model, drawn, left)
-    return axes[0] if len(drawn) == 1 else figure
+        _draw_panel(panel, one, data.get(one.name), named=i % arrange_panels(len(drawn))[1] == 0)
+    _explain(axes[0].figure, model, len(drawn), left)
+    return axes[0] if len(drawn) == 1 else axes[0].figure
 
 
 def _rows(model: Model, rows: Any, drawn: Sequence[Conditional]) -> dict[str, Any]:
@@ -91,23 +78,20 @@ def _rows(model: Model, rows: Any, drawn: Sequence[Conditional]) -> dict[str, An
     return {name: (X[there[:, j], j], codes[there[:, j]]) for j, name in enumerate(names)}
 
 
-def _sheet(n: int, K: int) -> tuple[Any, list[Any]]:
-    from matplotlib import pyplot
-
-    down, across = grid(n)
-    few = K <= MAX_LEGEND_CLASSES
-    names = 0.0 if few else 2.0
-    wide, high = (PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES) if few else (2.7, CLASS_ROW_INCHES * K + 1.1)
-    size = (max(across * wide + names, 5.2), down * high + (0.3 + 0.22 * -(-K // 3) if few else 0.4))
-    figure, axes = pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False)
-    spaced: Any = figure.get_layout_engine()
-    spaced.set(w_pad=0.09, h_pad=0.07)
-    for empty in axes.ravel()[n:]:
+def _make_axes(n: int, K: int) -> list[Any]:
+    """Make n panels of the size that K classes need."""
+    down, across = arrange_panels(n)
+    if K <= MAX_LEGEND_CLASSES:
+        size = (across * PANEL_WIDTH_INCHES, down * PANEL_HEIGHT_INCHES + 0.3 + 0.22 * -(-K // 3))
+    else:
+        size = (across * 2.7 + 2.0, down * (CLASS_ROW_INCHES * K + 1.1) + 0.4)
+    axes = style.make_panels(down, across, (max(size[0], 5.2), size[1]), w_pad=0.09, h_pad=0.07)
+    for empty in axes[n:]:
         empty.remove()
-    return figure, axes.ravel()[:n].tolist()
+    return axes[:n]
 
 
-def _panel(ax: Any, drawn: Conditional, rows: Any, named: bool) -> None:
+def _draw_panel(ax: Any, drawn: Conditional, rows: Any, named: bool) -> None:
     K = len(drawn.model.classes)
     few = K <= MAX_LEGEND_CLASSES
     if drawn.table is None:
@@ -115,48 +99,37 @@ def _panel(ax: Any, drawn: Conditional, rows: Any, named: bool) -> None:
     elif few:
         draw_share_dots(ax, drawn, K)
     else:
-        draw_share_shades(ax, drawn, K, SHADES)
+        draw_share_shades(ax, drawn, K)
     if not few:
-        labels = shorten_classes(drawn.model.classes) if named else [""] * K
+        labels = [shorten(label) if named else "" for label in drawn.model.classes]
         ax.set_yticks(range(K), labels, fontsize=8, parse_math=False)
         ax.tick_params(axis="y", length=0)
     characters = (30 if few else 24) - (8 if drawn.missing > 0 else 0)
-    ax.set_title(
-        shorten(to_printable(drawn.name), characters), loc="left", fontsize=10, fontweight="bold", parse_math=False
-    )
+    title = shorten(drawn.name, characters)
+    ax.set_title(title, loc="left", fontsize=10, fontweight="bold", parse_math=False)
     if drawn.missing > 0:
-        ax.set_title(f"{_percent(drawn.missing)} missing", loc="right", fontsize=8.5)
+        share = "under 0.1 %" if drawn.missing < 0.001 else format_short_percent(drawn.missing, 2)
+        ax.set_title(f"{share} missing", loc="right", fontsize=8.5)
     ax.tick_params(axis="x", labelsize=8.5)
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
+    style.hide_spines(ax, "top", "right", "left")
 
 
 SHADES = "Greys"
 """The colour map of shares: light is rare and dark is frequent, in print too."""
 
 
-def _percent(share: float) -> str:
-    return "under 0.1 %" if share < 0.001 else format_short_percent(share, 2)
-
-
-def _explain(figure: Any, axes: Sequence[Any], model: Model, drawn: Sequence[Conditional], left: int) -> None:
+def _explain(figure: Any, model: Model, shown: int, left: int) -> None:
     """Add the legend, and a note on columns that are not shown."""
-    few = len(model.classes) <= MAX_LEGEND_CLASSES
-    what = "p(x|k), a row for each class, each curve to its own height; the darker the likelier"
-    note = ("p(x|k)" if few else what) + (
-        f"; the {len(drawn)} most telling of {len(drawn) + left} columns" if left else ""
-    )
-    if not few:
-        figure.supxlabel(note, fontsize=9)
+    note = f"; the {shown} most telling of {shown + left} columns" if left else ""
+    if len(model.classes) > MAX_LEGEND_CLASSES:
+        rows = "p(x|k), a row for each class, each curve to its own height; the darker the likelier"
+        figure.supxlabel(rows + note, fontsize=9)
         return
-    entries = [class_legend_entry(to_printable(str(label)), k, dashes(k)) for k, label in enumerate(model.classes)]
+    entries = [style.class_legend_entry(label, k, dashes(k)) for k, label in enumerate(model.classes)]
     across = max(1, min(len(entries), int(figure.get_figwidth() // 1.7)))
-    key = figure.legend(
-        handles=entries, loc="outside lower left", ncols=across, frameon=False, fontsize=9, title=note,
-        title_fontsize=9, alignment="left", handlelength=3.0,
-    )  # fmt: skip
-    for text in key.get_texts():
-        text.set_parse_math(False)
+    heading = {"title": "p(x|k)" + note, "title_fontsize": 9, "alignment": "left"}
+    labels = [entry.get_label() for entry in entries]
+    style.add_plain_legend(figure, entries, labels, loc="outside lower left", ncols=across, **heading)
 
 
 MAX_VALUES = 12
@@ -195,15 +168,8 @@ def draw_curve_rows(ax: Any, conditional: Conditional, K: int, rows: Rows) -> No
     top = np.maximum(y.max(axis=0), np.finfo(float).tiny)
     for k in range(K):
         height = 0.9 * y[:, k] / top[k]
-        ax.fill_between(
-            x,
-            k,
-            k - height,
-            color=pale(k),
-            linewidth=0,
-            zorder=2 + k / K,
-            step="mid" if conditional.is_count else None,
-        )
+        look = {"color": style.pale(k), "linewidth": 0, "zorder": 2 + k / K}
+        ax.fill_between(x, k, k - height, step="mid" if conditional.is_count else None, **look)
         ax.plot(x, k - height, color=colour(k), linewidth=1.1, zorder=2 + k / K, gid="density")
         if rows is not None:
             _rug(ax, rows, k, k + 0.02, small=True)
@@ -235,12 +201,10 @@ def _set_limits(ax: Any, conditional: Conditional, x: Array) -> None:
 def _rug(ax: Any, rows: Rows, k: int, height: float, small: bool = False) -> None:
     assert rows is not None
     x = np.unique(rows[0][rows[1] == k])
-    look: dict[str, Any] = {"ls": "none", "color": colour(k), "gid": "data", "zorder": 3.5}
+    look = style.marker_look(k, 3.6, 0.3)
     if small:
-        ax.plot(x, np.full(len(x), height), marker="|", markersize=3, markeredgewidth=0.5, **look)
-        return
-    edge: dict[str, Any] = {"markeredgecolor": EDGE, "markeredgewidth": 0.3}
-    ax.plot(x, np.full(len(x), height), marker=marker(k), markersize=3.6, **edge, **look)
+        look = {"color": colour(k), "marker": "|", "markersize": 3, "markeredgewidth": 0.5}
+    ax.plot(x, np.full(len(x), height), linestyle="none", gid="data", zorder=3.5, **look)
 
 
 def draw_share_dots(ax: Any, conditional: Conditional, K: int) -> None:
@@ -250,28 +214,21 @@ def draw_share_dots(ax: Any, conditional: Conditional, K: int) -> None:
         ax.hlines(v, 0, 1, color="#e0e0e0", linewidth=0.8, zorder=1)
         ax.hlines(v, share[:, v].min(), share[:, v].max(), color="#8c8c8c", linewidth=1.2, zorder=2)
     for k in range(K):
-        look: dict[str, Any] = {"marker": marker(k), "color": colour(k), "mec": EDGE, "mew": 0.5, "ms": 6.5}
-        ax.plot(share[k], range(len(names)), ls="none", zorder=3, gid="share", **look)
-    ax.set_yticks(
-        range(len(names)), [shorten_value(name) for name in names], fontsize=_font_size(len(names)), parse_math=False
-    )
+        look = style.marker_look(k, edge=0.5)
+        ax.plot(share[k], range(len(names)), linestyle="none", zorder=3, gid="share", **look)
+    labels = [shorten_value(name) for name in names]
+    ax.set_yticks(range(len(names)), labels, fontsize=8.5 if len(names) <= 9 else 7.0, parse_math=False)
     ax.set_ylim(max(len(names), 3) - 0.4, -0.6)
     ax.set_xlim(-0.02, max(0.1, 1.06 * float(share.max(initial=0.0))))
     ax.tick_params(axis="y", length=0)
 
 
-def _font_size(lines: int) -> float:
-    """Return the font size for this number of lines in a panel."""
-    return 8.5 if lines <= 9 else 7.0
-
-
-def draw_share_shades(ax: Any, conditional: Conditional, K: int, cmap: Any) -> None:
+def draw_share_shades(ax: Any, conditional: Conditional, K: int) -> None:
     """Draw a row for each class and a column for each value, darker where it is more probable."""
     names, share = most_common_values(conditional)
-    ax.imshow(share, aspect="auto", cmap=cmap, vmin=0, interpolation="nearest", gid="share")
-    ax.set_xticks(
-        range(len(names)), [shorten_value(name) for name in names], fontsize=7.5, rotation=90, parse_math=False
-    )
+    ax.imshow(share, aspect="auto", cmap=SHADES, vmin=0, interpolation="nearest", gid="share")
+    labels = [shorten_value(name) for name in names]
+    ax.set_xticks(range(len(names)), labels, fontsize=7.5, rotation=90, parse_math=False)
     ax.set_ylim(K - 0.5, -0.5)
     ax.tick_params(axis="x", length=0)
 
@@ -282,9 +239,9 @@ def most_common_values(conditional: Conditional) -> tuple[list[str], Array]:
     if len(names) <= MAX_VALUES:
         return names, share
     kept = np.sort(np.argsort(-conditional.value_counts(), kind="stable")[: MAX_VALUES - 1])
-    rest = np.delete(share, kept, axis=1).sum(axis=1, keepdims=True)
-    others = f"{len(names) - len(kept)} others"
-    return [*(names[v] for v in kept.tolist()), others], np.concatenate([share[:, kept], rest], axis=1)
+    others = np.delete(share, kept, axis=1).sum(axis=1, keepdims=True)
+    kept_names = [names[v] for v in kept.tolist()]
+    return [*kept_names, f"{len(names) - len(kept)} others"], np.concatenate([share[:, kept], others], axis=1)
 
 
 def shorten_value(name: str) -> str:
@@ -300,8 +257,3 @@ def shorten_value(name: str) -> str:
     elif text.startswith("below "):
         text = f"< {text.removeprefix('below ')}"
     return shorten(text, MAX_VALUE_CHARACTERS)
-
-
-def shorten_classes(labels: Sequence[Any], most: int = 26) -> list[str]:
-    """Shorten the names of classes for labels of rows."""
-    return [shorten(to_printable(str(label)), most) for label in labels]

@@ -10,17 +10,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.plots.heat_map import (
-    add_shade_bar,
-    choose_cell_inches,
-    draw_cells,
-    existing_cell_inches,
-    fits_all_names,
-    name_inches,
-    name_sides,
-    needs_rotation,
-    text_colour_on,
-)
+from deciban.plots import heat_map
 from deciban.plots.style import INK, make_axes, need_matplotlib, shorten
 
 NUMBER_CELL_INCHES = 0.36
@@ -75,21 +65,14 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
     places = np.arange(len(names)) if order == "table" else alike(given)
     names, given = [names[j] for j in places], given[np.ix_(places, places)]
     without = np.asarray(found.marginal, dtype=np.float64)[np.ix_(places, places)]
-    if ax is None:
-        cell = _cell(names)
-        ax = _new(names, cell)
-    else:
-        cell = existing_cell_inches(ax, len(names))
+    cell = _choose_cell_inches(names) if ax is None else heat_map.measure_cell_inches(ax, len(names))
+    ax = _make_axes(names, cell) if ax is None else ax
     table = np.tril(given, -1) + np.triu(without, 1)
     np.fill_diagonal(table, np.nan)
-    _draw(ax, names, table, cell, _framed_cells(found.actions, places))
+    at = np.argsort(places).tolist()
+    framed = {(max(at[i], at[j]), min(at[i], at[j])): action for (i, j), action in found.actions.items()}
+    _draw(ax, names, table, cell, framed)
     return ax
-
-
-def _framed_cells(actions: Mapping[tuple[int, int], str], places: NDArray[np.intp]) -> dict[tuple[int, int], str]:
-    """Return the cells below the diagonal of pairs with an advice, and the advice."""
-    at = np.argsort(places)
-    return {(int(max(at[i], at[j])), int(min(at[i], at[j]))): action for (i, j), action in actions.items()}
 
 
 def alike(matrix: Array) -> NDArray[np.intp]:
@@ -110,35 +93,35 @@ def alike(matrix: Array) -> NDArray[np.intp]:
     return np.asarray(leaves_list(optimal_leaf_ordering(tree, distance)), dtype=np.intp)
 
 
-def _cell(names: list[str]) -> float:
+def _choose_cell_inches(names: list[str]) -> float:
     """Return the size of a cell: of few features the width of names, of hundreds a few dots."""
     d = len(names)
     if d <= FEW_FEATURES:
-        return choose_cell_inches(names, MAX_NAME_CHARACTERS, 0.72, 1.1)
+        return heat_map.choose_cell_inches(names, MAX_NAME_CHARACTERS, 0.72, 1.1)
     return float(np.clip((7.5 if d <= 60 else 9.0) / d, 0.012, 0.62))
 
 
-def _new(names: list[str], cell: float) -> Any:
-    side, word = cell * len(names), name_inches(names, MAX_NAME_CHARACTERS)
-    beneath = word if needs_rotation(names, MAX_NAME_CHARACTERS, cell) else 0.2
-    notes = 0.0 if fits_all_names(cell) else 0.17 * (RINGED_PAIRS + 1)
+def _make_axes(names: list[str], cell: float) -> Any:
+    side, (left, below) = cell * len(names), heat_map.margin_inches(names, MAX_NAME_CHARACTERS, cell)
+    notes = 0.0 if heat_map.fits_all_names(cell) else 0.17 * (RINGED_PAIRS + 1)
     bar = 0.0 if cell >= NUMBER_CELL_INCHES else 0.9
-    return make_axes(max(side, TEXT_INCHES) + word + 0.5 + bar, max(side + beneath + 1.3 + notes, 2.8))
+    return make_axes(max(side, TEXT_INCHES) + left + 0.5 + bar, max(side + below + 1.3 + notes, 2.8))
 
 
 def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[tuple[int, int], str]) -> None:
+    """Draw the cells, the names, and the frames or rings; `framed` has the advice of cells below the diagonal."""
     from matplotlib.colors import PowerNorm
 
     norm = PowerNorm(SHADE_EXPONENT, 0, max(MIN_FULL_SHADE_DB, float(np.nanmax(table, initial=0.0))))
-    image = draw_cells(ax, np.maximum(table, 0.0), norm)
-    name_sides(ax, names, MAX_NAME_CHARACTERS, cell)
+    image = heat_map.draw_cells(ax, np.maximum(table, 0.0), norm)
+    heat_map.name_sides(ax, names, MAX_NAME_CHARACTERS, cell)
     notes = ["beneath the diagonal: given the class"]
     if cell >= NUMBER_CELL_INCHES:
-        _numbers(ax, table, norm)
+        _write_numbers(ax, table, norm)
         notes.append("(mutual information, decibans a row)")
     else:
-        add_shade_bar(ax, image, "mutual information, decibans a row")
-    if fits_all_names(cell):
+        heat_map.add_shade_bar(ax, image, "mutual information, decibans a row")
+    if heat_map.fits_all_names(cell):
         notes += _frame(ax, framed)
     else:
         notes += ["strongest of these:", *_ring(ax, names, table)]
@@ -146,14 +129,12 @@ def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[
     ax.set_xlabel("\n".join(notes), loc="left", fontsize=9, parse_math=False, multialignment="left")
 
 
-def _numbers(ax: Any, table: Array, norm: Any) -> None:
+def _write_numbers(ax: Any, table: Array, norm: Any) -> None:
+    size = 8 if len(table) <= 10 else 7
     for (i, j), value in np.ndenumerate(table):
         if i != j and not np.isnan(value):
             shown = max(float(value), 0.0)
-            look: dict[str, Any] = {
-                "fontsize": 8 if len(table) <= 10 else 7,
-                "color": text_colour_on(float(norm(shown))),
-            }
+            look: dict[str, Any] = {"fontsize": size, "color": heat_map.text_colour_on(float(norm(shown)))}
             ax.text(j, i, format_decibans(shown), ha="center", va="center", zorder=3, **look)
 
 
@@ -172,13 +153,9 @@ def _frame(ax: Any, framed: Mapping[tuple[int, int], str]) -> list[str]:
     from matplotlib.patches import Rectangle
 
     for (row, column), action in framed.items():
-        look: dict[str, Any] = {
-            "fill": False,
-            "edgecolor": RING_COLOUR,
-            "linewidth": 1.6,
-            "linestyle": FRAME_STYLES[action],
-        }
-        ax.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, zorder=4, gid=action, **look))
+        look: dict[str, Any] = {"edgecolor": RING_COLOUR, "linewidth": 1.6, "linestyle": FRAME_STYLES[action]}
+        corner = (column - 0.46, row - 0.46)
+        ax.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, zorder=4, gid=action, **look))
     meanings = {"join": "framed: tell more when joined", "drop": "dashed frame: one repeats the other"}
     return [words for action, words in meanings.items() if action in framed.values()]
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from deciban import formatting as spelling
 from deciban.errors import InputError
-from deciban.plots.boundary_equation import number
-from deciban.plots.style import COLOURS, INK, make_axes, need_matplotlib, shorten
+from deciban.formatting import format_short_percent, format_signed
+from deciban.plots import style
+from deciban.plots.style import COLOURS, INK, shorten
 from deciban.scores import Explanation
 from deciban.scores.explanation import Reason, format_odds
-from deciban.scores.passages import format_word, to_printable
+from deciban.scores.passages import format_word
 
 MAX_NAME_CHARACTERS = 34
 """The characters of a reason's name next to its bar."""
@@ -24,7 +24,6 @@ FOR, AGAINST, SUM_COLOUR = COLOURS[0], COLOURS[1], "#4d4d4d"
 AGAINST_HATCH = "////"
 """The hatching of evidence against, which distinguishes it from evidence for without colour."""
 
-
 NUMBER_BACKGROUND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
 """The background of numbers, which hides lines behind them."""
 
@@ -33,13 +32,13 @@ MAX_PLAIN_DB = 1e5
 
 
 class Step(NamedTuple):
-    """A bar of the waterfall: its evidence, and the total before and after it. A sum (`whole`) begins at zero."""
+    """A bar of the waterfall: its evidence, and the total before and after it; the last is the sum, from zero."""
 
     name: str
     decibans: float
     start: float
     end: float
-    whole: bool = False
+    is_sum: bool = False
 
 
 def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any = None) -> Any:
@@ -54,18 +53,17 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
     >>> [bar.get_text() for bar in ax.get_yticklabels()]
     ['prior', 'x0', 'x1', 'total']
     """
-    need_matplotlib()
+    style.need_matplotlib()
     if not isinstance(explanation, Explanation):
         raise InputError(f"evidence draws what model.explain(…) gives, not {type(explanation).__name__}")
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise InputError(f"most must be a whole number ≥ 1, not {most!r}")
+    style.check_positive("most", most)
     if not -len(explanation) <= row < len(explanation):
         raise InputError(f"row {row} is not there: the explanation has {len(explanation)} rows, 0 the first")
     bars = steps(explanation, row, most)
-    ax = make_axes(7.6, BAR_PITCH_INCHES * len(bars) + 1.9) if ax is None else ax
+    ax = style.make_axes(7.6, BAR_PITCH_INCHES * len(bars) + 1.9) if ax is None else ax
     edge = _axis_limits(bars)
     for place, step in enumerate(bars):
-        _bar(ax, place, step, edge, bars[place - 1] if place else None)
+        _draw_bar(ax, place, step, edge)
     _finish(ax, bars, edge, explanation.winner[row], explanation.runner_up[row])
     return ax
 
@@ -75,16 +73,19 @@ def steps(explanation: Explanation, row: int, most: int) -> list[Step]:
     reasons = _reasons(explanation, row)
     prior = next(reason for reason in reasons if reason.name == "prior" and reason.behind is None)
     others = [reason for reason in reasons if reason is not prior]
-    shown, rest = (others, []) if len(others) <= most + 1 else (others[:most], others[most:])
-    entries = [(prior.name, prior.decibans), *((_reason_name(reason), reason.decibans) for reason in shown)]
-    if rest:
-        entries.append((f"{len(rest)} more", math.fsum(reason.decibans for reason in rest)))
+    shown, hidden = (others, []) if len(others) <= most + 1 else (others[:most], others[most:])
+    entries = [(prior.name, prior.decibans)]
+    for reason in shown:
+        name = reason.name if reason.behind is None else f"“{format_word(reason.behind.word)}”"
+        entries.append((shorten(name, MAX_NAME_CHARACTERS), reason.decibans))
+    if hidden:
+        entries.append((f"{len(hidden)} more", math.fsum(reason.decibans for reason in hidden)))
     bars, at = [], 0.0
     for name, decibans in entries:
         bars.append(Step(name, decibans, at, at + decibans))
         at += decibans
     total = float(explanation.total[row])
-    return [*bars, Step("total", total, 0.0, total, whole=True)]
+    return [*bars, Step("total", total, 0.0, total, is_sum=True)]
 
 
 def _reasons(explanation: Explanation, row: int) -> list[Reason]:
@@ -96,11 +97,6 @@ def _reasons(explanation: Explanation, row: int) -> list[Reason]:
     return sorted(found, key=lambda reason: -abs(reason.decibans))
 
 
-def _reason_name(reason: Reason) -> str:
-    name = reason.name if reason.behind is None else f"“{format_word(reason.behind.word)}”"
-    return shorten(to_printable(name), MAX_NAME_CHARACTERS)
-
-
 def _axis_limits(bars: Sequence[Step]) -> tuple[float, float]:
     """Return the limits of the axis: all finite totals, even odds, and a margin for numbers next to the bars."""
     ends = [0.0, *(x for step in bars for x in (step.start, step.end) if math.isfinite(x))]
@@ -109,30 +105,25 @@ def _axis_limits(bars: Sequence[Step]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _inside(x: float, edge: tuple[float, float]) -> float:
-    return 0.0 if math.isnan(x) else min(max(x, edge[0]), edge[1])
+def clip_evidence(decibans: float, edge: tuple[float, float]) -> float:
+    """Return evidence within the limits of an axis; undefined evidence is drawn at zero."""
+    return 0.0 if math.isnan(decibans) else min(max(decibans, edge[0]), edge[1])
 
 
-def _bar(ax: Any, place: int, step: Step, edge: tuple[float, float], above: Step | None) -> None:
-    start, end = _inside(step.start, edge), _inside(step.end, edge)
+def _draw_bar(ax: Any, place: int, step: Step, edge: tuple[float, float]) -> None:
+    """Draw a bar with its number, and a line from the bar above it."""
+    start, end = clip_evidence(step.start, edge), clip_evidence(step.end, edge)
     against = end < start
-    colour = SUM_COLOUR if step.whole else AGAINST if against else FOR
-    look: dict[str, Any] = {"hatch": AGAINST_HATCH} if against and not step.whole else {}
-    ax.barh(
-        place, end - start, left=start, height=0.66, color=colour, edgecolor="white", linewidth=0.6, zorder=3, **look
-    )
-    if above is not None and not step.whole:
+    look: dict[str, Any] = {"color": SUM_COLOUR if step.is_sum else AGAINST if against else FOR}
+    look |= {"hatch": AGAINST_HATCH} if against and not step.is_sum else {}
+    ax.barh(place, end - start, left=start, height=0.66, edgecolor="white", linewidth=0.6, zorder=3, **look)
+    if place and not step.is_sum:
         ax.plot([start, start], [place - 1, place], color="#777777", linewidth=0.9, zorder=2)
     gap = 0.012 * (edge[1] - edge[0])
-    written: dict[str, Any] = {
-        "fontsize": 8.5,
-        "fontweight": "bold" if step.whole else "normal",
-        "bbox": NUMBER_BACKGROUND,
-    }
     side, x = ("right", end - gap) if against else ("left", end + gap)
-    ax.text(
-        x, place, format_evidence(step.decibans), ha=side, va="center", color=INK, zorder=2.5, gid="given", **written
-    )
+    look = {"fontsize": 8.5, "fontweight": "bold" if step.is_sum else "normal", "bbox": NUMBER_BACKGROUND}
+    look |= {"ha": side, "va": "center", "color": INK, "zorder": 2.5, "gid": "given"}
+    ax.text(x, place, format_evidence(step.decibans), **look)
 
 
 def format_evidence(decibans: float) -> str:
@@ -142,8 +133,8 @@ def format_evidence(decibans: float) -> str:
     ('−3.0', '+∞', '+8.6×10¹²')
     """
     if abs(decibans) >= MAX_PLAIN_DB and math.isfinite(decibans):
-        return f"{'+' if decibans > 0 else ''}{number(decibans)}"
-    return spelling.format_signed(decibans, 1)
+        return f"{'+' if decibans > 0 else ''}{style.format_scientific(decibans)}"
+    return format_signed(decibans, 1)
 
 
 def _finish(ax: Any, bars: Sequence[Step], edge: tuple[float, float], favoured: Any, against: Any) -> None:
@@ -155,47 +146,38 @@ def _finish(ax: Any, bars: Sequence[Step], edge: tuple[float, float], favoured: 
     ax.axvline(0, color=INK, linewidth=0.9, zorder=1)
     ax.axhline(len(bars) - 1.5, color="#b0b0b0", linewidth=0.8, zorder=1)
     ax.set_xlabel("decibans (10 is ten to one); hatched: against", fontsize=9)
-    who = " rather than ".join(shorten(to_printable(str(label)), 22) for label in (favoured, against))
-    gap = ": " if len(who) < 40 else "\n"
-    ax.set_title(f"{who}{gap}{format_odds(bars[-1].end)}", loc="left", fontsize=11, parse_math=False)
+    pair = " rather than ".join(shorten(label, 22) for label in (favoured, against))
+    gap = ": " if len(pair) < 40 else "\n"
+    ax.set_title(f"{pair}{gap}{format_odds(bars[-1].end)}", loc="left", fontsize=11, parse_math=False)
     ax.grid(axis="x", color="#e0e0e0", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.tick_params(axis="y", length=0)
-    for side in ("left", "right"):
-        ax.spines[side].set_visible(False)
-    _probabilities(ax, edge)
+    style.hide_spines(ax, "left", "right")
+    above = ax.secondary_xaxis("top")
+    marks = choose_probability_marks(edge, PROBABILITY_MARKS, 0.09)
+    above.set_xticks(sorted(marks), [marks[x] for x in sorted(marks)], fontsize=8.5)
+    above.set_xlabel("probability against the other class alone", fontsize=9)
 
 
 PROBABILITY_MARKS = (
-    1e-12,
-    1e-9,
-    1e-6,
-    1e-4,
-    0.001,
-    0.01,
-    0.1,
-    0.5,
-    0.9,
-    0.99,
-    0.999,
-    0.9999,
-    1 - 1e-6,
-    1 - 1e-9,
-    1 - 1e-12,
+    *(1e-12, 1e-9, 1e-6, 1e-4, 0.001, 0.01, 0.1, 0.5),
+    *(0.9, 0.99, 0.999, 0.9999, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12),
 )
-"""The probabilities that are marked on the scale above, where they fit."""
+"""The probabilities that are marked on a scale of decibans, where they fit."""
 
 
-def _probabilities(ax: Any, edge: tuple[float, float]) -> None:
-    """Add a scale of probabilities above the axis."""
-    above = ax.secondary_xaxis("top")
-    places = {10 * math.log10(p / (1 - p)): p for p in PROBABILITY_MARKS}
-    kept: list[float] = []
+def choose_probability_marks(
+    edge: tuple[float, float], probabilities: Sequence[float], spacing: float
+) -> dict[float, str]:
+    """Return the decibans and the labels of the probabilities that fit on a scale, those near even odds first;
+    `spacing` is their least distance as a share of the scale.
+    """
+    places = {10 * math.log10(p / (1 - p)): p for p in probabilities}
+    kept: dict[float, str] = {}
     for x in sorted(places, key=abs):
-        if edge[0] <= x <= edge[1] and all(abs(x - other) > 0.09 * (edge[1] - edge[0]) for other in kept):
-            kept.append(x)
-    above.set_xticks(sorted(kept), [format_probability_mark(places[x]) for x in sorted(kept)], fontsize=8.5)
-    above.set_xlabel("probability against the other class alone", fontsize=9)
+        if edge[0] <= x <= edge[1] and all(abs(x - other) > spacing * (edge[1] - edge[0]) for other in kept):
+            kept[x] = format_probability_mark(places[x])
+    return kept
 
 
 def format_probability_mark(p: float) -> str:
@@ -206,6 +188,6 @@ def format_probability_mark(p: float) -> str:
     """
     far = min(p, 1 - p)
     if far > 0.5e-4:
-        return spelling.format_short_percent(p)
-    power = f"10⁻{str(round(-math.log10(far))).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+        return format_short_percent(p)
+    power = f"10⁻{str(round(-math.log10(far))).translate(style.SUPERSCRIPT)}"
     return power if p < 0.5 else f"1−{power}"

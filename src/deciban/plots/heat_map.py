@@ -36,7 +36,7 @@ def text_colour_on(depth: float) -> str:
     return "#ffffff" if depth > 0.66 else INK
 
 
-def existing_cell_inches(ax: Any, n: int) -> float:
+def measure_cell_inches(ax: Any, n: int) -> float:
     """Return the size of a cell if n of them share the side of an existing Axes."""
     box, (width, height) = ax.get_position(), ax.figure.get_size_inches()
     return float(min(box.width * width, box.height * height)) / n
@@ -51,6 +51,12 @@ def choose_cell_inches(names: Sequence[Any], most: int, least: float, largest: f
 def name_inches(names: Sequence[Any], most: int) -> float:
     """Return the width of the longest name in inches."""
     return CHARACTER_INCHES * max((min(len(str(name)), most) for name in names), default=1)
+
+
+def margin_inches(names: Sequence[Any], most: int, cell: float) -> tuple[float, float]:
+    """Return the space that names need on the left of cells of this size, and below them."""
+    width = name_inches(names, most)
+    return width, width if needs_rotation(names, most, cell) else 0.2
 
 
 def draw_cells(ax: Any, values: NDArray[np.float64], norm: Any) -> Any:

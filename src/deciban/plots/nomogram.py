@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from deciban import formatting as spelling
 from deciban.errors import InputError
+from deciban.formatting import format_short_percent, format_signed
 from deciban.model.model import Model
 from deciban.model.table_explanations import explain_rows
+from deciban.plots import style
 from deciban.plots.bayes import probability_of
-from deciban.plots.evidence import PROBABILITY_MARKS, format_evidence, format_probability_mark
+from deciban.plots.evidence import PROBABILITY_MARKS, choose_probability_marks, clip_evidence, format_evidence
 from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, scales
-from deciban.plots.style import COLOURS, INK, make_axes, need_matplotlib, shorten
-from deciban.scores.passages import to_printable
+from deciban.plots.style import COLOURS, INK, shorten
 
 TOTAL_RANGE_DB, MAX_TOTAL_RANGE_DB = 45.0, 90.0
 """The range of the scale of totals to either side of even odds, and its maximum for a row with more evidence."""
@@ -35,15 +35,12 @@ LABEL_POINTS = 7.5
 """The font size of the labels of marks."""
 
 ROW_COLOUR = COLOURS[5]
-ROW_MARKER: dict[str, Any] = {
-    "marker": "o",
-    "color": ROW_COLOUR,
-    "mec": "white",
-    "ms": 8,
-    "zorder": 5,
-    "clip_on": False,
-}
+ROW_MARKER: dict[str, Any] = {"marker": "o", "color": ROW_COLOUR, "mec": "white", "ms": 8}
+ROW_MARKER |= {"zorder": 5, "clip_on": False}
 """The style of the marker of a row."""
+
+ROW_TEXT: dict[str, Any] = {"va": "center", "fontsize": 8.5, "color": ROW_COLOUR, "parse_math": False}
+"""The style of the numbers of a row, on the right of the scales."""
 
 
 def nomogram(
@@ -68,13 +65,21 @@ def nomogram(
     >>> [name.get_text() for name in nomogram(model).texts if name.get_gid() == "name"]
     ['prior', 'fever', 'cough', 'total', 'probability']
     """
-    need_matplotlib()
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise InputError(f"most must be a whole number ≥ 1, not {most!r}")
+    style.need_matplotlib()
+    style.check_positive("most", most)
     explanation = None if rows is None else _explain_row(model, rows, row, classes)
-    scales_drawn = scales(model, classes, most, explanation)
-    ax = make_axes(WIDTH_INCHES, _height(scales_drawn)) if ax is None else ax
-    _draw(ax, scales_drawn)
+    drawn = scales(model, classes, most, explanation)
+    every = [_prior_scale(drawn), *drawn.columns, *([] if drawn.together is None else [drawn.together])]
+    heights = [SCALE_HEIGHT_INCHES + BRANCH_HEIGHT_INCHES * (len(scale.branches) - 1) for scale in every]
+    ax = style.make_axes(WIDTH_INCHES, sum(heights) + 2.9) if ax is None else ax
+    edge = _scale_limits(drawn)
+    ax.set_xlim(*edge)
+    inches = SCALE_SHARE * ax.get_position().width * ax.figure.get_figwidth()
+    y = 0.35
+    for scale, height in zip(every, heights):
+        _draw_scale(ax, y, scale, edge, per_point=(edge[1] - edge[0]) / (inches * 72))
+        y += height
+    _finish(ax, drawn, _draw_totals(ax, y + 0.25, drawn, edge))
     return ax
 
 
@@ -92,80 +97,43 @@ def _explain_row(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | N
     return explanation[row]
 
 
-def _every(scales_drawn: Scales) -> list[Scale]:
-    point = scales_drawn.prior if scales_drawn.total is not None else None
-    prior = Scale(
-        "prior",
-        (
-            Branch(
-                scales_drawn.prior,
-                scales_drawn.prior,
-                (Mark(scales_drawn.prior, "" if point is not None else format_evidence(scales_drawn.prior)),),
-            ),
-        ),
-        point,
-    )
-    return [prior, *scales_drawn.columns, *([scales_drawn.rest] if scales_drawn.rest is not None else [])]
+def _prior_scale(drawn: Scales) -> Scale:
+    """Return the prior as a scale of one value, which is marked unless it is that of a row."""
+    marks = (Mark(drawn.prior, format_evidence(drawn.prior) if drawn.total is None else ""),)
+    return Scale("prior", (Branch(drawn.prior, drawn.prior, marks),), None if drawn.total is None else drawn.prior)
 
 
-def _height(scales_drawn: Scales) -> float:
-    return (
-        sum(SCALE_HEIGHT_INCHES + BRANCH_HEIGHT_INCHES * (len(scale.branches) - 1) for scale in _every(scales_drawn))
-        + 2.9
-    )
-
-
-def _draw(ax: Any, scales_drawn: Scales) -> None:
-    every = _every(scales_drawn)
-    edge = _edge(scales_drawn)
-    ax.set_xlim(*edge)
-    inches = SCALE_SHARE * ax.get_position().width * ax.figure.get_figwidth()
-    per_point = (edge[1] - edge[0]) / (inches * 72)
-    y = 0.35
-    for scale in every:
-        _row(ax, y, scale, edge, per_point)
-        y += SCALE_HEIGHT_INCHES + BRANCH_HEIGHT_INCHES * (len(scale.branches) - 1)
-    y = _totals(ax, y + 0.25, scales_drawn, edge)
-    _frame(ax, scales_drawn, y)
-
-
-def _edge(scales_drawn: Scales) -> tuple[float, float]:
+def _scale_limits(drawn: Scales) -> tuple[float, float]:
     """Return the range of the scales of columns: to the ends of all, within bounds."""
-    ends = [end for scale in scales_drawn.columns for end in (scale.low, scale.high)]
+    ends = [end for scale in drawn.columns for end in (scale.low, scale.high)]
     most = min(max(COLUMN_RANGE_DB, median(abs(end) for end in [*ends, 0.0])), MAX_COLUMN_RANGE_DB)
-    ends = [min(max(end, -most), most) for end in [*ends, scales_drawn.prior] if not math.isnan(end)]
+    ends = [min(max(end, -most), most) for end in [*ends, drawn.prior] if not math.isnan(end)]
     low, high = min([*ends, -1.0]), max([*ends, 1.0])
     margin = 0.02 * (high - low)
     return low - margin, high + margin
 
 
-def _row(ax: Any, y: float, scale: Scale, edge: tuple[float, float], per_point: float) -> None:
+def _draw_scale(ax: Any, y: float, scale: Scale, edge: tuple[float, float], per_point: float) -> None:
     """Draw a scale with its name on the left, its marks, and the marker of the row."""
-    _name(ax, y, scale.name)
+    _write_name(ax, y, scale.name)
     for i, branch in enumerate(scale.branches):
         at = y + BRANCH_HEIGHT_INCHES * i
-        _line(ax, at, branch, edge)
+        _draw_branch(ax, at, branch, edge)
         sides = (-1, 1) if len(scale.branches) == 1 else (-1,) if i == 0 else (1,)
         _marks(ax, at, [mark for mark in branch.marks if edge[0] <= mark.decibans <= edge[1]], sides, per_point)
     if len(scale.branches) == 2:
-        turn = _turn(scale.branches)
+        first, second = scale.branches
+        is_high = math.isclose(first.high, second.high, rel_tol=1e-9, abs_tol=1e-9)
+        turn = first.high if is_high else first.low  # the common end of the two branches
         ax.plot([turn, turn], [y, y + BRANCH_HEIGHT_INCHES], color=INK, linewidth=1.1, zorder=2)
     if scale.point is not None:
-        _point(ax, y, scale, scale.point, edge)
+        ax.plot([clip_evidence(scale.point, edge)], [_row_height(y, scale)], **ROW_MARKER, gid="point")
+        value = f"{shorten(scale.value, 14)}  " if scale.value else ""
+        text = f"{value}{format_evidence(scale.point)}"
+        ax.text(1.015, y, text, transform=ax.get_yaxis_transform(), gid="given", **ROW_TEXT)
 
 
-def _point(ax: Any, y: float, scale: Scale, decibans: float, edge: tuple[float, float]) -> None:
-    """Draw the marker of the row on a scale, with its value and its decibans."""
-    x = min(max(0.0 if math.isnan(decibans) else decibans, edge[0]), edge[1])
-    ax.plot([x], [_nearest(y, scale)], **ROW_MARKER, gid="point")
-    value = f"{shorten(scale.value, 14)}  " if scale.value else ""
-    place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "gid": "given"}
-    ax.text(
-        1.015, y, f"{value}{format_evidence(decibans)}", fontsize=8.5, color=ROW_COLOUR, parse_math=False, **place
-    )
-
-
-def _line(ax: Any, y: float, branch: Branch, edge: tuple[float, float]) -> None:
+def _draw_branch(ax: Any, y: float, branch: Branch, edge: tuple[float, float]) -> None:
     """Draw the line of a scale, with an arrow where it leaves the picture."""
     low, high = max(branch.low, edge[0]), min(branch.high, edge[1])
     ax.plot([low, high], [y, y], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=2)
@@ -174,13 +142,7 @@ def _line(ax: Any, y: float, branch: Branch, edge: tuple[float, float]) -> None:
             ax.plot([x], [y], marker=arrow, color=INK, markersize=5, zorder=2, clip_on=False)
 
 
-def _turn(branches: Sequence[Branch]) -> float:
-    """Return the common end of two branches."""
-    first, second = branches
-    return first.high if math.isclose(first.high, second.high, rel_tol=1e-9, abs_tol=1e-9) else first.low
-
-
-def _nearest(y: float, scale: Scale) -> float:
+def _row_height(y: float, scale: Scale) -> float:
     """Return the height of the branch of the row's number."""
     if len(scale.branches) == 1:
         return y
@@ -196,7 +158,7 @@ def _marks(ax: Any, y: float, marks: Sequence[Mark], sides: Sequence[int], per_p
     for mark in sorted(marks, key=lambda mark: -abs(mark.decibans)):
         x = mark.decibans
         ax.plot([x, x], [y - 0.035, y + 0.035], color=INK, linewidth=0.9, zorder=2)
-        half = 0.5 * _width(mark.text) * per_point
+        half = 0.5 * _text_points(mark.text) * per_point
         free = [s for s in sides if all(x + half < a or x - half > b for a, b in taken[s])]
         if not free or not mark.text:
             continue
@@ -206,83 +168,60 @@ def _marks(ax: Any, y: float, marks: Sequence[Mark], sides: Sequence[int], per_p
         ax.text(x, y + 0.05 * side, mark.text, color=INK, gid="mark", parse_math=False, zorder=3, **place)
 
 
-def _width(text: str) -> float:
+def _text_points(text: str) -> float:
     """Return the width of a mark's label in points."""
     from matplotlib.textpath import TextPath
 
     return float(TextPath((0, 0), text, size=LABEL_POINTS).get_extents().width) if text.strip() else 0.0
 
 
-def _name(ax: Any, y: float, name: str) -> None:
+def _write_name(ax: Any, y: float, name: str) -> None:
     place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "right", "va": "center", "fontsize": 9}
-    ax.text(-0.02, y, shorten(to_printable(name), 24), color=INK, gid="name", parse_math=False, **place)
+    ax.text(-0.02, y, shorten(name, 24), color=INK, gid="name", parse_math=False, **place)
 
 
-def _totals(ax: Any, y: float, scales_drawn: Scales, edge: tuple[float, float]) -> float:
+def _draw_totals(ax: Any, y: float, drawn: Scales, edge: tuple[float, float]) -> float:
     """Draw the scale of totals and below it that of probabilities; return the height at which they end."""
-    low, high = scales_drawn.reach
-    total = 0.0 if scales_drawn.total is None or math.isnan(scales_drawn.total) else scales_drawn.total
-    total = min(max(total, -MAX_TOTAL_RANGE_DB), MAX_TOTAL_RANGE_DB)
+    low, high = drawn.reach
+    total = clip_evidence(drawn.total or 0.0, (-MAX_TOTAL_RANGE_DB, MAX_TOTAL_RANGE_DB))
     first = min(max(low, -TOTAL_RANGE_DB), total, -10.0)
     last = max(min(high, TOTAL_RANGE_DB), total, 10.0)
 
     def at(decibans: float) -> float:
-        share = (min(max(decibans, first), last) - first) / (last - first)
+        share = (clip_evidence(decibans, (first, last)) - first) / (last - first)
         return edge[0] + (0.02 + 0.96 * share) * (edge[1] - edge[0])
 
-    _name(ax, y, "total")
-    _name(ax, y + 0.5, "probability")
+    _write_name(ax, y, "total")
+    _write_name(ax, y + 0.5, "probability")
     for line in (y, y + 0.5):
         ax.plot([at(first), at(last)], [line, line], color=INK, linewidth=1.4)
     step = next(step for step in (5, 10, 20) if (last - first) / step <= 12)
     ticks = [i * step for i in range(math.ceil(first / step), math.floor(last / step) + 1)]
-    _ruler(ax, y, [(at(x), spelling.format_signed(x, 0) if x else "0") for x in ticks])
-    _ruler(ax, y + 0.5, _probability_marks(first, last, at))
-    if scales_drawn.total is not None:
-        _outcome(ax, y, scales_drawn.total, at)
+    probabilities = choose_probability_marks((first, last), (*PROBABILITY_MARKS, 0.25, 0.75), 0.085)
+    for line, marks in ((y, {x: format_signed(x, 0) if x else "0" for x in ticks}), (y + 0.5, probabilities)):
+        for x, text in marks.items():
+            ax.plot([at(x), at(x)], [line, line + 0.05], color=INK, linewidth=0.9)
+            ax.text(at(x), line + 0.075, text, ha="center", va="top", fontsize=8, color=INK, gid="total mark")
+    if drawn.total is not None:
+        _draw_outcome(ax, y, drawn.total, at(drawn.total))
     return y + 0.95
 
 
-def _probability_marks(first: float, last: float, at: Any) -> list[tuple[float, str]]:
-    kept: list[float] = []
-    for p in sorted((*PROBABILITY_MARKS, 0.25, 0.75), key=lambda p: abs(p - 0.5)):
-        x = 10 * math.log10(p / (1 - p))
-        if first <= x <= last and all(abs(x - other) > 0.085 * (last - first) for other in kept):
-            kept.append(x)
-    return [(at(x), format_probability_mark(probability_of(x))) for x in kept]
-
-
-def _ruler(ax: Any, y: float, marks: Sequence[tuple[float, str]]) -> None:
-    for x, text in marks:
-        ax.plot([x, x], [y, y + 0.05], color=INK, linewidth=0.9)
-        ax.text(x, y + 0.075, text, ha="center", va="top", fontsize=8, color=INK, gid="total mark")
-
-
-def _outcome(ax: Any, y: float, total: float, at: Any) -> None:
-    """Draw the total of the row."""
+def _draw_outcome(ax: Any, y: float, total: float, x: float) -> None:
+    """Draw the total of the row at x, on the scale of totals and on that of probabilities."""
+    right: dict[str, Any] = {"transform": ax.get_yaxis_transform(), **ROW_TEXT}
     if math.isnan(total):
-        ax.text(
-            1.015, y, "undefined", transform=ax.get_yaxis_transform(), fontsize=8.5, color=ROW_COLOUR, va="center"
-        )
+        ax.text(1.015, y, "undefined", **right)
         return
-    x = at(total)
     ax.plot([x, x], [y, y + 0.5], color=ROW_COLOUR, linewidth=1.4, zorder=4)
     ax.plot([x, x], [y, y + 0.5], **ROW_MARKER, ls="none", gid="outcome")
     p = probability_of(total)
-    sure = "over 99.99 %" if p > 0.9999 else "under 0.01 %" if p < 1e-4 else spelling.format_short_percent(p)
-    words = (format_evidence(total), sure)
-    for line, text in zip((y, y + 0.5), words):
-        look: dict[str, Any] = {
-            "fontsize": 9,
-            "fontweight": "bold",
-            "color": ROW_COLOUR,
-            "va": "center",
-            "gid": "given",
-        }
-        ax.text(1.015, line, text, transform=ax.get_yaxis_transform(), **look)
+    probability = "over 99.99 %" if p > 0.9999 else "under 0.01 %" if p < 1e-4 else format_short_percent(p)
+    for line, text in ((y, format_evidence(total)), (y + 0.5, probability)):
+        ax.text(1.015, line, text, gid="given", **{**right, "fontsize": 9, "fontweight": "bold"})
 
 
-def _frame(ax: Any, scales_drawn: Scales, foot: float) -> None:
+def _finish(ax: Any, drawn: Scales, foot: float) -> None:
     ax.set_ylim(foot, 0.0)
     ax.set_yticks([])
     ax.xaxis.tick_top()
@@ -290,7 +229,6 @@ def _frame(ax: Any, scales_drawn: Scales, foot: float) -> None:
     ax.set_xlabel("decibans that a value gives (10 is ten to one)", fontsize=9)
     ax.tick_params(axis="x", labelsize=8.5)
     ax.axvline(0, ymin=1.45 / foot, color="#b0b0b0", linewidth=0.8, zorder=0)
-    names = [shorten(to_printable(str(label)), 26) for label in (scales_drawn.favoured, scales_drawn.against)]
-    ax.set_title(f"{names[0]} rather than {names[1]}", loc="left", fontsize=11, parse_math=False)
-    for side in ("left", "right", "bottom"):
-        ax.spines[side].set_visible(False)
+    title = f"{shorten(drawn.favoured)} rather than {shorten(drawn.against)}"
+    ax.set_title(title, loc="left", fontsize=11, parse_math=False)
+    style.hide_spines(ax, "left", "right", "bottom")

@@ -73,13 +73,14 @@ class Scales:
     against: Any
     prior: float
     columns: tuple[Scale, ...]
-    rest: Scale | None
+    together: Scale | None
+    """The sum of the columns that are not drawn and of texts, if there are any."""
     total: float | None
 
     @property
     def reach(self) -> tuple[float, float]:
         """Return the smallest and the largest sum of prior and columns."""
-        every = [*self.columns, *([self.rest] if self.rest is not None else [])]
+        every = [*self.columns, *([] if self.together is None else [self.together])]
         return self.prior + sum(s.low for s in every), self.prior + sum(s.high for s in every)
 
 
@@ -94,22 +95,25 @@ def scales(model: Model, classes: tuple[Any, Any] | None, most: int, explanation
         if explanation is None
         else pair(model, (explanation.winner[0], explanation.runner_up[0]))
     )
-    t = _trust(model)
-    points = {} if explanation is None else dict(zip(explanation.features, _dense(explanation.evidence)))
-    values = (
-        {}
-        if explanation is None or explanation.values is None
-        else dict(zip(explanation.features, explanation.values[0].tolist()))
-    )
+    by = model.scorer.calibration
+    t = 1.0 if by is None else float(by.map.scale or 1.0)
+    points: dict[str, float] = {}
+    values: dict[str, Any] = {}
+    if explanation is not None:
+        evidence = explanation.evidence
+        dense = evidence.toarray() if hasattr(evidence, "toarray") else np.asarray(evidence)
+        points = dict(zip(explanation.features, dense.reshape(-1).tolist()))
+        if explanation.values is not None:
+            values = dict(zip(explanation.features, explanation.values[0].tolist()))
     placed = [_place_row(_scale(one, k, l, t), points, values) for one in every]
     placed = [scale for scale in placed if scale.high > scale.low or scale.point]
     shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
     extra = sum(v for name, v in points.items() if name not in {s.name for s in placed})
     texts = [] if explanation is None else [text.column for text in model.layout.texts]
-    rest = _together(placed[most:], extra, explanation is not None, texts)
+    together = _add_scales(placed[most:], extra, explanation is not None, texts)
     prior = _prior_evidence(explanation) if explanation is not None else prior_decibans(model, k, l)
     total = None if explanation is None else float(explanation.total[0])
-    return Scales(model.classes[k], model.classes[l], prior, tuple(shown), rest, total)
+    return Scales(model.classes[k], model.classes[l], prior, tuple(shown), together, total)
 
 
 def pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
@@ -157,51 +161,36 @@ def _refuse_non_additive(model: Model) -> None:
         )
 
 
-def _trust(model: Model) -> float:
-    by = model.scorer.calibration
-    return 1.0 if by is None else float(by.map.scale or 1.0)
-
-
-def _dense(evidence: Any) -> list[float]:
-    rows = evidence.toarray() if hasattr(evidence, "toarray") else evidence
-    return [float(value) for value in np.asarray(rows).reshape(-1)]
-
-
 def _scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
     if conditional.table is not None:
         names, scores = conditional.value_scores()
         with np.errstate(invalid="ignore"):
             gives = t * DECIBAN * (scores[k] - scores[l])
-        marks = [Mark(float(d), shorten_value(name)) for d, name in zip(gives, names) if math.isfinite(d)]
-        return Scale(conditional.name, (_branch(marks),))
+        marks = tuple(Mark(float(d), shorten_value(name)) for d, name in zip(gives, names) if math.isfinite(d))
+        ends = [mark.decibans for mark in marks] or [0.0]
+        return Scale(conditional.name, (Branch(min(ends), max(ends), marks),))
     x = conditional.numbers_near((k, l), SCALE_DEVIATIONS, STEPS)
     scores = conditional.scores_at(x)
     gives = t * DECIBAN * (scores[:, k] - scores[:, l])
-    return Scale(
-        conditional.name, tuple(_along(part, gives[i:j], conditional.is_count) for i, j, part in _turns(x, gives))
-    )
+    parts = [slice(i, j) for i, j in _split_at_turn(gives)]
+    return Scale(conditional.name, tuple(_mark_branch(x[p], gives[p], conditional.is_count) for p in parts))
 
 
-def _branch(marks: list[Mark]) -> Branch:
-    ends = [mark.decibans for mark in marks] or [0.0]
-    return Branch(min(ends), max(ends), tuple(marks))
+def _split_at_turn(gives: Array) -> list[tuple[int, int]]:
+    """Return the start and end of the scale as one part, or of its two parts if it turns."""
+    n, span = len(gives), float(np.ptp(gives))
+    turn = int(gives.argmax() if gives.argmax() not in (0, n - 1) else gives.argmin())
+    halves = [(0, turn + 1), (turn, n)]
+    if turn in (0, n - 1) or any(np.ptp(gives[i:j]) < MIN_BRANCH_SHARE * span for i, j in halves):
+        return [(0, n)]
+    return halves
 
 
-def _turns(x: Array, gives: Array) -> list[tuple[int, int, Array]]:
-    """Return the scale as one part, or as two if it turns."""
-    turn = int(gives.argmax() if gives.argmax() not in (0, len(x) - 1) else gives.argmin())
-    span = float(np.ptp(gives))
-    halves = [(0, turn + 1), (turn, len(x))]
-    if turn in (0, len(x) - 1) or any(np.ptp(gives[i:j]) < MIN_BRANCH_SHARE * span for i, j in halves):
-        return [(0, len(x), x)]
-    return [(i, j, x[i:j]) for i, j in halves]
-
-
-def _along(x: Array, gives: Array, whole: bool) -> Branch:
+def _mark_branch(x: Array, gives: Array, integer: bool) -> Branch:
     """Return a branch with marks at round numbers."""
     from matplotlib.ticker import MaxNLocator
 
-    ticks = MaxNLocator(6, integer=whole, steps=[1, 2, 2.5, 5, 10]).tick_values(float(x[0]), float(x[-1]))
+    ticks = MaxNLocator(6, integer=integer, steps=[1, 2, 2.5, 5, 10]).tick_values(float(x[0]), float(x[-1]))
     inside = [float(tick) for tick in ticks if x[0] <= tick <= x[-1]]
     marks = [Mark(float(np.interp(tick, x, gives)), f"{tick + 0.0:.6g}".replace("-", "−")) for tick in inside]
     return Branch(float(gives.min()), float(gives.max()), tuple(marks), float(x[-1]))
@@ -214,7 +203,7 @@ def _place_row(scale: Scale, points: dict[str, float], values: dict[str, Any]) -
     return replace(scale, point=points[scale.name], value="missing" if value is None else to_printable(str(value)))
 
 
-def _together(scales: list[Scale], extra: float, known: bool, texts: list[str]) -> Scale | None:
+def _add_scales(scales: list[Scale], extra: float, known: bool, texts: list[str]) -> Scale | None:
     """Return one scale for the columns that are not drawn and for texts, from their smallest to their largest sum."""
     names = [*(scale.name for scale in scales), *texts]
     if not names:

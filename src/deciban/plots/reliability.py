@@ -12,17 +12,8 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.plots.style import (
-    EDGE,
-    FAINT_COLOUR,
-    add_grid_lines,
-    colour,
-    dashes,
-    make_axes,
-    marker,
-    need_matplotlib,
-    shorten,
-)
+from deciban.plots import style
+from deciban.plots.style import EDGE, FAINT_COLOUR, colour, shorten
 
 MAX_REPORTS = 4
 """The number of reports in one diagram; more would hide each other."""
@@ -73,20 +64,22 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     >>> ax.get_ylabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('share of hits', ['calibration error 0.300, log-loss 0.415'])
     """
-    need_matplotlib()
+    style.need_matplotlib()
     labels = _names(reports, names)
-    ax = make_axes(5.8, 6.0) if ax is None else ax
+    ax = style.make_axes(5.8, 6.0) if ax is None else ax
     bins = [read_bins(report) for report in reports]
     low = min(1 / max(len(report.classes), 1) for report in reports)
     low = min([0.9, _tenth(low), *(_tenth(float(part.confidence.min())) for part in bins)])
-    beneath = _histogram(ax, bins, low)
+    below = _draw_histogram(ax, bins)
     ax.plot([0, 1], [0, 1], color=FAINT_COLOUR, linewidth=1, linestyle=(0, (2, 2)), zorder=1, gid="diagonal")
-    entries = [_curve(ax, part, i) for i, part in enumerate(bins)]
-    _add_legend(ax, entries, [_label(name, report) for name, report in zip(labels, reports)])
+    entries = [_draw_curve(ax, part, i) for i, part in enumerate(bins)]
+    texts = [_label(name, report) for name, report in zip(labels, reports)]
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
+    style.add_plain_legend(ax, entries, texts, handlelength=2.8, **place)
     floor = min([low, *(_tenth(float(part.low.min())) for part in bins)])
     ax.set_xlim(low, 1 + 0.015 * (1 - low))
     ax.set_ylim(floor, 1 + 0.02 * (1 - floor))
-    _label_axes(ax, beneath)
+    _label_axes(ax, below)
     _label_sides(ax, bins)
     return ax
 
@@ -106,26 +99,25 @@ def _tenth(value: float) -> float:
     return math.floor(10 * value + 1e-9) / 10
 
 
-def _curve(ax: Any, bins: Bins, i: int) -> Any:
+def _draw_curve(ax: Any, bins: Bins, i: int) -> Any:
     """Draw the points with their intervals; clear ones are joined, the others small and hollow."""
     x, y, firm = bins.confidence, bins.hits, bins.high - bins.low <= MAX_CLEAR_INTERVAL
     ax.vlines(x, bins.low, bins.high, color=colour(i), linewidth=1.3, alpha=0.75, zorder=2, gid="interval")
-    look: dict[str, Any] = {"markersize": 7, "markeredgecolor": EDGE, "markeredgewidth": 0.7, "linewidth": 1.4}
-    shape: dict[str, Any] = {"marker": marker(i), "color": colour(i), "zorder": 3 + i}
     hollow: dict[str, Any] = {"markersize": 5, "markerfacecolor": EDGE, "linestyle": "none", "gid": "vague"}
-    ax.plot(x[~firm], y[~firm], **shape, **hollow)
-    return ax.plot(x[firm], y[firm], linestyle=dashes(i), gid="reliability", **shape, **look)[0]
+    ax.plot(x[~firm], y[~firm], marker=style.marker(i), color=colour(i), zorder=3 + i, **hollow)
+    look: dict[str, Any] = {"linewidth": 1.4, "linestyle": style.dashes(i), **style.marker_look(i, 7, 0.7)}
+    return ax.plot(x[firm], y[firm], zorder=3 + i, gid="reliability", **look)[0]
 
 
-def _histogram(ax: Any, bins: Sequence[Bins], low: float) -> Any:
+def _draw_histogram(ax: Any, bins: Sequence[Bins]) -> Any:
     """Draw the share of the rows in each bin below, on the same axis of confidence; reports side by side."""
-    beneath = _split(ax)
+    below = _split(ax)
     for i, part in enumerate(bins):
         width = 1 / part.number / len(bins)
         left = part.place / part.number + i * width
         look: dict[str, Any] = {"color": colour(i), "edgecolor": EDGE, "linewidth": 0.6, "hatch": HATCHES[i]}
-        beneath.bar(left, part.weight / part.weight.sum(), width=width, align="edge", gid="rows", **look)
-    return beneath
+        below.bar(left, part.weight / part.weight.sum(), width=width, align="edge", gid="rows", **look)
+    return below
 
 
 def _split(ax: Any) -> Any:
@@ -144,13 +136,6 @@ def _label(name: str, report: Any) -> str:
     return f"{start}calibration error {report.calibration_error:.3f}, log-loss {loss}"
 
 
-def _add_legend(ax: Any, entries: Sequence[Any], labels: Sequence[str]) -> None:
-    look: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
-    key = ax.legend(entries, labels, frameon=False, fontsize=9, handlelength=2.8, **look)
-    for text in key.get_texts():
-        text.set_parse_math(False)
-
-
 def _label_sides(ax: Any, bins: Sequence[Bins]) -> None:
     """Label the sides of the diagonal, in corners without points or intervals."""
     x, low, high = (np.concatenate([getattr(part, name) for part in bins]) for name in ("confidence", "low", "high"))
@@ -163,17 +148,16 @@ def _label_sides(ax: Any, bins: Sequence[Bins]) -> None:
         ax.text(0.98, 0.03, "too sure", ha="right", va="bottom", **look)
 
 
-def _label_axes(ax: Any, beneath: Any) -> None:
-    """Label the axes."""
+def _label_axes(ax: Any, below: Any) -> None:
+    """Label the axes of the curves and of the histogram."""
     from matplotlib.ticker import PercentFormatter
 
     ax.set_ylabel("share of hits")
-    beneath.set_ylabel("rows")
-    beneath.set_xlabel("confidence in the class called")
-    beneath.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-    beneath.yaxis.get_major_locator().set_params(nbins=3)
+    below.set_ylabel("rows")
+    below.set_xlabel("confidence in the class called")
+    below.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    below.yaxis.get_major_locator().set_params(nbins=3)
     ax.tick_params(axis="x", labelbottom=False)
-    add_grid_lines(ax, beneath)
-    for part in (ax, beneath):
-        for side in ("top", "right"):
-            part.spines[side].set_visible(False)
+    style.add_grid_lines(ax, below)
+    for part in (ax, below):
+        style.hide_spines(part, "top", "right")

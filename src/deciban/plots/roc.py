@@ -11,21 +11,8 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.formatting import format_percent
-from deciban.plots.style import (
-    EDGE,
-    FAINT_COLOUR,
-    INK,
-    MAX_LEGEND_CLASSES,
-    add_grid_lines,
-    colour,
-    dashes,
-    legend_below,
-    make_axes,
-    marker,
-    need_matplotlib,
-    pale,
-    shorten,
-)
+from deciban.plots import style
+from deciban.plots.style import EDGE, FAINT_COLOUR, INK, MAX_LEGEND_CLASSES, shorten
 
 MAX_NAMED_CURVES = 4
 """The number of classes with a named curve if there are many: those with the smallest area."""
@@ -53,17 +40,16 @@ def roc(report: Any, *, ax: Any = None) -> Any:
     >>> ax.get_ylabel()
     'share of spam that is found'
     """
-    need_matplotlib()
+    style.need_matplotlib()
     areas = np.asarray(report.roc_auc_by_class, dtype=np.float64)
     names = list(report.classes)
-    drawn = [1] if len(names) == 2 else list(range(len(names)))
-    drawn = [k for k in drawn if not math.isnan(areas[k])]
+    drawn = [k for k in ([1] if len(names) == 2 else range(len(names))) if not math.isnan(areas[k])]
     if not drawn:
         report.roc_curve()  # raises an error if the rows were not kept
         raise InputError(
-            "a ROC curve needs judged rows of a class and rows of others, and there are none. Hint: judge more rows"
+            "a ROC curve needs evaluated rows of a class and of others, and there are none. Hint: evaluate more rows"
         )
-    ax = make_axes(5.6, 6.2) if ax is None else ax
+    ax = style.make_axes(5.6, 6.2) if ax is None else ax
     curves = {k: thin_curve(*report.roc_curve(names[k])[:2]) for k in drawn}
     _draw(ax, report, curves, areas)
     _label_axes(ax, names if len(names) == 2 else None)
@@ -87,29 +73,29 @@ def thin_curve(false: Array, true: Array) -> tuple[Array, Array]:
 
 def _draw(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> None:
     ax.plot([0, 1], [0, 1], color=FAINT_COLOUR, linewidth=1, linestyle=(0, (2, 2)), zorder=1, gid="chance")
-    entries = _lines(ax, curves, areas)
+    entries = _draw_curves(ax, curves, areas)
+    heading = None
     if len(report.classes) == 2:
         ((k, (false, true)),) = curves.items()
-        ax.fill_between(false, true, color=pale(0), alpha=0.3, linewidth=0, zorder=0)
-        entries.append(_working_point(ax, report, k))
-    heading = f"each class against all others; mean area {format_area(report.roc_auc)}"
-    two = len(report.classes) == 2
-    legend_below(ax, entries, _labels(report, curves, areas), None if two else heading)
+        ax.fill_between(false, true, color=style.pale(0), alpha=0.3, linewidth=0, zorder=0)
+        entries.append(_draw_working_point(ax, report, k))
+    else:
+        heading = f"each class against all others; mean area {format_area(report.roc_auc)}"
+    style.legend_below(ax, entries, _labels(report, curves, areas), heading)
 
 
-def _lines(ax: Any, curves: dict[int, Any], areas: Array, thin: float = 1.0) -> list[Any]:
+def _draw_curves(ax: Any, curves: dict[int, Any], areas: Array, thin: float = 1.0) -> list[Any]:
     """Draw a line for each class; of many classes grey ones, with those of the smallest area above them."""
     named = _named_classes(list(curves), areas)
-    rest = [k for k in curves if k not in named]
-    for k in rest:
-        grey = ax.plot(*curves[k], color=OTHERS, linewidth=0.8 * thin, zorder=2, gid="roc")[0]
+    grey: list[Any] = []
+    for k in [k for k in curves if k not in named]:
+        grey = ax.plot(*curves[k], color=OTHERS, linewidth=0.8 * thin, zorder=2, gid="roc")
     entries = []
     for i, k in enumerate(named):
-        look = k if len(areas) <= MAX_LEGEND_CLASSES else i
-        look = 0 if len(named) == 1 else look
-        style: dict[str, Any] = {"color": colour(look), "linestyle": dashes(look)}
-        entries += ax.plot(*curves[k], linewidth=1.9 * thin, zorder=3 + len(named) - i, gid="roc", **style)
-    return [*entries, grey] if rest else entries
+        of = 0 if len(named) == 1 else k if len(areas) <= MAX_LEGEND_CLASSES else i
+        look: dict[str, Any] = {"color": style.colour(of), "linestyle": style.dashes(of)}
+        entries += ax.plot(*curves[k], linewidth=1.9 * thin, zorder=3 + len(named) - i, gid="roc", **look)
+    return [*entries, *grey]
 
 
 def _named_classes(drawn: Sequence[int], areas: Array) -> list[int]:
@@ -119,19 +105,13 @@ def _named_classes(drawn: Sequence[int], areas: Array) -> list[int]:
     return sorted(drawn, key=lambda k: areas[k])[:MAX_NAMED_CURVES]
 
 
-def _working_point(ax: Any, report: Any, k: int) -> Any:
+def _draw_working_point(ax: Any, report: Any, k: int) -> Any:
     """Draw the point at which the more probable class is predicted."""
     counts = np.asarray(report.confusion)
     other = 1 - k
     false, true = counts[other, k] / counts[other].sum(), counts[k, k] / counts[k].sum()
-    look: dict[str, Any] = {
-        "markersize": 9,
-        "markeredgecolor": EDGE,
-        "linestyle": "none",
-        "zorder": 9,
-        "gid": "called",
-    }
-    return ax.plot([false], [true], marker=marker(1), color=INK, **look)[0]
+    look: dict[str, Any] = {"markersize": 9, "markeredgecolor": EDGE, "linestyle": "none", "zorder": 9}
+    return ax.plot([false], [true], marker=style.marker(1), color=INK, gid="called", **look)[0]
 
 
 def _labels(report: Any, curves: dict[int, Any], areas: Array) -> list[str]:
@@ -143,9 +123,11 @@ def _labels(report: Any, curves: dict[int, Any], areas: Array) -> list[str]:
         return [f"area {format_area(areas[k])}{between}", hit]
     named = _named_classes(list(curves), areas)
     labels = [f"{shorten(names[k])}: area {format_area(areas[k])}" for k in named]
-    rest = sorted(float(areas[k]) for k in curves if k not in named)
-    ends = f"area {format_area(rest[0])} to {format_area(rest[-1])}" if rest else ""
-    return [*labels, f"{len(rest)} other classes: {ends}"] if rest else labels
+    others = sorted(float(areas[k]) for k in curves if k not in named)
+    if others:
+        ends = f"area {format_area(others[0])} to {format_area(others[-1])}"
+        labels.append(f"{len(others)} other classes: {ends}")
+    return labels
 
 
 def format_area(area: float) -> str:
@@ -156,9 +138,7 @@ def format_area(area: float) -> str:
     """
     if area == 1:
         return "1"
-    return next(
-        text for digits in (3, 4, 5, 6, 17) if (text := f"{area:.{digits}f}") != f"{1:.{digits}f}" or digits == 17
-    )
+    return next((text for digits in range(3, 7) if float(text := f"{area:.{digits}f}") != 1), f"{area:.17f}")
 
 
 def _label_axes(ax: Any, two: Sequence[Any] | None) -> None:
@@ -172,7 +152,7 @@ def _label_axes(ax: Any, two: Sequence[Any] | None) -> None:
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.01, 1.01)
     ax.set_aspect("equal")
-    add_grid_lines(ax)
+    style.add_grid_lines(ax)
 
 
 def _enlarge(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> None:
@@ -183,12 +163,12 @@ def _enlarge(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> None
     reach = 2.2 * math.sqrt(1 - min(areas[k] for k in curves))
     corner = ax.inset_axes([0.37, 0.1, 0.5, 0.5], zorder=8)
     corner.yaxis.tick_right()
-    _lines(corner, curves, areas, thin=0.9)
+    _draw_curves(corner, curves, areas, thin=0.9)
     if len(report.classes) == 2:
-        (false,), (true,) = _working_point(corner, report, next(iter(curves))).get_data()
+        (false,), (true,) = _draw_working_point(corner, report, next(iter(curves))).get_data()
         reach = max(reach, 1.2 * false, 1.2 * (1 - true))
     corner.set_xlim(-0.02 * reach, reach)
     corner.set_ylim(1 - reach, 1 + 0.02 * reach)
     corner.tick_params(labelsize=8)
-    add_grid_lines(corner)
+    style.add_grid_lines(corner)
     ax.indicate_inset_zoom(corner, edgecolor=FAINT_COLOUR, alpha=0.8, linewidth=0.8)

@@ -1,4 +1,4 @@
-"""Colours, markers and line styles that remain distinct in grey print and for colour-blind readers; legends."""
+"""Colours, markers and line styles that remain distinct in grey print and for colour-blind readers; axes; legends."""
 
 from __future__ import annotations
 
@@ -9,19 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.errors import MissingExtraError
+from deciban.errors import InputError, MissingExtraError
+from deciban.scores.passages import to_printable
 
 COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#999933",
-    "#882255",
-    "#777777",
-    "#332288",
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"),
+    *("#D55E00", "#999933", "#882255", "#777777", "#332288"),
 )
 """The colours of Okabe and Ito, ordered so that neighbours differ in lightness; Tol's where theirs is too pale."""
 
@@ -55,7 +48,6 @@ LEGEND_OFFSET_POINTS = 42
 MAX_LEGEND_CLASSES = 6
 """The largest number of classes with a legend below the picture; that of more is on its right, without equations."""
 
-
 LEGEND_LINE_INCHES = 0.182
 """The distance in inches between lines of the legend."""
 
@@ -73,22 +65,40 @@ def need_matplotlib() -> None:
         ) from None
 
 
+def check_positive(name: str, value: Any) -> None:
+    """Refuse an argument that is not a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{name} must be a whole number ≥ 1, not {value!r}")
+
+
 def new_axes(n_classes: int) -> Any:
     """Make an Axes in a new figure with space for the legend."""
-    few = n_classes <= MAX_LEGEND_CLASSES
-    lines = math.ceil((n_classes + 2) / legend_columns(n_classes))
-    size = (6.4, 5.2) if few else (6.2 + 2 * legend_columns(n_classes), max(5.2, LEGEND_LINE_INCHES * lines + 0.3))
-    return make_axes(*size)
+    columns = legend_columns(n_classes)
+    if n_classes <= MAX_LEGEND_CLASSES:
+        return make_axes(6.4, 5.2)
+    return make_axes(6.2 + 2 * columns, max(5.2, LEGEND_LINE_INCHES * math.ceil((n_classes + 2) / columns) + 0.3))
 
 
 def make_axes(width: float, height: float) -> Any:
     """Make an Axes in a new figure of this size in inches, with a margin."""
+    return make_panels(1, 1, (width, height))[0]
+
+
+def make_panels(
+    down: int, across: int, size: tuple[float, float], w_pad: float = 0.1, h_pad: float = 0.1, **options: Any
+) -> list[Any]:
+    """Make the Axes of a new figure of this size in inches, with these margins and further options of `subplots`."""
     from matplotlib import pyplot
 
-    figure, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
-    spaced: Any = figure.get_layout_engine()
-    spaced.set(w_pad=0.1, h_pad=0.1)
-    return ax
+    figure, axes = pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False, **options)
+    engine: Any = figure.get_layout_engine()
+    engine.set(w_pad=w_pad, h_pad=h_pad)
+    return list(axes.ravel())
+
+
+def hide_spines(ax: Any, *sides: str) -> None:
+    """Hide lines of the frame of an Axes."""
+    ax.spines[list(sides)].set_visible(False)
 
 
 def legend_columns(n_classes: int) -> int:
@@ -119,12 +129,12 @@ def dashes(i: int) -> Any:
 
 
 def shorten(label: Any, most: int = 26) -> str:
-    """Shorten a class's name by its middle if it is too long for the legend.
+    """Shorten a name by its middle if it is too long, and replace characters that cannot be printed.
 
     >>> shorten("chronic lymphocytic leukaemia, stage 2")
     'chronic lymph…mia, stage 2'
     """
-    text, half = str(label), most // 2
+    text, half = to_printable(str(label)), most // 2
     return text if len(text) <= most else f"{text[:half]}…{text[-half + 1 :]}"
 
 
@@ -138,45 +148,56 @@ def tint(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([colours[winner], MAX_REGION_OPACITY * certainty])
 
 
+def marker_look(k: int, size: float = 6.5, edge: float = 0.6) -> dict[str, Any]:
+    """Return colour and marker of class k, as arguments of `plot`; the marker has a white edge."""
+    look = {"color": colour(k), "marker": marker(k), "markersize": size}
+    return {**look, "markeredgecolor": EDGE, "markeredgewidth": edge}
+
+
 def class_legend_entry(label: Any, k: int, linestyle: Any = "none") -> Any:
     """Return the legend entry of class k, with its marker and the style of its curve if it has one."""
     from matplotlib.lines import Line2D
 
-    look: dict[str, Any] = {"marker": marker(k), "markersize": 6.5, "markeredgecolor": EDGE, "markeredgewidth": 0.6}
-    return Line2D([], [], linestyle=linestyle, color=colour(k), label=shorten(label), **look)
+    return Line2D([], [], linestyle=linestyle, label=shorten(label), **marker_look(k))
 
 
-def add_legend(ax: Any, classes: Sequence[Any], rest: Sequence[Any]) -> None:
+def add_legend(ax: Any, classes: Sequence[Any], others: Sequence[Any]) -> None:
     """Add a legend below the picture, the classes on its left; with many classes, on the right of the picture."""
     from matplotlib.lines import Line2D
-    from matplotlib.transforms import ScaledTranslation
+    from matplotlib.patches import Patch
 
-    rest = [*rest, _shade_legend_entry()]
-    look: dict[str, Any] = {
-        "loc": "upper left",
-        "frameon": False,
-        "fontsize": 8.5,
-        "handlelength": 2.8,
-        "borderaxespad": 0.0,
-    }
+    shade = {"facecolor": "#8c8c8c", "edgecolor": "none", "alpha": MAX_REGION_OPACITY}
+    others = [*others, Patch(**shade, label="deeper: surer of the winner")]
+    look: dict[str, Any] = {"loc": "upper left", "frameon": False, "fontsize": 8.5, "handlelength": 2.8}
+    look["borderaxespad"] = 0.0
     if len(classes) > MAX_LEGEND_CLASSES:
-        ax.legend(handles=[*classes, *rest], bbox_to_anchor=(1.02, 1.0), ncols=legend_columns(len(classes)), **look)
+        ax.legend(handles=[*classes, *others], bbox_to_anchor=(1.02, 1.0), ncols=legend_columns(len(classes)), **look)
         return
     blank = Line2D([], [], linestyle="none", label=" ")
-    height = max(len(classes), len(rest))
-    left, right = ([*part, *[blank] * (height - len(part))] for part in (classes, rest))
-    below = ax.transAxes + ScaledTranslation(0, -LEGEND_OFFSET_POINTS / 72, ax.figure.dpi_scale_trans)
+    height = max(len(classes), len(others))
+    left, right = ([*part, *[blank] * (height - len(part))] for part in (classes, others))
+    below = shift_points(ax, ax.transAxes, 0, -LEGEND_OFFSET_POINTS)
     ax.legend(handles=[*left, *right], bbox_to_anchor=(0.0, 0.0), bbox_transform=below, ncols=2, **look)
+
+
+def shift_points(ax: Any, transform: Any, right: float, up: float = 0.0) -> Any:
+    """Return a transform that is shifted by this many points."""
+    from matplotlib.transforms import ScaledTranslation
+
+    return transform + ScaledTranslation(right / 72, up / 72, ax.figure.dpi_scale_trans)
 
 
 def legend_below(ax: Any, entries: Sequence[Any], labels: Sequence[str], heading: str | None = None) -> None:
     """Add a legend below the picture and its axis label, with a line for each entry."""
-    from matplotlib.transforms import ScaledTranslation
+    look: dict[str, Any] = {"title": heading, "title_fontsize": 9, "alignment": "left", "borderaxespad": 0.0}
+    below = shift_points(ax, ax.transAxes, 0, -LEGEND_OFFSET_POINTS)
+    add_plain_legend(ax, entries, labels, loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, **look)
 
-    below = ax.transAxes + ScaledTranslation(0, -LEGEND_OFFSET_POINTS / 72, ax.figure.dpi_scale_trans)
-    look: dict[str, Any] = {"loc": "upper left", "frameon": False, "fontsize": 9, "handlelength": 3.0}
-    look |= {"title": heading, "title_fontsize": 9, "alignment": "left", "borderaxespad": 0.0}
-    for text in ax.legend(entries, labels, bbox_to_anchor=(0, 0), bbox_transform=below, **look).get_texts():
+
+def add_plain_legend(parent: Any, entries: Sequence[Any], labels: Sequence[str], **look: Any) -> None:
+    """Add a legend without a frame to an Axes or a Figure; a dollar sign in a label is a dollar sign."""
+    legend = parent.legend(entries, labels, **{"frameon": False, "fontsize": 9, "handlelength": 3.0, **look})
+    for text in legend.get_texts():
         text.set_parse_math(False)
 
 
@@ -193,7 +214,19 @@ def legend_characters(ax: Any) -> int:
     return max(24, int((1.15 * points - 130) / 4.7))
 
 
-def _shade_legend_entry() -> Any:
-    from matplotlib.patches import Patch
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-    return Patch(facecolor="#8c8c8c", edgecolor="none", alpha=MAX_REGION_OPACITY, label="deeper: surer of the winner")
+
+def format_scientific(value: float) -> str:
+    """Format with three significant digits, a true minus sign, and powers of ten.
+
+    >>> format_scientific(-0.03456), format_scientific(1234.5), format_scientific(6.02e23)
+    ('−0.0346', '1230', '6.02×10²³')
+    """
+    rounded = float(f"{value:.3g}")
+    if rounded and not 1e-4 <= abs(rounded) < 1e6:
+        digits, power = f"{rounded:.2e}".split("e")
+        text = f"{float(digits):g}×10{str(int(power)).translate(SUPERSCRIPT)}"
+    else:
+        text = f"{rounded + 0.0:.10g}"
+    return text.replace("-", "−")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from deciban.errors import InputError
-from deciban.plots.style import INK, need_matplotlib, pale, shorten
-from deciban.scores.passages import format_word, to_printable
+from deciban.plots import style
+from deciban.plots.style import INK, pale, shorten
+from deciban.scores.passages import format_word
 
 MAX_WORD_CHARACTERS = 18
 """The characters of a word next to its bar."""
@@ -35,31 +36,29 @@ def telltales(model: Any, classes: Sequence[Any] | None = None, *, n: int = 12, 
     >>> [panel.get_title(loc="left") for panel in figure.axes], figure.axes[1].get_yticklabels()[0].get_text()
     (['ham', 'spam'], 'free')
     """
-    need_matplotlib()
+    style.need_matplotlib()
     from matplotlib.figure import Figure
 
     selected = _select_telltales(model, classes, n, column)
-    down, across = grid(len(selected))
+    down, across = arrange_panels(len(selected))
     height = down * (BAR_PITCH_INCHES * max(n, 4) + 0.42) + 0.62
     figure = Figure(figsize=(max(PANEL_WIDTH_INCHES * across, 4.6), height), layout="constrained")
-    spaced: Any = figure.get_layout_engine()
-    spaced.set(w_pad=0.08, h_pad=0.06)
+    engine: Any = figure.get_layout_engine()
+    engine.set(w_pad=0.08, h_pad=0.06)
     reach = _axis_limit([word for _, _, words in selected for word in words])
     panels = figure.subplots(down, across, squeeze=False).ravel().tolist()
-    for i, ax in enumerate(panels):
-        if i >= len(selected):
-            ax.remove()
-            continue
-        _panel(ax, *selected[i], n, reach, numbered=i + across >= len(selected))
-    wrap_equation = CAPTION if across > 1 else CAPTION.replace("; ", "\n")
-    figure.supxlabel(wrap_equation, fontsize=8.5, color=INK)
+    for i, (ax, each) in enumerate(zip(panels, selected)):
+        _draw_panel(ax, *each, n, reach, numbered=i + across >= len(selected))
+    for ax in panels[len(selected) :]:
+        ax.remove()
+    figure.supxlabel(CAPTION if across > 1 else CAPTION.replace("; ", "\n"), fontsize=8.5, color=INK)
     return figure
 
 
-def grid(n: int) -> tuple[int, int]:
+def arrange_panels(n: int) -> tuple[int, int]:
     """Return the rows and columns of n panels, so that the figure is about as high as it is wide.
 
-    >>> [grid(n) for n in (1, 2, 3, 4, 6, 9, 20)]
+    >>> [arrange_panels(n) for n in (1, 2, 3, 4, 6, 9, 20)]
     [(1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3), (5, 4)]
     """
     across = n if n <= 3 else 2 if n == 4 else 3 if n <= 9 else 4
@@ -70,8 +69,7 @@ def _select_telltales(
     model: Any, classes: Sequence[Any] | None, n: int, column: str | None
 ) -> list[tuple[int, Any, list[Any]]]:
     """Return each class with its index and the words that are evidence for it."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InputError(f"n must be a whole number ≥ 1, not {n!r}")
+    style.check_positive("n", n)
     known = list(model.classes_ if hasattr(model, "classes_") else model.classes)
     wanted = known if classes is None else list(classes)
     if not 1 <= len(wanted) <= MAX_PANELS:
@@ -92,7 +90,10 @@ def _axis_limit(words: Sequence[Any]) -> float:
     return min(max([*ends, longest]), 2 * longest) * 1.03
 
 
-def _panel(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach: float, numbered: bool) -> None:
+def _draw_panel(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach: float, numbered: bool) -> None:
+    """Draw the bars of a class."""
+    from matplotlib.ticker import MultipleLocator
+
     places = range(len(words))
     length = [min(word.decibans, reach) for word in words]
     low = [max(word.low, 0.0) for word in words]
@@ -103,27 +104,15 @@ def _panel(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach: flo
     ax.set_yticks(places, names, fontsize=8.5, color=INK, parse_math=False)
     ax.set_ylim(max(n, 4) - 0.4, -0.6)
     ax.set_xlim(0, reach)
-    ax.xaxis.set_major_locator(_tick_locator(reach))
-    ax.set_title(shorten(to_printable(str(label)), 34), loc="left", fontsize=9.5, fontweight="bold", parse_math=False)
+    # ticks at multiples of ten decibans; closer for weak evidence, farther apart for strong
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 10**9) if reach / step <= 7)
+    ax.xaxis.set_major_locator(MultipleLocator(step))
+    ax.set_title(shorten(label, 34), loc="left", fontsize=9.5, fontweight="bold", parse_math=False)
     if not words:
         ax.text(0.02, 0.9, "no word is evidence for it", transform=ax.transAxes, fontsize=8.5, va="top", color=INK)
-    _style_axes(ax, numbered)
-
-
-def _tick_locator(reach: float) -> Any:
-    """Return ticks at multiples of ten decibans; closer for weak evidence, farther apart for strong."""
-    from matplotlib.ticker import MultipleLocator
-
-    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 10**9) if reach / step <= 7)
-    return MultipleLocator(step)
-
-
-def _style_axes(ax: Any, numbered: bool) -> None:
-    """Remove the frame and add thin grid lines."""
     ax.grid(axis="x", color="#d0d0d0", linewidth=0.7, zorder=0)
     ax.set_axisbelow(True)
     ax.tick_params(length=0, labelsize=8.5)
     ax.tick_params(axis="x", labelbottom=numbered)
-    for side in ("top", "right", "bottom"):
-        ax.spines[side].set_visible(False)
+    style.hide_spines(ax, "top", "right", "bottom")
     ax.spines["left"].set_color("#8c8c8c")
