@@ -7,7 +7,6 @@ without a main guard in the calling process are all safe.
 from __future__ import annotations
 
 import gc
-import json
 import marshal
 import os
 import subprocess
@@ -124,7 +123,10 @@ class ReaderProcess:
         assert self.process.stdin
         assert self.process.stdout
         self._input, self._output = self.process.stdin, self.process.stdout
-        _enlarge_pipe(self._output)
+        with suppress(ImportError, AttributeError, OSError):
+            from fcntl import F_SETPIPE_SZ, fcntl
+
+            fcntl(self._output.fileno(), F_SETPIPE_SZ, PIPE_BYTES)
         self._requested: deque[Sequence[ChunkItem]] = deque()
         self._is_dead = False
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
@@ -135,7 +137,7 @@ class ReaderProcess:
             self.process.kill()
             self.process.communicate()
             raise
-        self._queue.put(json.dumps([asdict(options), digests]).encode())
+        self._queue.put(marshal.dumps((asdict(options), digests)))
 
     def request(self, items: Sequence[ChunkItem]) -> None:
         """Ask for the tokens of a chunk."""
@@ -147,15 +149,15 @@ class ReaderProcess:
         items = self._requested.popleft()
         if not self._is_dead:
             try:
-                return ChunkTokens(*marshal.loads(_read_frame(self._output)))
-            except (OSError, EOFError, ValueError):
+                return ChunkTokens(*marshal.load(self._output))
+            except (OSError, EOFError, ValueError, TypeError):
                 self._is_dead = True
         return read_chunk(items, self._options, self._digests)
 
     def _feed(self) -> None:
         with suppress(OSError):  # the process is gone: its next answer will not come either
             while (data := self._queue.get()) is not None:
-                _write_frame(self._input, data)
+                _write(self._input, data)
 
     def stop(self) -> None:
         """End the process, whatever it is doing: nothing of it is kept."""
@@ -164,7 +166,7 @@ class ReaderProcess:
         self._queue.put(None)
         self._feeder.join()
         self._output.close()
-        with suppress(OSError):  # the rest of the input is of no use to anybody
+        with suppress(OSError):  # input that was not sent is of no use to anybody
             self._input.close()
 
 
@@ -206,36 +208,16 @@ def serve() -> None:
     output, source = sys.stdout.buffer, sys.stdin.buffer
     gc.set_threshold(GC_THRESHOLD_OBJECTS)
     try:
-        arguments, digests = json.loads(_read_frame(source))
+        arguments, digests = marshal.load(source)
         options = TokenOptions(**arguments)
         while True:
-            found = read_chunk(marshal.loads(_read_frame(source)), options, digests)
-            _write_frame(output, marshal.dumps(tuple(found)))
+            _write(output, marshal.dumps(tuple(read_chunk(marshal.load(source), options, digests))))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
 
 
-def _enlarge_pipe(pipe: IO[bytes]) -> None:
-    with suppress(ImportError, AttributeError, OSError):
-        from fcntl import F_SETPIPE_SZ, fcntl
-
-        fcntl(pipe.fileno(), F_SETPIPE_SZ, PIPE_BYTES)
-
-
-def _write_frame(pipe: IO[bytes], data: bytes) -> None:
-    """Write the length and the data in one system call if possible: it goes on while other threads are busy."""
-    pipe.flush()
-    rest = memoryview(len(data).to_bytes(8, "big") + data)
-    while rest:
-        rest = rest[os.write(pipe.fileno(), rest) :]
-
-
-def _read_frame(pipe: IO[bytes]) -> bytes:
-    return _read_exactly(pipe, int.from_bytes(_read_exactly(pipe, 8), "big"))
-
-
-def _read_exactly(pipe: IO[bytes], size: int) -> bytes:
-    data = pipe.read(size)
-    if len(data) < size:
-        raise EOFError
-    return data
+def _write(pipe: IO[bytes], data: bytes) -> None:
+    """Write data in one system call if possible: it goes on while other threads are busy."""
+    unsent = memoryview(data)
+    while unsent:
+        unsent = unsent[os.write(pipe.fileno(), unsent) :]

@@ -74,9 +74,7 @@ class LabelledMail:
         names, digests, tokens = (
             tuple(column[i] for i in rows.tolist()) for column in (self.names, self.digests, self.tokens)
         )
-        return replace(
-            self, names=names, digests=digests, tokens=tokens, codes=self.codes[rows], times=self.times[rows]
-        )
+        return LabelledMail(names, digests, self.codes[rows], self.times[rows], tokens, self.words)
 
     def deduplicate(self) -> LabelledMail:
         """Return each message once, without those that have both labels, as their true label is unknown."""
@@ -114,7 +112,7 @@ class LabelledMail:
 
 def read_labelled_mail(
     ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> LabelledMail:  # fmt: skip
     """Read all mail of some sources (whatever `read_mail` reads), ham and spam."""
     codes: list[int] = []
@@ -127,8 +125,7 @@ def read_labelled_mail(
                 codes.append(code)
                 known = arrival_time(found.raw), found.time if dated else None, math.nan
                 times.append(next(time for time in known if time is not None))
-                if progress is not None:
-                    progress(len(codes))
+                progress(len(codes))
                 yield found.name, found.raw
 
     read = LabelledMail.read(contents(), (), reading, processes)
@@ -160,36 +157,25 @@ def stratify_size(size: int, counts: tuple[int, int]) -> tuple[int, int]:
 def draw_split(codes: NDArray[np.integer[Any]], sizes: Sizes, seed: int) -> tuple[Rows, Rows, Rows]:
     """Draw the messages of the three parts, each in random order, none in two of them."""
     counts = int((codes == 0).sum()), int((codes == 1).sum())
-    wanted = [_stratify_part(size, counts) for size in sizes]
-    _check_enough(wanted, counts)
-    random = np.random.default_rng(seed)
-    parts: list[list[Rows]] = [[], [], []]
-    for code in range(len(LABELS)):
-        order = random.permutation(np.flatnonzero(codes == code))
-        ends = np.cumsum([want[code] for want in wanted])
-        for part, rows in zip(parts, np.split(order[: ends[-1]], ends[:-1])):
-            part.append(rows)
-    learn, choose, test = (random.permutation(np.concatenate(part)) for part in parts)
-    return learn, choose, test
-
-
-def _stratify_part(size: int, counts: tuple[int, int]) -> tuple[int, int]:
-    if size < 2 or not all(counts):
+    if min(sizes) < 2 or not all(counts):
         raise InputError(
-            f"a part of {size} messages out of {counts[0]} ham and {counts[1]} spam cannot have both kinds. "
-            f"Hint: give messages of both, and parts of two or more"
+            f"a part of {min(sizes)} messages out of {counts[0]} ham and {counts[1]} spam cannot have both kinds. "
+            "Hint: give messages of both, and parts of two or more"
         )
-    return stratify_size(size, counts)
-
-
-def _check_enough(wanted: list[tuple[int, int]], counts: tuple[int, int]) -> None:
+    wanted = np.array([stratify_size(size, counts) for size in sizes])
+    random = np.random.default_rng(seed)
+    parts: list[list[Rows]] = []
     for code, label in enumerate(LABELS):
-        need = sum(want[code] for want in wanted)
-        if need > counts[code]:
+        ends = np.cumsum(wanted[:, code])
+        if ends[-1] > counts[code]:
             raise InputError(
-                f"the split needs {need} {label}, and there are {counts[code]} (of {sum(counts)} messages). "
-                f"Hint: smaller parts, or more mail"
+                f"the split needs {ends[-1]} {label}, and there are {counts[code]} (of {sum(counts)} messages). "
+                "Hint: smaller parts, or more mail"
             )
+        order = random.permutation(np.flatnonzero(codes == code))
+        parts.append(np.split(order[: ends[-1]], ends[:-1]))
+    learn, choose, test = (random.permutation(np.concatenate(part)) for part in zip(*parts))
+    return learn, choose, test
 
 
 def draw_folds(codes: NDArray[np.integer[Any]], n_folds: int, seed: int) -> list[tuple[Rows, Rows]]:

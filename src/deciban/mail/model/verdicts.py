@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, islice, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -50,7 +50,7 @@ class Verdict:
 
     `probability` is that of spam where labels are ham and spam, else that of the likeliest label; `decibans` is the
     evidence for it against all others: `prior` and all clues, of which `clues` are the strongest, and `others` the
-    sum of the rest. `why` is the reason why it is unsure; `cut` lists what limits left unread.
+    sum of all weaker ones. `why` is the reason why it is unsure; `cut` lists what limits left unread.
     """
 
     label: str
@@ -129,10 +129,6 @@ class TokenRows:
         """Return the words of some tokens."""
         return list(map(self.words.__getitem__, self.rows[positions].tolist()))
 
-    def counts_at(self, positions: Indices) -> list[list[float]]:
-        """Return the counts of some tokens."""
-        return self.counts.take(self.rows[positions], axis=0).tolist()
-
 
 class VerdictBuilder:
     """Makes verdicts from scores, for one state of the store."""
@@ -160,8 +156,8 @@ class VerdictBuilder:
         bias = found.bias.tolist()
         for i, (p, k, j, shown) in enumerate(zip(probabilities, best, score, strongest)):
             total, prior = totals[i][j] * DECIBAN, bias[i][j] * DECIBAN
-            rest = len(shown) < found.sizes[i]
-            others = math.fsum([total, -prior, *[-clue.decibans for clue in shown]]) if rest else 0.0
+            is_partial = len(shown) < found.sizes[i]
+            others = math.fsum([total, -prior, *[-clue.decibans for clue in shown]]) if is_partial else 0.0
             label, why = self._decide(p, k, empty[i])
             yield Verdict(
                 label, labels[k], p[k], total, prior, shown, others, self._learned, self._model, why, cut.get(i, ()),
@@ -173,32 +169,26 @@ class VerdictBuilder:
     ) -> list[tuple[Clue, ...]]:
         chosen = strongest_tokens(evidence, sizes, tokens, clues)
         flat = np.array(list(chain.from_iterable(chosen)), dtype=np.int64)
-        labels = self._totals.labels
-        each = iter([
-            Clue(token, decibans, dict(zip(labels, counts)))
-            for token, decibans, counts in zip(tokens.words_at(flat), evidence[flat].tolist(), tokens.counts_at(flat))
-        ])  # fmt: skip
-        return [tuple(islice(each, len(mine))) for mine in chosen]
+        by_label = tokens.counts.take(tokens.rows[flat], axis=0).tolist()
+        counts = (dict(zip(self._totals.labels, each)) for each in by_label)
+        found = list(map(Clue, tokens.words_at(flat), evidence[flat].tolist(), counts))
+        return [tuple(found[begin:end]) for begin, end in spans(map(len, chosen))]
 
     def _decide(self, p: Sequence[float], best: int, empty: bool) -> tuple[str, str]:
         """Return the label, or unsure and why."""
         totals, (ham_at, spam_at) = self._totals, self._thresholds
         if totals.has_too_few:
             return UNSURE, f"{totals} learned; at least {MIN_MESSAGES_PER_LABEL} of each label are needed"
+        least, why = max(1.0 - ham_at, 0.5), ""
         if len(p) == 2:
-            if p[1] >= spam_at:
-                label, why = totals.labels[1], ""
-            elif p[1] <= ham_at:
-                label, why = totals.labels[0], ""
-            else:
-                label = UNSURE
+            label = totals.labels[1 if p[1] >= spam_at else 0]
+            if ham_at < p[1] < spam_at:
                 why = f"p({totals.labels[1]}) = {p[1]:.4g} lies between {ham_at:g} and {spam_at:g}"
         else:
-            least = max(1.0 - ham_at, 0.5)
-            label, why = totals.labels[best], ""
+            label = totals.labels[best]
             if p[best] < least:
-                why, label = f"the likeliest, {label}, has p = {p[best]:.2f}, less than {least:g}", UNSURE
-        return label, NOT_FITTED if empty else why
+                why = f"the likeliest, {label}, has p = {p[best]:.2f}, less than {least:g}"
+        return UNSURE if why else label, NOT_FITTED if empty else why
 
 
 def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n: int) -> list[list[int]]:
@@ -214,11 +204,5 @@ def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n
 
 def _nth_largest(size: Array, sizes: Sequence[int], n: int) -> list[float]:
     """Return the n-th largest size of each message, or 0 for a message with fewer tokens."""
-    rest, least = size.copy(), []
-    for begin, end in spans(sizes):
-        if end - begin > n:
-            rest[begin:end].partition(end - begin - n)
-            least.append(float(rest[end - n]))
-        else:
-            least.append(0.0)
-    return least
+    parts = (size[begin:end] for begin, end in spans(sizes))
+    return [float(np.partition(part, -n)[-n]) if len(part) > n else 0.0 for part in parts]
