@@ -196,8 +196,8 @@ def test_a_missing_document_is_refused_by_its_place(kind, model):
 
 
 ODD = [
-    ("one text", "one text is no collection of documents"),
-    (b"bytes", "one text is no collection"),
+    ("one text", "one text is not a collection of documents"),
+    (b"bytes", "one text is not a collection"),
     ([], r"0 sample\(s\)"),
     (5, "documents come as"),
     ([1, 2, 3], "document 0 is 1, a int"),

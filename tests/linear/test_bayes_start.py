@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 from deciban import GaussianBayes, LogisticRegression, MultinomialNB
-from deciban.linear.numeric_regression import find_bayes_start
+from deciban.linear.numeric_regression import NumberRows, find_bayes_start
 
 TIGHT = {"tol": 1e-9, "max_iter": 5000}
 
@@ -44,7 +44,7 @@ def test_every_start_ends_in_the_same_place(draw, K, r):
 @pytest.mark.parametrize("K", [2, 3])
 def test_the_start_lies_in_the_direction_of_the_naive_weights(K):
     X, codes = gaussian_rows(K=K)
-    weights, _ = find_bayes_start(X, codes, None, K, l2=1.0, l1=0.0, intercept=True, threads=1)
+    weights, _ = find_bayes_start(NumberRows(X, codes, None, K), 1.0, 0.0, True)
     naive = GaussianBayes(covariance="tied_diagonal").fit(X, codes).linear_form().weights
     naive = naive[1:] - naive[:1] if K == 2 else naive - naive.mean(axis=0)
     ratio = weights / naive
@@ -55,7 +55,7 @@ def test_the_start_lies_in_the_direction_of_the_naive_weights(K):
 @pytest.mark.parametrize("K", [2, 3])
 def test_words_start_from_the_multinomial(K):
     X, codes = words(K=K)
-    weights, _ = find_bayes_start(X, codes, None, K, l2=1.0, l1=0.0, intercept=True, threads=1)
+    weights, _ = find_bayes_start(NumberRows(X, codes, None, K), 1.0, 0.0, True)
     naive = MultinomialNB().fit(X, codes).feature_log_prob_
     naive = naive[1:] - naive[:1] if K == 2 else naive - naive.mean(axis=0)
     ratio = weights / naive
@@ -67,7 +67,7 @@ def test_words_start_from_the_multinomial(K):
 def test_the_start_is_never_worse_than_none_however_often_evidence_repeats(copies, l2):
     X, codes = gaussian_rows(K=3, spread=2.0)
     X = np.hstack([X] * copies)
-    weights, bias = find_bayes_start(X, codes, None, 3, l2=l2, l1=0.0, intercept=True, threads=1)
+    weights, bias = find_bayes_start(NumberRows(X, codes, None, 3), l2, 0.0, True)
     log_prior = np.log(np.bincount(codes) / len(codes))
     nothing = objective(X, codes, np.zeros_like(weights), log_prior, l2)
     assert objective(X, codes, weights, bias, l2) <= nothing * (1 + 1e-3)
@@ -76,35 +76,34 @@ def test_the_start_is_never_worse_than_none_however_often_evidence_repeats(copie
 def test_weights_of_rows_count_at_the_start():
     X, codes = gaussian_rows(K=2)
     times = np.arange(len(codes)) % 3
-    weighted = find_bayes_start(X, codes, times.astype(float), 2, l2=1.0, l1=0.0, intercept=True, threads=1)
+    weighted = find_bayes_start(NumberRows(X, codes, times.astype(float), 2), 1.0, 0.0, True)
     repeated = np.repeat(X, times, axis=0), np.repeat(codes, times)
-    again = find_bayes_start(*repeated, None, 2, l2=1.0, l1=0.0, intercept=True, threads=1)
+    again = find_bayes_start(NumberRows(*repeated, None, 2), 1.0, 0.0, True)
     np.testing.assert_allclose(weighted[0], again[0], rtol=1e-2)
 
 
 def test_a_column_that_never_varies_within_a_class_does_not_spoil_the_start():
     codes = np.repeat(np.arange(3, dtype=np.int32), 20)
     X = np.column_stack([codes * 10.0 + np.linspace(0, 1, 60), np.cos(codes)])
-    weights, bias = find_bayes_start(X, codes, None, 3, l2=1.0, l1=0.0, intercept=True, threads=1)
+    weights, bias = find_bayes_start(NumberRows(X, codes, None, 3), 1.0, 0.0, True)
     nothing = objective(X, codes, np.zeros_like(weights), np.zeros(3), 1.0)
     assert objective(X, codes, weights, bias, 1.0) < 0.7 * nothing
 
 
 def test_values_too_large_to_have_squares_start_from_zero():
     X, codes = gaussian_rows(K=2)
-    assert find_bayes_start(X * 1e200, codes, None, 2, l2=1.0, l1=0.0, intercept=True, threads=1) is None
+    assert find_bayes_start(NumberRows(X * 1e200, codes, None, 2), 1.0, 0.0, True) is None
 
 
 def test_without_an_intercept_there_is_none_at_the_start():
     X, codes = gaussian_rows(K=3)
-    _, bias = find_bayes_start(X, codes, None, 3, l2=1.0, l1=0.0, intercept=False, threads=1)
+    _, bias = find_bayes_start(NumberRows(X, codes, None, 3), 1.0, 0.0, False)
     np.testing.assert_array_equal(bias, 0.0)
 
 
 def test_negative_sparse_values_are_numbers_and_not_words():
     X, codes = gaussian_rows(K=2)
     dense, stored = (
-        find_bayes_start(rows, codes, None, 2, l2=1.0, l1=0.0, intercept=True, threads=1)
-        for rows in (X, sparse.csr_matrix(X))
+        find_bayes_start(NumberRows(rows, codes, None, 2), 1.0, 0.0, True) for rows in (X, sparse.csr_matrix(X))
     )
     np.testing.assert_allclose(stored[0], dense[0], rtol=1e-6)

@@ -176,7 +176,7 @@ def test_columns_that_ask_for_no_weight_are_left_out_without_harm(n_classes, sca
     M = 1 if n_classes == 2 else n_classes
     settings = {"l2": 0.1, "l1": 0.5, "tol": 1e-8, "scale": rng.normal(size=(M, 1500)) if scaled else None}
     some = fit_matrix(X, y, None, n_classes, **settings)
-    monkeypatch.setattr("deciban.linear.solvers.l1_lbfgs.MIN_SCREENED_COLUMNS", 10**9)
+    monkeypatch.setattr("deciban.linear.solvers.logistic.MIN_SCREENED_COLUMNS", 10**9)
     every = fit_matrix(X, y, None, n_classes, **settings)
     assert some.converged
     assert some.objective == pytest.approx(every.objective, rel=1e-9)

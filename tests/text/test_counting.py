@@ -12,7 +12,6 @@ from sklearn.preprocessing import normalize
 from deciban.kernels import execution
 from deciban.ledger import Vocabulary
 from deciban.text import Documents, WordCounter, Words, build_word_matrix, counting, shard
-from deciban.text import counting as rows
 from tests.text.readers import READERS, any_text
 
 readers = pytest.mark.parametrize("name", READERS)
@@ -29,8 +28,7 @@ def way(request, monkeypatch):
     """Whether the definition counts, or kernels do, whatever the size."""
     by_kernel = request.param == "kernel"
     kernels = execution.load_kernels("tokenizer", execution.MIN_KERNEL_STEPS) if by_kernel else None
-    for module in (counting, rows):
-        monkeypatch.setattr(module, "load_kernels", lambda name, work: kernels)
+    monkeypatch.setattr(counting, "load_kernels", lambda name, work: kernels)
     monkeypatch.setattr(shard, "CHUNK_BYTES", 64)
     monkeypatch.setattr(shard, "MIN_THREAD_BYTES", 1)
     return request.param
@@ -81,9 +79,9 @@ def test_rows_of_known_words_are_the_same_by_kernels_and_by_definition(name, ask
     vocabulary = plain(words, [text for text, _, _ in known], [0] * len(known))[0]
     texts = Documents([text for text, _, _ in asked])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "load_kernels", lambda name, work: None)
+        patch.setattr(counting, "load_kernels", lambda name, work: None)
         expected = build_word_matrix(words, vocabulary, texts)
-        patch.setattr(rows, "load_kernels", lambda name, work: True)
+        patch.setattr(counting, "load_kernels", lambda name, work: True)
         patch.setattr(shard, "CHUNK_BYTES", 64)
         patch.setattr(shard, "MIN_THREAD_BYTES", 1)
         found = build_word_matrix(words, vocabulary, texts, threads=2)

@@ -103,7 +103,7 @@ def test_bytes_are_read_by_their_encoding():
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
-        ("one text", r"one text is no collection.*\[text\]"),
+        ("one text", r"one text is not a collection.*\[text\]"),
         (["a", 2], "document 1 is 2, a int"),
         (pd.Series(["a", 2]), "document 1 is 2, a int"),
         (5, "not as int"),

@@ -97,7 +97,7 @@ def refuse_contradictions(event: str, weighting: str | None, idf: bool, norm: bo
 
 def refuse_auto_alpha(words: Words, weighting: str | None, idf: bool) -> None:
     """Refuse alpha="auto", which is chosen by the likelihood of counts, where words are weighted."""
-    if weighting is None and not idf and words.whole:
+    if weighting is None and not idf and words.has_integer_values:
         return
     reading = f"Words(values={words.values!r}, length={words.length!r})"
     given = "idf=True" if idf else reading if weighting is None else f"weighting={weighting!r}"
@@ -183,7 +183,7 @@ def warn_unknown_documents(is_unknown: NDArray[np.bool_], event: str, stacklevel
 
 def refuse_sampling(words: Words, weighting: str | None, what: str) -> None:
     """Refuse to sample documents where the values of words are not whole numbers."""
-    if weighting is None and not words.whole:
+    if weighting is None and not words.has_integer_values:
         weighting = f"Words(values={words.values!r}, length={words.length!r})"
     if weighting is not None:
         raise UndefinedError(

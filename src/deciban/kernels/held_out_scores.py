@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.kernels.compile import kernel
-from deciban.kernels.score import TILE_COLUMNS, TILE_ROWS
+from deciban.kernels.score import TILE_COLUMNS, TILE_ROWS, sum_tile_squares
 from deciban.ledger.statistic import LEFTOVER_FRACTION
 
 LANES = 8
@@ -52,20 +52,20 @@ def sum_log_variance_ratios(
                 j = start + l
                 gap = x[j] - mean[j]
                 square = gap * gap
-                rest = squares[j] - c * square
-                v = rest * share + more
+                left = squares[j] - c * square
+                v = left * share + more
                 lanes[0, l] *= v * precision[j]
                 lanes[1, l] += square / v
-                low = rest - MIN_SQUARES_FRACTION * squares[j]
+                low = left - MIN_SQUARES_FRACTION * squares[j]
                 lanes[2, l] = low if low < lanes[2, l] else lanes[2, l]
         for j in range(last - (last - first) % LANES, last):
             gap = x[j] - mean[j]
             square = gap * gap
-            rest = squares[j] - c * square
-            v = rest * share + more
+            left = squares[j] - c * square
+            v = left * share + more
             lanes[0, 0] *= v * precision[j]
             lanes[1, 0] += square / v
-            lanes[2, 0] = min(lanes[2, 0], rest - MIN_SQUARES_FRACTION * squares[j])
+            lanes[2, 0] = min(lanes[2, 0], left - MIN_SQUARES_FRACTION * squares[j])
         product = 1.0
         for l in range(LANES):
             product *= lanes[0, l]
@@ -164,10 +164,10 @@ def score_by_fold(
 ) -> bool:
     """Write constant_fk − ½ Σ_j precision_fkj (x_j − mean_fkj)², f the fold of each row; NaN for rows in no fold.
 
-    Tiles consist of rows of one fold, which need not be consecutive. Returns False at NaN or ±∞. It is long because
-    the rows are sorted by fold here, by counting, where the tiles are filled.
+    Tiles consist of rows of one fold, which need not be consecutive: rows are sorted by counting. Returns False at
+    NaN or ±∞.
     """
-    F, K, d = mean.shape
+    F, K = mean.shape[:2]
     start = np.zeros(F + 2, dtype=np.int64)
     for i in range(len(fold)):
         start[fold[i] + 2] += 1
@@ -179,30 +179,13 @@ def score_by_fold(
         start[fold[i] + 1] += 1
     for at in range(start[0]):  # rows of fold −1
         out[order[at]] = np.nan
-    tile = np.empty((TILE_COLUMNS, TILE_ROWS))
-    acc = np.empty((K, TILE_ROWS))
+    tile, acc = np.empty((TILE_COLUMNS, TILE_ROWS)), np.empty((K, TILE_ROWS))
     for f in range(F):
         for first in range(start[f], start[f + 1], TILE_ROWS):
-            height = min(TILE_ROWS, start[f + 1] - first)
-            acc[:] = 0.0
-            for left in range(0, d, TILE_COLUMNS):
-                width = min(TILE_COLUMNS, d - left)
-                for r in range(height):
-                    row = order[first + r]
-                    for j in range(width):
-                        tile[j, r] = X[row, left + j]
+            rows = order[first : min(first + TILE_ROWS, start[f + 1])]
+            if not sum_tile_squares(X, rows, mean[f], precision[f], tile, acc):
+                return False
+            for r in range(len(rows)):
                 for k in range(K):
-                    for j in range(width):
-                        m = mean[f, k, left + j]
-                        p = precision[f, k, left + j]
-                        for r in range(height):
-                            gap = tile[j, r] - m
-                            acc[k, r] += p * gap * gap
-            for k in range(K):
-                for r in range(height):
-                    if not np.isfinite(acc[k, r]):
-                        return False
-            for r in range(height):
-                for k in range(K):
-                    out[order[first + r], k] = constant[f, k] - 0.5 * acc[k, r]
+                    out[rows[r], k] = constant[f, k] - 0.5 * acc[k, r]
     return True

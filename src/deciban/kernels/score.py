@@ -1,10 +1,11 @@
-"""Kernels that apply a score form to a block of dense rows, adding ln p(x|k) to `out` (rows × K), and that turn
-scores into posteriors, densities or classes.
+"""Kernels that apply a score form to a block of dense rows, adding ln p(x|k) to `out` (rows × K), that turn scores
+into posteriors, densities or classes, and that evaluate posteriors.
 
-`diagonal` and `linear` process transposed tiles of rows, so that the innermost loop runs over the rows of a tile: no
-sums across vector lanes, so the compiler vectorises without being allowed to reorder additions. A tile that holds
-NaN or ±∞ (or, where it has no meaning, a negative value) ends their loop before anything of it is written, and they
-return the number of rows scored.
+Kernels of the forms `Diagonal` and `Linear` process transposed tiles of rows, so that the innermost loop runs over
+the rows of a tile: no sums across vector lanes, so the compiler vectorises without being allowed to reorder
+additions. A tile that holds NaN or ±∞ (or, where it has no meaning, a negative value) ends their loop before anything
+of it is written, and they return the number of rows scored. Variants for missing values leave NaN out: they run on
+the remaining rows only, and return False at ±∞ (or at such a negative value).
 """
 
 from __future__ import annotations
@@ -29,35 +30,45 @@ MAX_LINEAR_SEARCH_CUTS = 8
 
 
 @kernel
+def sum_tile_squares(
+    X: NDArray[Any], rows: NDArray[np.int64], mean: Array, precision: Array, tile: Array, acc: Array
+) -> bool:
+    """Write Σ_j precision_kj (x_j − mean_kj)² of some rows to `acc` (K × rows); return whether all are finite."""
+    d, K, height = X.shape[1], len(mean), len(rows)
+    acc[:] = 0.0
+    for left in range(0, d, TILE_COLUMNS):
+        width = min(TILE_COLUMNS, d - left)
+        for r in range(height):
+            row = rows[r]
+            for j in range(width):
+                tile[j, r] = X[row, left + j]
+        for k in range(K):
+            for j in range(width):
+                m = mean[k, left + j]
+                p = precision[k, left + j]
+                for r in range(height):
+                    gap = tile[j, r] - m
+                    acc[k, r] += p * gap * gap
+    for k in range(K):
+        for r in range(height):
+            if not np.isfinite(acc[k, r]):
+                return False
+    return True
+
+
+@kernel
 def add_diagonal_scores(X: NDArray[Any], mean: Array, precision: Array, constant: Array, out: Array) -> int:
     """Add constant_k − ½ Σ_j precision_kj (x_j − mean_kj)²."""
-    rows, d = X.shape
-    K = len(constant)
-    tile = np.empty((TILE_COLUMNS, TILE_ROWS))
-    acc = np.empty((K, TILE_ROWS))
-    for start in range(0, rows, TILE_ROWS):
-        height = min(TILE_ROWS, rows - start)
-        acc[:] = 0.0
-        for left in range(0, d, TILE_COLUMNS):
-            width = min(TILE_COLUMNS, d - left)
-            for r in range(height):
-                for j in range(width):
-                    tile[j, r] = X[start + r, left + j]
-            for k in range(K):
-                for j in range(width):
-                    m = mean[k, left + j]
-                    p = precision[k, left + j]
-                    for r in range(height):
-                        gap = tile[j, r] - m
-                        acc[k, r] += p * gap * gap
-        for k in range(K):
-            for r in range(height):
-                if not np.isfinite(acc[k, r]):
-                    return start
-        for r in range(height):
+    rows, K = np.arange(len(X)), len(constant)
+    tile, acc = np.empty((TILE_COLUMNS, TILE_ROWS)), np.empty((K, TILE_ROWS))
+    for start in range(0, len(X), TILE_ROWS):
+        some = rows[start : start + TILE_ROWS]
+        if not sum_tile_squares(X, some, mean, precision, tile, acc):
+            return start
+        for r in range(len(some)):
             for k in range(K):
                 out[start + r, k] += constant[k] - 0.5 * acc[k, r]
-    return rows
+    return len(X)
 
 
 @kernel
@@ -98,7 +109,7 @@ def add_linear_scores(
     plain = np.isnan(threshold)
     tile = np.empty((TILE_COLUMNS, TILE_ROWS))
     acc = np.empty((K, TILE_ROWS))
-    odd = 0.0
+    non_finite = 0.0
     for start in range(0, rows, TILE_ROWS):
         height = min(TILE_ROWS, rows - start)
         acc[:] = 0.0
@@ -108,10 +119,10 @@ def add_linear_scores(
                 low = 0.0
                 for j in range(width):
                     x = np.float64(X[start + r, left + j])
-                    odd += x - x
+                    non_finite += x - x
                     low = min(low, x)
                     tile[j, r] = x if plain else (1.0 if x > threshold else 0.0)
-                if odd != 0.0 or (low < 0.0 and not signed):
+                if non_finite != 0.0 or (low < 0.0 and not signed):
                     return start
             for k in range(K):
                 for j in range(0, width - 3, 4):  # four columns at a time: a quarter of the reads and writes
@@ -183,7 +194,7 @@ def add_lookup_scores(
 def add_step_scores(
     X: NDArray[Any], cuts: Array, start: NDArray[np.int64], table: Array, missing: bool, out: Array
 ) -> int:
-    """Add Σ_j table[bin of x_j, k]; bin: number of cuts ≤ x. Feature j has the rows from start[j] + j on.
+    """Add Σ_j table[bin of x_j, k]; the bin is the number of cuts ≤ x. Feature j has the rows from start[j] + j on.
 
     NaN adds nothing if values may be `missing`; otherwise it ends the loop within its row, as ±∞ does.
     """
@@ -275,7 +286,7 @@ def find_best_classes(joint: Array, log_prior: Array, out: NDArray[np.intp]) -> 
         if log_prior[k] > log_prior[largest_prior]:
             largest_prior = k
     impossible = 0
-    odd = False
+    has_nan = False
     for i in range(rows):
         best = 0
         top = joint[i, 0]
@@ -283,8 +294,8 @@ def find_best_classes(joint: Array, log_prior: Array, out: NDArray[np.intp]) -> 
             if joint[i, k] > top:
                 top = joint[i, k]
                 best = k
-            odd = odd or joint[i, k] != joint[i, k]
-        if odd or not top < np.inf:
+            has_nan = has_nan or joint[i, k] != joint[i, k]
+        if has_nan or not top < np.inf:
             return -1
         out[i] = best
         if top == -np.inf:

@@ -1,8 +1,7 @@
-"""Kernels that fill a statistic from a block of dense rows.
+"""Kernels that fill the moments of a block of dense rows, and that centre rows for their scatter.
 
-Each returns False when it meets a value that it cannot count (NaN, ±∞, or negative where that has no
-meaning); then the caller uses the definition in NumPy, which handles or reports it. The check costs
-nothing: it reads sums that are computed anyway.
+Each returns False when it meets a value that it cannot sum (NaN or ±∞); then the caller uses the definition in NumPy,
+which handles or reports it. The check costs nothing: it reads sums that are computed anyway.
 """
 
 from __future__ import annotations
@@ -48,58 +47,77 @@ def fill_moments(X: NDArray[Any], codes: Codes, w: Array, moments: MomentArrays)
     block = max(64, BLOCK_BYTES // max(1, d * X.itemsize))
     limit = np.empty((K, d))
     find_scales(X, codes, w, mean, limit)
-    here, drift, squares = np.zeros(K), np.zeros((K, d)), np.zeros((K, d))
-    n_sum, n_low = np.zeros(K), np.zeros(K)
-    sums, lows = np.zeros((2, K, d)), np.zeros((2, K, d))
-    wide = np.empty(d, dtype=np.bool_)
+    here, weight = np.zeros(K), np.zeros((2, K))
+    part, sums, lows = np.zeros((2, K, d)), np.zeros((2, K, d)), np.zeros((2, K, d))
     for start in range(0, rows, block):
-        stop = min(rows, start + block)
-        for i in range(start, stop):
-            k = codes[i]
-            wi = w[i] if len(w) else 1.0
-            if wi == 0.0:
-                continue
-            here[k] += wi
-            if len(w):
-                n_sum[k], low = two_sum(n_sum[k], wi)
-                n_low[k] += low
-            for j in range(d):
-                gap = X[i, j] - mean[k, j]
-                drift[k, j] += wi * gap
-                squares[k, j] += wi * gap * gap
-        wide[:] = False
-        non_finite = 0.0
-        for k in range(K):
-            most = here[k]
-            for j in range(d):
-                wide[j] |= squares[k, j] > most * limit[k, j]
-                non_finite += drift[k, j] - drift[k, j]
-        if non_finite != 0.0:
+        stop = start + block
+        x, k_of, w_of = X[start:stop], codes[start:stop], w[start:stop]
+        _sum_block(x, k_of, w_of, mean, here, weight, part[0], part[1])
+        is_finite, wide = _find_wide_columns(here, part[0], part[1], limit)
+        if not is_finite:
             return False
         if wide.any():
-            columns = np.flatnonzero(wide)
-            exact = np.zeros((6, K, len(columns)))
-            part = w[start:stop] if len(w) else w
-            sum_exactly(X[start:stop], codes[start:stop], part, columns, mean, limit, exact)
-            for k in range(K):
-                for c in range(len(columns)):
-                    drift[k, columns[c]], squares[k, columns[c]] = exact[2, k, c], exact[4, k, c]
-                    lows[0, k, columns[c]] += exact[3, k, c]
-                    lows[1, k, columns[c]] += exact[5, k, c]
+            _replace_by_exact_sums(x, k_of, w_of, np.flatnonzero(wide), mean, limit, part, lows)
         for k in range(K):
             if here[k] > 0.0:
-                _add_block(drift[k], sums[0, k], lows[0, k])
-                _add_block(squares[k], sums[1, k], lows[1, k])
-                n_sum[k] += 0.0 if len(w) else here[k]
+                _add_block(part[0, k], sums[0, k], lows[0, k])
+                _add_block(part[1, k], sums[1, k], lows[1, k])
+                weight[0, k] += 0.0 if len(w) else here[k]
                 here[k] = 0.0
     fine = True
     for k in range(K):
-        if n_sum[k] > 0.0:
-            drift_pair, squares_pair = (sums[0, k], lows[0, k]), (sums[1, k], lows[1, k])
-            fine &= _merge((n_sum[k], n_low[k]), drift_pair, squares_pair, moments, k)
+        if weight[0, k] > 0.0:
+            drift, squares = (sums[0, k], lows[0, k]), (sums[1, k], lows[1, k])
+            fine &= _merge((weight[0, k], weight[1, k]), drift, squares, moments, k)
         else:
             mean[k] = 0.0
     return fine
+
+
+@kernel
+def _sum_block(
+    X: NDArray[Any], codes: Codes, w: Array, mean: Array, here: Array, weight: Array, drift: Array, squares: Array
+) -> None:
+    """Add w, w (x − mean) and w (x − mean)² of a block of rows; given weights are also summed in pairs of doubles."""
+    for i in range(len(X)):
+        k = codes[i]
+        wi = w[i] if len(w) else 1.0
+        if wi == 0.0:
+            continue
+        here[k] += wi
+        if len(w):
+            weight[0, k], low = two_sum(weight[0, k], wi)
+            weight[1, k] += low
+        for j in range(X.shape[1]):
+            gap = X[i, j] - mean[k, j]
+            drift[k, j] += wi * gap
+            squares[k, j] += wi * gap * gap
+
+
+@kernel
+def _find_wide_columns(here: Array, drift: Array, squares: Array, limit: Array) -> tuple[bool, NDArray[np.bool_]]:
+    """Return whether the sums of a block are finite, and which columns have squares above their limit."""
+    wide, non_finite = np.zeros(drift.shape[1], dtype=np.bool_), 0.0
+    for k in range(len(here)):
+        for j in range(len(wide)):
+            wide[j] |= squares[k, j] > here[k] * limit[k, j]
+            non_finite += drift[k, j] - drift[k, j]
+    return non_finite == 0.0, wide
+
+
+@kernel
+def _replace_by_exact_sums(
+    X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], mean: Array, limit: Array, part: Array,
+    lows: Array,
+) -> None:  # fmt: skip
+    """Replace the sums of these columns by those in pairs of doubles, whose lower halves are added to `lows`."""
+    exact = np.zeros((6, len(mean), len(columns)))
+    sum_exactly(X, codes, w, columns, mean, limit, exact)
+    for s in range(2):
+        for k in range(len(mean)):
+            for c in range(len(columns)):
+                part[s, k, columns[c]] = exact[2 + 2 * s, k, c]
+                lows[s, k, columns[c]] += exact[3 + 2 * s, k, c]
 
 
 @kernel
@@ -232,12 +250,12 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, moments: M
         lanes[k, lane, 1] += wi
         lanes[k, lane, 2] += wi * gap
         lanes[k, lane, 3] += wi * gap * gap
-    whole = True
+    fine = True
     for each in range(K):
-        whole &= _merge_lanes(lanes, turns, moments, each)
+        fine &= _merge_lanes(lanes, turns, moments, each)
         if n[each, 0] == 0.0:
             mean[each] = 0.0
-    return whole
+    return fine
 
 
 @kernel

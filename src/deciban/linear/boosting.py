@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array, Codes
-from deciban.engines import summarise_bags
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.generative import Assumption, GenerativeModel
-from deciban.ledger import Ledger, Needs, Schema, Statistic
+from deciban.ledger import Ledger, Schema
 from deciban.ledger.statistic import place
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, Step, select_class_scores
-from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm, finish
+from deciban.scores import DECIBAN, Boundary, Conic, Explanation, finish
 from deciban.scores.calibration import normalise
 from deciban.scores.form_algebra import scale_form, sum_forms
 from deciban.scores.posterior import Finish
@@ -64,7 +63,8 @@ class Boosted(FittedModel):
             forms, bias = [scale_form(form, 0.0) for form in rounds[0].solved.forms], np.zeros(len(rows))
         else:
             weights = compute_learner_weights(algorithm, shares, len(rows))
-            forms = [_add_forms([b.solved.forms[i] for b in rounds], weights) for i in range(len(schema.blocks))]
+            by_block = zip(*(model.solved.forms for model in rounds))
+            forms = [sum_forms([scale_form(form, t) for form, t in zip(same, weights)]) for same in by_block]
             bias = np.stack([b.solved.log_prior for b in rounds]).T @ weights
         solved = FittedModel.of(schema, forms, rounds[0].solved.needs, bias, rows, account).solved
         return cls(schema, solved, rows, account, basis, rounds=tuple(rounds), shares=shares, errors=errors)
@@ -154,10 +154,6 @@ def compute_learner_weights(algorithm: Algorithm, shares: Array, n_classes: int)
     return shares * compute_score_per_share(algorithm, float(shares.sum()), n_classes)
 
 
-def _add_forms(forms: Sequence[ScoreForm], shares: Array) -> ScoreForm:
-    return sum_forms([scale_form(form, t) for form, t in zip(forms, shares)])
-
-
 class Examples(NamedTuple):
     """Rows in memory: a matrix for each block, class codes, and weights."""
 
@@ -169,6 +165,11 @@ class Examples(NamedTuple):
     def weights(self) -> Array:
         """The weights as an array."""
         return np.ones(len(self.codes)) if self.weight is None else self.weight
+
+    def take(self, index: NDArray[np.intp]) -> Examples:
+        """Return these rows only."""
+        weight = None if self.weight is None else self.weight[index]
+        return Examples([X[index] for X in self.parts], self.codes[index], weight)
 
 
 @dataclass(frozen=True)
@@ -321,13 +322,11 @@ def summarise_weighted(
     blocks = tuple(replace(block, levels=None) for block in schema.blocks)
     by_class = np.bincount(rows.codes, weights=weight, minlength=K).astype(np.float64)
     sums = [
-        _summarise_block(needs, X, rows.codes, weight, K, threads) for needs, X in zip(assumption.needs, rows.parts)
+        engines.summarise_bags(
+            X, rows.codes, weight, K, threads
+        )  # of known words both their sums and their documents
+        if needs.kind == "bags"
+        else engines.summarise(needs, X, rows.codes, weight, K, threads)
+        for needs, X in zip(assumption.needs, rows.parts)
     ]
     return Ledger(Schema(schema.classes, blocks), by_class, tuple(sums))
-
-
-def _summarise_block(needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> Statistic:
-    """Return the statistic of a block; of known words both their sums and their documents."""
-    if needs.kind != "bags":
-        return engines.summarise(needs, X, codes, weight, K, threads)
-    return summarise_bags(X, codes, weight, K, threads)

@@ -183,6 +183,10 @@ class SharedBlock(Block):
         """Return the weights unchanged, and a zero offset of the bias."""
         return t, np.zeros(self.X.shape[2])
 
+    def sum_squares(self, weight: Array) -> Array:
+        """Compute Σ_ik w_ik x_ijk² of every feature."""
+        return np.einsum("ijk,ik->j", self.X**2, weight)
+
 
 def prepare_block(
     part: Part, n_scores: int, weight: Array | None, sample: NDArray[np.intp], centred: bool

@@ -21,11 +21,11 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Needs
 from deciban.ledger.hashing import sample_row_numbers
 from deciban.linear.design import Shared
-from deciban.linear.evidence_weights_of_words import TextWeights
+from deciban.linear.evidence_weights_of_words import INFINITE_EVIDENCE, TextWeights
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.linear.penalty_choice import DEFAULT_C, FoldedRows
 from deciban.linear.table_design import FoldDesign, fit_predictor
-from deciban.scores import Full, Linear, Pieces, ScoreForm, SparseLinear
+from deciban.scores import Full, Linear, ScoreForm, SparseLinear
 from deciban.scores.form_algebra import scale_form
 
 MAX_EVIDENCE_CELLS = 1 << 26
@@ -78,18 +78,11 @@ def compute_column_evidence(model: GenerativeModel, parts: Sequence[Any]) -> Arr
         axis=1,
     )
     if not np.isfinite(evidence).all():
-        _refuse_zero_alpha(model)
+        alphas = [getattr(family, "alpha", 1.0) for family in model.assumption.families]
+        if any(np.any(np.asarray(alpha) == 0) for alpha in alphas):
+            raise InputError(INFINITE_EVIDENCE.format(what="value"))
         evidence = np.nan_to_num(evidence)
     return np.clip(evidence, -MAX_EVIDENCE_NATS, MAX_EVIDENCE_NATS)
-
-
-def _refuse_zero_alpha(model: GenerativeModel) -> None:
-    families: Sequence[Any] = model.assumption.families
-    if any(np.any(np.asarray(family.alpha) == 0) for family in families if hasattr(family, "alpha")):
-        raise InputError(
-            "infinite evidence cannot be weighed: with alpha=0 a value that a class never had is impossible in it. "
-            "Hint: alpha > 0, or 'auto'"
-        )
 
 
 def _compute_block_evidence(form: ScoreForm, X: Any, needs: Needs, K: int) -> Array:
@@ -97,15 +90,12 @@ def _compute_block_evidence(form: ScoreForm, X: Any, needs: Needs, K: int) -> Ar
     out = np.zeros((n, 1 if has_one_weight(form) else X.shape[1], K))
     first = np.zeros(n, dtype=np.intp)
     for k in range(1, K):
-        out[:, :, k] = _sum_evidence_by_weight(form, engines.pieces(form, X, needs, np.full(n, k), first))
+        pieces = engines.pieces(form, X, needs, np.full(n, k), first)
+        if has_one_weight(form):
+            out[:, 0, k] = np.asarray(pieces.features.sum(axis=1)).reshape(-1) + sum(pieces.extras.values())
+        else:
+            out[:, :, k] = pieces.features
     return out
-
-
-def _sum_evidence_by_weight(form: ScoreForm, pieces: Pieces) -> Array:
-    if not has_one_weight(form):
-        return np.asarray(pieces.features)
-    total = np.asarray(pieces.features.sum(axis=1)).reshape(-1) + sum(pieces.extras.values())
-    return np.asarray(total)[:, None]
 
 
 def name_weights(basis: GenerativeModel, texts: Sequence[str]) -> list[str]:

@@ -33,6 +33,11 @@ from deciban.linear.solvers.logistic import LogisticFit, Shared, Sparse, fit_par
 from deciban.linear.solvers.logistic_objective import compute_residuals, contrast, count_scores, expand_to_classes
 from deciban.scores import Linear, ScoreForm, SparseLinear
 
+INFINITE_EVIDENCE = (
+    "infinite evidence cannot be weighed: with alpha=0 a {what} that a class never had is impossible in it. "
+    "Hint: alpha > 0, or 'auto'"
+)
+
 BALANCE_TOL = 1e-10
 """The greatest change of a bias at which biases are balanced."""
 
@@ -114,17 +119,13 @@ def fit_evidence_regression(
     if settings.beta is not None:
         bias = balance_biases(np.asarray(rows.scored @ weights), bias, rows.codes, rows.weight)
     form, bias = Linear(expand_to_classes(weights.T), np.zeros(rows.n_classes)), expand_to_classes(bias)
-    account = _account(found, settings, float(C), rows)
-    return FittedModel.of(basis.schema, [form], basis.solved.needs, bias, basis.ledger.rows, account, basis)
-
-
-def _account(found: TrustFit, settings: EvidenceSettings, C: float, rows: WordRows) -> Account:
     values: dict[str, Setting] = {
-        "C": C, "C_chosen": isinstance(settings.C, str), "beta": settings.beta, "common": settings.common,
+        "C": float(C), "C_chosen": isinstance(settings.C, str), "beta": settings.beta, "common": settings.common,
         "common_trust": found.common, "size": rows.size,
     }  # fmt: skip
-    fit, n_parameters = found.fit, found.trust.size + found.fit.bias.size + (settings.common is not None)
-    return Account("evidence", values, fit.objective, fit.loss, fit.n_iter, fit.converged, False, n_parameters)
+    n_parameters = found.trust.size + found.fit.bias.size + (settings.common is not None)
+    account = Account.of_fit("evidence", values, found.fit, n_parameters)
+    return FittedModel.of(basis.schema, [form], basis.solved.needs, bias, basis.ledger.rows, account, basis)
 
 
 def fit_trust(
@@ -171,11 +172,11 @@ def choose_C(rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDA
 
     def prepare(index: NDArray[np.intp], sample: FoldedRows) -> tuple[Refit[TrustFit], ScoreFold[TrustFit]]:
         some = rows if len(index) == len(rows.codes) else rows.take(index)
-        rest = [some.take(np.flatnonzero(sample.fold != f)) for f in range(int(sample.fold.max()) + 1)]
-        evidence = [count_word_evidence(each, alpha) for each in rest]
+        others = [some.take(np.flatnonzero(sample.fold != f)) for f in range(int(sample.fold.max()) + 1)]
+        evidence = [count_word_evidence(each, alpha) for each in others]
 
         def refit(f: int, C: float, before: TrustFit | None) -> TrustFit:
-            return fit_trust(rest[f], evidence[f], settings, C, before)
+            return fit_trust(others[f], evidence[f], settings, C, before)
 
         def score(f: int, state: TrustFit) -> Array:
             mine = some.scored[np.flatnonzero(sample.fold == f)]
@@ -229,8 +230,8 @@ def compute_out_of_fold_evidence(rows: WordRows, alpha: float, C: float, fold: N
     out = np.zeros((len(rows.codes), rows.n_classes))
     for f in range(int(fold.max(initial=-1)) + 1):
         mine = np.flatnonzero(fold == f)
-        rest = _fit_text_weights(rows.take(np.flatnonzero(fold != f)), alpha, C)
-        out[mine] = rows.scored[mine] @ rest.weights.T
+        others = _fit_text_weights(rows.take(np.flatnonzero(fold != f)), alpha, C)
+        out[mine] = rows.scored[mine] @ others.weights.T
     return out
 
 
@@ -242,10 +243,7 @@ def _fit_text_weights(rows: WordRows, alpha: float, C: float) -> TextWeights:
         return TextWeights(weights, 0.0, C, False)
     evidence = count_word_evidence(own, alpha)
     if not np.isfinite(evidence).all():
-        raise InputError(
-            "infinite evidence cannot be weighed: with alpha=0 a word that a class never had is impossible in it. "
-            "Hint: alpha > 0, or 'auto'"
-        )
+        raise InputError(INFINITE_EVIDENCE.format(what="word"))
     found = fit_trust(own, evidence, EvidenceSettings(C=C), C)
     weights[seen] = expand_to_classes((found.trust * evidence).T)
     return TextWeights(weights, found.common, C, False)

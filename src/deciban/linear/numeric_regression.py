@@ -92,12 +92,6 @@ class NumberRows:
             tol=settings.tol, max_iter=settings.max_iter, threads=self.threads,
         )  # fmt: skip
 
-    def naive_start(self, settings: LogisticSettings, C: float) -> Weights | None:
-        """Return a start in the direction of naive Bayes, see `find_bayes_start`."""
-        l2, l1 = settings.penalty(C)
-        rows = self.X, self.codes, self.weight, self.n_classes
-        return find_bayes_start(*rows, l2=l2, l1=l1, intercept=settings.intercept, threads=self.threads)
-
 
 def fit_logistic_regression(
     schema: Schema,
@@ -121,26 +115,18 @@ def fit_logistic_regression(
     fold = np.full(len(codes), -1, dtype=np.int32) if fold is None else fold
     C = settings.C if not isinstance(settings.C, str) else _choose_C(rows, settings, fold).C
     if warm is None and settings.start == "bayes":
-        warm = rows.naive_start(settings, C)
+        warm = find_bayes_start(rows, *settings.penalty(C), settings.intercept)
     fit = rows.fit(settings, C, warm)
-    form, bias = _centre_form(fit, means)
-    class_weights = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
-    needs = Needs("moments", skips=settings.missing == "skip")
-    return FittedModel.of(schema, [form], [needs], bias, class_weights, _account(fit, settings, C, X.shape[1], K))
-
-
-def _centre_form(fit: LogisticFit, means: Array) -> tuple[Linear, Array]:
-    """Return Σ_j w_kj (x_j − m_j) over the cells present, as a form, and each class's score at the means."""
     weights = expand_to_classes(fit.weights)
     offsets = -weights * means
-    return Linear(weights, np.zeros(len(weights)), offsets), expand_to_classes(fit.bias) - offsets.sum(axis=1)
-
-
-def _account(fit: LogisticFit, settings: LogisticSettings, C: float, d: int, K: int) -> Account:
+    form, bias = Linear(weights, np.zeros(K), offsets), expand_to_classes(fit.bias) - offsets.sum(axis=1)
+    class_weights = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
+    needs = Needs("moments", skips=settings.missing == "skip")
     values: dict[str, Setting] = {
         "C": C, "C_chosen": settings.C == "auto", "l1_ratio": settings.l1_ratio, "start": settings.start
     }  # fmt: skip
-    return Account.of_fit("logistic", values, fit, (K - 1) * (d + settings.intercept))
+    account = Account.of_fit("logistic", values, fit, (K - 1) * (X.shape[1] + settings.intercept))
+    return FittedModel.of(schema, [form], [needs], bias, class_weights, account)
 
 
 def _choose_C(rows: NumberRows, settings: LogisticSettings, fold: NDArray[np.int32]) -> PenaltyChoice:
@@ -218,9 +204,7 @@ def fill_missing(X: Any, means: Array) -> Any:
     return X
 
 
-def find_bayes_start(
-    X: Any, codes: Codes, weight: Array | None, K: int, *, l2: float, l1: float, intercept: bool, threads: int
-) -> tuple[Array, Array] | None:
+def find_bayes_start(rows: NumberRows, l2: float, l1: float, intercept: bool) -> Weights | None:
     """Return weights and bias in the direction of naive Bayes, at the best length; None where it has no direction.
 
     Numbers are Gaussian with a shared variance for each column (then naive Bayes is linear), sparse counts are
@@ -228,35 +212,35 @@ def find_bayes_start(
     naive Bayes counts repeated evidence twice, so its own weights may be worse than a start at zero.
     """
     try:
-        weights, bias, log_prior = _fit_naive_bayes(X, codes, weight, K, threads)
+        weights, bias, log_prior = _fit_naive_bayes(rows)
     except DecibanError:  # for instance values whose squares overflow: the search needs no start
         return None
     weights, bias, log_prior = (contrast(each) for each in (weights, bias, log_prior))
     if not intercept:
         bias, log_prior = np.zeros_like(bias), np.zeros_like(bias)
-    t = _find_best_factor(X, codes, weight, weights, bias, log_prior, l2, l1)
+    t = _find_best_factor(rows, weights, bias, log_prior, l2, l1)
     return (t * weights, log_prior + t * bias) if t > 0 else None
 
 
-def _fit_naive_bayes(X: Any, codes: Codes, weight: Array | None, K: int, threads: int) -> tuple[Array, Array, Array]:
+def _fit_naive_bayes(rows: NumberRows) -> tuple[Array, Array, Array]:
     """Return weights, bias and log-prior of naive Bayes, K×d, K and K."""
+    X = rows.X
     are_counts = is_sparse(X) and (X.nnz == 0 or X.data.min() >= 0)
     family: Family = Multinomial() if are_counts else Gaussian("tied_diagonal")
     assumption = Assumption((family,), ClassPrior("smoothed"))
-    ledger = summarise_rows(assumption, list(range(K)), [None], [X], codes, weight, threads)
+    classes = list(range(rows.n_classes))
+    ledger = summarise_rows(assumption, classes, [None], [X], rows.codes, rows.weight, rows.threads)
     solved = GenerativeModel(assumption, ledger).solved
     line = solved.forms[0].linear()
     return line.weights, line.bias, log(solved.prior)
 
 
-def _find_best_factor(
-    X: Any, codes: Codes, weight: Array | None, weights: Array, bias: Array, log_prior: Array, l2: float, l1: float
-) -> float:
+def _find_best_factor(rows: NumberRows, weights: Array, bias: Array, log_prior: Array, l2: float, l1: float) -> float:
     """Find the t that minimises Σ w ℓ(y, log-prior + t·evidence) and penalty; one product serves every t."""
-    rows = sample_row_numbers(X.shape[0], MAX_SAMPLE_ROWS)
-    w = np.ones(len(rows)) if weight is None else weight[rows]
-    share = float(w.sum()) / (X.shape[0] if weight is None else float(weight.sum()))
-    evidence, y = np.asarray(X[rows] @ weights.T, dtype=np.float64) + bias, codes[rows]
+    index = sample_row_numbers(len(rows.codes), MAX_SAMPLE_ROWS)
+    w = np.ones(len(index)) if rows.weight is None else rows.weight[index]
+    share = float(w.sum()) / (len(rows.codes) if rows.weight is None else float(rows.weight.sum()))
+    evidence, y = np.asarray(rows.X[index] @ weights.T, dtype=np.float64) + bias, rows.codes[index]
     squares, sizes = share * 0.5 * l2 * float((weights**2).sum()), share * l1 * float(np.abs(weights).sum())
 
     def objective(t: float) -> float:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from typing import Any, Protocol
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.level_families import Categorical
 from deciban.generative import GenerativeModel
 from deciban.linear.design import Dense, Part, Shared, Sparse
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, Account, FittedModel, LearnerName
@@ -196,117 +195,14 @@ def _count_choice_folds(parts: Design, share: float, n_classes: int, n_folds: in
     return n_folds if cells <= MANY_CELLS else min(n_folds, 2 if cells <= 10 * MANY_CELLS else 1)
 
 
-class TableBlock(Protocol):
-    """One block of a table, as features of a linear predictor and as the score form of its weights."""
+class TableBlock(NamedTuple):
+    """One block of a table: its features in a linear predictor, with a penalty of 1, and how to read their weights.
 
-    @property
-    def part(self) -> Part:
-        """The design of its rows, with a penalty of 1."""
-
-    def form(self, weights: Array) -> ScoreForm:
-        """Convert weights of the design (K × its columns) to a score form of the block's own cells."""
-
-
-@dataclass(frozen=True)
-class NumberBlock:
-    """Standardised numbers z_j = (x_j − m_j) / s_j, 0 where x_j is missing; s_j is 1 for a constant column.
-
-    >>> block = NumberBlock.of(np.array([[1.0], [3.0], [np.nan]]), None)
-    >>> block.standard.ravel().round(9).tolist(), block.form(np.array([[1.0], [2.0]])).offsets.tolist()
-    ([-1.0, 1.0, 0.0], [[-2.0], [-4.0]])
+    `form` converts weights of the features (K × their number) to a score form of the block's own cells.
     """
 
-    standard: Array
-    mean: Array
-    deviation: Array
-
-    @classmethod
-    def of(cls, X: NDArray[Any], weight: Array | None) -> NumberBlock:
-        """Standardise these rows; they are divided by the largest number first, so that 1e300² does not overflow."""
-        x = np.asarray(X, dtype=np.float64)
-        top = np.nanmax(np.abs(x), axis=0, initial=0.0)
-        top[top == 0] = 1.0
-        x = x / top
-        present = ~np.isnan(x)
-        w = present * (1.0 if weight is None else weight[:, None])
-        n = np.maximum(w.sum(axis=0), np.finfo(np.float64).tiny)
-        mean = np.nansum(x * w, axis=0) / n
-        x -= mean
-        deviation = np.sqrt(np.nansum(x * x * w, axis=0) / n)
-        constant = deviation <= np.finfo(np.float64).eps * np.abs(mean)
-        deviation[constant] = 1.0
-        return cls(np.where(present & ~constant, x / deviation, 0.0), mean * top, deviation * top)
-
-    @property
-    def part(self) -> Part:
-        """See `TableBlock.part`."""
-        return Dense(self.standard, 1.0)
-
-    def form(self, weights: Array) -> Linear:
-        """See `TableBlock.form`."""
-        slopes = weights / self.deviation
-        return Linear(slopes, np.zeros(len(weights)), -slopes * self.mean)
-
-
-@dataclass(frozen=True)
-class IndicatorBlock:
-    """One indicator for each distinguished level or bin; `column` is its place for each code, −1 for none."""
-
-    codes: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    column: NDArray[np.int64]
-    solved: Lookup | Steps
-
-    @classmethod
-    def of_levels(cls, X: NDArray[Any], form: Lookup, family: Categorical, counted: Any) -> IndicatorBlock:
-        """Build indicators of levels as the family distinguishes them: the rarest of very many are one."""
-        return cls(X, form.offset, family.separate_levels(family.full(counted)).column, form)
-
-    @classmethod
-    def of_bins(cls, X: NDArray[Any], form: Steps) -> IndicatorBlock:
-        """Build indicators of the bins between the cuts."""
-        offset = form.lookup.offset
-        return cls(form.bins(X), offset, np.arange(offset[-1]), form)
-
-    @cached_property
-    def matrix(self) -> Any:
-        """The indicators, n × levels, CSR."""
-        from scipy.sparse import csr_array
-
-        valid = (self.codes >= 0) & (self.codes < np.diff(self.offset))
-        at = self.column[np.where(valid, self.codes + self.offset[:-1], 0)] if len(self.column) else self.codes
-        valid &= at >= 0
-        ends = np.concatenate([[0], np.cumsum(valid.sum(axis=1))])
-        width = int(self.column.max(initial=-1)) + 1
-        return csr_array((np.ones(int(ends[-1])), at[valid], ends), shape=(len(self.codes), width))
-
-    @property
-    def part(self) -> Part:
-        """See `TableBlock.part`."""
-        return Sparse(self.matrix, 1.0)
-
-    def form(self, weights: Array) -> Lookup | Steps:
-        """See `TableBlock.form`."""
-        table = np.where(self.column < 0, 0.0, np.column_stack([weights, np.zeros(len(weights))])[:, self.column])
-        if isinstance(self.solved, Steps):
-            return Steps(self.solved.cuts, self.solved.start, table)
-        return Lookup(table, self.offset, np.zeros_like(self.solved.unseen))
-
-
-@dataclass(frozen=True)
-class WordBlock:
-    """Words, by the values that they count with."""
-
-    matrix: Any
-
-    @property
-    def part(self) -> Part:
-        """See `TableBlock.part`."""
-        return Sparse(self.matrix, 1.0)
-
-    def form(self, weights: Array) -> Linear:
-        """See `TableBlock.form`."""
-        return Linear(weights, np.zeros(len(weights)))
+    part: Part
+    form: Callable[[Array], ScoreForm]
 
 
 def build_table_blocks(basis: GenerativeModel, parts: Sequence[Any], weight: Array | None) -> list[TableBlock]:
@@ -315,9 +211,62 @@ def build_table_blocks(basis: GenerativeModel, parts: Sequence[Any], weight: Arr
     return [_build_table_block(form, family, counted, X, weight) for form, family, counted, X in blocks]
 
 
-def _build_table_block(form: ScoreForm, family: Any, counted: Any, X: Any, weight: Array | None) -> TableBlock:
-    if isinstance(form, Lookup):
-        return IndicatorBlock.of_levels(X, form, family, counted)
+def _build_table_block(form: Any, family: Any, counted: Any, X: Any, weight: Array | None) -> TableBlock:
+    if isinstance(form, Lookup):  # levels as the family distinguishes them: the rarest of very many are one
+        offset, column = form.offset, family.separate_levels(family.full(counted)).column
+        return _build_indicators(X, offset, column, partial(Lookup, offset=offset, unseen=np.zeros_like(form.unseen)))
     if isinstance(form, Steps):
-        return IndicatorBlock.of_bins(X, form)
-    return WordBlock(X) if hasattr(X, "tocsr") else NumberBlock.of(X, weight)
+        offset = form.lookup.offset
+        return _build_indicators(form.bins(X), offset, np.arange(offset[-1]), partial(Steps, form.cuts, form.start))
+    if hasattr(X, "tocsr"):  # words, by the values that they count with
+        return TableBlock(Sparse(X, 1.0), lambda weights: Linear(weights, np.zeros(len(weights))))
+    return standardise_numbers(X, weight)
+
+
+def standardise_numbers(X: NDArray[Any], weight: Array | None) -> TableBlock:
+    """Build a block of z_j = (x_j − m_j) / s_j, 0 where x_j is missing; s_j is 1 for a constant column.
+
+    The rows are divided by the largest number first, so that 1e300² does not overflow.
+
+    >>> part, form = standardise_numbers(np.array([[1.0], [3.0], [np.nan]]), None)
+    >>> part.X.ravel().round(9).tolist(), form(np.array([[1.0], [2.0]])).offsets.tolist()
+    ([-1.0, 1.0, 0.0], [[-2.0], [-4.0]])
+    """
+    x = np.asarray(X, dtype=np.float64)
+    top = np.nanmax(np.abs(x), axis=0, initial=0.0)
+    top[top == 0] = 1.0
+    x = x / top
+    present = ~np.isnan(x)
+    w = present * (1.0 if weight is None else weight[:, None])
+    n = np.maximum(w.sum(axis=0), np.finfo(np.float64).tiny)
+    mean = np.nansum(x * w, axis=0) / n
+    x -= mean
+    deviation = np.sqrt(np.nansum(x * x * w, axis=0) / n)
+    constant = deviation <= np.finfo(np.float64).eps * np.abs(mean)
+    deviation[constant] = 1.0
+    standard = np.where(present & ~constant, x / deviation, 0.0)
+
+    def form(weights: Array) -> Linear:
+        slopes = weights / (deviation * top)
+        return Linear(slopes, np.zeros(len(weights)), -slopes * (mean * top))
+
+    return TableBlock(Dense(standard, 1.0), form)
+
+
+def _build_indicators(
+    codes: NDArray[Any], offset: NDArray[np.int64], column: NDArray[np.int64], form: Callable[[Array], ScoreForm]
+) -> TableBlock:
+    """Build one indicator for each distinguished level or bin; `column` is its place for each code, −1 for none."""
+    from scipy.sparse import csr_array
+
+    valid = (codes >= 0) & (codes < np.diff(offset))
+    at = column[np.where(valid, codes + offset[:-1], 0)] if len(column) else codes
+    valid &= at >= 0
+    ends = np.concatenate([[0], np.cumsum(valid.sum(axis=1))])
+    width = int(column.max(initial=-1)) + 1
+    matrix = csr_array((np.ones(int(ends[-1])), at[valid], ends), shape=(len(codes), width))
+
+    def spread(weights: Array) -> ScoreForm:
+        return form(np.where(column < 0, 0.0, np.column_stack([weights, np.zeros(len(weights))])[:, column]))
+
+    return TableBlock(Sparse(matrix, 1.0), spread)

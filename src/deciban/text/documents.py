@@ -38,11 +38,15 @@ class Documents:
             return source
         check_decoding(encoding, errors)
         if isinstance(source, (str, bytes)):
-            raise InputError(f"one text is no collection of documents; they come as {DOCUMENT_KINDS}. Hint: [text]")
+            raise InputError(
+                f"one text is not a collection of documents; they come as {DOCUMENT_KINDS}. Hint: [text]"
+            )
         if isinstance(source, np.ndarray):
             return _from_numpy(source, encoding, errors)
         if hasattr(source, "columns"):
-            raise InputError(f"a table is no column of documents; they come as {DOCUMENT_KINDS}. Hint: table['text']")
+            raise InputError(
+                f"a table is not a column of documents; they come as {DOCUMENT_KINDS}. Hint: table['text']"
+            )
         if _is_pandas(source):
             return _from_pandas(source, encoding, errors)
         if hasattr(source, "__arrow_c_array__") or hasattr(source, "__arrow_c_stream__"):
@@ -64,16 +68,12 @@ class Documents:
         return len(self._array if self._texts is None else self._texts)
 
     def __getitem__(self, rows: Any) -> Documents:
-        if isinstance(rows, slice) and self._texts is not None:
-            return Documents(self._texts[rows])
-        if isinstance(rows, slice):
-            a, b, step = rows.indices(len(self))
-            if step == 1:
-                return Documents(array=self._array.slice(a, max(0, b - a)))
-        index = np.arange(len(self))[rows]
+        index = range(len(self))[rows] if isinstance(rows, slice) else np.arange(len(self))[rows]
         if self._texts is not None:
             return Documents([self._texts[i] for i in index])
-        return Documents(array=self._array.take(index))
+        if isinstance(index, range) and index.step == 1:
+            return Documents(array=self._array.slice(index.start, len(index)))
+        return Documents(array=self._array.take(np.asarray(index)))
 
     def text(self, i: int) -> str | None:
         """Return one document."""
@@ -110,13 +110,11 @@ class Documents:
     @cached_property
     def missing(self) -> NDArray[np.bool_] | None:
         """Which documents are missing; None where none is."""
-        if self._texts is not None:
-            if None not in self._texts:
-                return None
-            return np.fromiter((text is None for text in self._texts), dtype=np.bool_, count=len(self))
-        if not self._array.null_count:
-            return None
-        return np.asarray(self._array.is_null().to_numpy(zero_copy_only=False))
+        if self._texts is None:
+            is_missing = self._array.is_null().to_numpy(zero_copy_only=False) if self._array.null_count else ()
+        else:
+            is_missing = [text is None for text in self._texts] if None in self._texts else ()
+        return np.asarray(is_missing, dtype=np.bool_) if len(is_missing) else None
 
 
 def _is_pandas(source: Any) -> bool:
@@ -124,8 +122,7 @@ def _is_pandas(source: Any) -> bool:
 
 
 def _from_list(items: Sequence[Any], encoding: str, errors: str) -> Documents:
-    kinds = set(map(type, items))
-    if kinds <= {str, type(None)}:
+    if set(map(type, items)) <= {str, type(None)}:
         return Documents(items)
     return Documents([_to_text(item, i, encoding, errors) for i, item in enumerate(items)])
 

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Integral
@@ -85,13 +85,13 @@ class Words:
             if not isinstance(value, (str, bool, type(None))) or value not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
         if self.hashed is not None:
-            if not _is_whole(self.hashed) or not 1 <= self.hashed <= MAX_HASH_BITS:
+            if not _is_integer(self.hashed) or not 1 <= self.hashed <= MAX_HASH_BITS:
                 raise InputError(f"hashed must be a number of bits from 1 to {MAX_HASH_BITS}, not {self.hashed!r}")
             object.__setattr__(self, "hashed", int(self.hashed))
 
     def _check_ngrams(self) -> tuple[int, int]:
-        given: Any = (1, self.ngrams) if _is_whole(self.ngrams) else self.ngrams
-        if isinstance(given, (tuple, list)) and len(given) == 2 and all(map(_is_whole, given)):
+        given: Any = (1, self.ngrams) if _is_integer(self.ngrams) else self.ngrams
+        if isinstance(given, (tuple, list)) and len(given) == 2 and all(map(_is_integer, given)):
             low, high = given
             if 1 <= low <= high <= MAX_NGRAM_LENGTH:
                 return int(low), int(high)
@@ -108,11 +108,9 @@ class Words:
             from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
             given = ENGLISH_STOP_WORDS
-        if given is None:
-            return None
-        if not isinstance(given, Iterable):
+        if given is not None and not isinstance(given, Iterable):
             raise InputError(f"stop must be 'english' or a list of words, not {given!r}")
-        given = list(given)
+        given = list(given or ())
         if not given:
             return None
         if self.by_character:
@@ -128,7 +126,7 @@ class Words:
             return None
         if self.least_length is None:
             return usual
-        if not _is_whole(self.least_length) or self.least_length < 1:
+        if not _is_integer(self.least_length) or self.least_length < 1:
             raise InputError(f"least_length must be a whole number ≥ 1, not {self.least_length!r}")
         return int(self.least_length)
 
@@ -149,8 +147,8 @@ class Words:
         return 0 if self.hashed is None else 1 << self.hashed
 
     @property
-    def whole(self) -> bool:
-        """Whether every value is a whole number."""
+    def has_integer_values(self) -> bool:
+        """Whether every value of a word is an integer."""
         return self.values != "log" and self.length is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -215,8 +213,8 @@ class Words:
             return f"tokens={self.tokens!r} overlap, so those that are drawn make no text"
         if self.span != (1, 1):
             return f"ngrams={self.span} overlap, so those that are drawn make no text"
-        if not self.whole:
-            return f"values={self.values!r} with length={self.length!r} are no whole numbers of words"
+        if not self.has_integer_values:
+            return f"values={self.values!r} with length={self.length!r} are not whole numbers of words"
         return ""
 
     def tokens_of(self, text: str) -> list[str]:
@@ -238,17 +236,13 @@ class Words:
             return self._characters(text)
         if self.tokens == "characters in words":
             return self._characters_in_words(text)
-        return self._join_neighbours(list(self._single_tokens(text)))
+        return self._words(text)
 
-    def _single_tokens(self, text: str) -> Iterator[Span]:
-        least, stops = self.least_length or 1, frozenset(self.stop or ())
-        for found in re.finditer(PATTERNS[self.tokens], text):
-            token = found.group()
-            if len(token) >= least and token not in stops:
-                yield token, found.start(), found.end()
-
-    def _join_neighbours(self, singles: list[Span]) -> Iterator[Span]:
-        low, high = self.span
+    def _words(self, text: str) -> Iterator[Span]:
+        """Yield single tokens, then pairs of neighbours, and so on."""
+        (low, high), least, stops = self.span, self.least_length or 1, frozenset(self.stop or ())
+        tokens = ((found.group(), found.start(), found.end()) for found in re.finditer(PATTERNS[self.tokens], text))
+        singles = [span for span in tokens if len(span[0]) >= least and span[0] not in stops]
         for n in range(low, min(high, len(singles)) + 1):
             for i in range(len(singles) - n + 1):
                 run = singles[i : i + n]
@@ -301,18 +295,15 @@ def hash_column(words: Words, token: str) -> int:
 
 
 def _weigh_counts(words: Words, counts: Mapping[T, int]) -> dict[T, float]:
-    values = {token: _value(words, n) for token, n in counts.items()}
+    value_of: Callable[[int], float] = {"counts": float, "presence": lambda n: 1.0, "log": math.log1p}[words.values]
+    values = {token: value_of(n) for token, n in counts.items()}
     if words.length is None:
         return values
     size = sum(values.values()) if words.length == "l1" else math.sqrt(sum(v * v for v in values.values()))
     return {token: value / size for token, value in values.items()}
 
 
-def _value(words: Words, n: int) -> float:
-    return float(n) if words.values == "counts" else 1.0 if words.values == "presence" else math.log1p(n)
-
-
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

@@ -1,7 +1,11 @@
-"""Minimisation of a smooth objective by SciPy's L-BFGS in preconditioned coordinates.
+"""Minimisation of the objective by SciPy's L-BFGS in preconditioned coordinates.
 
 Where there are many rows, a sample of them is fitted first: its weights start the search over all rows, and its
 curvature makes the preconditioner, so that few passes over all rows remain.
+
+Under an L1 penalty (lasso, elastic net) many weights end at exactly zero. Each weight is a difference of two
+non-negative ones, t = u − v, and l1·(u + v) is smooth: L-BFGS-B within bounds, each weight scaled by its own
+curvature. At the minimum one of the two is zero, and where both are, so is the weight.
 """
 
 from __future__ import annotations
@@ -15,7 +19,11 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.linear.loss_pass import Rows
-from deciban.linear.solvers.preconditioner import Preconditioner, build_preconditioners
+from deciban.linear.solvers.preconditioner import (
+    Preconditioner,
+    build_diagonal_preconditioners,
+    build_preconditioners,
+)
 
 MIN_SAMPLE_ROWS = 1 << 14
 """The least number of rows of a sample."""
@@ -37,6 +45,10 @@ GRADIENT_SHRINKAGE = 0.7
 
 ROUNDING_TOLERANCE = 1e-6
 """The minimum is found to rounding where no step leads down and the gradient is below this tolerance."""
+
+
+STEPS_PER_ITERATION = 10
+"""Steps within bounds are cheaper and more numerous than those without: this many are allowed for each of those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +207,70 @@ class PreconditionedObjective:
         if is_unpenalised and self.rows.is_fitted_perfectly(f * self.rows.total, tol):
             return True
         return bool(f <= tol * tol or g @ g <= tol * tol * 2.0 * f)
+
+
+@dataclass(slots=True)
+class SplitObjective:
+    """A smooth objective in u and v, where t = u − v; `cost` is the penalty of each half.
+
+    `free_gradient` is the squared length of the gradient that the bounds leave free at the last evaluation.
+    """
+
+    smooth: PreconditionedObjective
+    cost: Array
+    last: float = np.inf
+    free_gradient: float = np.inf
+
+    def value(self, halves: Array) -> tuple[float, Array]:
+        """Compute the objective and its gradient for both halves."""
+        up, down = np.split(halves, 2)
+        f, g = self.smooth.value(up - down)
+        gradient = np.concatenate([self.cost + g, self.cost - g])
+        free = np.where(halves > 0, gradient, np.minimum(gradient, 0.0))
+        self.last, self.free_gradient = f + float(self.cost @ (up + down)), float(free @ free)
+        return self.last, gradient
+
+    def is_near_minimum(self, tol: float) -> bool:
+        """Return whether the possible gain is below tol² of the objective, or of 1."""
+        return bool(self.last <= tol * tol or self.free_gradient <= tol * tol * 2.0 * self.last)
+
+
+def minimise_l1(
+    rows: Rows, l2: Sequence[Array | float], l1: Sequence[Array | float], state: State, tol: float, max_iter: int
+) -> State:
+    """Minimise Σ wℓ + ½ Σ l2 t² + Σ l1 |t| from a given state."""
+    from scipy.optimize import Bounds, minimize
+
+    total = max(rows.total, np.finfo(float).tiny)
+    penalties = [penalty / total for penalty in l2]
+    preconditioners = build_diagonal_preconditioners(rows, state.ts, state.bias, penalties)
+    costs = [np.broadcast_to(l / total, t.shape) * c.factor for l, t, c in zip(l1, state.ts, preconditioners)]
+    cost = np.concatenate([*(c.ravel() for c in costs), np.zeros(state.bias.size)])
+    smooth = PreconditionedObjective(rows, penalties, preconditioners, [*state.ts, state.bias])
+    objective = SplitObjective(smooth, cost)
+
+    def stop_if_near(intermediate_result: object) -> None:
+        if objective.is_near_minimum(tol):
+            raise StopIteration
+
+    u = smooth.pack()
+    first = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
+    if max_iter == 0:  # L-BFGS-B would treat it as one
+        objective.value(first)
+        converged, gradient = objective.is_near_minimum(tol), float(np.sqrt(objective.free_gradient))
+        return replace(state, n_iter=0, converged=converged, gradient=gradient)
+    found = minimize(
+        objective.value,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(0.0, np.inf),
+        callback=stop_if_near,
+        options={"maxiter": max_iter, "gtol": 0.0, "ftol": 0.0, "maxfun": 10 * max_iter, "maxcor": 20},
+    )
+    up, down = np.split(found.x, 2)
+    *ts, bias = smooth.unpack(up - down)
+    converged = objective.is_near_minimum(tol) or (
+        found.nit < max_iter and objective.is_near_minimum(ROUNDING_TOLERANCE)
+    )
+    return State(ts, bias, int(found.nit), converged, float(np.sqrt(objective.free_gradient)))

@@ -14,7 +14,7 @@ from deciban.engines.threads import limit_products_to_one_core
 from deciban.kernels.execution import load_kernels
 from deciban.linear.design import Block, Dense, Part, Shared, SharedBlock, Sparse, prepare_block
 from deciban.linear.loss_pass import Rows
-from deciban.linear.solvers import dual_lbfgs, l1_lbfgs, lbfgs, newton
+from deciban.linear.solvers import dual_lbfgs, lbfgs, newton
 from deciban.linear.solvers.lbfgs import MIN_SAMPLE_ROWS, State, sample_rows
 from deciban.linear.solvers.logistic_objective import contrast, count_scores
 
@@ -23,6 +23,12 @@ __all__ = ["Dense", "LogisticFit", "Shared", "Sparse", "fit_matrix", "fit_parts"
 
 MIN_THREADED_PRODUCTS = 1 << 22
 """The least number of products per pass from which on several threads are used."""
+
+MIN_SCREENED_COLUMNS = 1000
+"""Parts with fewer columns are fitted without screening."""
+
+MAX_SCREENING_ROUNDS = 20
+"""The greatest number of times that the gradients of all columns are checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +104,8 @@ def fit_parts(
     with limit_products_to_one_core(True):  # threads that wait for each other cost more than small products take
         rows = _prepare_rows(parts, codes, weight, n_classes, intercept, threads)
         first = _build_initial_state(parts, rows, start)
-        max_iter *= l1_lbfgs.STEPS_PER_ITERATION if any(part.l1 for part in parts) else 1
-        if l1_lbfgs.is_screening_applicable(parts):
+        max_iter *= lbfgs.STEPS_PER_ITERATION if any(part.l1 for part in parts) else 1
+        if any(map(_is_screened, parts)):
             return _search_with_screening(parts, rows, first, tol, max_iter)
         return _summarise(parts, rows, _search(parts, rows, first, tol, max_iter))
 
@@ -109,14 +115,13 @@ def _search(parts: Sequence[Part], rows: Rows, first: State, tol: float, max_ite
     l2 = _scale_penalties([part.l2 for part in parts], rows, 2)
     if any(part.l1 for part in parts):
         penalties = _scale_penalties([part.l1 for part in parts], rows, 1)
-        return l1_lbfgs.minimise(rows, l2, penalties, first, tol, max_iter)
+        return lbfgs.minimise_l1(rows, l2, penalties, first, tol, max_iter)
     if newton.is_applicable(rows, l2, first):
         near = newton.minimise(rows, l2, first, tol, max_iter)
         if near.converged or near.n_iter >= max_iter:
             return near
-        cold = _build_initial_state(
-            parts, rows, None
-        )  # the start was so far out that the loss has no curvature there
+        # the start was so far out that the loss has no curvature there
+        cold = _build_initial_state(parts, rows, None)
         further = lbfgs.minimise(rows, l2, cold, tol, max_iter - near.n_iter)
         return replace(further, n_iter=near.n_iter + further.n_iter)
     if dual_lbfgs.is_applicable(rows, l2):
@@ -124,37 +129,54 @@ def _search(parts: Sequence[Part], rows: Rows, first: State, tol: float, max_ite
     return lbfgs.minimise(rows, l2, first, tol, max_iter)
 
 
+def _is_screened(part: Part) -> bool:
+    return not isinstance(part, Shared) and part.l1 > 0 and part.width >= MIN_SCREENED_COLUMNS
+
+
 def _search_with_screening(parts: Sequence[Part], rows: Rows, state: State, tol: float, max_iter: int) -> LogisticFit:
-    """Fit the weights of selected columns until no other column qualifies; `max_iter` steps in all."""
+    """Fit the weights of selected columns until no other column qualifies; `max_iter` steps in all.
+
+    A weight stays at zero while its gradient is no larger than l1. Of a hundred thousand words a few thousand remain,
+    and the search is for those only; then the gradients of all columns are checked once more.
+    """
     kept = [np.zeros(t.shape[-1], dtype=bool) for t in state.ts]
     steps, is_complete = 0, False
-    for turn in range(l1_lbfgs.MAX_SCREENING_ROUNDS):
+    for turn in range(MAX_SCREENING_ROUNDS):
         _, gradients, _ = rows.value(state.ts, state.bias)
         weights = [t if b.unit is None else t * b.unit for t, b in zip(state.ts, rows.blocks)]
         gradients = [g if b.unit is None else g / b.unit for g, b in zip(gradients, rows.blocks)]
-        selected = [k | l1_lbfgs.select_columns(p, t, g, tol) for k, p, t, g in zip(kept, parts, weights, gradients)]
+        selected = [k | _select_columns(p, t, g, tol) for k, p, t, g in zip(kept, parts, weights, gradients)]
         is_complete = turn > 0 and all(map(np.array_equal, selected, kept))
         if is_complete or (turn > 0 and steps >= max_iter):
             break
         kept = selected
-        fit = _fit_columns(parts, rows, state, [np.flatnonzero(k) for k in kept], tol, max_iter - steps)
+        fit = _fit_columns(parts, rows, state, kept, tol, max_iter - steps)
         steps += fit.n_iter
-        found = [l1_lbfgs.restore_columns(p, np.flatnonzero(k), t) for p, k, t in zip(parts, kept, fit.parts)]
+        found = [np.zeros(part.weight_shape(rows.n_scores)) for part in parts]
+        for t, columns, fitted in zip(found, kept, fit.parts):
+            t[..., columns] = fitted
         state = _build_initial_state(parts, rows, (found, fit.bias))
         state = replace(state, n_iter=steps, converged=fit.converged, gradient=fit.gradient)
     return _summarise(parts, rows, replace(state, converged=state.converged and is_complete))
 
 
+def _select_columns(part: Part, t: Array, gradient: Array, tol: float) -> NDArray[np.bool_]:
+    """Return a mask of the columns that have weights, or whose gradient exceeds the L1 penalty."""
+    if not _is_screened(part):
+        return np.ones(t.shape[-1], dtype=bool)
+    return np.asarray(((t != 0) | (np.abs(gradient) > part.l1 * (1.0 + tol))).any(axis=0))
+
+
 def _fit_columns(
-    parts: Sequence[Part], rows: Rows, state: State, columns: Sequence[NDArray[np.intp]], tol: float, max_iter: int
+    parts: Sequence[Part], rows: Rows, state: State, kept: Sequence[NDArray[np.bool_]], tol: float, max_iter: int
 ) -> LogisticFit:
     """Fit these columns only, with the weights of the others at zero."""
-    some = [l1_lbfgs.keep_columns(part, column) for part, column in zip(parts, columns)]
+    columns = [np.flatnonzero(mask) for mask in kept]
+    scales = [None if p.scale is None else np.ascontiguousarray(p.scale[..., c]) for p, c in zip(parts, columns)]
+    some = [replace(p, X=p.X[:, c], scale=scale) for p, c, scale in zip(parts, columns, scales)]
     ts, bias = _to_original_units(parts, rows, state)
-    start = [t if isinstance(p, Shared) else t[:, c] for p, t, c in zip(parts, ts, columns)]
-    n_classes = max(rows.n_scores, 2)
-    narrow = _prepare_rows(some, rows.codes, rows.weight, n_classes, rows.intercept, rows.threads)
-    first = _build_initial_state(some, narrow, (start, bias))
+    narrow = _prepare_rows(some, rows.codes, rows.weight, max(rows.n_scores, 2), rows.intercept, rows.threads)
+    first = _build_initial_state(some, narrow, ([t[..., c] for t, c in zip(ts, columns)], bias))
     return _summarise(some, narrow, _search(some, narrow, first, tol, max_iter))
 
 
@@ -181,7 +203,9 @@ def _build_initial_state(parts: Sequence[Part], rows: Rows, start: tuple[Sequenc
     M = rows.n_scores
     if start is None:
         zeros = [np.zeros((1, part.width) if M == 1 else part.weight_shape(M)) for part in parts]
-        return State(zeros, _compute_class_log_odds(rows) if rows.intercept else np.zeros(M))
+        # the log-odds of two classes, or centred logarithms of the class shares; half a row is added to each
+        counts = np.bincount(rows.codes, weights=rows.weight, minlength=max(M, 2)) + 0.5
+        return State(zeros, contrast(np.log(counts / counts.sum())) if rows.intercept else np.zeros(M))
     ts = []
     bias = np.array(start[1], dtype=np.float64).reshape(M) if rows.intercept else np.zeros(M)
     for part, block, weights in zip(parts, rows.blocks, start[0]):
@@ -198,12 +222,6 @@ def _compute_centring_shift(block: Block, t: Array) -> Array | float:
         return 0.0
     centre = block.centre if block.unit is None else block.centre * block.unit
     return np.asarray((t if block.scale is None else t * block.scale) @ centre)
-
-
-def _compute_class_log_odds(rows: Rows) -> Array:
-    """Return the log-odds of two classes, or centred logarithms of the class shares; half a row is added to each."""
-    counts = np.bincount(rows.codes, weights=rows.weight, minlength=max(rows.n_scores, 2)) + 0.5
-    return contrast(np.log(counts / counts.sum()))
 
 
 def _to_original_units(parts: Sequence[Part], rows: Rows, state: State) -> tuple[list[Array], Array]:

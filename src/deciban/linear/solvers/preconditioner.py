@@ -52,43 +52,26 @@ class DiagonalPreconditioner:
 
 
 @dataclass(frozen=True, slots=True)
-class ClasswisePreconditioner:
-    """t_k = L_k⁻ᵀ u_k for each score k; `inverse_lower` is L⁻¹, `lower` is L."""
+class FactoredPreconditioner:
+    """t_g = L_g⁻ᵀ u_g for each group g of weights: those of one score, or all in one vector.
+
+    `inverse_lower` is L⁻¹, `lower` is L; both have one matrix for each group.
+    """
 
     inverse_lower: Array
     lower: Array
 
     def weights(self, u: Array) -> Array:
         """Convert coordinates to weights."""
-        return np.einsum("kij,ki->kj", self.inverse_lower, u)
+        return (u.reshape(len(self.lower), 1, -1) @ self.inverse_lower).reshape(u.shape)
 
     def gradient(self, g: Array) -> Array:
         """Convert a gradient for weights to one for coordinates."""
-        return np.einsum("kij,kj->ki", self.inverse_lower, g)
+        return (self.inverse_lower @ g.reshape(len(self.lower), -1, 1)).reshape(g.shape)
 
     def inverse(self, t: Array) -> Array:
         """Convert weights to coordinates."""
-        return np.einsum("kij,ki->kj", self.lower, t)
-
-
-@dataclass(frozen=True, slots=True)
-class JointPreconditioner:
-    """t = L⁻ᵀ u for the weights of all classes in one vector."""
-
-    inverse_lower: Array
-    lower: Array
-
-    def weights(self, u: Array) -> Array:
-        """Convert coordinates to weights."""
-        return np.asarray(u.ravel() @ self.inverse_lower).reshape(u.shape)
-
-    def gradient(self, g: Array) -> Array:
-        """Convert a gradient for weights to one for coordinates."""
-        return np.asarray(self.inverse_lower @ g.ravel()).reshape(g.shape)
-
-    def inverse(self, t: Array) -> Array:
-        """Convert weights to coordinates."""
-        return np.asarray(t.ravel() @ self.lower).reshape(t.shape)
+        return (t.reshape(len(self.lower), 1, -1) @ self.lower).reshape(t.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +82,7 @@ class ProjectedPreconditioner:
     that moves along it would take long to return.
     """
 
-    inner: DiagonalPreconditioner | ClasswisePreconditioner | JointPreconditioner
+    inner: DiagonalPreconditioner | FactoredPreconditioner
     common: Array
 
     def weights(self, u: Array) -> Array:
@@ -118,7 +101,7 @@ class ProjectedPreconditioner:
         return np.asarray(t - self.common * np.sum(self.common * t, axis=0))
 
 
-Preconditioner = DiagonalPreconditioner | ClasswisePreconditioner | JointPreconditioner | ProjectedPreconditioner
+Preconditioner = DiagonalPreconditioner | FactoredPreconditioner | ProjectedPreconditioner
 
 
 def compute_common_direction(n_scores: int, scale: Array | None) -> Array:
@@ -139,11 +122,11 @@ def build_preconditioners(
     found: list[Preconditioner] = []
     for block, penalty in zip(rows.blocks, l2):
         if isinstance(block, SharedBlock):
-            found.append(_build_shared_diagonal(block, curvature, penalty))
+            found.append(_build_diagonal(block, curvature, penalty))
             continue
-        M, d = curvature.shape[1], block.X.shape[1]
+        M, d = curvature.shape[1], block.width
+        inner: DiagonalPreconditioner | FactoredPreconditioner
         if M > 1 and M * d <= MAX_JOINT_WEIGHTS:
-            inner: DiagonalPreconditioner | ClasswisePreconditioner | JointPreconditioner
             inner = _factor_jointly(block, p, rows.weight, penalty)
         elif d <= MAX_FACTORED_COLUMNS and M * d * d <= MAX_FACTORED_CELLS:
             inner = _factor_classwise(block, curvature, penalty)
@@ -159,12 +142,7 @@ def build_diagonal_preconditioners(
 ) -> list[DiagonalPreconditioner]:
     """Build one for every block and one for the bias, each of which scales every weight separately."""
     _, curvature, bias_curvature = _compute_row_curvature(rows, ts, bias)
-    blocks = [
-        _build_shared_diagonal(block, curvature, penalty)
-        if isinstance(block, SharedBlock)
-        else _build_diagonal(block, curvature, penalty)
-        for block, penalty in zip(rows.blocks, l2)
-    ]
+    blocks = [_build_diagonal(block, curvature, penalty) for block, penalty in zip(rows.blocks, l2)]
     return [*blocks, DiagonalPreconditioner(_compute_inverse_root(bias_curvature))]
 
 
@@ -178,20 +156,18 @@ def _compute_row_curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tupl
     return p, curvature, curvature.sum(axis=0)
 
 
-def _build_diagonal(block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float) -> DiagonalPreconditioner:
+def _build_diagonal(
+    block: DenseBlock | SparseBlock | SharedBlock, curvature: Array, l2: Array | float
+) -> DiagonalPreconditioner:
     squares = block.sum_squares(curvature)
     return DiagonalPreconditioner(
         _compute_inverse_root((squares if block.scale is None else squares * block.scale**2) + l2)
     )
 
 
-def _build_shared_diagonal(block: SharedBlock, curvature: Array, l2: Array | float) -> DiagonalPreconditioner:
-    return DiagonalPreconditioner(_compute_inverse_root(np.einsum("ijk,ik->j", block.X**2, curvature) + l2))
-
-
 def _factor_jointly(
     block: DenseBlock | SparseBlock, p: Array, weight: Array | None, l2: Array | float
-) -> JointPreconditioner:
+) -> FactoredPreconditioner:
     """Factor Σ w (diag p − p pᵀ) ⊗ x xᵀ + l2 in single precision, which affects only the speed of the search.
 
     The direction common to all classes has no curvature; it is given that of the columns, and is never used.
@@ -213,18 +189,17 @@ def _factor_jointly(
     factor = np.tile(size, M) if block.scale is None else (np.broadcast_to(block.scale, (M, d)) * size).ravel()
     hessian *= np.outer(factor, factor)
     penalty = np.tile(np.broadcast_to(l2, d), M)
-    return JointPreconditioner(*_cholesky_inverse(hessian, penalty, MIN_RELATIVE_CURVATURE_SINGLE))
+    inverse, lower = _cholesky_inverse(hessian, penalty, MIN_RELATIVE_CURVATURE_SINGLE)
+    return FactoredPreconditioner(inverse[None], lower[None])
 
 
-def _factor_classwise(
-    block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float
-) -> ClasswisePreconditioner:
+def _factor_classwise(block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float) -> FactoredPreconditioner:
     X, M = block.centre_rows(), curvature.shape[1]
     scale = np.broadcast_to(1.0 if block.scale is None else block.scale, (M, X.shape[1]))
     pairs = [
         _cholesky_inverse(X.T @ (X * curvature[:, k : k + 1]) * np.outer(scale[k], scale[k]), l2) for k in range(M)
     ]
-    return ClasswisePreconditioner(np.array([back for back, _ in pairs]), np.array([lower for _, lower in pairs]))
+    return FactoredPreconditioner(*(np.array(matrices) for matrices in zip(*pairs)))
 
 
 def _cholesky_inverse(
