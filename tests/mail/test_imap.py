@@ -3,12 +3,13 @@
 import logging
 import os
 import time
+from contextlib import closing
+from ipaddress import ip_address
 
 import pytest
 
 from deciban.errors import InputError
-from deciban.mail.sources import imap
-from deciban.mail.sources import imap_connection as imap_connection
+from deciban.mail.sources import imap, imap_connection
 from deciban.mail.sources.imap import ImapFolder, group_by_size, imap_messages
 from deciban.mail.sources.imap_connection import Address, RefusedError, decode_folder, encode_folder, password_for
 from deciban.mail.sources.message_sources import read_mail, source_kind
@@ -135,7 +136,7 @@ def test_the_certificate_is_checked(server, monkeypatch):
 @real
 def test_a_plain_line_is_for_loopback_and_goes_on_by_starttls_elsewhere(server, monkeypatch):
     assert len(list(read_mail(server.address(secure=False)))) == 5
-    monkeypatch.setattr(imap_connection, "_is_loopback", lambda line: False)
+    monkeypatch.setattr(imap_connection, "ip_address", lambda text: ip_address("192.0.2.1"))
     with pytest.raises(InputError, match="certificate is not trusted"):
         list(read_mail(server.address(secure=False)))
     monkeypatch.setenv("SSL_CERT_FILE", str(server.ca))
@@ -143,7 +144,7 @@ def test_a_plain_line_is_for_loopback_and_goes_on_by_starttls_elsewhere(server, 
 
 
 def test_a_server_elsewhere_without_starttls_hears_no_password(monkeypatch):
-    monkeypatch.setattr(imap_connection, "_is_loopback", lambda line: False)
+    monkeypatch.setattr(imap_connection, "ip_address", lambda text: ip_address("192.0.2.1"))
     with serve_script() as (address, received):
         with pytest.raises(InputError, match="no STARTTLS"):
             list(read_mail(address))
@@ -171,7 +172,7 @@ def test_an_open_folder_notices_new_messages_and_new_uids(server):
     with server.reader() as reader:
         reader.create("Anew")
         reader.append("Anew", "", None, message("one"))
-        with ImapFolder(Address.parse(server.address("Anew")), dovecot.PASSWORD) as folder:
+        with closing(ImapFolder(Address.parse(server.address("Anew")), dovecot.PASSWORD)) as folder:
             assert list(folder.uids()) == [1]
             reader.append("Anew", "", None, message("two"))
             folder.refresh()
@@ -181,7 +182,7 @@ def test_an_open_folder_notices_new_messages_and_new_uids(server):
         reader.delete("Anew")
         time.sleep(1.1)  # UIDVALIDITY is a time
         reader.create("Anew")
-        with ImapFolder(Address.parse(server.address("Anew")), dovecot.PASSWORD) as folder:
+        with closing(ImapFolder(Address.parse(server.address("Anew")), dovecot.PASSWORD)) as folder:
             assert folder.validity != validity > 0
 
 

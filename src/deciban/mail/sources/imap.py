@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from imaplib import Internaldate2tuple
 from itertools import islice
@@ -102,12 +103,6 @@ class ImapFolder:
         found = [re.search(rb'\) (?:NIL|"[^"]*") "?(.*?)"?$', row) for row in rows]
         return sorted(decode_folder(name[1].decode("latin-1").replace('\\"', '"')) for name in found if name)
 
-    def __enter__(self) -> ImapFolder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Log out, if the connection still works."""
         self._connection.leave()
@@ -173,20 +168,19 @@ def imap_messages(
     password: Callable[[Address], str] = password_for,
 ) -> Iterator[RawMessage]:
     """Return the messages of an IMAP folder by UID, a few megabytes of them at a time."""
-    return _read_folder(Address.parse(address), trashed, problems, password)
+    parsed = Address.parse(address)
 
+    def read() -> Iterator[RawMessage]:
+        omitted = gone = 0
+        with closing(ImapFolder(parsed, password(parsed))) as folder:
+            for more_trashed, more_gone, messages in folder.fetch_groups(folder.uids(), trashed):
+                omitted, gone = omitted + more_trashed, gone + more_gone
+                yield from messages
+        report_trashed(str(parsed), omitted, problems)
+        if gone:
+            problems(Problem(str(parsed), f"{gone} of the messages vanished while the folder was read", gone))
 
-def _read_folder(
-    address: Address, trashed: bool, problems: ProblemHandler, password: Callable[[Address], str]
-) -> Iterator[RawMessage]:
-    omitted = gone = 0
-    with ImapFolder(address, password(address)) as folder:
-        for more_trashed, more_gone, messages in folder.fetch_groups(folder.uids(), trashed):
-            omitted, gone = omitted + more_trashed, gone + more_gone
-            yield from messages
-    report_trashed(str(address), omitted, problems)
-    if gone:
-        problems(Problem(str(address), f"{gone} of the messages vanished while the folder was read", gone))
+    return read()
 
 
 def group_by_size(messages: list[Attributes]) -> Iterator[list[Attributes]]:
@@ -240,8 +234,8 @@ def _parse_bodies(response: list[Any]) -> Iterator[tuple[int, bytes]]:
     """Yield UIDs and messages of a FETCH: the UID may be before the message or after it, with other data between."""
     for at, part in enumerate(response):
         if isinstance(part, tuple):
-            rest = response[at + 1] if at + 1 < len(response) and isinstance(response[at + 1], bytes) else b""
-            uid = _UID.search(part[0] + b" " + re.sub(rb"^\d+ \(.*", b"", rest, flags=re.DOTALL))
+            after = response[at + 1] if at + 1 < len(response) and isinstance(response[at + 1], bytes) else b""
+            uid = _UID.search(part[0] + b" " + re.sub(rb"^\d+ \(.*", b"", after, flags=re.DOTALL))
             raw = part[1]
         else:
             uid, quoted = _UID.search(part), _QUOTED_BODY.search(part)

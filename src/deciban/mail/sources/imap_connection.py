@@ -36,6 +36,7 @@ MAX_SKIPPED_BYTES = 1 << 18
 PASSWORD = "DECIBAN_IMAP_PASSWORD"
 """The environment variable that holds the password."""
 
+PORTS = {"imap": 143, "imaps": 993}
 FORM = "imaps://user@host/Folder"
 
 
@@ -66,33 +67,31 @@ class Address:
             port = parts.port
         except ValueError:
             raise InputError(f"the IMAP address cannot be read. Hint: write it as {FORM}") from None
-        shown = f"{parts.scheme}://…"  # any more of it might be a part of a password
-        if parts.password is not None:
-            raise InputError(
-                f"{shown}: an address with a password in it is refused, as others can see it. "
-                f"Hint: leave it out, and set {PASSWORD}, or be asked for it"
-            )
-        if parts.scheme not in ("imap", "imaps") or not parts.username or not parts.hostname:
-            raise InputError(f"{shown}: an IMAP address needs a user and a host. Hint: write it as {FORM}")
-        user, folder = unquote(parts.username), unquote(parts.path.removeprefix("/")) or "INBOX"
-        if not (user + folder).isprintable():
-            raise InputError(
-                f"{shown}: the user or the folder has control characters in it. Hint: write it as {FORM}"
-            )
+        user, folder = unquote(parts.username or ""), unquote(parts.path.removeprefix("/")) or "INBOX"
         options = parse_qs(parts.query)
-        if unknown := [name for name in options if name != "ca"]:
-            raise InputError(f"{shown}: an IMAP address has no option {unknown[0]!r}. Hint: the only one is ?ca=FILE")
-        is_secure = parts.scheme == "imaps"
-        port = port or (993 if is_secure else 143)
-        return cls(is_secure, user, parts.hostname, port, folder, options["ca"][-1] if options else None)
+        unknown = [name for name in options if name != "ca"]
+        problem, hint = "", f"write it as {FORM}"
+        if parts.password is not None:
+            problem = "an address with a password in it is refused, as others can see it"
+            hint = f"leave it out, and set {PASSWORD}, or be asked for it"
+        elif parts.scheme not in PORTS or not user or not parts.hostname:
+            problem = "an IMAP address needs a user and a host"
+        elif not (user + folder).isprintable():
+            problem = "the user or the folder has control characters in it"
+        elif unknown:
+            problem, hint = f"an IMAP address has no option {unknown[0]!r}", "the only one is ?ca=FILE"
+        if problem:  # any more of the address might be a part of a password
+            raise InputError(f"{parts.scheme}://…: {problem}. Hint: {hint}")
+        port, ca = port or PORTS[parts.scheme], options["ca"][-1] if options else None
+        return cls(parts.scheme == "imaps", user, parts.hostname or "", port, folder, ca)
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port == (993 if self.is_secure else 143) else f":{self.port}"
         scheme = "imaps" if self.is_secure else "imap"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == PORTS[scheme] else f":{self.port}"
         return f"{scheme}://{quote(self.user, safe='')}@{host}{port}/{quote(self.folder)}"
 
 
@@ -139,13 +138,14 @@ class _Limits:
     allowed = MAX_RESPONSE_BYTES
 
     def read(self, size: int) -> bytes:
-        """Read bytes, of which no more are kept than a message may have; the rest is skipped."""
+        """Read bytes, of which no more are kept than a message may have; those beyond are skipped."""
         self._spend(size)
-        data: bytes = super().read(min(size, max_read_bytes()))  # type: ignore[misc]
-        left, is_short = size - max_read_bytes(), len(data) < min(size, max_read_bytes())
-        while left > 0 and not is_short:
-            skipped = len(super().read(min(left, MAX_SKIPPED_BYTES)))  # type: ignore[misc]
-            left, is_short = left - skipped, skipped == 0
+        kept = min(size, max_read_bytes())
+        data: bytes = super().read(kept)  # type: ignore[misc]
+        read, is_short = len(data), len(data) < kept
+        while read < size and not is_short:
+            skipped = len(super().read(min(size - read, MAX_SKIPPED_BYTES)))  # type: ignore[misc]
+            read, is_short = read + skipped, skipped == 0
         if is_short:
             raise IMAP4.abort("it broke off within a message")
         return data
@@ -184,7 +184,7 @@ def connect(address: Address, password: str) -> Connection:
     if any(character in password for character in "\r\n\0"):
         raise InputError(f"{address}: the password has a line end or a zero in it. Hint: set {PASSWORD} again")
     with translate_errors(address, password):
-        connection = _open(address)
+        connection = _open_connection(address)
         try:
             _log_in(connection, address, password)
         except BaseException:
@@ -193,23 +193,19 @@ def connect(address: Address, password: str) -> Connection:
     return connection
 
 
-def _open(address: Address) -> Connection:
+def _open_connection(address: Address) -> Connection:
     trust = ssl.create_default_context(cafile=address.ca)
     if address.is_secure:
         return LimitedIMAP4TLS(address.host, address.port, ssl_context=trust, timeout=TIMEOUT_SECONDS)
     connection = LimitedIMAP4(address.host, address.port, timeout=TIMEOUT_SECONDS)
-    is_local = _is_loopback(connection)
+    peer = connection.sock.getpeername()[0].partition("%")[0]
+    is_local = ip_address(peer).is_loopback  # whoever can listen on this machine can read the mail itself
     if "STARTTLS" in connection.capabilities and not (is_local and "LOGINDISABLED" not in connection.capabilities):
         connection.starttls(ssl_context=trust)
     elif not is_local:
         connection.leave()
         raise InputError(f"{address}: the server has no STARTTLS, and others could listen. Hint: use imaps://")
     return connection
-
-
-def _is_loopback(connection: IMAP4) -> bool:
-    """Return whether the server is on this machine, where whoever can listen can read the mail itself."""
-    return ip_address(connection.sock.getpeername()[0].partition("%")[0]).is_loopback
 
 
 def _log_in(connection: Connection, address: Address, password: str) -> None:
@@ -236,10 +232,8 @@ def translate_errors(address: Address, password: str = "") -> Iterator[None]:
     try:
         yield
     except ssl.SSLCertVerificationError as error:
-        hint = "Hint: name its authority by ?ca=FILE or SSL_CERT_FILE"
-        raise InputError(
-            f"{address}: the server's certificate is not trusted: {error.verify_message}. {hint}"
-        ) from None
+        reason = f"the server's certificate is not trusted: {error.verify_message}"
+        raise InputError(f"{address}: {reason}. Hint: name its authority by ?ca=FILE or SSL_CERT_FILE") from None
     except TimeoutError:
         raise InputError(f"{address}: no answer within {TIMEOUT_SECONDS:g} seconds") from None
     except (IMAP4.error, OSError) as error:
@@ -250,10 +244,8 @@ def translate_errors(address: Address, password: str = "") -> Iterator[None]:
 
 def format_response(response: list[Any]) -> str:
     """Format a server's response on one line, without characters that cannot be printed."""
-    words = " ".join(
-        part.decode("utf-8", "replace") if isinstance(part, bytes) else str(part) for part in response if part
-    )
-    return "".join(c if c.isprintable() else " " for c in words)[:300] or "the response is empty"
+    parts = [part.decode("utf-8", "replace") if isinstance(part, bytes) else str(part) for part in response if part]
+    return "".join(c if c.isprintable() else " " for c in " ".join(parts))[:300] or "the response is empty"
 
 
 def _redact(text: str, user: str, password: str) -> str:
