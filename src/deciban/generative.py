@@ -20,7 +20,7 @@ from deciban.scorer import Scorer, Solved
 from deciban.scores import has_scores
 from deciban.scores.calibration import Calibration
 from deciban.scores.full import NO_COVARIANCE
-from deciban.scores.novelty import Novelty
+from deciban.scores.posterior import Novelty
 
 DRAWS = 100_000
 """The number of rows sampled where an error can only be estimated."""

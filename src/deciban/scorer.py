@@ -16,8 +16,7 @@ from deciban.ledger import Needs, Schema, Vocabulary
 from deciban.ledger.schema import feature_names
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, ScoreForm
 from deciban.scores.calibration import Calibration, calibrate_explanation
-from deciban.scores.novelty import Novelty, density_per_cell, require_novelty
-from deciban.scores.posterior import Finish
+from deciban.scores.posterior import Finish, Novelty, density_per_cell, require_novelty
 
 
 class Solved(NamedTuple):

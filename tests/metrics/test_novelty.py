@@ -10,7 +10,7 @@ from scipy.stats import norm
 import deciban
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.persistence.score_forms import read_novelty, write_novelty
-from deciban.scores.novelty import Novelty, density_per_cell
+from deciban.scores.posterior import Novelty, density_per_cell
 from tests.estimators.examples import EXAMPLES
 from tests.tables import clinic
 from tests.tables.reviews import reviews

@@ -25,8 +25,7 @@ from deciban.scorer import Scorer
 from deciban.scores import Boundary, Conic, Explanation
 from deciban.scores.calibration import Calibration
 from deciban.scores.decision import REJECTED, Costs, Thresholds, build_rule, take_labels
-from deciban.scores.novelty import Novelty, density_per_cell, require_novelty
-from deciban.scores.posterior import Finish
+from deciban.scores.posterior import Finish, Novelty, density_per_cell, require_novelty
 
 CALIBRATE_CONSTRAINT: list[Any] = [StrOptions({"auto", *METHODS}), None]
 """The constraint on the argument `calibrate`."""

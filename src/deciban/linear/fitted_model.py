@@ -17,7 +17,7 @@ from deciban.ledger import Ledger, Needs, Schema
 from deciban.scorer import Scorer, Solved
 from deciban.scores import ScoreForm
 from deciban.scores.calibration import Calibration
-from deciban.scores.novelty import Novelty
+from deciban.scores.posterior import Novelty
 
 if TYPE_CHECKING:
     from deciban.linear.solvers.logistic import LogisticFit

@@ -29,8 +29,7 @@ from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.calibration import Calibration, warn_dropped
 from deciban.scores.decision import REJECTED, Costs, Decision, Thresholds, build_rule, take_labels
-from deciban.scores.novelty import Novelty
-from deciban.scores.posterior import Finish
+from deciban.scores.posterior import Finish, Novelty
 from deciban.sources.source import FileOptions, Source, open_source
 
 if TYPE_CHECKING:

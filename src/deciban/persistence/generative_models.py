@@ -48,7 +48,7 @@ from deciban.persistence.section import MAX_NUMBER
 from deciban.scorer import Scorer, Solved
 from deciban.scores import Lookup
 from deciban.scores.calibration import Calibration
-from deciban.scores.novelty import Novelty
+from deciban.scores.posterior import Novelty
 from deciban.sources.level_encoder import LevelNames
 
 AllowedForms = Mapping[str, tuple[str, ...]]

@@ -17,7 +17,7 @@ from deciban.scores.form_algebra import Summed
 from deciban.scores.full import Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup, Steps
-from deciban.scores.novelty import MAX_QUANTILES, Novelty
+from deciban.scores.posterior import MAX_QUANTILES, Novelty
 from deciban.scores.score_form import ScoreForm
 from deciban.scores.sparse_linear import SparseLinear
 from deciban.scores.table import Table

@@ -25,7 +25,7 @@ from deciban.model.model_options import MAX_DISTINCT_LEVELS, Origin, parse_class
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
 from deciban.scorer import vocabularies
 from deciban.scores.calibration import Calibration
-from deciban.scores.novelty import Novelty, density_per_cell
+from deciban.scores.posterior import Novelty, density_per_cell
 from deciban.sources.document_files import FOLDS
 from deciban.text import build_word_matrix
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
