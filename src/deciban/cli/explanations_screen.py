@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli.render import console, heading, line, short, table, to_one_line
 from deciban.plain_json import to_plain
-from deciban.scores.explanation import Reason, format_decibans, format_odds
-from deciban.scores.passages import format_word
+from deciban.scores.explanation import Reason, format_decibans, format_odds, format_word
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from deciban.model.model import Model
     from deciban.scores import Explanation
-    from deciban.scores.passages import WordEvidence
+    from deciban.scores.explanation import WordEvidence
     from deciban.sources.source import Source
 
 BAR_WIDTH = 12
@@ -217,7 +216,7 @@ def format_context(text: str, word: WordEvidence, width: int) -> str:
     """Return a word with its context in `width` columns of the screen; some characters take two."""
     from rich.cells import cell_len
 
-    from deciban.scores.passages import in_context
+    from deciban.scores.explanation import in_context
 
     words = to_one_line(in_context(text, word, width))
     return words if cell_len(words) <= width else to_one_line(in_context(text, word, width // 2))

@@ -285,7 +285,7 @@ def telltales(out: Console, model: Model) -> None:
 
 
 def _telltale_words(model: Model, label: Any, column: str) -> list[str]:
-    from deciban.scores.passages import format_word
+    from deciban.scores.explanation import format_word
 
     found = [
         format_word(word.word) for word in model.telltales(label, TELLTALES_PER_CLASS, column) if word.decibans > 0

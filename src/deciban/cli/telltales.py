@@ -146,7 +146,7 @@ def _show_table(out: Console, telltales: ClassTelltales) -> None:
 
 def _format_word(word: Any, has_interval: bool) -> list[str]:
     from deciban.cli.render import count, short
-    from deciban.scores.passages import format_word
+    from deciban.scores.explanation import format_word
 
     return [
         short(format_word(word.word), MAX_WORD_WIDTH),
@@ -160,7 +160,7 @@ def _format_word(word: Any, has_interval: bool) -> list[str]:
 def _show_list(out: Console, telltales: ClassTelltales) -> None:
     """Print words with their decibans, as many to a line as fit."""
     from deciban.cli.render import print_packed, short
-    from deciban.scores.passages import format_word
+    from deciban.scores.explanation import format_word
 
     shown = [(short(format_word(word.word), MAX_WORD_WIDTH), word.decibans) for word in telltales.words]
     print_packed(out, [f"{word} {decibans:.0f}" for word, decibans in shown])

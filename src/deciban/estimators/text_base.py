@@ -15,7 +15,7 @@ from deciban.estimators.classifier_base import Classifier
 from deciban.ledger import Vocabulary
 from deciban.persistence import Section
 from deciban.scores import Explanation
-from deciban.scores.passages import TextExplanation
+from deciban.scores.explanation import TextExplanation
 from deciban.scores.posterior import Finish
 from deciban.text import Documents, Finder, count_known_words
 

@@ -18,8 +18,16 @@ from deciban.ledger.schema import NumberedNames
 from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.matrices import read_documents
 from deciban.scores import Explanation
-from deciban.scores.explanation import Reason, format_decibans
-from deciban.scores.passages import LINE_WIDTH, TextExplanation, WordEvidence, clip_text, in_context, to_printable
+from deciban.scores.explanation import (
+    LINE_WIDTH,
+    Reason,
+    TextExplanation,
+    WordEvidence,
+    clip_text,
+    format_decibans,
+    in_context,
+    to_printable,
+)
 from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part, format_label
 from deciban.sources.source import Source
 from deciban.text import Finder

@@ -17,7 +17,7 @@ from deciban.plots.conditionals import Conditional, conditionals
 from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
 from deciban.plots.style import INK, MAX_LEGEND_CLASSES, colour, dashes, shorten
 from deciban.plots.telltales import arrange_panels
-from deciban.scores.passages import to_printable
+from deciban.scores.explanation import to_printable
 
 MAX_PANELS = 40
 PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 3.5, 2.25

@@ -11,8 +11,7 @@ from deciban.formatting import format_short_percent, format_signed
 from deciban.plots import style
 from deciban.plots.style import COLOURS, INK, shorten
 from deciban.scores import Explanation
-from deciban.scores.explanation import Reason, format_odds
-from deciban.scores.passages import format_word
+from deciban.scores.explanation import Reason, format_odds, format_word
 
 MAX_NAME_CHARACTERS = 34
 """The characters of a reason's name next to its bar."""

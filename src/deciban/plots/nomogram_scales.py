@@ -15,7 +15,7 @@ from deciban.model.model import Model
 from deciban.plots.conditionals import Conditional, conditionals
 from deciban.plots.densities import shorten_value
 from deciban.scores import DECIBAN
-from deciban.scores.passages import to_printable
+from deciban.scores.explanation import to_printable
 
 SCALE_DEVIATIONS = 2.5
 """How far a scale of numbers goes to either side of the two classes' means, in standard deviations."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, MissingExtraError
-from deciban.scores.passages import to_printable
+from deciban.scores.explanation import to_printable
 
 COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"),

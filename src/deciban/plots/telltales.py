@@ -9,7 +9,7 @@ from typing import Any
 from deciban.errors import InputError
 from deciban.plots import style
 from deciban.plots.style import INK, pale, shorten
-from deciban.scores.passages import format_word
+from deciban.scores.explanation import format_word
 
 MAX_WORD_CHARACTERS = 18
 """The characters of a word next to its bar."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.kernels.execution import load_kernels
 from deciban.ledger import Bags, Tallies, Vocabulary
-from deciban.scores.passages import FoundWord
+from deciban.scores.explanation import FoundWord
 from deciban.text.documents import Documents
 from deciban.text.words import Words, count_hashed_words, count_words, hash_column
 
