@@ -4,9 +4,9 @@ A score form gives ln p(x|k) for rows x and classes k. This package is plain Num
 score; kernels compute the same numbers faster.
 """
 
-from deciban.scores.diagonal import Diagonal
 from deciban.scores.explanation import DECIBAN, Explanation, Pieces
 from deciban.scores.full import Full
+from deciban.scores.gaussian_forms import Diagonal
 from deciban.scores.linear import Linear
 from deciban.scores.lookup import Lookup, Steps
 from deciban.scores.posterior import finish, log_sum_exp

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.scores.diagonal import MAX_EVIDENCE, NOT_LINEAR
 from deciban.scores.explanation import Pieces
+from deciban.scores.gaussian_forms import MAX_EVIDENCE, NOT_LINEAR
 from deciban.scores.score_form import Boundary, Conic, ScoreForm, centred_conic
 
 LOG_2PI = math.log(2 * math.pi)
