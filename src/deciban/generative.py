@@ -19,7 +19,7 @@ from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.scorer import Scorer, Solved
 from deciban.scores import has_scores
 from deciban.scores.calibration import Calibration
-from deciban.scores.full import NO_COVARIANCE
+from deciban.scores.gaussian_forms import NO_COVARIANCE
 from deciban.scores.posterior import Novelty
 
 DRAWS = 100_000

@@ -34,7 +34,7 @@ from deciban.ledger.grid import RUN_CELLS
 from deciban.ledger.levels import feature_runs
 from deciban.ledger.statistic import divide
 from deciban.scores import Diagonal, Full
-from deciban.scores.full import NO_COVARIANCE
+from deciban.scores.gaussian_forms import NO_COVARIANCE
 
 DRAWS = 200
 """Number of parameter sets drawn for an interval."""
@@ -163,8 +163,8 @@ def _gaussian_strengths(
 def _rate_strengths(family: Poisson, part: Any, prior: Array, rng: np.random.Generator) -> Strengths:
     n = np.broadcast_to(part.weight, part.total.shape)
     pi, rate = _normalise_prior(prior, n), family.rates(part)
-    whole = n + family.alpha
-    drawn = np.maximum(rng.standard_gamma(rate * whole, (DRAWS, *rate.shape)), TINY) / np.where(whole > 0, whole, 1.0)
+    total = n + family.alpha
+    drawn = np.maximum(rng.standard_gamma(rate * total, (DRAWS, *rate.shape)), TINY) / np.where(total > 0, total, 1.0)
     silent = (rate == 0).all(axis=0)  # a column without counts carries no evidence
     return _interval_about(rate_strength(rate, pi), np.where(silent, 0.0, rate_strength(drawn, pi)))
 
@@ -179,7 +179,8 @@ def _table_strengths(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.
             live = pi[:, j] > 0
             smoothed = tables[j][live] + own[j]
             if min(smoothed.shape) >= 2:
-                drawn = _draw_tables(smoothed, rng, most)
+                n = int(np.clip(min(MAX_FEATURE_NUMBERS // smoothed.size, most), MIN_DRAWS, DRAWS))
+                drawn = np.maximum(rng.standard_gamma(smoothed, (n, *smoothed.shape)), TINY)
                 alike.setdefault(drawn.shape, []).append((j, pi[live, j], smoothed, drawn))
         for features in alike.values():
             index, priors, smoothed, drawn = (np.array(each) for each in zip(*features))
@@ -187,12 +188,6 @@ def _table_strengths(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.
             draws = table_strength(drawn / drawn.sum(axis=-1, keepdims=True), priors[:, None])
             found[:, index] = _interval_about(value, draws.T)
     return Strengths(*found)
-
-
-def _draw_tables(smoothed: Array, rng: np.random.Generator, most: int) -> Array:
-    """Draw at most `most` tables of one feature from its counts with pseudo-counts (K×V)."""
-    draws = int(np.clip(min(MAX_FEATURE_NUMBERS // smoothed.size, most), MIN_DRAWS, DRAWS))
-    return np.maximum(rng.standard_gamma(smoothed, (draws, *smoothed.shape)), TINY)
 
 
 def _text_strength(family: Text, part: Bags, prior: Array, rng: np.random.Generator) -> Strengths:
@@ -238,7 +233,7 @@ def _draw_totals(family: Text, counted: Tallies, rng: np.random.Generator) -> Ta
 
 
 def block_strength(family: Gaussian, part: Scatter, prior: Array, rng: np.random.Generator) -> Strengths:
-    """Return the strength of a block of numbers as a whole; each field is an array of length one.
+    """Return the strength of a block of numbers, all together; each field is an array of length one.
 
     >>> codes = np.repeat([0, 1], 4).astype(np.int32)
     >>> square = np.array([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]])
@@ -262,8 +257,7 @@ def block_strength(family: Gaussian, part: Scatter, prior: Array, rng: np.random
         value = _full_strength(form.mean, covariance, pi)
     except np.linalg.LinAlgError:
         raise InputError(NO_COVARIANCE) from None
-    low, middle, high = np.quantile(drawn, TAILS)
-    return Strengths(*(np.array([max(x, 0.0)]) for x in (value, value + low - middle, value + high - middle)))
+    return _interval_about(np.array([max(value, 0.0)]), np.array(drawn)[:, None])
 
 
 def _draw_gaussians(mean: Array, covariance: Array, n: Array, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -272,11 +266,8 @@ def _draw_gaussians(mean: Array, covariance: Array, n: Array, rng: np.random.Gen
     degrees_of_freedom = np.maximum(n - 1, d)
     A = np.tril(rng.standard_normal((K, d, d)), -1)
     A[:, np.arange(d), np.arange(d)] = np.sqrt(rng.chisquare(degrees_of_freedom[:, None] - np.arange(d)))
-    lower = (
-        np.linalg.cholesky(covariance)
-        @ np.swapaxes(np.linalg.inv(A), 1, 2)
-        * np.sqrt(degrees_of_freedom)[:, None, None]
-    )
+    lower = np.linalg.cholesky(covariance) @ np.swapaxes(np.linalg.inv(A), 1, 2)
+    lower = lower * np.sqrt(degrees_of_freedom)[:, None, None]
     noise = rng.standard_normal((K, d, 1))
     shift = (lower @ noise)[:, :, 0] / np.sqrt(np.maximum(n, 1.0))[:, None]
     return mean + shift, np.asarray(lower @ np.swapaxes(lower, 1, 2), dtype=np.float64)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import UndefinedError
-from deciban.families.family import GAUSSIAN, Family, pool_empty
+from deciban.families.family import GAUSSIAN_PARAMETERS, Family, pool_empty
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import divide
 from deciban.scores import Diagonal, Full, ScoreForm
-from deciban.scores.full import cholesky
+from deciban.scores.gaussian_forms import cholesky
 
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
 
@@ -151,7 +151,7 @@ class Gaussian(Family):
 
     def n_parameters(self, part: Moments | Scatter) -> int:
         """Return the number that `parameter_count("gaussian", …)` gives."""
-        return GAUSSIAN[self.covariance](part.n_classes, part.n_features)
+        return GAUSSIAN_PARAMETERS[self.covariance](part.n_classes, part.n_features)
 
 
 def means(part: Moments) -> Array:

@@ -13,8 +13,7 @@ from deciban.errors import InputError
 from deciban.persistence import Section
 from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
 from deciban.scores.form_algebra import Summed
-from deciban.scores.full import Full
-from deciban.scores.gaussian_forms import Diagonal
+from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup, Steps
 from deciban.scores.posterior import MAX_QUANTILES, Novelty

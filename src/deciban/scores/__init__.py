@@ -5,8 +5,7 @@ score; kernels compute the same numbers faster.
 """
 
 from deciban.scores.explanation import DECIBAN, Explanation, Pieces
-from deciban.scores.full import Full
-from deciban.scores.gaussian_forms import Diagonal
+from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import Linear
 from deciban.scores.lookup import Lookup, Steps
 from deciban.scores.posterior import finish, log_sum_exp

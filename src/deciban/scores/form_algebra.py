@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.full import Full
-from deciban.scores.gaussian_forms import Diagonal
+from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import Barrier, Linear
 from deciban.scores.lookup import Lookup, Steps
 from deciban.scores.score_form import Boundary, Conic, ScoreForm

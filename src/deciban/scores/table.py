@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.full import multiply_score
+from deciban.scores.gaussian_forms import multiply_score
 from deciban.scores.score_form import Boundary, ScoreForm
 
 MIN_GROUPED_ROWS = 100
