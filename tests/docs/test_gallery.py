@@ -22,7 +22,7 @@ TEXT = make_gallery.GALLERY.read_text()
 CHAPTERS = make_gallery.split_chapters(TEXT)
 TABLES = "The tables"
 COMMANDS = list(typer.main.get_command(app).commands["plot"].commands)
-COMPOUND_LIKELIHOODS = [name for name in CHAPTERS if name not in ("", TABLES)]
+EXAMPLE_CHAPTERS = [name for name in CHAPTERS if name not in ("", TABLES)]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_the_pictures_are_those_that_are_shown_and_not_large():
 
 
 @pytest.mark.cases(2)
-@pytest.mark.parametrize("name", COMPOUND_LIKELIHOODS)
+@pytest.mark.parametrize("name", EXAMPLE_CHAPTERS)
 def test_the_commands_draw_what_is_shown_and_say_so(name, folder, monkeypatch):
     monkeypatch.chdir(folder)
     chapter = CHAPTERS[name]

@@ -107,7 +107,7 @@ def test_drawn_documents_are_like_those_learned(event):
 
 
 UNDRAWN = [
-    ({"event": "complement"}, "no probability of x"),
+    ({"event": "complement"}, "not a probability of x"),
     ({"words": Words(ngrams=2)}, "overlap"),
     ({"words": Words(tokens="characters")}, "overlap"),
     ({"words": Words(hashed=9)}, "no words were kept"),
@@ -144,7 +144,7 @@ def test_a_complement_model_has_no_density_prior_or_likelihood():
         lambda: model.log_likelihood(),
         lambda: model.bayes_error(),
     ):
-        with pytest.raises(UndefinedError, match="no probability of x"):
+        with pytest.raises(UndefinedError, match="not a probability of x"):
             ask()
 
 

@@ -232,7 +232,7 @@ def test_a_complement_has_no_likelihood():
         lambda: family.log_likelihood(part, part),
         lambda: family.sample(part, np.zeros(1, int), np.random.default_rng(0)),
     ):
-        with pytest.raises(UndefinedError, match="no probability"):
+        with pytest.raises(UndefinedError, match="not a probability"):
             ask()
 
 

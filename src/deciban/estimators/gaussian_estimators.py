@@ -13,7 +13,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import PRIOR_NAMES, parse_prior
 from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier
-from deciban.families.family import GAUSSIAN
+from deciban.families.family import GAUSSIAN_PARAMETERS
 from deciban.families.gaussian import Gaussian
 from deciban.generative import Assumption
 from deciban.ledger import Ledger
@@ -114,7 +114,7 @@ class GaussianBayes(GaussianClassifier):
 
     _parameter_constraints = {
         **GaussianClassifier._parameter_constraints,
-        "covariance": [StrOptions(set(GAUSSIAN))],
+        "covariance": [StrOptions(set(GAUSSIAN_PARAMETERS))],
         "shrinkage": [None, StrOptions({"oas"}), Interval(Real, 0, 1, closed="both")],
     }
 

@@ -6,7 +6,7 @@ where the class entropy of the two sides is smallest, and only if the gain excee
 
     Gain > [log₂(N − 1) + log₂(3^c − 2) − c Ent(S) + c₁ Ent(S₁) + c₂ Ent(S₂)] / N,
 
-c, c₁, c₂ the number of classes in the whole and on each side. Then each side is treated in the same way. All columns
+c, c₁, c₂ the number of classes in S and on each side. Then each side is treated in the same way. All columns
 of a table are cut together, one round of halving at a time: a call of NumPy for each round, not for each column.
 """
 
@@ -81,7 +81,8 @@ class Binned(Family):
     def bins(self, part: Grid) -> Bins:
         """Return the bins of each feature."""
         runs = [(run, best_cuts(run.table, run.offset)) for run in part.runs()]
-        first = [_first_cells(run.cell, at) for run, at in runs]
+        # the first cell of each bin but the lowest: half-way between the values on either side
+        first = [cell_numbers(edges(run.cell[at - 1] + 1) / 2 + edges(run.cell[at]) / 2) for run, at in runs]
         many = [np.diff(np.searchsorted(at, run.offset)) for run, at in runs]
         start = np.concatenate([[0], np.cumsum(np.concatenate([[0], *many])[1:])]).astype(np.int64)
         return Bins(np.concatenate([np.zeros(0, dtype=np.int32), *first]), start)
@@ -120,7 +121,8 @@ class Binned(Family):
         every = Categorical().enumerate_rows(self.bins(part).counts(part))
         if every is None:
             return None
-        numbers = [_number_per_bin(form.cuts[a:b]) for a, b in zip(form.start[:-1], form.start[1:])]
+        cuts = [form.cuts[a:b] for a, b in pairwise(form.start)]
+        numbers = [np.append(np.nextafter(mine[:1], -np.inf), mine) if len(mine) else np.zeros(1) for mine in cuts]
         return np.stack([mine[column] for mine, column in zip(numbers, every[0].T)], axis=1), every[1]
 
     def log_likelihood(self, part: Grid, solved: Grid) -> float:
@@ -133,21 +135,10 @@ class Binned(Family):
         return part.n_classes * len(self.bins(part).first)
 
 
-def _first_cells(cells: NDArray[np.int32], at: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the first cell of each bin but the lowest: half-way between the values on either side."""
-    return cell_numbers(edges(cells[at - 1] + 1) / 2 + edges(cells[at]) / 2)
-
-
 def _draw_within(cell: NDArray[np.int32], rng: np.random.Generator) -> Array:
     """Draw a number within each cell."""
     low, high = edges(cell), edges(cell + 1)
     return np.minimum(low + rng.random(len(cell)) * (high - low), np.nextafter(high, -np.inf))
-
-
-def _number_per_bin(cuts: Array) -> Array:
-    """Return one number in each bin."""
-    below = np.nextafter(cuts[:1], -np.inf) if len(cuts) else np.zeros(1)
-    return np.concatenate([below, cuts])
 
 
 def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -195,13 +186,14 @@ def _cut_segments(
     best = np.flatnonzero(left + right == np.repeat(np.minimum.reduceat(left + right, first), sizes))
     best = best[np.searchsorted(best, first)]  # the first minimum of each segment
     at, left, right = place[best], left[best], right[best]
-    whole = information(sums[:, ends] - sums[:, starts])
+    together = information(sums[:, ends] - sums[:, starts])
     n, n_left = (sums[:, ends] - sums[:, starts]).sum(axis=0), (sums[:, at] - sums[:, starts]).sum(axis=0)
-    saved = divide(n_classes * whole, n)  # small counts next to huge ones may vanish from the cumulative sums
+    saved = divide(n_classes * together, n)  # small counts next to huge ones may vanish from the cumulative sums
     saved -= divide(_count_classes(present, starts, at) * left, n_left)
     saved -= divide(_count_classes(present, at, ends) * right, n - n_left)
-    cost = np.log(np.maximum(n - 1, 1.0)) + _log_ways(n_classes) - saved
-    gains = whole - left - right > cost
+    log_ways = n_classes * np.log(3) + np.log1p(-2 * 3.0**-n_classes)  # ln(3^c − 2), for any c
+    cost = np.log(np.maximum(n - 1, 1.0)) + log_ways - saved
+    gains = together - left - right > cost
     return starts[gains], ends[gains], at[gains]
 
 
@@ -217,8 +209,3 @@ def _x_log_x(x: Array) -> Array:
 def _count_classes(present: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many classes have weight between a and b, from the counts themselves, since sums may be rounded."""
     return (present[:, b] > present[:, a]).sum(axis=0)
-
-
-def _log_ways(n_classes: NDArray[np.int64]) -> Array:
-    """Return ln(3^c − 2), for any c."""
-    return n_classes * np.log(3) + np.log1p(-2 * 3.0**-n_classes)

@@ -108,8 +108,8 @@ def _bin_scores(counts: Levels, alpha: float) -> tuple[Array, Array]:
     """Return ln n_k θ_kb with all rows, and without one of that class and bin."""
     n, bins = counts.weight[:, counts.owner], counts.sizes[counts.owner]
     fewer, left = np.maximum(counts.table - 1, 0.0), np.maximum(n - 1, 0.0)
-    whole = log(n) + log(divide(counts.table + alpha, n + alpha * bins))
-    return whole, log(left) + log(divide(fewer + alpha, left + alpha * bins))
+    with_all = log(n) + log(divide(counts.table + alpha, n + alpha * bins))
+    return with_all, log(left) + log(divide(fewer + alpha, left + alpha * bins))
 
 
 def _poisson_score(x: Array, rate: Array) -> Array:
@@ -137,8 +137,8 @@ class _ColumnGaussians:
         gap, lever = x - self.mean[:, j], self.lever[:, j]
         squares = np.maximum(self.m2[:, j] - gap**2 * (self.n * self.lever)[:, j], 0.0)
         own = divide(self.prior_rows * self.pooled[j] + squares, self.prior_rows + self.left[:, j], self.pooled[j])
-        whole = log(self.n)[:, j] + _log_density(gap, self.variance[:, j], width)
-        return whole, log(self.left)[:, j] + _log_density(gap + gap * lever, np.maximum(own, self.floor[j]), width)
+        with_all = log(self.n)[:, j] + _log_density(gap, self.variance[:, j], width)
+        return with_all, log(self.left)[:, j] + _log_density(gap + gap * lever, np.maximum(own, self.floor[j]), width)
 
 
 def _log_density(gap: Array, variance: Array, width: Array) -> Array:

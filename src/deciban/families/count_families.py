@@ -1,10 +1,10 @@
 """Families of counts: Bernoulli, multinomial, Poisson and complement naive Bayes.
 
-Bernoulli    each feature is present or absent, θ_kj = (n_kj1 + α) / (n_kj + 2α)
-multinomial  words drawn independently, θ_kv = (n_kv + α) / (Σ_v n_kv + αV)
-Poisson      counts with one rate per class and feature, λ_kj = (Σ w x + α m_j) / (Σ w + α)
-complement   (Rennie et al. 2003) a class is scored by the words of all *other* classes. The score is not a
-             likelihood: there is no p(x|k), so there is no density, no sampling and no prior in it.
+- Bernoulli: each feature is present or absent, θ_kj = (n_kj1 + α) / (n_kj + 2α).
+- Multinomial: words drawn independently, θ_kv = (n_kv + α) / (Σ_v n_kv + αV).
+- Poisson: counts with one rate per class and feature, λ_kj = (Σ w x + α m_j) / (Σ w + α).
+- Complement (Rennie et al. 2003): a class is scored by the words of all *other* classes. The score is not
+  a likelihood: there is no p(x|k), so there is no density, no sampling and no prior in it.
 """
 
 from __future__ import annotations
@@ -152,12 +152,12 @@ class Multinomial(Family):
         """See `Family.solve`."""
         if isinstance(part, Tallies):
             return self._solve_sparse(part)
-        return linear(log(self.theta(part)))
+        return _make_linear(log(self.theta(part)))
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
         """Compute ln θ_kv = ln α_v − ln(N_k + Σα) + ln(1 + n_kv/α_v); without α_v, ln n_kv − ln(N_k + Σα)."""
         K, V = part.n_classes, part.n_features
-        alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), (V,))
+        alpha = broadcast_alpha(self.alpha, V)
         if not alpha.any():
             part = part.fill_empty_classes()
         hard = alpha == 0
@@ -193,14 +193,11 @@ class Multinomial(Family):
         return part.n_classes * (part.n_features - 1)
 
 
-def linear(log_theta: Array, bias: Array | None = None) -> Linear:
+def _make_linear(log_theta: Array, **options: Any) -> Linear:
     """Return the linear score of log-probabilities per unit of x; −∞ becomes a barrier."""
     ruled_out = np.isneginf(log_theta)
-    zero = np.zeros(len(log_theta)) if bias is None else bias
-    if not ruled_out.any():
-        return Linear(log_theta, zero)
-    barrier = Barrier(ruled_out.astype(np.float64), np.zeros_like(log_theta))
-    return Linear(np.where(ruled_out, 0.0, log_theta), zero, barrier=barrier)
+    barrier = Barrier(ruled_out.astype(np.float64), np.zeros_like(log_theta)) if ruled_out.any() else None
+    return Linear(np.where(ruled_out, 0.0, log_theta), np.zeros(len(log_theta)), barrier=barrier, **options)
 
 
 @dataclass(frozen=True)
@@ -229,11 +226,7 @@ class Poisson(Family):
             return self._solve_sparse(part)
         rate = self.rates(part)
         silent = (rate == 0).all(axis=0)  # a column without counts carries no evidence
-        never = (rate == 0) & ~silent
-        weights = np.where(rate == 0, 0.0, log(rate))
-        barrier = Barrier(never.astype(float), np.zeros_like(rate)) if never.any() else None
-        zeros = np.zeros(len(rate))
-        return Linear(weights, zeros, offsets=-rate, carrier="log_factorial", barrier=barrier)
+        return _make_linear(np.where(silent, 0.0, log(rate)), offsets=-rate, carrier="log_factorial")
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
         """Compute the bias −Σ_v λ_kv and the weights ln λ_kv.
@@ -262,8 +255,7 @@ class Poisson(Family):
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`."""
-        rates = self.rates(part)
-        return draw_counts(rates[codes], rng)
+        return draw_counts(self.rates(part)[codes], rng)
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """Refuse: the ledger has Σ x but not Σ ln x!."""
@@ -303,8 +295,8 @@ class Complement(Family):
         elsewhere = everywhere - counts.total + self.alpha
         self._refuse_infinite(elsewhere, everywhere + self.alpha)
         known = elsewhere > 0  # without alpha, a word that occurs nowhere carries no evidence
-        whole = np.broadcast_to(elsewhere.sum(axis=-1, keepdims=True), elsewhere.shape)
-        logged = np.log(np.where(known, elsewhere, 1.0)) - np.log(np.where(known, whole, 1.0))
+        total = np.broadcast_to(elsewhere.sum(axis=-1, keepdims=True), elsewhere.shape)
+        logged = np.log(np.where(known, elsewhere, 1.0)) - np.log(np.where(known, total, 1.0))
         return divide(logged, logged.sum(axis=-1, keepdims=True)) if self.norm else -logged
 
     def _refuse_infinite(self, elsewhere: Array, anywhere: Array) -> None:

@@ -22,7 +22,7 @@ Alpha = float | Array
 """A pseudo-count: one for all features, or one each."""
 
 NO_LIKELIHOOD = (
-    "complement naive Bayes scores a class by the words of all other classes, which is no probability of x given "
+    "complement naive Bayes scores a class by the words of all other classes, which is not a probability of x given "
     "the class, so it has no {what}. Hint: MultinomialNB has."
 )
 """The error message for a quantity that a complement model does not have."""
@@ -109,10 +109,10 @@ def pool_empty(value: Array, weight: Array, pooled: Array) -> Array:
     return np.where(np.broadcast_to(weight, value.shape) == 0, pooled, value)
 
 
-def share(part: Array, whole: Array) -> Array:
-    """Return part / whole by class, with that of all classes where a class has no weight, and 0 where none has."""
-    together = divide(part.sum(axis=-2, keepdims=True), whole.sum(axis=-2, keepdims=True))
-    return pool_empty(divide(part, whole), whole, together)
+def share(part: Array, total: Array) -> Array:
+    """Return part / total by class, with that of all classes where a class has no weight, and 0 where none has."""
+    together = divide(part.sum(axis=-2, keepdims=True), total.sum(axis=-2, keepdims=True))
+    return pool_empty(divide(part, total), total, together)
 
 
 def draw_counts(rates: Array, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -166,7 +166,7 @@ class ParameterCount(NamedTuple):
     total: int
 
 
-GAUSSIAN: dict[str, Callable[[int, int], int]] = {
+GAUSSIAN_PARAMETERS: dict[str, Callable[[int, int], int]] = {
     "full": lambda K, d: K * d + K * d * (d + 1) // 2,
     "tied": lambda K, d: K * d + d * (d + 1) // 2,
     "diagonal": lambda K, d: 2 * K * d,
@@ -175,7 +175,7 @@ GAUSSIAN: dict[str, Callable[[int, int], int]] = {
     "tied_spherical": lambda K, d: K * d + 1,
     "identity": lambda K, d: K * d,
 }
-"""Numbers of means and free entries of the covariance, by shape."""
+"""The number of means and of free entries of the covariance, by its shape, for K classes and d features."""
 
 
 def parameter_count(
@@ -191,17 +191,20 @@ def parameter_count(
     >>> parameter_count("joint", features=30).conditional, parameter_count("bernoulli", features=30).conditional
     (2147483646, 60)
     """
-    d, K = _whole("features", features, 0), _whole("classes", classes, 1)
-    V = _levels(levels, d)
-    if family == "gaussian" and covariance not in GAUSSIAN:
-        raise InputError(f"covariance {covariance!r} is not known. Hint: one of {', '.join(GAUSSIAN)}")
+    d, K = _check_integer("features", features, 0), _check_integer("classes", classes, 1)
+    each = [int(levels)] * d if isinstance(levels, Integral) else list(levels)  # type: ignore[arg-type]
+    if len(each) != d:
+        raise InputError(f"levels has {len(each)} entries for {d} features. Hint: one number, or one per feature")
+    V = [_check_integer("levels", v, 1) for v in each]
+    if family == "gaussian" and covariance not in GAUSSIAN_PARAMETERS:
+        raise InputError(f"covariance {covariance!r} is not known. Hint: one of {', '.join(GAUSSIAN_PARAMETERS)}")
     counts: dict[str, Callable[[], int]] = {
         "joint": lambda: K * (math.prod(V) - 1),
         "bernoulli": lambda: K * d,
         "categorical": lambda: K * sum(v - 1 for v in V),
         "multinomial": lambda: K * max(d - 1, 0),
         "poisson": lambda: K * d,
-        "gaussian": lambda: GAUSSIAN[covariance](K, d),
+        "gaussian": lambda: GAUSSIAN_PARAMETERS[covariance](K, d),
     }
     if family not in counts:
         raise InputError(f"family {family!r} is not known. Hint: one of {', '.join(counts)}")
@@ -209,14 +212,7 @@ def parameter_count(
     return ParameterCount(conditional, K - 1, conditional + K - 1)
 
 
-def _levels(levels: int | Sequence[int], d: int) -> list[int]:
-    each = [int(levels)] * d if isinstance(levels, Integral) else list(levels)  # type: ignore[arg-type]
-    if len(each) != d:
-        raise InputError(f"levels has {len(each)} entries for {d} features. Hint: one number, or one per feature")
-    return [_whole("levels", v, 1) for v in each]
-
-
-def _whole(name: str, value: int, least: int) -> int:
+def _check_integer(name: str, value: int, least: int) -> int:
     if int(value) != value or value < least:
         raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return int(value)

@@ -140,7 +140,7 @@ class Gaussian(Family):
         assert isinstance(part, Scatter)
         if not part.complete:
             raise UndefinedError(
-                "with missing values a full covariance's likelihood is no function of the ledger. "
+                "with missing values the ledger does not determine the likelihood of a full covariance. "
                 "Hint: log_likelihood(X, y) computes it from the rows."
             )
         half = np.array([shape.half_log_det for shape in form.shapes])

@@ -1,7 +1,7 @@
 """Families of levels: categorical features that are independent given the class, or one joint table of them all.
 
-categorical  one of V_j levels, θ_kjv = (n_kjv + α) / (n_kj + αV_j)
-joint        the full table p(x|k) over all combinations of levels, without independence assumptions
+- Categorical: one of V_j levels, θ_kjv = (n_kjv + α) / (n_kj + αV_j).
+- Joint: the full table p(x|k) over all combinations of levels, without independence assumptions.
 """
 
 from __future__ import annotations
@@ -183,8 +183,8 @@ class Categorical(Family):
 
 def _pool_levels(part: Levels, own: NDArray[np.bool_], other: NDArray[np.bool_]) -> SeparateLevels:
     """Return the counts of the separate levels in order, followed for each feature by those of its pooled levels."""
-    alone, rest = (sums_by_feature(mask[None].astype(np.float64), part.offset)[0] for mask in (own, other))
-    offset = np.concatenate([[0], np.cumsum(alone + (rest > 0))]).astype(np.int64)
+    alone, pooled = (sums_by_feature(mask[None].astype(np.float64), part.offset)[0] for mask in (own, other))
+    offset = np.concatenate([[0], np.cumsum(alone + (pooled > 0))]).astype(np.int64)
     before = np.cumsum(own) - own - np.concatenate([[0], np.cumsum(alone)])[part.owner]
     column = offset[part.owner] + np.where(own, before, alone[part.owner]).astype(np.int64)
     column = np.where(own | other, column, -1)
@@ -230,7 +230,10 @@ class Joint(Family):
         """See `Family.sample`: draws a non-empty cell, or, with the pseudo-counts' probability, any cell."""
         form = self.solve(part)
         X = rng.integers(0, np.array(form.level_counts, dtype=np.int64), (len(codes), part.n_features))
-        seen = rng.random(len(codes)) < _observed_fraction(form)[codes]
+        total = np.logaddexp(form.log_seen, form.log_imagined)
+        # N_k / (N_k + αM), the fraction of each class's rows that are not imagined
+        observed = np.exp(form.log_seen - np.where(np.isneginf(total), 0.0, total))
+        seen = rng.random(len(codes)) < observed[codes]
         for k in np.unique(codes[seen]):
             mine = np.flatnonzero(seen & (codes == k))
             weight = form.pooled_count[k]
@@ -263,14 +266,8 @@ class Joint(Family):
         return part.n_classes * (math.prod(max(1, v) for v in self.sizes(part)) - 1)
 
 
-def _observed_fraction(form: Table) -> Array:
-    """Return N_k / (N_k + αM), the fraction of each class's rows that are not imagined."""
-    whole = np.logaddexp(form.log_seen, form.log_imagined)
-    return np.exp(form.log_seen - np.where(np.isneginf(whole), 0.0, whole))
-
-
 def _find_empty_cell(cell: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Return the first row in lexicographic order that is no cell: among m + 1 rows there is one."""
+    """Return the first row in lexicographic order that is not a cell: among m + 1 rows there is one."""
     rows = np.zeros((len(cell) + 1, len(sizes)), dtype=np.int64)
     left = np.arange(len(rows))
     for j in reversed(range(len(sizes))):

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ from deciban.ledger import Cells, Counts, Levels, Tallies
 from deciban.ledger.statistic import divide
 
 MIN_ALPHA, MAX_ALPHA = 1e-3, 1e3
-"""Range of pseudo-counts that are searched; in a joint table of many cells it begins at 1 / (number of cells)."""
+"""The range of pseudo-counts that are searched; in a joint table of many cells it begins at 1 / (number of cells)."""
 
 MIN_ALPHA_OF_BINS = 1.0
 """Smallest pseudo-count of bins (Laplace's): they are cut where classes differ, so their counts look too certain."""
@@ -91,18 +91,6 @@ def _log_rising_derivative(a: Array, n: Array) -> Array:
     return np.where(a > MIN_SERIES_ARGUMENT, series, digamma(near + n) - digamma(near))
 
 
-class CompoundLikelihood(Protocol):
-    """The marginal likelihood of counts as a function of one pseudo-count, or of several independent ones."""
-
-    def log_marginal_likelihood(self, alpha: Array) -> Array:
-        """Return ln p(counts | α) for each α, up to a constant."""
-        ...
-
-    def slope(self, alpha: Array) -> Array:
-        """Return the derivative by α."""
-        ...
-
-
 @dataclass(frozen=True)
 class Urns:
     """Draws from urns, `total` from each; urns and counts belong to the α of their `urn_owner` and `owner`.
@@ -136,20 +124,20 @@ class Urns:
         return cls.of(count, np.zeros(len(count)), total, np.zeros(len(total)), np.array([levels]), times)
 
     def log_marginal_likelihood(self, alpha: Array) -> Array:
-        """See `CompoundLikelihood.log_marginal_likelihood`."""
-        each = self.times * log_rising(alpha[self.owner], self.count)
-        whole = self.urns * log_rising((alpha * self.levels)[self.urn_owner], self.total)
-        return self._sums(each, whole)
+        """Return ln p(counts | α) for each α, up to a constant."""
+        drawn = self.times * log_rising(alpha[self.owner], self.count)
+        urns = self.urns * log_rising((alpha * self.levels)[self.urn_owner], self.total)
+        return self._subtract_urns(drawn, urns)
 
     def slope(self, alpha: Array) -> Array:
-        """See `CompoundLikelihood.slope`."""
-        each = self.times * _log_rising_derivative(alpha[self.owner], self.count)
-        whole = self.urns * _log_rising_derivative((alpha * self.levels)[self.urn_owner], self.total)
-        return self._sums(each, whole * self.levels[self.urn_owner])
+        """Return the derivative of `log_marginal_likelihood` by each α."""
+        drawn = self.times * _log_rising_derivative(alpha[self.owner], self.count)
+        urns = self.urns * _log_rising_derivative((alpha * self.levels)[self.urn_owner], self.total)
+        return self._subtract_urns(drawn, urns * self.levels[self.urn_owner])
 
-    def _sums(self, each: Array, whole: Array) -> Array:
+    def _subtract_urns(self, drawn: Array, urns: Array) -> Array:
         m = len(self.levels)
-        return _sum_by_owner(self.owner, each, m) - _sum_by_owner(self.urn_owner, whole, m)
+        return _sum_by_owner(self.owner, drawn, m) - _sum_by_owner(self.urn_owner, urns, m)
 
 
 def _merge_equal(value: Array, owner: Array, times: Array) -> tuple[Array, NDArray[np.intp], Array]:
@@ -172,16 +160,20 @@ class Rates:
     mean: Array
 
     def log_marginal_likelihood(self, alpha: Array) -> Array:
-        """See `CompoundLikelihood.log_marginal_likelihood`."""
+        """See `Urns.log_marginal_likelihood`; there is one α."""
         shape, rows = alpha * self.mean, self.weight + alpha
         each = log_rising(shape, self.total) + shape * np.log(alpha / rows) - self.total * np.log(rows)
         return each.sum(keepdims=True)
 
     def slope(self, alpha: Array) -> Array:
-        """See `CompoundLikelihood.slope`."""
+        """See `Urns.slope`."""
         rows = self.weight + alpha
         prior = _log_rising_derivative(alpha * self.mean, self.total) + np.log(alpha / rows) + self.weight / rows
         return (self.mean * prior - self.total / rows).sum(keepdims=True)
+
+
+CompoundLikelihood = Urns | Rates
+"""The marginal likelihood of counts as a function of one pseudo-count, or of several independent ones."""
 
 
 def compound_likelihood(family: Family, part: Any) -> CompoundLikelihood | None:
@@ -209,15 +201,14 @@ def _sparse_flags(part: Tallies) -> Urns:
 
 
 def _words(family: Multinomial, part: Counts | Tallies) -> Urns:
-    if isinstance(part, Tallies):
-        return Urns.alike(part.total, part.per_class(part.total), part.n_features)
-    return Urns.alike(part.total.ravel(), part.total.sum(axis=1), part.n_features)
+    sums = part.per_class(part.total) if isinstance(part, Tallies) else part.total.sum(axis=1)
+    return Urns.alike(part.total.ravel(), sums, part.n_features)
 
 
 def _words_of_others(family: Complement, part: Counts | Tallies) -> Urns:
     """Return, for each class, the words of all other classes, from which its weights are estimated.
 
-    They overlap, so the product is no probability of all words together, but of the words from which each class is
+    They overlap, so the product is not a probability of all words together, but of the words from which each class is
     estimated; for two classes it is that of `Multinomial`.
     """
     sparse = part if isinstance(part, Tallies) else Tallies.from_counts(Counts(part.total, part.weight[:, :1]))
@@ -236,10 +227,6 @@ def _levels(family: Categorical, part: Levels) -> Urns:
     return Urns.of(table, np.tile(owner, K), weight, np.tile(each, K), sizes)
 
 
-def _bins(family: Binned, part: Any) -> Urns:
-    return _levels(Categorical(), family.bins(part).counts(part))
-
-
 def _cells(family: Joint, part: Cells) -> Urns:
     logs = sum(math.log(v) for v in family.solve(part).level_counts)
     return Urns.alike(part.count.ravel(), part.count.sum(axis=1), math.exp(min(logs, math.log(MAX_CELLS))))
@@ -253,22 +240,15 @@ def _rates(family: Poisson, part: Counts | Tallies) -> Rates:
     return Rates(counts.total[known], weight[known], mean[known])
 
 
-def _text(family: Text, part: Any) -> Urns:
-    counted = family.select_words(part).counted
-    if family.event == "bernoulli":
-        return _sparse_flags(counted)
-    return _words_of_others(Complement(), counted) if family.event == "complement" else _words(Multinomial(), counted)
-
-
-COMPOUND_LIKELIHOODS: dict[type, Callable[[Any, Any], CompoundLikelihood]] = {
+COMPOUND_LIKELIHOODS: dict[type, Callable[[Any, Any], CompoundLikelihood | None]] = {
     Bernoulli: _flags,
     Multinomial: _words,
     Complement: _words_of_others,
     Categorical: _levels,
-    Binned: _bins,
+    Binned: lambda family, part: _levels(Categorical(), family.bins(part).counts(part)),
     Joint: _cells,
     Poisson: _rates,
-    Text: _text,
+    Text: lambda family, part: compound_likelihood(family.event_family, family.select_words(part).counted),
 }
 """The marginal likelihood of each family that has a pseudo-count."""
 

@@ -80,7 +80,7 @@ class _Cumulants(NamedTuple):
 def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | None = None) -> list[Telltale]:
     """Return the n best telltales of class k: by the low end of their evidence times its documents.
 
-    The evidence is ln θ_k/θ_rest, for a Bernoulli that of the odds, for a complement its weight minus the mean of
+    The evidence is ln θ_k/θ_others, for a Bernoulli that of the odds, for a complement its weight minus the mean of
     the others' (with the interval of a multinomial). By the low ends alone, names of frequent authors and fragments
     of encoded files head the lists of 20 Newsgroups; by the product, "windows", "sale" and "car".
     Words are identified by their names, or by their places where no names are given.
@@ -98,7 +98,7 @@ def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | N
     if not 0 <= k < K:
         raise InputError(f"there is no class {k}. Hint: the {K} classes have the numbers 0 to {K - 1}")
     kept = family.select_words(part)
-    contrast = _contrast_class(kept.counted, k)
+    contrast = _contrast_words(kept.counted, k, kept.counted.feature[kept.counted.klass == k])
     evidence, low, high = (DECIBAN * each for each in _evidence(family, part, kept, contrast, k))
     documents = _count_words(part.documents, k, kept.places[contrast.words])[0]
     best = np.lexsort((contrast.words, -evidence, -np.where(low > 0, low * documents, low)))[:n]
@@ -107,10 +107,6 @@ def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | N
     columns = (evidence[best], low[best], high[best], *counts[0], *counts[1])
     labels = words.tolist() if names is None else [names[v] for v in words.tolist()]
     return [Telltale(*row) for row in zip(labels, *(column.tolist() for column in columns))]
-
-
-def _contrast_class(part: Tallies, k: int) -> _Contrast:
-    return _contrast_words(part, k, part.feature[part.klass == k])
 
 
 def _contrast_words(part: Tallies, k: int, words: NDArray[np.intp]) -> _Contrast:
@@ -182,14 +178,16 @@ def _odds_cumulants(n: Array, N: float, alpha: float) -> _Cumulants:
 
 
 def _log_shares(contrast: _Contrast, alpha: float, V: int) -> Array:
-    """Return ln θ_k − ln θ_rest; 0 where the other classes have no words at all, as in the model."""
+    """Return ln θ_k − ln θ_others; 0 where the other classes have no words at all, as in the model."""
     here, there = contrast.here + alpha, contrast.there + alpha
-    whole, rest = contrast.all_here + alpha * V, contrast.all_there + alpha * V
-    return np.zeros(len(here)) if rest == 0 else log(here) - log(there) - np.log(whole) + np.log(rest)
+    all_here, all_there = contrast.all_here + alpha * V, contrast.all_there + alpha * V
+    if all_there == 0:
+        return np.zeros(len(here))
+    return log(here) - log(there) - np.log(all_here) + np.log(all_there)
 
 
 def _log_odds(contrast: _Contrast, rows: tuple[float, float], alpha: float) -> Array:
-    """Return logit θ_k − logit θ_rest."""
+    """Return logit θ_k − logit θ_others."""
     here = log(contrast.here + alpha) - log(np.maximum(rows[0] - contrast.here, 0.0) + alpha)
     return here - log(contrast.there + alpha) + log(np.maximum(rows[1] - contrast.there, 0.0) + alpha)
 

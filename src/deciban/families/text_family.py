@@ -188,13 +188,16 @@ class Text(Family):
         form = self.solve_kept(counted)
         return form if len(places) == V else _extend_form(form, places, V)
 
+    @property
+    def event_family(self) -> Multinomial | Bernoulli | Complement:
+        """The family of the counts of the kept words."""
+        if self.event == "bernoulli":
+            return Bernoulli(self.alpha, threshold=0.0)
+        return Multinomial(self.alpha) if self.event == "multinomial" else Complement(self.alpha, self.norm)
+
     def solve_kept(self, counted: Tallies) -> SparseLinear:
         """Return the score form of the kept words alone."""
-        family: Multinomial | Bernoulli | Complement = Multinomial(self.alpha)
-        if self.event != "multinomial":
-            bernoulli = self.event == "bernoulli"
-            family = Bernoulli(self.alpha, threshold=0.0) if bernoulli else Complement(self.alpha, self.norm)
-        form = family.solve(counted)
+        form = self.event_family.solve(counted)
         assert isinstance(form, SparseLinear)
         return form
 
@@ -211,7 +214,7 @@ class Text(Family):
 
         With `idf` the bag is already weighted.
         """
-        self._need_likelihood("rows to draw")
+        self._require_likelihood("rows to draw")
         places, counted = self.select_words(part)
         urn = counted if self.alpha else counted.fill_empty_classes()
         bags = draw_bags(urn, self._word_rates(urn, mean_length(counted)), codes, rng)
@@ -234,7 +237,7 @@ class Text(Family):
 
     def log_likelihood(self, part: Bags, solved: Bags) -> float:
         """See `Family.log_likelihood`; for the kept words, Σ_k N_k bias_k + Σ_kv n_kv weight_kv."""
-        self._need_likelihood("likelihood")
+        self._require_likelihood("likelihood")
         if part.n_features != solved.n_features:
             raise UndefinedError(
                 f"the imagined examples have words of their own ({solved.n_features} words, and {part.n_features} of "
@@ -245,7 +248,7 @@ class Text(Family):
         weight = form.weights(counted.klass, places[counted.feature])
         return float(np.dot(part.weight[:, 0], form.bias) + np.dot(counted.total, weight))
 
-    def _need_likelihood(self, what: str) -> None:
+    def _require_likelihood(self, what: str) -> None:
         if not self.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 
