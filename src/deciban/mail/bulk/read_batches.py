@@ -43,7 +43,9 @@ MAX_BATCH_TOKENS: Final = 1 << 24
 """Tokens of a batch that is to be learned, and some more."""
 
 LabelledInput = tuple[str, MessageInput]
-Chunk = list[LabelledInput]
+
+Chunk = list[tuple[str, str, float | None, bytes | MessageFile]]
+"""Messages that are read together: label, name, time, and content."""
 
 
 def read_batches(
@@ -84,8 +86,8 @@ def _split_into_chunks(labelled: Iterable[LabelledInput]) -> Iterator[Chunk]:
     chunk: Chunk = []
     size = 0
     for label, message in labelled:
-        chunk.append((label, message))
-        content = name_and_content(message)[1]
+        name, content = name_and_content(message)
+        chunk.append((label, name, message.time if isinstance(message, RawMessage) else None, content))
         size += content.size if isinstance(content, MessageFile) else len(content)
         if len(chunk) >= CHUNK_MESSAGES or size >= CHUNK_BYTES:
             yield chunk
@@ -95,22 +97,20 @@ def _split_into_chunks(labelled: Iterable[LabelledInput]) -> Iterator[Chunk]:
 
 
 def _chunk_items(chunk: Chunk) -> list[ChunkItem]:
-    contents = [name_and_content(message)[1] for _, message in chunk]
     return [
-        (c.path, c.is_trashed, c.time, c.is_single, c.trashed) if isinstance(c, MessageFile) else c for c in contents
+        (c.path, c.is_trashed, c.time, c.is_single, c.trashed) if isinstance(c, MessageFile) else c for *_, c in chunk
     ]
 
 
 def _make_batch(chunk: Chunk, found: ChunkTokens) -> TokenBatch:
     """Put the tokens of a chunk together with the labels, names and times; report what could not be read."""
     for i, name, reason, messages in found.problems:
-        file = chunk[i][1]
+        file = chunk[i][-1]
         assert isinstance(file, MessageFile)
         file.problems(Problem(name, reason, messages))
     labels, names, times = [], [], []
-    for i, (label, message) in enumerate(chunk):
-        only = name_and_content(message)[0], message.time if isinstance(message, RawMessage) else None
-        for name, time in found.opened.get(i, [only]):
+    for i, (label, own_name, own_time, _) in enumerate(chunk):
+        for name, time in found.opened.get(i, [(own_name, own_time)]):
             labels.append(label)
             names.append(name)
             times.append(time)

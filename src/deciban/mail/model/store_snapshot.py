@@ -58,16 +58,6 @@ class StoreSnapshot:
         too_old = self._store.ageing.half_life is not None and monotonic() - self._made_at > MAX_SNAPSHOT_SECONDS
         return not too_old and self._version == self._store.version()
 
-    @property
-    def counts(self) -> Array:
-        """Return the counts of each token that was found, by label."""
-        return self._counts.rows
-
-    @property
-    def scores(self) -> Array:
-        """Return the contribution of each token that was found, to each score."""
-        return self._scores.rows
-
     def __len__(self) -> int:
         """Return how many tokens were looked up."""
         return len(self._requested)
@@ -119,9 +109,9 @@ class StoreSnapshot:
         found_before = np.concatenate([[0], np.cumsum(rows >= 0)])
         n = np.diff(found_before[np.cumsum(sizes)], prepend=0).tolist()
         rows = rows[rows >= 0]
-        counts, scores = self.counts.take(rows, axis=0), self.scores.take(rows, axis=0)  # quicker than [rows]
+        counts, scores = (table.rows.take(rows, axis=0) for table in (self._counts, self._scores))  # not [rows]: slow
         found = score_messages(self.model, counts, self.totals, self.parameters, scores, n)
-        return self._builder.build(found, TokenRows(rows, self._words, self.counts), cut, clues)
+        return self._builder.build(found, TokenRows(rows, self._words, self._counts.rows), cut, clues)
 
 
 class GrowableArray:

@@ -80,20 +80,15 @@ class TrainingMessages:
 
     @classmethod
     def from_rows(cls, rows: StoreRows, unit: float = 1.0) -> TrainingMessages | None:
-        """Return the messages of a store; None where there are too few to fit anything to."""
+        """Return the messages of a store and the counts of their tokens; None where there are too few to fit."""
         labels = order_labels(rows.label_names[k] for k in set(rows.labels.tolist()))
         place = {name: i for i, name in enumerate(labels)}
         codes = np.array([place[rows.label_names[k]] for k in rows.labels.tolist()], dtype=np.int32)
         if not has_enough_messages(np.bincount(codes, minlength=len(labels)).tolist()):
             return None
-        return cls.count_tokens(labels, codes, rows.weights / unit, rows)
-
-    @classmethod
-    def count_tokens(cls, labels: tuple[str, ...], codes: Codes, weights: Array, rows: StoreRows) -> TrainingMessages:
-        """Select the tokens of two messages or more, and count them by label."""
         from scipy.sparse import csr_array
 
-        n, V = len(codes), len(rows.numbers)
+        n, V, weights = len(codes), len(rows.numbers), rows.weights / unit
         X = csr_array((np.ones(len(rows.indices)), rows.indices, rows.indptr), shape=(n, V))
         repeated = np.flatnonzero(np.bincount(rows.indices, minlength=V) > 1)
         X = X[:, repeated]

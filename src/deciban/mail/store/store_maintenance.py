@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,7 +18,7 @@ from deciban.mail.store.ageing import Ageing, check_time
 from deciban.mail.store.live_files import companions
 from deciban.mail.store.store_file import StoreFile, connect, file_size
 from deciban.mail.store.store_schema import APPLICATION_ID, column, read_header
-from deciban.mail.store.store_updates import drop_empty, unlearn
+from deciban.mail.store.store_updates import drop_empty, sum_weights, unlearn
 from deciban.mail.store.stored_messages import Numbers, unpack
 
 UNPACK_MESSAGES: Final = 2000
@@ -84,10 +83,7 @@ def recount(file: StoreFile, ageing: Ageing | None = None) -> None:
         file.db.executemany(f"UPDATE token SET {sets} WHERE number = ?", each)
     rows = ((n, weight, label) for label, (n, weight) in labels.items())
     file.db.executemany("UPDATE label SET messages = ?, weight = ? WHERE id = ?", rows)
-    empty = np.ones(len(numbers), dtype=np.bool_)
-    for total in sums.values():
-        empty &= total == 0
-    drop_empty(file, numbers[empty])
+    drop_empty(file, numbers)
 
 
 def count_messages(file: StoreFile) -> tuple[Numbers, dict[int, Array], dict[int, tuple[int, float]], int]:
@@ -97,27 +93,20 @@ def count_messages(file: StoreFile) -> tuple[Numbers, dict[int, Array], dict[int
     sums = {label: np.zeros(len(numbers)) for label in ids}
     totals = dict.fromkeys(ids, (0, 0.0))
     lost = 0
-    for label, weight, flat, n in _unpack_messages(file):
-        at = np.minimum(np.searchsorted(numbers, flat), max(0, len(numbers) - 1))
-        there = numbers[at] == flat if len(numbers) else np.zeros(len(flat), dtype=np.bool_)
-        lost += int(len(flat) - there.sum())
-        of, each = np.repeat(label, n), np.repeat(weight, n)
-        for k in np.unique(label).tolist():
-            some = there & (of == k)
-            sums.setdefault(k, np.zeros(len(numbers)))
-            sums[k] += np.bincount(at[some], weights=each[some], minlength=len(numbers))
-            n_k, w_k = totals.get(k, (0, 0.0))
-            totals[k] = (n_k + int((label == k).sum()), w_k + float(weight[label == k].sum()))
-    return numbers, sums, totals, lost
-
-
-def _unpack_messages(file: StoreFile) -> Iterator[tuple[Numbers, Array, Numbers, Numbers]]:
-    """Yield labels, weights, tokens and numbers of tokens, of some messages at a time."""
     found = file.db.execute("SELECT label, weight, tokens FROM message ORDER BY id")
     while some := found.fetchmany(UNPACK_MESSAGES):
-        label, weight, blobs = zip(*some)
-        flat, n = unpack(list(blobs))
-        yield np.array(label), np.array(weight), flat, n
+        labels, weights, blobs = zip(*some)
+        label, weight = np.array(labels), np.array(weights)
+        tokens, sizes = unpack(blobs)
+        is_there = np.isin(tokens, numbers)
+        lost += int((~is_there).sum())
+        sizes = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[is_there], minlength=len(sizes))
+        at = np.searchsorted(numbers, tokens[is_there])
+        for k, total in sum_weights(at, sizes, label, weight, len(numbers)).items():
+            n, w = totals.get(k, (0, 0.0))
+            totals[k] = n + int((label == k).sum()), w + float(weight[label == k].sum())
+            sums[k] = sums.get(k, 0.0) + total
+    return numbers, sums, totals, lost
 
 
 def compact(file: StoreFile) -> None:

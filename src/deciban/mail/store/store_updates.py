@@ -189,7 +189,7 @@ def unlearn(file: StoreFile, digests: Sequence[bytes]) -> int:
         return 0
     ids, labels, weights, blobs = zip(*found)
     label, weight = np.array(labels), np.array(weights)
-    tokens, n = unpack(list(blobs))
+    tokens, n = unpack(blobs)
     numbers, index = np.unique(tokens, return_inverse=True)
     add_to_counts(file, numbers, sum_weights(index, n, label, -weight, len(numbers)))
     drop_empty(file, numbers)

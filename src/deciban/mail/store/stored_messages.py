@@ -183,14 +183,14 @@ def pack(numbers: Numbers, n: Numbers) -> list[bytes]:
     steps[some] = numbers[some]
     at = _byte_offsets(steps)
     steps = steps.astype(np.uint32) if steps.max(initial=0) < 1 << 32 else steps
-    whole = np.empty(at[-1], dtype=np.uint8)
+    data = np.empty(at[-1], dtype=np.uint8)
     cuts = at[np.concatenate([first, [len(numbers)]])].tolist()
     at = at[:-1]
     while len(steps):
         more = steps > 127
-        whole[at] = (steps & 127) | more << 7
+        data[at] = (steps & 127) | more << 7
         at, steps = at[more] + 1, steps[more] >> 7
-    packed = whole.tobytes()
+    packed = data.tobytes()
     return [packed[a:b] for a, b in pairwise(cuts)]
 
 
@@ -202,7 +202,7 @@ def _byte_offsets(steps: Numbers) -> Numbers:
     return np.concatenate([[0], np.cumsum(width)])
 
 
-def unpack(blobs: list[bytes]) -> tuple[Numbers, Numbers]:
+def unpack(blobs: Sequence[bytes]) -> tuple[Numbers, Numbers]:
     """Return the numbers of all messages, message after message, and how many each has.
 
     >>> unpack([b"\\x03\\x01\\xa8\\x02", b"", b"\\x07"])
