@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deciban.cli.mail.describe_tokens import describe_token
+from deciban.cli.mail.explain_mail import describe_token
 from deciban.formatting import format_signed
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from deciban.cli.mail.describe_tokens import PLACES, SHAPES, describe_token
+from deciban.cli.mail.explain_mail import PLACES, SHAPES, describe_token
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import extract_tokens
