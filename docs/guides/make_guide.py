@@ -105,38 +105,23 @@ def ran(command: str, folder: Path, env: dict[str, str]) -> str:
 
 def _options(command: str) -> str:
     lines = ["| option | what it does |", "|---|---|"]
-    lines += [f"| {_spelling(option)} | {_escaped(option.help)} |" for option in options(command)]
+    lines += [f"| {_spelling(option)} | {_escaped(option.settings['help'])} |" for option in options(command)]
     return "\n".join([f"<!-- options of {command} -->", *lines, "<!-- end -->"])
-
-
-class MailOption:
-    """An option of a mail command, with the attributes of typer's options."""
-
-    def __init__(self, argument: Any) -> None:
-        self.opts, self.secondary_opts, self.is_flag = argument.names, (), argument.is_flag
-        self.help, self.metavar = argument.settings["help"], argument.settings.get("metavar")
 
 
 def options(command: str) -> list[Any]:
     """The options of a command, or of one within another: `plot telltales`."""
-    import typer
+    from deciban.cli.app import GROUP
 
-    from deciban.cli.main import app
-
-    if command.startswith("mail "):
-        from deciban.cli.mail.commands import GROUP
-
-        return [MailOption(a) for a in GROUP.find(command.removeprefix("mail ")).arguments if a.is_option]
-    found: Any = typer.main.get_command(app)
+    found: Any = GROUP
     for name in command.split():
-        found = found.commands[name]
-    shown = [p for p in found.params if p.param_type_name == "option" and not p.hidden]
-    return [p for p in shown if "--help" not in p.opts]
+        found = found.find(name)
+    return [each for each in getattr(found, "arguments", ()) if each.is_option]
 
 
-def _spelling(parameter: Any) -> str:
-    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
-    return names if parameter.is_flag else f"{names} {_escaped(parameter.metavar)}"
+def _spelling(option: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in option.spellings)
+    return names if option.is_flag else f"{names} {_escaped(option.settings['metavar'])}"
 
 
 def _escaped(text: str) -> str:

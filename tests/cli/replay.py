@@ -5,9 +5,7 @@ import re
 import shlex
 import subprocess
 
-from typer.testing import CliRunner
-
-from deciban.cli.main import app
+from tests.cli.terminal import call
 
 PLAIN = re.compile(r"deciban (?P<arguments>[^|<>;&()`$*?\[~]+)(?P<rest>[|>][^<;&(`$]*)?")
 """`deciban` with arguments that no shell would change, and perhaps where it prints to: `| head -n 3`, `> new.csv`."""
@@ -21,8 +19,8 @@ def quicker_than(by_shell):
         if plain is None or " 2>" in command:
             return by_shell(command, folder, env)
         with contextlib.chdir(folder):
-            result = CliRunner(env=env).invoke(app, shlex.split(plain["arguments"]))
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            result = call(*shlex.split(plain["arguments"]), env=env)
+        if result.exception is not None:
             raise result.exception
         return (
             result.output

@@ -7,20 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import deciban
-from deciban.cli.main import app
 from deciban.cli.output import write_folder as write
 from deciban.errors import InputError
+from tests.cli.terminal import call
 
 PNG = b"\x89PNG\r\n\x1a\n"
 FILES = {"boundary.png", "report.json"}
 HEAVY = ("numpy", "scipy", "sklearn", "numba", "matplotlib", "pandas")
-
-
-def call(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
 @pytest.fixture(scope="module")

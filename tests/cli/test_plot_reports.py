@@ -1,7 +1,5 @@
 """Pictures of reports on the command line: drawn by the options of the command whose figures they show."""
 
-import inspect
-
 import matplotlib
 
 matplotlib.use("Agg")
@@ -9,7 +7,9 @@ matplotlib.use("Agg")
 import pytest
 
 import deciban
-from deciban.cli import evaluate, learning
+from deciban.cli.evaluate import evaluate
+from deciban.cli.learning import learning
+from deciban.cli.parser import without
 from deciban.cli.plot import quality_pictures
 from deciban.cli.plot.quality_pictures import DECISION_OPTIONS, confusion, reliability, roc
 from tests.cli.terminal import PATIENTS, call, done
@@ -38,19 +38,18 @@ def test_a_picture_is_written_in_the_kind_its_name_says_and_the_same_bytes_each_
     assert one.read_bytes() == two.read_bytes()
 
 
-def parameters(command, *without):
-    """The options of a command, but those that say how figures are shown."""
-    found = inspect.signature(command, eval_str=True).parameters.values()
-    return {p.name: (p.annotation, p.default) for p in found if p.name not in ("json", "debug", *without)}
+def arguments(command, *excluded):
+    """The arguments of a command, but those that say how figures are shown."""
+    return {each.names for each in without(command.arguments, "json", "debug", *excluded)}
 
 
 @pytest.mark.parametrize("command", [confusion, reliability, roc])
 def test_reports_are_drawn_by_all_options_of_evaluate(command):
-    assert parameters(evaluate.command, *DECISION_OPTIONS).items() <= parameters(command).items()
+    assert arguments(evaluate, *DECISION_OPTIONS) <= arguments(command)
 
 
 def test_learning_curves_are_drawn_by_all_options_of_learning():
-    assert parameters(learning.command).items() <= parameters(quality_pictures.learning).items()
+    assert arguments(learning) <= arguments(quality_pictures.learning)
 
 
 def test_what_is_drawn_is_what_evaluate_reports(tmp_path, monkeypatch):
@@ -117,4 +116,4 @@ def test_the_figure_of_a_learning_curve_is_chosen(tmp_path):
     options = ["--target", "diagnosis", "--sizes", "50,100", "--flipped", "0,0.3", "-o", tmp_path / "a.svg"]
     assert "the log-loss of 4 models" in done("plot", "learning", PATIENTS, *options, "--figure", "log-loss").stderr
     assert "log-loss on" in (tmp_path / "a.svg").read_text()
-    assert "takes numbers between commas" in refused("learning", PATIENTS, *options, "--flipped", "many", code=2)
+    assert "numbers between commas" in refused("learning", PATIENTS, *options, "--flipped", "many", code=2)

@@ -7,10 +7,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-import typer
 
 import deciban.plots
-from deciban.cli.main import app
+from deciban.cli.plot import GROUP
 from tests.cli.terminal import done
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +20,7 @@ spec.loader.exec_module(make_gallery)
 TEXT = make_gallery.GALLERY.read_text()
 CHAPTERS = make_gallery.split_chapters(TEXT)
 TABLES = "The tables"
-COMMANDS = list(typer.main.get_command(app).commands["plot"].commands)
+COMMANDS = list(GROUP.commands)
 EXAMPLE_CHAPTERS = [name for name in CHAPTERS if name not in ("", TABLES)]
 
 

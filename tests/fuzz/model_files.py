@@ -654,12 +654,10 @@ def _save_again(model, path, probabilities) -> None:
 
 def _command(name, *paths) -> None:
     """Run a command, whose errors must be reported in one line and with an exit code."""
-    from typer.testing import CliRunner
+    from tests.cli.terminal import call
 
-    from deciban.cli.main import app
-
-    done = CliRunner().invoke(app, [name, *map(str, paths)])
+    done = call(name, *paths)
     text = done.output
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
+    if done.exception is not None:
         raise done.exception
     assert not re.search(r"Traceback|--debug", text), f"deciban {name}: {text[:300]}"

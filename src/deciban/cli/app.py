@@ -1,96 +1,82 @@
-"""The commands of `deciban`; the module of each is imported when it is called."""
+"""The commands of `deciban`, and the function that runs one of them."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+import sys
+from collections.abc import Sequence
+from typing import Final
 
-import typer
+from deciban.cli.command_groups import CommandEntry, Group, UsageError
+from deciban.cli.exit_codes import WRONG_USAGE
 
-from deciban import __version__
-from deciban.cli.error_handling import handle_errors
-from deciban.cli.lazy_commands import LazyCommand, make_group
-from deciban.cli.mail.commands import GROUP as MAIL
-from deciban.cli.mail.commands import run as run_mail
-from deciban.cli.options import AsJson, Debug
-from deciban.cli.options import example as format_example
-
-COMMANDS = {
-    "train": LazyCommand("Learn from a table, write a model file, report on it.", "deciban.cli.train"),
-    "predict": LazyCommand("Predict every row of a table.", "deciban.cli.predict"),
-    "explain": LazyCommand("Explain predictions of rows.", "deciban.cli.explain"),
-    "evaluate": LazyCommand("Measure the quality of a model, in folds or on other rows.", "deciban.cli.evaluate"),
-    "compare": LazyCommand("Compare learners, and recommend one.", "deciban.cli.compare"),
-    "learning": LazyCommand("Measure how much more rows would help.", "deciban.cli.learning"),
-    "dependence": LazyCommand("Measure how strongly columns depend on each other.", "deciban.cli.dependence"),
-    "inspect": LazyCommand("Show the contents of a model file.", "deciban.cli.inspect"),
-    "telltales": LazyCommand("Show the words that distinguish classes.", "deciban.cli.telltales"),
-    "plot": LazyCommand("Draw data, models, and their quality.", "deciban.cli.plot", "app"),
-    "diff": LazyCommand("Show the differences between two models.", "deciban.cli.diff"),
-    "merge": LazyCommand("Add models up.", "deciban.cli.model_changes", "merge", "MERGE"),
-    "add": LazyCommand("Learn more rows.", "deciban.cli.model_changes", "add", "ADD"),
-    "forget": LazyCommand("Unlearn rows.", "deciban.cli.model_changes", "forget", "FORGET"),
-    "sample": LazyCommand("Draw rows from a model.", "deciban.cli.sample"),
-    "bayes": LazyCommand("Explain a test result by Bayes' theorem.", "deciban.cli.bayes"),
-    "example": LazyCommand("Write a small table or mailbox to try things on.", "deciban.cli.example"),
-}
+GROUP: Final = Group(
+    "deciban",
+    "Classify by weighing evidence: naive Bayes, Gaussian Bayes and related models.",
+    {
+        "train": CommandEntry("Learn from a table, write a model file, report on it."),
+        "predict": CommandEntry("Predict every row of a table."),
+        "explain": CommandEntry("Explain predictions of rows."),
+        "evaluate": CommandEntry("Measure the quality of a model, in folds or on other rows."),
+        "compare": CommandEntry("Compare learners, and recommend one."),
+        "learning": CommandEntry("Measure how much more rows would help."),
+        "dependence": CommandEntry("Measure how strongly columns depend on each other."),
+        "inspect": CommandEntry("Show the contents of a model file."),
+        "telltales": CommandEntry("Show the words that distinguish classes."),
+        "plot": CommandEntry("Draw data, models, and their quality.", function="GROUP"),
+        "diff": CommandEntry("Show the differences between two models."),
+        "merge": CommandEntry("Add models up.", "model_changes"),
+        "add": CommandEntry("Learn more rows.", "model_changes"),
+        "forget": CommandEntry("Unlearn rows.", "model_changes"),
+        "sample": CommandEntry("Draw rows from a model."),
+        "bayes": CommandEntry("Explain a test result by Bayes' theorem."),
+        "example": CommandEntry("Write a small table or mailbox to try things on."),
+        "mail": CommandEntry("Classify mail as spam or ham, as you label it.", "mail.commands", "GROUP"),
+        "demo": CommandEntry("See deciban at work on data that needs no download."),
+    },
+    "  Exit codes: 0 success, 1 error, 2 wrong usage, 130 interrupted, 141 unread.\n"
+    "  Begin with: deciban example patients > patients.csv",
+    (
+        ("--version", "Show the version and exit."),
+        ("--install-completion [SHELL]", "Install completion for a shell: bash, zsh, fish or powershell."),
+        ("--show-completion [SHELL]", "Show completion for a shell, to copy it."),
+    ),
+)
 """The commands, in the order of `deciban --help`."""
 
-app = typer.Typer(
-    name="deciban",
-    cls=make_group(COMMANDS),
-    help="Classify by weighing evidence: naive Bayes, Gaussian Bayes and related models.",
-    epilog="\b\nExit codes: 0 success, 1 error, 2 wrong usage, 130 interrupted, 141 unread.\n"
-    "Begin with: deciban example patients > patients.csv",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+
+def run(words: Sequence[str], group: Group = GROUP) -> int:
+    """Run the command of a group that the words of a command line name, and return its exit code."""
+    name, *others = words or [""]
+    if group is GROUP and name == "mail":
+        from deciban.cli.mail.commands import run as run_mail
+
+        return run_mail(others)
+    try:
+        if name in ("", "-h", "--help"):
+            print(group.format_help(), file=sys.stdout if name else sys.stderr, flush=True)
+            return 0 if name else WRONG_USAGE
+        if group is GROUP and name in ("--version", "--install-completion", "--show-completion"):
+            return _run_option(name, *others[:1])
+        found = group.find(name)
+        if isinstance(found, Group):
+            return run(others, found)
+        values = found.parse(f"{group.name} {name}", others)
+        from deciban.cli.error_handling import handle_errors
+
+        with handle_errors(values.pop("debug")):
+            return found.function(**values) or 0
+    except UsageError as error:
+        group.print_usage_error(name, error)
+        return WRONG_USAGE
 
 
-def _print_version(requested: bool) -> None:
-    if requested:
-        typer.echo(f"deciban {__version__}")
-        raise typer.Exit
+def _run_option(name: str, shell: str | None = None) -> int:
+    if name == "--version":
+        from deciban import __version__
 
+        print(f"deciban {__version__}", flush=True)
+    else:
+        from deciban.cli.completion import install_script, shell_script
 
-@app.callback()
-def deciban(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """Classify by weighing evidence: naive Bayes, Gaussian Bayes and related models."""
-
-
-@app.command(
-    "mail",
-    short_help="Classify mail as spam or ham, as you label it.",
-    add_help_option=False,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-)
-def mail(
-    arguments: Annotated[list[str] | None, typer.Argument(autocompletion=lambda: list(MAIL.commands))] = None,
-) -> None:
-    """Run a command for mail, which has a parser of its own."""
-    raise typer.Exit(run_mail(arguments or []))
-
-
-@app.command(
-    "demo",
-    short_help="See deciban at work on data that needs no download.",
-    epilog=format_example("deciban demo --folder demo"),
-)
-def demo(
-    folder: Annotated[
-        Path, typer.Option("--folder", metavar="FOLDER", help="Where to write the picture and the report.")
-    ] = Path("demo"),
-    json: AsJson = False,
-    debug: Debug = False,
-) -> None:
-    """See deciban at work on data that needs no download: train, evaluate, explain, forget, draw."""
-    with handle_errors(debug):
-        from deciban.cli.demo import run
-
-        run(folder, json)
+        print(shell_script(shell) if name == "--show-completion" else install_script(shell))
+    return 0

@@ -6,7 +6,6 @@ The module of a command is imported when it is called, so that one command does 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,15 +21,17 @@ class UsageError(Exception):
 
 
 class CommandEntry(NamedTuple):
-    """A line of the list of commands, and the module of the group's package and the function that implement it."""
+    """A line of the list of commands, the module of the group's package that has the command, and its name there.
+
+    The last two are the command's own name unless they are given.
+    """
 
     summary: str
-    module: str
-    function: str = "command"
+    module: str = ""
+    function: str = ""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Commands by name, in the order of the group's help text."""
 
     name: str
@@ -44,8 +45,8 @@ class Group:
         """The line that shows how the group is called."""
         return f"Usage: {self.name} [OPTIONS] COMMAND [ARGS]..."
 
-    def find(self, name: str) -> Command:
-        """Import and return the command of this name."""
+    def find(self, name: str) -> Command | Group:
+        """Import and return the command, or the group of commands, of this name."""
         from deciban.errors import did_you_mean
 
         if name.startswith("-"):
@@ -54,8 +55,8 @@ class Group:
             raise UsageError(f"No such command {name!r}{did_you_mean(name, self.commands) or '.'}")
         entry = self.commands[name]
         package = "deciban.cli" + self.name.removeprefix("deciban").replace(" ", ".")
-        command: Command = getattr(import_module(f"{package}.{entry.module}"), entry.function)
-        return command
+        found: Command | Group = getattr(import_module(f"{package}.{entry.module or name}"), entry.function or name)
+        return found
 
     def print_usage_error(self, name: str, error: UsageError) -> None:
         """Print what is wrong with the arguments of a command, and how it is called."""
@@ -64,10 +65,11 @@ class Group:
         called, usage = self.name, self.usage
         if name in self.commands:
             called = f"{self.name} {name}"
-            usage = self.find(name).usage(called)
+            found = self.find(name)
+            usage = found.usage if isinstance(found, Group) else found.format_usage(called)
         print_stderr(f"{usage}\nTry '{called} -h' for help.\n\nError: {error}")
 
-    def help(self) -> str:
+    def format_help(self) -> str:
         """Return the help text."""
         commands = [(name, entry.summary) for name, entry in self.commands.items()]
         options = format_table("Options", [*self.options, HELP_ENTRY])

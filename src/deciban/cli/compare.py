@@ -3,78 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors
+from deciban.cli.inputs import TableInput, open_table
+from deciban.cli.output import print_json
+from deciban.cli.parser import DEBUG, JSON, command, number, option, switch, without
+from deciban.cli.training_options import call_on_table, format_training_command
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from deciban.cli.inputs import TableInput
     from deciban.metrics.comparison import Comparison
 
-EXAMPLE = a.example(
-    "deciban compare patients.csv --target diagnosis",
-    "deciban compare patients.csv --target diagnosis --learners bayes,tied,logistic --draws 30",
-)
-Learners = Annotated[
-    str | None,
-    typer.Option(
-        "--learners",
-        metavar="NAME,NAME,…",
-        help="The learners to compare: bayes, gaussian (under each covariance, or by name full, tied, diagonal …), "
-        "logistic, evidence, boosted; all by default.",
-    ),
-]
-Folds = Annotated[
-    int, typer.Option("--folds", metavar="NUMBER", min=2, help="How many folds the rows are split into.")
-]
-Groups = Annotated[
-    str | None,
-    typer.Option("--groups", metavar="COL", help="Keep rows with the same value in this column in one fold."),
-]
-Draws = Annotated[
-    int, typer.Option("--draws", metavar="NUMBER", min=2, help="How often rows are drawn for the learning curves.")
-]
-Sizes = Annotated[
-    str | None,
-    typer.Option(
-        "--sizes", metavar="N,N,…", help="How many rows are learned for the curves (default: 10, 20, 40 …)."
-    ),
-]
-Curve = Annotated[bool, typer.Option("--curve/--no-curve", help="Whether learning curves are measured.")]
-Times = Annotated[
-    bool,
-    typer.Option("--times/--no-times", help="Whether training times are shown, which vary from run to run."),
-]
 
-
-@a.with_options_of(a.model_options, a.table_options, without=("learner", "covariance"))
-def command(
-    learners: Learners = None,
-    folds: Folds = 10,
-    groups: Groups = None,
-    draws: Draws = 10,
-    sizes: Sizes = None,
-    curve: Curve = True,
-    times: Times = True,
-    json: a.AsJson = False,
-    debug: a.Debug = False,
-    **options: Any,
-) -> None:
+@command(
+    option("--learners", "NAME,NAME,…",
+           "The learners to compare: bayes, gaussian (under each covariance, or by name full, tied, diagonal …), "
+           "logistic, evidence, boosted; all by default.", type=a.split_list),
+    number("--folds", "NUMBER", "How many folds the rows are split into.", minimum=2, default=10),
+    option("--groups", "COL", "Keep rows with the same value in this column in one fold."),
+    number("--draws", "NUMBER", "How often rows are drawn for the learning curves.", minimum=2, default=10),
+    option(
+        "--sizes", "N,N,…", "How many rows are learned for the curves (default: 10, 20, 40 …).", type=a.parse_numbers
+    ),
+    switch("--curve", "Whether learning curves are measured."),
+    switch("--times", "Whether training times are shown, which vary from run to run."),
+    a.TARGET, *without(a.MODEL_OPTIONS, "learner", "covariance"), *a.TABLE_OPTIONS, JSON, DEBUG,
+    examples=[
+        "deciban compare patients.csv --target diagnosis",
+        "deciban compare patients.csv --target diagnosis --learners bayes,tied,logistic --draws 30",
+    ],
+)  # fmt: skip
+def compare(times: bool, json: bool, **options: Any) -> None:
     """Compare learners on the same rows: accuracy, log-loss, calibration, time, parameters, and quality on few rows;
     and recommend one.
     """
-    from deciban.cli.inputs import open_table
-    from deciban.cli.training_options import format_training_command
-
-    options |= {
-        "learners": learners, "folds": folds, "groups": groups, "draws": draws, "sizes": sizes, "curve": curve,
-    }  # fmt: skip
-    with handle_errors(debug), open_table(options) as table:
+    with open_table(options) as table:
         comparison = compare_learners(table, options)
         # C is named for a learner that has one, and join by its public name
         best = {"C": None, **comparison.best.arguments}
@@ -85,25 +50,13 @@ def command(
 
 def compare_learners(table: TableInput, options: Mapping[str, Any]) -> Comparison:
     """Compare the learners on a table."""
-    import deciban
-    from deciban.cli.progress import progress
-    from deciban.cli.training_options import find_target, training_arguments
-
-    target = find_target(table, options)
-    names = ("learners", "folds", "groups", "draws", "sizes")
-    arguments = training_arguments(a.select_options(options, *names)) | {"curve": options["curve"]}
-    if "sizes" in arguments:
-        arguments["sizes"] = a.parse_numbers(arguments["sizes"], "--sizes")
-    if "learners" in arguments:
-        arguments["learners"] = a.split_list(arguments["learners"])
-    with progress(table, "learning", again="comparing") as rows:
-        return deciban.compare(table.source, target=target, progress=rows, **table.reading, **arguments)
+    names, curve = ("learners", "folds", "groups", "draws", "sizes"), options["curve"]
+    comparison: Comparison = call_on_table("compare", table, options, *names, again="comparing", curve=curve)
+    return comparison
 
 
 def show(comparison: Comparison, data: TableInput, as_json: bool, times: bool, recommended: str) -> None:
     """Print the figures as JSON or as tables, then the recommended command."""
-    from deciban.cli.output import print_json
-
     if as_json:
         print_json(to_dict(comparison, times))
         return
@@ -141,5 +94,5 @@ def _show_curves(out: Console, comparison: Comparison) -> None:
     heading(out, "Accuracy % by rows learned", held_out)
     head, *body = comparison_advice.curve_table(comparison)
     table(out, head, body, right=range(1, len(head)))
-    if comparison.growing:
-        line(out, comparison.growing)
+    if comparison.curve_summary:
+        line(out, comparison.curve_summary)

@@ -4,56 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
+from deciban.cli.command_groups import UsageError
+from deciban.cli.parser import number, repeated
 
 if TYPE_CHECKING:
     from deciban.metrics.ranking import DecisionCosts
     from deciban.metrics.ranking import Threshold as FoundThreshold
     from deciban.metrics.report import Report
 
-Cost = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--cost",
-        metavar="TRUTH:CALLED=NUMBER",
-        help="The cost of predicting CALLED where the class is TRUTH: sick:healthy=20. An error costs 1 by default. "
-        "May be repeated.",
-    ),
-]
-Reject = Annotated[
-    float | None,
-    typer.Option(
-        "--reject",
-        metavar="COST",
-        help="The cost of no decision: a row is left undecided where every prediction has a greater expected cost.",
-    ),
-]
-Threshold = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--threshold",
-        metavar="CLASS=P",
-        help="Predict CLASS only where its probability is at least P: spam=0.98. May be repeated.",
-    ),
-]
-RejectNovel = Annotated[
-    float | None,
-    typer.Option(
-        "--reject-novel",
-        metavar="SHARE",
-        help="Leave rows undecided that are unlike the training rows, and SHARE of the usual rows with them: 0.01.",
-    ),
-]
-Want = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--want",
-        metavar="CLASS:FIGURE=P",
-        help="Find the threshold of CLASS for a precision or recall of P: spam:precision=0.99. May be repeated.",
-    ),
-]
+COST: Final = repeated(
+    "--cost", "TRUTH:CALLED=NUMBER",
+    "The cost of predicting CALLED where the class is TRUTH: sick:healthy=20. An error costs 1 by default.",
+)  # fmt: skip
+REJECT: Final = number(
+    "--reject", "COST",
+    "The cost of no decision: a row is left undecided where every prediction has a greater expected cost.",
+    kind=float,
+)  # fmt: skip
+THRESHOLD: Final = repeated(
+    "--threshold", "CLASS=P", "Predict CLASS only where its probability is at least P: spam=0.98."
+)
+REJECT_NOVEL: Final = number(
+    "--reject-novel", "SHARE",
+    "Leave rows undecided that are unlike the training rows, and SHARE of the usual rows with them: 0.01.",
+    kind=float,
+)  # fmt: skip
+WANT: Final = repeated(
+    "--want", "CLASS:FIGURE=P", "Find the threshold of CLASS for a precision or recall of P: spam:precision=0.99."
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +56,9 @@ class DecisionRequests:
         if not self.cost and self.reject is None and not self.threshold:
             return None
         classes = report.classes
-        return report.decided(parse_costs(self.cost, classes), self.reject, parse_thresholds(self.threshold, classes))
+        return report.decision_costs(
+            parse_costs(self.cost, classes), self.reject, parse_thresholds(self.threshold, classes)
+        )
 
     def thresholds_of(self, report: Report) -> list[FoundThreshold]:
         """Return a threshold for each --want."""
@@ -107,10 +89,10 @@ def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[t
             _split_pair(pair), None
         )
         if names is None:
-            raise typer.BadParameter(f"{option!r} is not TRUTH:CALLED=NUMBER, as in --cost sick:healthy=20")
+            raise UsageError(f"{option!r} is not TRUTH:CALLED=NUMBER, as in --cost sick:healthy=20")
         labels = known.get(names[0], names[0]), known.get(names[1], names[1])
         if costs.setdefault(labels, cost) != cost:
-            raise typer.BadParameter(f"--cost gives {pair} both {costs[labels]:g} and {cost:g}")
+            raise UsageError(f"--cost gives {pair} both {costs[labels]:g} and {cost:g}")
     return costs
 
 
@@ -127,9 +109,7 @@ def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> d
     for option in options:
         name, share = _parse_number(option, "--threshold spam=0.98")
         if thresholds.setdefault(known.get(name, name), share) != share:
-            raise typer.BadParameter(
-                f"--threshold gives {name} both {thresholds[known.get(name, name)]:g} and {share:g}"
-            )
+            raise UsageError(f"--threshold gives {name} both {thresholds[known.get(name, name)]:g} and {share:g}")
     return thresholds
 
 
@@ -145,7 +125,7 @@ def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[t
         rest, share = _parse_number(option, "--want spam:precision=0.99")
         name, _, figure = rest.rpartition(":")
         if figure not in ("precision", "recall") or not name:
-            raise typer.BadParameter(f"{option!r} is not CLASS:precision=P or CLASS:recall=P")
+            raise UsageError(f"{option!r} is not CLASS:precision=P or CLASS:recall=P")
         wants.append((known.get(name, name), figure, share))
     return wants
 
@@ -158,7 +138,7 @@ def _parse_number(option: str, example: str) -> tuple[str, float]:
             raise ValueError
         return name.strip(), float(number)
     except ValueError:
-        raise typer.BadParameter(f"{option!r} is not as in {example}") from None
+        raise UsageError(f"{option!r} is not as in {example}") from None
 
 
 def _split_pair(pair: str) -> Iterator[tuple[str, str]]:

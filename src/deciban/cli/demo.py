@@ -14,6 +14,7 @@ from rich.text import Text
 
 from deciban import __version__
 from deciban.cli.output import check_folder, print_json, write_folder
+from deciban.cli.parser import DEBUG, JSON, command, option
 from deciban.formatting import format_signed
 from deciban.plain_json import to_json
 
@@ -28,9 +29,13 @@ CONTENTS = {
 """The content of each file."""
 
 
-def run(folder: Path, as_json: bool) -> None:
-    """Compute all results, write the files, and print a report; nothing is written before all is computed."""
-    check_folder(folder)
+@command(
+    option("--folder", "FOLDER", "Where to write the picture and the report.", type=Path, default=Path("demo")),
+    JSON, DEBUG, examples=["deciban demo --folder demo"],
+)  # fmt: skip
+def demo(folder: Path, json: bool) -> None:
+    """See deciban at work on data that needs no download: train, evaluate, explain, forget, draw."""
+    check_folder(folder)  # nothing is written before all is computed
     stderr = Console(stderr=True, highlight=False)
     with stderr.status("reading, training, evaluating …"):
         from deciban.cli import demo_results
@@ -47,7 +52,7 @@ def run(folder: Path, as_json: bool) -> None:
     }
     report = to_json(figures, indent=2).encode() + b"\n"
     files = write_folder(folder, {**({PICTURE: picture} if picture else {}), REPORT: report})
-    if as_json:
+    if json:
         print_json({**figures, "files": [str(path) for path in files]})
         show_files(stderr, files)
         return

@@ -3,66 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors
+from deciban.cli.inputs import TableInput, open_table
+from deciban.cli.output import print_json
+from deciban.cli.parser import DEBUG, JSON, command, without
+from deciban.cli.training_options import call_on_table
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import TableInput
     from deciban.metrics.dependence import Dependence, Pair
-
-EXAMPLE = a.example(
-    "deciban dependence patients.csv --target diagnosis",
-    "deciban dependence patients.csv --target diagnosis --json",
-)
-Most = Annotated[int, typer.Option("--most", metavar="NUMBER", min=1, help="How many of the pairs to show.")]
 
 MAX_NAME_WIDTH = 12
 """The characters of a column's name that are shown."""
 
 
-@a.with_options_of(a.table_options, without=("folders",))
-def command(
-    target: a.Target = None,
-    roles: a.Roles = None,
-    weights: a.Weights = None,
-    most: Most = 10,
-    json: a.AsJson = False,
-    debug: a.Debug = False,
-    **options: Any,
-) -> None:
+@command(
+    a.TARGET, a.ROLES, a.WEIGHTS, a.most("How many of the pairs to show.", 10),
+    *without(a.TABLE_OPTIONS, "folders"), JSON, DEBUG,
+    examples=[
+        "deciban dependence patients.csv --target diagnosis",
+        "deciban dependence patients.csv --target diagnosis --json",
+    ],
+)  # fmt: skip
+def dependence(most: int, json: bool, **options: Any) -> None:
     """Measure the mutual information of columns given the class, which naive Bayes assumes to be zero."""
-    from deciban.cli.inputs import open_table
-
-    options |= {"target": target, "roles": roles, "weights": weights}
-    with handle_errors(debug), open_table(options) as table:
-        from deciban.cli.output import print_json
-
+    with open_table(options) as table:
         found = measure_dependence(table, options)
         if json:
             print_json(found.to_dict())
         else:
-            show(found, table.name, most, options["data"] or [])
+            show(found, table.name, most, options["data"])
 
 
 def measure_dependence(table: TableInput, options: Mapping[str, Any]) -> Dependence:
     """Compute the dependence of a table's columns."""
-    import deciban
-    from deciban.cli.progress import progress
-    from deciban.cli.training_options import find_target
-
-    with progress(table, "measuring") as rows:
-        return deciban.dependence(
-            table.source,
-            target=find_target(table, options),
-            roles=a.parse_roles(options["roles"]),
-            weights=options["weights"],
-            progress=rows,
-            **table.reading,
-        )
+    found: Dependence = call_on_table("dependence", table, options, doing="measuring")
+    return found
 
 
 def show(found: Dependence, name: str, most: int, data: list[str]) -> None:

@@ -5,42 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors
+from deciban.cli.model_files import open_model
+from deciban.cli.output import print_json
+from deciban.cli.parser import DEBUG, JSON, argument, command
 from deciban.formatting import format_number, format_signed
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
     from deciban.model.model import Model
 
-EXAMPLE = a.example("deciban diff last-year.deciban this-year.deciban")
 MIN_DIFFERENCE_DB = 1e-6
 """The smallest difference of evidence, in decibans, that counts as a change."""
 
-Second = Annotated[Path, typer.Argument(metavar="OTHER", help="The model to compare it with.", show_default=False)]
-Most = Annotated[
-    int,
-    typer.Option("--most", metavar="NUMBER", min=1, help="How many of the columns whose evidence changed to show."),
-]
 
-
-def command(
-    model: a.ModelFile, other: Second, most: Most = 10, json: a.AsJson = False, debug: a.Debug = False
-) -> None:
+@command(
+    a.MODEL_FILE, argument("other", metavar="OTHER", type=Path, help="The model to compare it with."),
+    a.most("How many of the columns whose evidence changed to show.", 10), JSON, DEBUG,
+    examples=["deciban diff last-year.deciban this-year.deciban"],
+)  # fmt: skip
+def diff(model: Path, other: Path, most: int, json: bool) -> None:
     """Compare two models: rows, classes, priors, roles, assumptions, and the columns whose evidence changed most."""
-    with handle_errors(debug):
-        from deciban.cli.model_files import open_model
-        from deciban.cli.output import print_json
-
-        found = differences(open_model(model), open_model(other))
-        if json:
-            print_json(found)
-        else:
-            show(str(model), str(other), found, most)
+    found = differences(open_model(model), open_model(other))
+    if json:
+        print_json(found)
+    else:
+        show(str(model), str(other), found, most)
 
 
 def differences(first: Model, second: Model) -> dict[str, Any]:

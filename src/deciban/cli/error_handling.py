@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any
 
+from deciban.cli.command_groups import UsageError
 from deciban.cli.exit_codes import INTERRUPTED, REFUSED
 from deciban.errors import DecibanError, DecibanWarning
 from deciban.formatting import escape_controls
@@ -32,37 +33,32 @@ PRIORS_HINT = re.compile(r"with_priors\('(\w+)'\) first")
 
 
 @contextmanager
-def handle_errors(debug: bool, refused: int = REFUSED, interrupted: str = "no file was written") -> Iterator[None]:
+def handle_errors(debug: bool, error_code: int = REFUSED, interrupted: str = "no file was written") -> Iterator[None]:
     """Print errors and warnings of the block on standard error and exit; with `debug` the traceback is shown.
 
-    `refused` is the exit code of errors, for commands where 1 means something else; `interrupted` is the message
+    `error_code` is the exit code of errors, for commands where 1 means something else; `interrupted` is the message
     after Ctrl-C.
     """
-    interrupts = Interrupts()
+    interrupts = InterruptRecorder()
     try:
         with print_warnings(), interrupts:
             yield
             sys.stdout.flush()  # detects a full disk behind a pipe or a redirection here, not at exit
-    except BrokenPipeError:  # the reader of our output is gone: there is nothing to report
+    except (BrokenPipeError, UsageError):  # the reader of our output is gone; or the caller shows the usage
         raise
     except (KeyboardInterrupt, Exception) as error:
-        if _belongs_to_typer(error):
-            if hasattr(error, "message"):  # it may contain names of columns or classes
-                error.message = escape_controls(error.message, keep="\n")
-            raise
         if isinstance(error, KeyboardInterrupt) or interrupts.seen:
             _try_print_stderr(f"interrupted: {interrupted}")
             raise SystemExit(INTERRUPTED) from None
-        if debug and refused == REFUSED:
+        if debug and error_code == REFUSED:
             raise
-        _try_print_stderr(traceback() if debug else f"error: {describe_error(error)}")
-        raise SystemExit(refused) from None
+        if debug:
+            from traceback import format_exc
 
-
-def _belongs_to_typer(error: BaseException) -> bool:
-    """Return whether typer handles the error; if typer is not loaded, nothing can have raised such an error."""
-    typer = sys.modules.get("typer")
-    return typer is not None and isinstance(error, (typer.Exit, typer.Abort, typer.BadParameter))
+            _try_print_stderr(format_exc().rstrip())
+        else:
+            _try_print_stderr(f"error: {describe_error(error)}")
+        raise SystemExit(error_code) from None
 
 
 def print_stderr(message: str) -> None:
@@ -79,13 +75,6 @@ def print_stderr(message: str) -> None:
 def _try_print_stderr(message: str) -> None:
     with suppress(OSError):  # the exit code still reports the error
         print_stderr(message)
-
-
-def traceback() -> str:
-    """Return the traceback of the current error."""
-    from traceback import format_exc
-
-    return format_exc().rstrip()
 
 
 def describe_error(error: Exception) -> str:
@@ -118,36 +107,39 @@ def adapt_hint(advice: str) -> str:
     return PRIORS_HINT.sub(r"train with --prior \1", PYTHON_HINT.sub("", advice))
 
 
-class Interrupts:
+class InterruptRecorder:
     """A record of whether Ctrl-C was pressed, whatever a library does with the exception.
 
     DuckDB converts it to an error of its own, and an import within pyarrow suppresses it.
     """
 
-    latest: Interrupts | None = None
+    current: InterruptRecorder | None = None
+    """The recorder of the innermost block that is running."""
 
     def __init__(self) -> None:
         self.seen = False
-        self._previous: Any = None
-        Interrupts.latest = self
+        self._handler: Any = None
+        self._outer: InterruptRecorder | None = None
 
     def __enter__(self) -> None:
+        self._outer, InterruptRecorder.current = InterruptRecorder.current, self
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._previous = signal.signal(signal.SIGINT, self._record)
+            self._handler = signal.signal(signal.SIGINT, self._record)
 
     def _record(self, number: int, frame: FrameType | None) -> None:
         self.seen = True
         raise KeyboardInterrupt
 
     def __exit__(self, *_: Any) -> None:
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
+        InterruptRecorder.current = self._outer
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
 
 
 def stop_if_interrupted() -> None:
     """Raise an interrupt that a library has suppressed; called regularly, and before a file is written."""
-    if Interrupts.latest is not None and Interrupts.latest.seen:
+    if InterruptRecorder.current is not None and InterruptRecorder.current.seen:
         raise KeyboardInterrupt
 
 
@@ -168,7 +160,7 @@ def print_warnings() -> Iterator[None]:
         yield
 
 
-def status(message: str) -> Any:
+def show_spinner(message: str) -> Any:
     """Show a message with a spinner on a terminal during the block; nothing elsewhere."""
     if not sys.stderr.isatty():
         return nullcontext()

@@ -4,54 +4,46 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
 
-import typer
+from deciban.cli.command_groups import UsageError
+from deciban.cli.error_handling import print_stderr
+from deciban.cli.output import FOLDER_HINT, check_folder
+from deciban.cli.parser import DEBUG, argument, command, option
 
-from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, print_stderr
-
-EXAMPLE = a.example(
-    "deciban example patients > patients.csv",
-    "deciban example messages > messages.csv",
-    "deciban example mailbox --folder Maildir",
-)
 FOLDER = Path(__file__).parent / "examples"
 MAILBOX = "mailbox"
 JUNK = ".Junk"
 FLAG_SEPARATOR = ":" if sys.platform != "win32" else "!"
 """The character before the flags in a file name of a Maildir; Windows allows no colon in file names."""
 
-Name = Annotated[
-    Literal["patients", "new-patients", "messages", "new-messages", "mailbox"],
-    typer.Argument(
+
+@command(
+    argument(
+        "name", metavar="NAME", choices=["patients", "new-patients", "messages", "new-messages", MAILBOX],
         help="patients: 400 with a diagnosis. new-patients: 6 without. messages: 400 texts with a topic. "
         "new-messages: 6 without. mailbox: a Maildir of 222 messages and 158 of junk.",
-        show_default=False,
     ),
-]
-Folder = Annotated[
-    Path | None,
-    typer.Option(
-        "--folder", metavar="FOLDER", show_default=False,
-        help=f"Where to write the mailbox: a new or empty folder; by default {MAILBOX}.",
+    option(
+        "--folder", "FOLDER", f"Where to write the mailbox: a new or empty folder; by default {MAILBOX}.", type=Path
     ),
-]  # fmt: skip
-
-
-def command(name: Name, folder: Folder = None, debug: a.Debug = False) -> None:
+    DEBUG,
+    examples=[
+        "deciban example patients > patients.csv",
+        "deciban example messages > messages.csv",
+        "deciban example mailbox --folder Maildir",
+    ],
+)  # fmt: skip
+def example(name: str, folder: Path | None) -> None:
     """Write a bundled table to stdout as CSV, or a mailbox to a folder. Patients, messages and mail are synthetic."""
-    if folder is not None and name != MAILBOX:
-        raise typer.BadParameter(f"--folder is for {MAILBOX}; a table goes to stdout: deciban example {name} > FILE")
-    with handle_errors(debug):
-        if name == MAILBOX:
-            _write_mailbox(Path(MAILBOX) if folder is None else folder.expanduser())
-        else:
-            sys.stdout.buffer.write((FOLDER / f"{name}.csv").read_bytes())
+    if name == MAILBOX:
+        _write_mailbox(Path(MAILBOX) if folder is None else folder.expanduser())
+    elif folder is not None:
+        raise UsageError(f"--folder is for {MAILBOX}; a table goes to stdout: deciban example {name} > FILE")
+    else:
+        sys.stdout.buffer.write((FOLDER / f"{name}.csv").read_bytes())
 
 
 def _write_mailbox(folder: Path) -> None:
-    from deciban.cli.output import FOLDER_HINT, check_folder
     from deciban.errors import InputError
 
     check_folder(folder)

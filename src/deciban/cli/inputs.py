@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from deciban.cli.command_groups import UsageError
+from deciban.cli.error_handling import print_stderr
 from deciban.errors import DecibanError, InputError
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
     paths, sql, folders = list(options["data"] or ()), options["sql"], options.get("folders")
     format, hive = options["format"], options["hive"]
     if bool(paths) + (sql is not None) + (folders is not None) != 1:
-        raise typer.BadParameter("exactly one table is needed: DATA, --folders DIR or --sql QUERY")
+        raise UsageError("exactly one table is needed: DATA, --folders DIR or --sql QUERY")
     if hive and not paths:
-        raise typer.BadParameter("--hive is for DATA; in a query write read_csv(…, hive_partitioning=true)")
+        raise UsageError("--hive is for DATA; in a query write read_csv(…, hive_partitioning=true)")
     if folders is not None:
         if format is not None:
-            raise typer.BadParameter(f"--folders reads each file as a document, so --format {format} cannot be given")
+            raise UsageError(f"--folders reads each file as a document, so --format {format} cannot be given")
         paths, format = [folders], "folders"
     reading = (options["encoding"], tuple(options["missing"] or ()), options.get("errors", "strict"), hive)
     if paths != ["-"]:
@@ -98,7 +98,7 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
 
 def _refuse_absent(paths: Sequence[str]) -> None:
     if "-" in paths:
-        raise typer.BadParameter("- (standard input) cannot be read together with other files")
+        raise UsageError("- (standard input) cannot be read together with other files")
     if len(paths) > 1:
         for path in paths:
             if not os.path.exists(path):
@@ -110,7 +110,7 @@ def spool_stdin() -> Iterator[Path]:
     """Copy standard input to a file, so that it can be read more than once."""
     stream = sys.stdin.buffer
     if sys.stdin.isatty():
-        typer.echo("reading the table from standard input, to its end (Ctrl-D) …", err=True)
+        print_stderr("reading the table from standard input, to its end (Ctrl-D) …")
     start = stream.read(4)
     ending = next((name for mark, name in COMPRESSION_MARKS.items() if start.startswith(mark)), "")
     with tempfile.TemporaryDirectory(prefix="deciban-") as folder:

@@ -3,50 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors
+from deciban.cli.model_files import load
+from deciban.cli.output import format_file_size, print_json
+from deciban.cli.parser import DEBUG, JSON, command
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
     from deciban.model.model import Model
 
-EXAMPLE = a.example("deciban inspect patients.deciban", "deciban inspect patients.deciban --json")
-Most = Annotated[
-    int, typer.Option("--most", metavar="NUMBER", min=1, help="How many of the strongest columns to show.")
-]
 
-
-def command(model: a.ModelFile, most: Most = 10, json: a.AsJson = False, debug: a.Debug = False) -> None:
+@command(
+    a.MODEL_FILE, a.most("How many of the strongest columns to show.", 10), JSON, DEBUG,
+    examples=["deciban inspect patients.deciban", "deciban inspect patients.deciban --json"],
+)  # fmt: skip
+def inspect(model: Path, most: int, json: bool) -> None:
     """Show a model: classes, assumptions, columns with roles and reasons, and the evidence of the strongest."""
-    with handle_errors(debug):
-        run(model, most, json)
-
-
-def run(path: Path, most: int, as_json: bool) -> None:
-    """Open the file and print its description."""
     import deciban
-    from deciban.cli.model_files import load
-    from deciban.cli.output import print_json
 
-    found = load(path, verify=True)
+    found = load(model, verify=True)
     if not isinstance(found, deciban.Model):
-        _show_estimator(found, as_json)
+        _show_estimator(found, json)
         return
     description = found.describe()
-    if as_json:
-        facts = {"file": str(path), **describe_origin(found), "options": describe_options(found)}
+    if json:
+        facts = {"file": str(model), **describe_origin(found), "options": describe_options(found)}
         print_json({**facts, **description.to_dict()})
         return
-    _show(path, found, description, most)
+    _show(model, found, description, most)
 
 
 def _show_estimator(found: Any, as_json: bool) -> None:
     """Print the class, parameters and classes of an estimator that was trained on a matrix."""
-    from deciban.cli.output import print_json
     from deciban.cli.render import console, heading, line, pairs
     from deciban.plain_json import to_plain
 
@@ -102,7 +92,6 @@ def format_option(value: Any) -> str:
 
 
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
-    from deciban.cli.output import format_file_size
     from deciban.cli.render import console, count, heading, pairs, print_title, table
     from deciban.cli.report_screen import classes, format_missing, strongest
 
@@ -144,7 +133,7 @@ def _show_columns(out: Any, model: Model, description: Description, most: int) -
     if others:
         heading(out, "Evidence by class" if not texts else "Evidence by class of the other columns")
     for strength in others:
-        if strength.says:
+        if strength.summaries:
             line(out, strength.feature)
-        for summary in strength.says:
+        for summary in strength.summaries:
             line(out, str(summary), indent=4)

@@ -6,21 +6,9 @@ import errno
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import NoReturn
 
 from deciban.cli.exit_codes import INTERRUPTED, REFUSED, UNREAD
-
-if TYPE_CHECKING:
-    from deciban.cli.app import app as app
-
-
-def __getattr__(name: str) -> Any:
-    """Load `app`, which has all commands, on first access."""
-    if name == "app":
-        from deciban.cli.app import app
-
-        return app
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def main() -> None:
@@ -43,7 +31,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in (errno.EBADF, errno.ENOSPC) or error.filename is not None:
             raise
-        from deciban.cli.error_handling import describe_error  # from help, or other output of typer itself
+        from deciban.cli.error_handling import describe_error  # from help, which is printed without it
 
         print(f"error: {describe_error(error)}", file=sys.stderr)
         _leave(REFUSED)
@@ -61,14 +49,19 @@ def _replace_closed_streams() -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    """Run a command; those for mail have a parser of their own, which loads in a tenth of the time of typer."""
-    if arguments[:1] == ["mail"]:
-        from deciban.cli.mail.commands import run
+    """Run a command; those for mail need as little memory as possible, and so load no other module."""
+    if "_DECIBAN_COMPLETE" in os.environ:
+        from deciban.cli.completion import complete
 
-        _end(run(arguments[1:]))
-    from deciban.cli.app import app
+        print("\n".join(complete(arguments)))
+    elif arguments[:1] == ["mail"]:
+        from deciban.cli.mail.commands import run as run_mail
 
-    app()
+        _end(run_mail(arguments[1:]))
+    else:
+        from deciban.cli.app import run
+
+        sys.exit(run(arguments))
 
 
 def _end(code: int) -> NoReturn:
@@ -89,7 +82,7 @@ def _flush_or_leave(leaving: SystemExit) -> None:
         _leave(UNREAD)
     except OSError:
         _leave(code)
-    if isinstance(leaving.__context__, BrokenPipeError):  # typer and rich convert it to an exit
+    if isinstance(leaving.__context__, BrokenPipeError):  # rich converts it to an exit
         _leave(UNREAD)
 
 

@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any, Literal
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, print_stderr
+from deciban.cli.command_groups import UsageError
+from deciban.cli.error_handling import print_stderr
+from deciban.cli.inputs import direct_role_hints_to_training, open_table
+from deciban.cli.model_files import open_model
+from deciban.cli.output import check_output, save
+from deciban.cli.parser import DEBUG, argument, command, option
+from deciban.cli.progress import progress
 
-ADD = a.example("deciban add patients.deciban new-cases.csv")
-FORGET = a.example("deciban forget patients.deciban withdrawn.csv -o without.deciban")
-MERGE = a.example("deciban merge north.deciban south.deciban -o both.deciban")
-OptionalOut = Annotated[
-    str | None,
-    typer.Option("-o", "--output", metavar="MODEL", help="The file to write; by default MODEL itself."),
-]
-Several = Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Two models or more.", show_default=False)]
-Out = Annotated[str, typer.Option("-o", "--output", metavar="MODEL", help="The file to write.", show_default=False)]
+CHANGES = (
+    a.MODEL_FILE,
+    option("-o --output", "MODEL", "The file to write; by default MODEL itself."),
+    *a.TABLE_OPTIONS,
+    DEBUG,
+)
+"""The arguments of a command that changes a model."""
 
 
-@a.with_options_of(a.table_options)
-def add(model: a.ModelFile, output: OptionalOut = None, debug: a.Debug = False, **options: Any) -> None:
+@command(*CHANGES, examples=["deciban add patients.deciban new-cases.csv"])
+def add(model: Path, output: str | None, **options: Any) -> None:
     """Learn more rows: the model becomes the one that training on all rows, with its roles, would have given."""
-    with handle_errors(debug):
-        _change("add", model, output, options)
+    _change("add", model, output, options)
 
 
-@a.with_options_of(a.table_options)
-def forget(model: a.ModelFile, output: OptionalOut = None, debug: a.Debug = False, **options: Any) -> None:
+@command(*CHANGES, examples=["deciban forget patients.deciban withdrawn.csv -o without.deciban"])
+def forget(model: Path, output: str | None, **options: Any) -> None:
     """Unlearn rows: the model becomes the one that training without them would have given."""
-    with handle_errors(debug):
-        _change("forget", model, output, options)
+    _change("forget", model, output, options)
 
 
 def _change(what: Literal["add", "forget"], path: Path, output: str | None, options: Mapping[str, Any]) -> None:
-    from deciban.cli.inputs import direct_role_hints_to_training, open_table
-    from deciban.cli.model_files import open_model
-    from deciban.cli.output import check_output, save
-    from deciban.cli.progress import progress
     from deciban.cli.render import count, format_row_count
 
     with direct_role_hints_to_training(), open_table(options) as table:
@@ -60,17 +56,20 @@ def _change(what: Literal["add", "forget"], path: Path, output: str | None, opti
         print_stderr(f"{out}: {done} {changed}, {count(before)} before and {count(after)} now")
 
 
-def merge(models: Several, output: Out, debug: a.Debug = False) -> None:
+@command(
+    argument("models", nargs="+", metavar="MODEL", type=Path, help="Two models or more."),
+    option("-o --output", "MODEL", "The file to write.", required=True),
+    DEBUG,
+    examples=["deciban merge north.deciban south.deciban -o both.deciban"],
+)
+def merge(models: Sequence[Path], output: str) -> None:
     """Add models up: the result is the model that one training on all their rows would have given."""
-    with handle_errors(debug):
-        if len(models) < 2:
-            raise typer.BadParameter("two models or more are needed")
-        from deciban.cli.model_files import open_model
-        from deciban.cli.output import check_output, save
-        from deciban.cli.render import format_row_count
+    if len(models) < 2:
+        raise UsageError("two models or more are needed")
+    from deciban.cli.render import format_row_count
 
-        check_output(output)
-        merged = reduce(lambda x, y: x + y, (open_model(path) for path in models))
-        save(merged, output)
-        if output != "-":
-            print_stderr(f"{output}: {len(models)} models, {format_row_count(merged.ledger.n_rows)} together")
+    check_output(output)
+    merged = reduce(lambda x, y: x + y, (open_model(path) for path in models))
+    save(merged, output)
+    if output != "-":
+        print_stderr(f"{output}: {len(models)} models, {format_row_count(merged.ledger.n_rows)} together")

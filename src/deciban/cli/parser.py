@@ -58,7 +58,7 @@ class Argument(NamedTuple):
         name = ", ".join(self.spellings) if self.is_option else settings["metavar"]
         if self.is_option and not self.is_flag:
             name += f" {settings['metavar']}"
-        notes = ["required"] if settings.get("required") else [] if default is None else [f"default: {default}"]
+        notes = ["required"] if settings.get("required") else [] if default in (None, ()) else [f"default: {default}"]
         if default is True:
             notes = [f"default: {self.destination}"]
         notes += [self.limits] if self.limits else []
@@ -156,11 +156,11 @@ class Command:
 
         `name` is how the command is called: deciban train. With -h among the words, help is printed instead.
         """
-        parser = _Parser(add_help=False, allow_abbrev=False, usage=self.usage(name))
+        parser = _Parser(add_help=False, allow_abbrev=False, usage=self.format_usage(name))
         for each in self.arguments:
             each.add_to(parser)
         if "-h" in words or "--help" in words:
-            print(self.help(name))
+            print(self.format_help(name), flush=True)
             raise SystemExit(0)
         parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
         values, unknown = parse(list(self._attach_values(words)))
@@ -192,15 +192,26 @@ class Command:
 
         if not unknown[0].startswith("-"):
             raise UsageError(f"Got unexpected extra argument(s) ({' '.join(unknown)})")
-        known = [name for each in self.arguments if each.is_option for name in each.spellings]
-        raise UsageError(f"No such option: {unknown[0]}{did_you_mean(unknown[0], known)}")
+        raise UsageError(f"No such option: {unknown[0]}{did_you_mean(unknown[0], self.option_names)}")
 
-    def usage(self, name: str) -> str:
+    def complete(self, previous: str) -> list[str]:
+        """Return the words that can follow a word of the command line: an option's values, or all options."""
+        for each in self.arguments:
+            if previous in each.names and "choices" in each.settings:
+                return list(each.settings["choices"])
+        return [*self.option_names, "--help"]
+
+    @property
+    def option_names(self) -> list[str]:
+        """All names of options."""
+        return [name for each in self.arguments if each.is_option for name in each.spellings]
+
+    def format_usage(self, name: str) -> str:
         """Return the line that shows how the command is called."""
         positional = "".join(_usage_word(each.settings) for each in self.arguments if not each.is_option)
         return f"Usage: {name} [OPTIONS]{positional}"
 
-    def help(self, name: str) -> str:
+    def format_help(self, name: str) -> str:
         """Return the help text."""
         paragraphs = (self.function.__doc__ or "").strip().split("\n\n")
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
@@ -209,7 +220,7 @@ class Command:
         sections["Options"].append(HELP_ENTRY)
         described = [format_paragraph(" ".join(paragraph.split())) for paragraph in paragraphs]
         tables = [format_table(title, entries) for title, entries in sections.items() if entries]
-        return "\n\n".join([self.usage(name), *described, *tables, format_examples(*self.examples)])
+        return "\n\n".join([self.format_usage(name), *described, *tables, format_examples(*self.examples)])
 
 
 def command(*arguments: Argument, examples: Sequence[str]) -> Callable[[Callable[..., int | None]], Command]:

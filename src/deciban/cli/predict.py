@@ -3,134 +3,77 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, print_stderr
+from deciban.cli.error_handling import print_stderr
+from deciban.cli.inputs import direct_role_hints_to_training, open_table
+from deciban.cli.model_files import open_model
+from deciban.cli.output import check_output
+from deciban.cli.parser import DEBUG, argument, command, flag, repeated
+from deciban.cli.progress import progress
+from deciban.cli.table_writers import check_safe_cells, open_table_writer
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import TableInput
     from deciban.cli.row_views import CopyingView
     from deciban.model.model import Model
     from deciban.scores.decision import Decision
 
-EXAMPLE = a.example(
-    "deciban predict patients.deciban new-patients.csv --keep patient",
-    "deciban predict patients.deciban new-patients.csv --proba -o answers.parquet",
-    "deciban predict patients.deciban new-patients.csv --cost pneumonia:cold=20 --reject 0.5",
-)
-Out = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="OUT",
-        help="The .csv, .tsv, .jsonl, .parquet or .arrow file to write; by default CSV on stdout.",
-    ),
-]
-Proba = Annotated[bool, typer.Option("--proba", help="Add a column p(CLASS) for every class.")]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--keep",
-        metavar="COL",
-        help="Copy a column of DATA to the output; by default the file, of documents. May be repeated.",
-    ),
-]
 UNDECIDED = "\0undecided"
 """The key of undecided rows among the counted predictions; no class has this name."""
 
-All = Annotated[bool, typer.Option("--all", help="Copy all columns of DATA to the output.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON lines on stdout instead of CSV.")]
 
-
-@a.with_options_of(a.table_options)
-def command(
-    model: a.ModelFile,
-    output: Out = None,
-    proba: Proba = False,
-    keep: Keep = None,
-    everything: All = False,
-    json: Json = False,
-    safe_cells: a.SafeCells = False,
-    cost: d.Cost = None,
-    reject: d.Reject = None,
-    threshold: d.Threshold = None,
-    reject_novel: d.RejectNovel = None,
-    prior: a.Prior = None,
-    allow_missing_columns: a.AllowMissing = False,
-    debug: a.Debug = False,
-    **options: Any,
-) -> None:
+@command(
+    a.MODEL_FILE, a.TABLE_OUTPUT,
+    flag("--proba", "Add a column p(CLASS) for every class."),
+    repeated("--keep", "COL", "Copy a column of DATA to the output; by default the file, of documents."),
+    argument("--all", dest="everything", action="store_true", help="Copy all columns of DATA to the output."),
+    a.JSON_LINES, a.SAFE_CELLS, d.COST, d.REJECT, d.THRESHOLD, d.REJECT_NOVEL, a.PRIOR, a.ALLOW_MISSING,
+    *a.TABLE_OPTIONS, DEBUG,
+    examples=[
+        "deciban predict patients.deciban new-patients.csv --keep patient",
+        "deciban predict patients.deciban new-patients.csv --proba -o answers.parquet",
+        "deciban predict patients.deciban new-patients.csv --cost pneumonia:cold=20 --reject 0.5",
+    ],
+)  # fmt: skip
+def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **options: Any) -> None:
     """Predict every row of a table: one output line for each row, in the same order."""
-    from deciban.cli.inputs import direct_role_hints_to_training, open_table
-
-    with handle_errors(debug), direct_role_hints_to_training(), open_table(options) as table:
-        rule = DecisionRule(cost, reject, threshold, reject_novel, prior)
-        run(model, rule, table, output, proba, keep or [], everything, json, allow_missing_columns, safe_cells)
-
-
-@dataclass(frozen=True)
-class DecisionRule:
-    """The options that say how rows are decided."""
-
-    cost: list[str] | None = None
-    reject: float | None = None
-    threshold: list[str] | None = None
-    reject_novel: float | None = None
-    prior: str | None = None
-
-    def apply(self, model: Model) -> tuple[Model, Decision | None]:
-        """Return the model with the given priors, and the rule that decides by the posterior."""
-        from deciban.scores.decision import build_rule
-
-        model = model if self.prior is None else model.with_priors(a.parse_prior(self.prior))
-        costs, bars = d.parse_costs(self.cost, model.classes), d.parse_thresholds(self.threshold, model.classes)
-        return model, build_rule(model.classes, costs, self.reject, bars)
-
-
-def run(
-    path: Path,
-    options: DecisionRule,
-    table: TableInput,
-    out: str | None,
-    proba: bool,
-    keep: list[str],
-    everything: bool,
-    as_json: bool,
-    allow: bool,
-    safe_cells: bool = False,
-) -> None:
-    """Predict the rows in batches and write them."""
-    from deciban.cli.model_files import open_model
-    from deciban.cli.output import check_output
-    from deciban.cli.progress import progress
     from deciban.cli.row_views import CopyingView
-    from deciban.cli.table_writers import check_safe_cells, open_table_writer
 
-    check_safe_cells(out, as_json, safe_cells)
-    check_output(out or "-", [*table.paths, path])
-    model, rule = options.apply(open_model(path))
-    source = table.open()
-    kept = _check_kept(keep or table.identified_by, source.columns, source.name)
-    view = CopyingView(source, list(source.columns) if everything else kept)
-    answers = Predictions(model, view, proba, rule, options.reject_novel)
-    called: Counter[str] = Counter()
-    stream = answers.stream(allow, called)
-    first = next(stream, None)  # an immediate error leaves no header
-    with open_table_writer(out, as_json, answers.schema, safe_cells) as write, progress(table, "predicting") as rows:
-        for batch in chain([] if first is None else [first], stream):
-            write(batch)
-            rows(called.total())
-    _print_counts(called, out)
+    with direct_role_hints_to_training(), open_table(options) as table:
+        check_safe_cells(output, json, safe_cells)
+        check_output(output or "-", [*table.paths, model])
+        loaded, rule = _make_rule(open_model(model), options)
+        source = table.open()
+        kept = _check_kept(options["keep"] or table.identified_by, source.columns, source.name)
+        view = CopyingView(source, list(source.columns) if options["everything"] else kept)
+        answers = Predictions(loaded, view, options["proba"], rule, options["reject_novel"])
+        called: Counter[str] = Counter()
+        stream = answers.stream(options["allow_missing_columns"], called)
+        first = next(stream, None)  # an immediate error leaves no header
+        with (
+            open_table_writer(output, json, answers.schema, safe_cells) as write,
+            progress(table, "predicting") as rows,
+        ):
+            for batch in chain([] if first is None else [first], stream):
+                write(batch)
+                rows(called.total())
+        _print_counts(called, output)
+
+
+def _make_rule(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
+    """Return the model with the priors of --prior, and the rule by which rows are decided."""
+    from deciban.scores.decision import build_rule
+
+    model = model if options["prior"] is None else model.with_priors(a.parse_prior(options["prior"]))
+    costs = d.parse_costs(options["cost"], model.classes)
+    thresholds = d.parse_thresholds(options["threshold"], model.classes)
+    return model, build_rule(model.classes, costs, options["reject"], thresholds)
 
 
 def _check_kept(names: list[str], columns: Any, source: str) -> list[str]:

@@ -3,65 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, print_stderr
+from deciban.cli.error_handling import print_stderr
+from deciban.cli.model_files import open_model
+from deciban.cli.output import check_output
+from deciban.cli.parser import DEBUG, command, number
+from deciban.cli.table_writers import check_safe_cells, open_table_writer
 
-EXAMPLE = a.example("deciban sample patients.deciban -n 5 --seed 1")
 BATCH_ROWS = 1 << 16
 """The number of rows that are drawn at a time."""
 
-RowCount = Annotated[int, typer.Option("-n", "--rows", metavar="NUMBER", min=0, help="How many rows to draw.")]
-Seed = Annotated[
-    int | None, typer.Option("--seed", metavar="NUMBER", min=0, help="The same seed draws the same rows.")
-]
-Out = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="OUT",
-        help="The .csv, .tsv, .jsonl, .parquet or .arrow file to write; by default CSV on stdout.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON lines on stdout instead of CSV.")]
 
-
-def command(
-    model: a.ModelFile,
-    rows: RowCount = 10,
-    seed: Seed = None,
-    output: Out = None,
-    json: Json = False,
-    safe_cells: a.SafeCells = False,
-    debug: a.Debug = False,
-) -> None:
+@command(
+    a.MODEL_FILE,
+    number("-n --rows", "NUMBER", "How many rows to draw.", minimum=0, default=10),
+    number("--seed", "NUMBER", "The same seed draws the same rows.", minimum=0),
+    a.TABLE_OUTPUT, a.JSON_LINES, a.SAFE_CELLS, DEBUG,
+    examples=["deciban sample patients.deciban -n 5 --seed 1"],
+)  # fmt: skip
+def sample(model: Path, rows: int, seed: int | None, output: str | None, json: bool, safe_cells: bool) -> None:
     """Draw rows from the distribution that a model has learned."""
-    with handle_errors(debug):
-        run(model, rows, seed, output, json, safe_cells)
-
-
-def run(path: Path, n: int, seed: int | None, out: str | None, as_json: bool, safe_cells: bool = False) -> None:
-    """Draw rows and write them in batches."""
     import numpy as np
 
-    from deciban.cli.model_files import open_model
-    from deciban.cli.output import check_output
-    from deciban.cli.table_writers import check_safe_cells, open_table_writer
-
-    check_safe_cells(out, as_json, safe_cells)
-    check_output(out or "-", [path])
-    model, rng = open_model(path), np.random.default_rng(seed)
-    first = model.sample(min(n, BATCH_ROWS), rng)
-    with open_table_writer(out, as_json, first.schema, safe_cells) as write:
-        drawn = 0
-        while first.num_rows:
-            for batch in first.to_batches():
+    check_safe_cells(output, json, safe_cells)
+    check_output(output or "-", [model])
+    found, rng = open_model(model), np.random.default_rng(seed)
+    drawn = found.sample(min(rows, BATCH_ROWS), rng)
+    with open_table_writer(output, json, drawn.schema, safe_cells) as write:
+        left = rows
+        while drawn.num_rows:
+            for batch in drawn.to_batches():
                 write(batch)
-            drawn += first.num_rows
-            first = model.sample(min(n - drawn, BATCH_ROWS), rng) if drawn < n else first.slice(0, 0)
-    if out is not None and out != "-":
-        print_stderr(f"{drawn} rows to {out}")
+            left -= drawn.num_rows
+            drawn = found.sample(min(left, BATCH_ROWS), rng) if left else drawn.slice(0, 0)
+    if output is not None and output != "-":
+        print_stderr(f"{rows} rows to {output}")

@@ -12,8 +12,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from deciban.cli.command_groups import UsageError
 from deciban.cli.output import atomic_file
 from deciban.errors import InputError
 from deciban.formatting import escape_controls
@@ -46,7 +45,7 @@ def output_format(out: str | None, as_json: bool) -> str:
         return "jsonl" if as_json else "csv"
     form = ENDINGS.get(Path(out).suffix.lower())
     if form is None:
-        raise typer.BadParameter(f"-o {out}: unknown ending; use one of {', '.join(ENDINGS)}")
+        raise UsageError(f"-o {out}: unknown ending; use one of {', '.join(ENDINGS)}")
     return form
 
 
@@ -54,7 +53,7 @@ def check_safe_cells(out: str | None, as_json: bool, safe: bool) -> None:
     """Refuse --safe-cells for formats in which spreadsheets see no formulas."""
     form = output_format(out, as_json)
     if safe and form not in ("csv", "tsv"):
-        raise typer.BadParameter(f"--safe-cells is for CSV and TSV; the output is {form}")
+        raise UsageError(f"--safe-cells is for CSV and TSV; the output is {form}")
 
 
 @contextmanager

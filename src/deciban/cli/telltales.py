@@ -6,46 +6,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import handle_errors, print_stderr
+from deciban.cli.error_handling import print_stderr
+from deciban.cli.model_files import load
+from deciban.cli.output import check_output, print_json
+from deciban.cli.parser import DEBUG, JSON, command, option, repeated
+from deciban.cli.table_writers import check_safe_cells, open_table_writer
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-
-EXAMPLE = a.example(
-    "deciban telltales messages.deciban",
-    "deciban telltales newsgroups.deciban --class sci.space --class sci.med -n 20",
-    "deciban telltales messages.deciban -n 50 -o words.csv",
-)
-Labels = Annotated[
-    list[str] | None,
-    typer.Option("--class", metavar="LABEL", help="Show this class only. May be repeated."),
-]
-Number = Annotated[
-    int,
-    typer.Option(
-        "-n", "--number", metavar="NUMBER", min=1, help="How many words of each class, the strongest first."
-    ),
-]
-Column = Annotated[
-    str | None,
-    typer.Option("--column", metavar="COL", help="The column of texts, where the model has several."),
-]
-Out = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="OUT",
-        help="Write a table instead, to a .csv, .tsv, .jsonl, .parquet or .arrow file, or - for CSV on stdout.",
-    ),
-]
+LABELS = repeated("--class", "LABEL", "Show this class only.", dest="labels")
+COLUMN = option("--column", "COL", "The column of texts, where the model has several.")
 MAX_DETAILED_CLASSES = 6
 """The largest number of classes for which each word has its own line."""
 
@@ -56,51 +31,36 @@ WORD_FIGURES = ("decibans", "low", "high", "count", "elsewhere", "documents", "d
 """The figures of a word."""
 
 
-def command(
-    model: a.ModelFile,
-    labels: Labels = None,
-    number: Number = 10,
-    column: Column = None,
-    output: Out = None,
-    json: a.AsJson = False,
-    safe_cells: a.SafeCells = False,
-    debug: a.Debug = False,
-) -> None:
+@command(
+    a.MODEL_FILE, LABELS, a.most("How many words of each class, the strongest first.", 10, names="-n --number"),
+    COLUMN, option("-o --output", "OUT", f"Write a table instead, to a {a.TABLE_FILES}, or - for CSV on stdout."),
+    JSON, a.SAFE_CELLS, DEBUG,
+    examples=[
+        "deciban telltales messages.deciban",
+        "deciban telltales newsgroups.deciban --class sci.space --class sci.med -n 20",
+        "deciban telltales messages.deciban -n 50 -o words.csv",
+    ],
+)  # fmt: skip
+def telltales(
+    model: Path, labels: list[str] | None, number: int, column: str | None, output: str | None, json: bool,
+    safe_cells: bool,
+) -> None:  # fmt: skip
     """Show the words that distinguish each class from all others: their evidence, its interval, and their counts."""
-    with handle_errors(debug):
-        run(model, labels, number, column, output, json, safe_cells)
-
-
-def run(
-    path: Path,
-    labels: list[str] | None,
-    n: int,
-    column: str | None,
-    out: str | None,
-    as_json: bool,
-    safe_cells: bool = False,
-) -> None:
-    """Open the file and print or write its telltales."""
-    from deciban.cli.output import check_output, print_json
-    from deciban.cli.table_writers import check_safe_cells
-
-    if out is not None:
-        check_safe_cells(out, as_json, safe_cells)
-        check_output(out, [path])
-    classes = open_telltale_model(path, column).list_telltales(labels, n)
-    if out is not None:
-        _write(classes, out, as_json, safe_cells)
-    elif as_json:
+    if output is not None:
+        check_safe_cells(output, json, safe_cells)
+        check_output(output, [model])
+    classes = open_telltale_model(model, column).list_telltales(labels, number)
+    if output is not None:
+        _write(classes, output, json, safe_cells)
+    elif json:
         print_json([each.to_dict() for each in classes])
     else:
-        show(path, classes)
+        show(model, classes)
 
 
 def _write(classes: list[ClassTelltales], out: str, as_json: bool, safe_cells: bool) -> None:
     """Write a row for each word."""
     import pyarrow as pa
-
-    from deciban.cli.table_writers import open_table_writer
 
     rows = [{"class": str(each.label), **word} for each in classes for word in each.rows()]
     texts = [("class", pa.string()), ("word", pa.string())]
@@ -225,8 +185,6 @@ class TelltaleModel:
 
 def open_telltale_model(path: Path, column: str | None) -> TelltaleModel:
     """Open a model file that was trained on texts."""
-    from deciban.cli.model_files import load
-
     model = load(path)
     if not hasattr(model, "telltales"):
         raise InputError(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from deciban.cli.options import MODEL_OPTIONS, parse_prior, parse_roles, split_list
+from deciban.cli.command_groups import UsageError
+from deciban.cli.inputs import STDIN, TableInput
+from deciban.cli.model_files import open_model
+from deciban.cli.options import MODEL_OPTIONS, parse_prior, parse_roles, select_options, split_list
+from deciban.cli.progress import progress
 from deciban.errors import InputError, list_names
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import TableInput
     from deciban.text import Words
 
 WORD_OPTIONS = ("ngrams", "tokens", "stop_words", "presence")
@@ -39,36 +40,52 @@ def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
         return CLASS
     if target is None:
         columns = table.open().columns
-        raise typer.BadParameter(
+        raise UsageError(
             f"--target COL is missing: which column is to be predicted? There are: {list_names(columns, 20)}"
         )
     return str(target)
 
 
+def call_on_table(
+    function: str, table: TableInput, options: Mapping[str, Any], *names: str, doing: str = "learning",
+    again: str = "evaluating", **arguments: Any,
+) -> Any:  # fmt: skip
+    """Call a function of deciban on a table, with the options of the model, those of `names`, and `arguments`.
+
+    A progress bar shows that it is `doing` something, and `again` if the rows are read a second time.
+    """
+    import deciban
+
+    target = find_target(table, options)
+    arguments |= training_arguments(select_options(options, *names))
+    with progress(table, doing, again) as rows:
+        return getattr(deciban, function)(table.source, target=target, progress=rows, **table.reading, **arguments)
+
+
 def training_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were given (not None), as `deciban.train` takes them."""
-    from deciban.cli.model_files import open_model
-
     arguments = {name: value for name, value in options.items() if value is not None}
     if "like" in arguments:
         _check_like(arguments)
-        arguments["like"] = open_model(arguments["like"])
-    arguments["roles"] = parse_roles(arguments.pop("roles", None)) or None
-    arguments["words"] = parse_words(**{name: arguments.pop(name, None) for name in WORD_OPTIONS})
+    words = parse_words(**{name: arguments.pop(name, None) for name in WORD_OPTIONS})
+    if words is not None:
+        arguments["words"] = words
     if "join" in arguments:
         groups = arguments.pop("join")
         arguments["blocks"] = "numbers" if groups == ["numbers"] else [split_list(columns) for columns in groups]
-    if "classes" in arguments:
-        arguments["classes"] = split_list(arguments["classes"])
-    if "prior" in arguments:
-        arguments["prior"] = parse_prior(arguments["prior"])
-    return arguments
+    parsers: dict[str, Callable[[Any], Any]] = {
+        "like": open_model,
+        "roles": parse_roles,
+        "classes": split_list,
+        "prior": parse_prior,
+    }
+    return {name: parsers[name](value) if name in parsers else value for name, value in arguments.items()}
 
 
 def _check_like(options: Mapping[str, Any]) -> None:
     for name in LIKE_OPTIONS:
         if options.get(name):
-            raise typer.BadParameter(
+            raise UsageError(
                 f"--like takes roles and assumptions from its model, so {option_name(name)} cannot be given"
             )
 
@@ -92,7 +109,7 @@ def parse_words(
     if not settings:
         return None
     if "stop" in settings and (tokens or "").startswith("characters"):
-        raise typer.BadParameter(f"--stop-words needs words, and --tokens {tokens!r} has none")
+        raise UsageError(f"--stop-words needs words, and --tokens {tokens!r} has none")
     from deciban.text import Words
 
     return Words.from_dict(settings)
@@ -109,7 +126,7 @@ def parse_ngrams(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(?:([1-9]\d{0,5})-)?([1-9]\d{0,5})", text.strip(), re.ASCII)
     low, high = (int(found[1] or 1), int(found[2])) if found else (1, 0)
     if not low <= high <= MAX_NGRAM_LENGTH:
-        raise typer.BadParameter(
+        raise UsageError(
             f"--ngrams takes a number from 1 to {MAX_NGRAM_LENGTH}, or two of them as in 3-5; not {text!r}"
         )
     return low, high
@@ -142,8 +159,8 @@ def format_training_command(
     """
     values = {**options, **recommended}
     words = [*_format_data(table), *_format_option("target", target)]
-    for name in MODEL_OPTIONS:
-        words += _format_option(name, values.get(name))
+    for option in MODEL_OPTIONS:
+        words += _format_option(option.destination, values.get(option.destination))
     for name, default in DEFAULT_READING.items():
         value = getattr(table, name)
         words += [] if value == default or value == "folders" else _format_option(name, value)
@@ -151,7 +168,6 @@ def format_training_command(
 
 
 def _format_data(table: TableInput) -> list[str]:
-    from deciban.cli.inputs import STDIN
     from deciban.cli.render import quote_word
 
     if table.sql is not None:

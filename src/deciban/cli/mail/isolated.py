@@ -90,9 +90,12 @@ def _try(function: Callable[[], bytes], debug: bool) -> bytes:
     try:
         return DONE + function()
     except Exception as error:
-        from deciban.cli.error_handling import describe_error, traceback
+        from traceback import format_exc
 
-        text = traceback() if debug else OUT_OF_MEMORY if isinstance(error, MemoryError) else describe_error(error)
+        from deciban.cli.error_handling import describe_error
+
+        text = OUT_OF_MEMORY if isinstance(error, MemoryError) else describe_error(error)
+        text = format_exc().rstrip() if debug else text
         return FAILED + text.encode("utf-8", "replace")
 
 

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from deciban.cli.command_groups import UsageError
-from deciban.cli.error_handling import handle_errors, print_stderr, status
+from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.mail_inputs import (
     MessageReader,
@@ -174,7 +174,7 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
     tidied = mail.store.tidy().unlearned if mail.store.status().tidy_due else 0
     fitted, due = RefitResult.NOT_DUE, mail.is_fit_due()
     if due and not no_fit:
-        with status("fitting the weights of tokens …"):
+        with show_spinner("fitting the weights of tokens …"):
             fitted = mail.refit()
     messages = {name: n for name, (n, _) in mail.store.totals().items() if n}
     if not quiet:

@@ -11,8 +11,10 @@ from deciban.cli.exit_codes import WRONG_USAGE
 from deciban.cli.mail.commands import GROUP
 from deciban.cli.parser import DEBUG as DEBUG
 from deciban.cli.parser import JSON as JSON
-from deciban.cli.parser import argument, flag
+from deciban.cli.parser import Command
+from deciban.cli.parser import argument as argument
 from deciban.cli.parser import command as command
+from deciban.cli.parser import flag as flag
 from deciban.cli.parser import number as number
 
 JSON_LINES: Final = flag("--json", "Print a line of JSON for each message.")
@@ -46,11 +48,12 @@ def load(name: str, words: Sequence[str]) -> Callable[[], int | None]:
     if name in ("", "-h", "--help"):
         return partial(_print_list, 0 if name else WRONG_USAGE)
     found = GROUP.find(name)
+    assert isinstance(found, Command)
     return partial(found.function, **found.parse(f"{GROUP.name} {name}", _expand_patterns(words)))
 
 
 def _print_list(exit_code: int) -> NoReturn:
-    print(GROUP.help())
+    print(GROUP.format_help())
     raise SystemExit(exit_code)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deciban.cli.error_handling import handle_errors, print_stderr, status
+from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.exit_codes import REFUSED
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.learn_mail import format_inseparable
@@ -25,7 +25,7 @@ def fit(store: str | None, if_due: bool, debug: bool) -> None:
         if if_due and not mail.is_fit_due():
             print_stderr(f"{mail.model}: not due")
             return
-        with status("fitting the weights of tokens …"):
+        with show_spinner("fitting the weights of tokens …"):
             done = mail.refit(force=True)
         totals = {name: n for name, (n, _) in mail.store.totals().items() if n}
         if done:

@@ -2,74 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from argparse import ArgumentTypeError
+from collections.abc import Mapping
+from typing import Any
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import status
-from deciban.cli.plot.picture_options import To, draws_picture, open_optional_table
+from deciban.cli.error_handling import show_spinner
+from deciban.cli.inputs import TableInput, open_table
+from deciban.cli.parser import choice, option
+from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, To, open_optional_table, picture_command
+from deciban.cli.training_options import find_target
 
-if TYPE_CHECKING:
-    from deciban.cli.inputs import TableInput
-
-Columns = Annotated[
-    str,
-    typer.Option("--columns", metavar="A,B", help="The columns of numbers to draw: two, or one.", show_default=False),
-]
-Covariance = Annotated[
-    Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"],
-    typer.Option(
-        "--covariance",
-        metavar="SHAPE",
-        help="The covariance of the classes: full, diagonal or spherical (a conic), or tied, "
-        "tied_diagonal, tied_spherical or identity (a line).",
-    ),
-]
 ISOTROPIC_SHAPES = ("identity", "spherical", "tied_spherical")
 """The covariances under which all directions are equal; columns share a scale, so that right angles look right."""
 
 
-@draws_picture(
-    "Where classes are equally probable, over one or two columns.",
-    "deciban plot boundary flowers.csv --target species --columns petal_length,petal_width -o regions.png",
-    "deciban plot boundary flowers.csv --target species --columns petal_length --covariance full -o curves.svg",
-    "deciban plot boundary a.csv --target y --columns x1,x2 --covariance identity --prior uniform -o bisector.png",
-    options_of=a.table_options,
-    without=a.DOCUMENT_OPTIONS,
-)
-def boundary(
-    to: To,
-    columns: Columns,
-    target: a.Target = None,
-    covariance: Covariance = "full",
-    prior: a.Prior = None,
-    **options: Any,
-) -> None:
+def parse_columns(text: str) -> list[str]:
+    """Parse the names of one or two columns."""
+    names = a.split_list(text)
+    if not 1 <= len(names) <= 2:
+        raise ArgumentTypeError(f"one column or two are needed, as in height,weight; not {len(names)}")
+    return names
+
+
+@picture_command(
+    option("--columns", "A,B", "The columns of numbers to draw: two, or one.", type=parse_columns, required=True),
+    a.TARGET,
+    choice("--covariance", a.COVARIANCES,
+           "The covariance of the classes: full, diagonal or spherical (a conic), or tied, tied_diagonal, "
+           "tied_spherical or identity (a line).", metavar="SHAPE", default="full"),
+    a.PRIOR, *NUMBER_TABLE_OPTIONS,
+    examples=[
+        "deciban plot boundary flowers.csv --target species --columns petal_length,petal_width -o regions.png",
+        "deciban plot boundary flowers.csv --target species --columns petal_length --covariance full -o curves.svg",
+        "deciban plot boundary a.csv --target y --columns u,v --covariance identity --prior uniform -o bisector.png",
+    ],
+)  # fmt: skip
+def boundary(to: To, columns: list[str], covariance: str, prior: str | None, **options: Any) -> None:
     """Draw the regions of the classes over two columns, shaded by the posterior, with the data and the line or conic
     between them; or over one column the curves π_k p(x|k) and their thresholds.
     """
     from deciban import plots
-    from deciban.cli.inputs import open_table
-    from deciban.cli.training_options import find_target
     from deciban.plots.boundary import draw_means
     from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
 
-    names, priors = a.split_list(columns), a.parse_prior(prior)
     with open_table(options) as table:
         picture = to(table.paths)
-        if not 1 <= len(names) <= 2:
-            raise typer.BadParameter(f"--columns takes one column or two, as in height,weight; not {len(names)}")
-        with status("reading and drawing …"):
-            X, y = read_numbers_and_classes(table.open(), names, find_target(table, {"target": target}))
-            model = fit_gaussian(X, y, covariance, priors)
+        with show_spinner("reading and drawing …"):
+            X, y = read_numbers_and_classes(table.open(), columns, find_target(table, options))
+            model = fit_gaussian(X, y, covariance, None if prior is None else a.parse_prior(prior))
             rows = draw_sample(len(X))
             to_scale = covariance in ISOTROPIC_SHAPES and has_comparable_scales(X)
-            ax = plots.boundary(model, X[rows], y[rows], names=names, to_scale=to_scale)
+            ax = plots.boundary(model, X[rows], y[rows], names=columns, to_scale=to_scale)
             if covariance in ISOTROPIC_SHAPES and X.shape[1] == len(model.classes_) == 2:
                 draw_means(ax, model.means_)
         shown = "" if len(rows) == len(X) else f" ({len(rows)} of {len(X)} rows shown)"
-        picture.save(ax, f"{len(model.classes_)} classes over {' and '.join(names)}{shown}")
+        picture.save(ax, f"{len(model.classes_)} classes over {' and '.join(columns)}{shown}")
 
 
 def fit_gaussian(X: Any, y: Any, covariance: str, prior: Any) -> Any:
@@ -104,29 +92,28 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """The estimators of pixels; covariances of many pixels need some shrinkage."""
 
-Family = Annotated[
-    Literal["poisson", "multinomial", "bernoulli", "gaussian", "tied", "full"],
-    typer.Option(
-        "--family",
-        metavar="FAMILY",
-        help="The distribution of pixels: poisson, multinomial or bernoulli (ink or none), gaussian, or a Gaussian "
-        "with a covariance, tied or full.",
-    ),
-]
-Shape = Annotated[
-    str | None,
-    typer.Option("--shape", metavar="HEIGHT,WIDTH", help="The size of an image in pixels, if it is not square."),
-]
+
+def parse_shape(text: str) -> tuple[int, int]:
+    """Parse HEIGHT,WIDTH."""
+    parts = a.split_list(text)
+    if len(parts) != 2 or not all(part.isdigit() for part in parts):
+        raise ArgumentTypeError(f"{text}: two whole numbers are needed, HEIGHT,WIDTH, as in 28,28")
+    return int(parts[0]), int(parts[1])
 
 
-@draws_picture(
-    "Classes of images: their means, and the weights of pixels.",
-    "deciban plot digits -o digits.png",
-    "deciban plot digits mnist.csv --target label --family tied -o mnist.png",
-    options_of=a.table_options,
-    without=a.DOCUMENT_OPTIONS,
-)
-def digits(to: To, target: a.Target = None, family: Family = "poisson", shape: Shape = None, **options: Any) -> None:
+@picture_command(
+    a.TARGET,
+    choice("--family", "|".join(FAMILIES),
+           "The distribution of pixels: poisson, multinomial or bernoulli (ink or none), gaussian, or a Gaussian "
+           "with a covariance, tied or full.", metavar="FAMILY", default="poisson"),
+    option("--shape", "HEIGHT,WIDTH", "The size of an image in pixels, if it is not square.", type=parse_shape),
+    *NUMBER_TABLE_OPTIONS,
+    examples=[
+        "deciban plot digits -o digits.png",
+        "deciban plot digits mnist.csv --target label --family tied -o mnist.png",
+    ],
+)  # fmt: skip
+def digits(to: To, family: str, shape: tuple[int, int] | None, **options: Any) -> None:
     """Draw the mean image of each class and the weight of each pixel.
 
     DATA has a column for each pixel, row by row, and the one to predict; without it scikit-learn's digits are drawn.
@@ -134,13 +121,13 @@ def digits(to: To, target: a.Target = None, family: Family = "poisson", shape: S
     import deciban
     from deciban import plots
 
-    picture = to(options["data"] or ())
+    picture = to(options["data"])
     with open_optional_table(options) as table:
-        X, y = _load_bundled_digits() if table is None else _read_pixels(table, target)
+        X, y = _load_bundled_digits() if table is None else _read_pixels(table, options)
     name, settings = FAMILIES[family]
-    with status("fitting and drawing …"):
+    with show_spinner("fitting and drawing …"):
         model = getattr(deciban, name)(**settings).fit(X, y)
-        drawn = plots.digits(model, None if shape is None else parse_shape(shape))
+        drawn = plots.digits(model, shape)
     picture.save(drawn, f"{len(model.classes_)} classes of {len(X)} images by {name}")
 
 
@@ -152,18 +139,9 @@ def _load_bundled_digits() -> tuple[Any, Any]:
     return X, y
 
 
-def _read_pixels(table: TableInput, target: str | None) -> tuple[Any, Any]:
+def _read_pixels(table: TableInput, options: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return all columns except the target as numbers, and the classes."""
-    from deciban.cli.training_options import find_target
     from deciban.plots.plot_rows import read_numbers_and_classes
 
-    source, label = table.open(), find_target(table, {"target": target})
+    source, label = table.open(), find_target(table, options)
     return read_numbers_and_classes(source, [name for name in source.columns if name != label], label)
-
-
-def parse_shape(text: str) -> tuple[int, int]:
-    """Parse HEIGHT,WIDTH."""
-    parts = a.split_list(text)
-    if len(parts) != 2 or not all(part.isdigit() for part in parts):
-        raise typer.BadParameter(f"--shape {text}: two whole numbers are needed, HEIGHT,WIDTH, as in 28,28")
-    return int(parts[0]), int(parts[1])

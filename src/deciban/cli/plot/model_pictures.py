@@ -2,129 +2,90 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
-from deciban.cli.error_handling import status
-from deciban.cli.explain import Pair, parse_pair
-from deciban.cli.plot.picture_options import To, draws_picture, open_optional_table
-from deciban.cli.telltales import Column, Labels, open_telltale_model
+from deciban.cli.error_handling import show_spinner
+from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_table
+from deciban.cli.model_files import open_model
+from deciban.cli.parser import number as number_option
+from deciban.cli.parser import option
+from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, To, open_optional_table, picture_command
+from deciban.cli.telltales import COLUMN, LABELS, open_telltale_model
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.inputs import TableInput
     from deciban.cli.row_views import RowRange
     from deciban.model.model import Model
 
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns", metavar="A,B,…", help="The columns to draw; by default those with the strongest evidence."
-    ),
-]
-MaxPanels = Annotated[
-    int,
-    typer.Option("--most", metavar="NUMBER", min=1, max=40, help="How many columns to draw, the strongest first."),
-]
-Row = Annotated[
-    int, typer.Option("--row", metavar="NUMBER", min=1, help="The row to explain; the first after the header is 1.")
-]
-MaxBars = Annotated[
-    int,
-    typer.Option(
-        "--most", metavar="NUMBER", min=1, max=100, help="How many columns or words have a bar, the strongest first."
-    ),
-]
-MaxColumns = Annotated[
-    int,
-    typer.Option("--most", metavar="NUMBER", min=1, max=60, help="How many columns to draw, the strongest first."),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--class", metavar="LABEL", help="The class whose probability is drawn; by default the second of two."
-    ),
-]
-Number = Annotated[
-    int, typer.Option("-n", "--number", metavar="NUMBER", min=1, max=60, help="How many words of each class.")
-]
+ROW = number_option("--row", "NUMBER", "The row to explain; the first after the header is 1.", minimum=1, default=1)
 
 
-@draws_picture(
-    "The distributions of columns that a model has learned.",
-    "deciban plot densities patients.deciban patients.csv -o columns.png",
-    "deciban plot densities patients.deciban --columns age,temperature -o two.svg",
-    options_of=a.table_options,
-    without=a.DOCUMENT_OPTIONS,
-)
-def densities(model: a.ModelFile, to: To, columns: Columns = None, most: MaxPanels = 9, **options: Any) -> None:
+@picture_command(
+    a.MODEL_FILE,
+    option("--columns", "A,B,…", "The columns to draw; by default those with the strongest evidence.",
+           type=a.split_list),
+    a.most("How many columns to draw, the strongest first.", 9, maximum=40), *NUMBER_TABLE_OPTIONS,
+    examples=[
+        "deciban plot densities patients.deciban patients.csv -o columns.png",
+        "deciban plot densities patients.deciban --columns age,temperature -o two.svg",
+    ],
+)  # fmt: skip
+def densities(to: To, model: Path, columns: list[str] | None, most: int, **options: Any) -> None:
     """Draw p(x|k), a panel for each column: curves of numbers, shares of values; with DATA its numbers below."""
     from deciban import plots
-    from deciban.cli.model_files import open_model
 
-    picture = to([model, *(options["data"] or ())])
-    names = None if columns is None else a.split_list(columns)
+    picture = to([model, *options["data"]])
     with open_optional_table(options) as table:
         rows, opened = None if table is None else table.open(), open_model(model)
-        with status("drawing …"):
-            drawn = plots.densities(opened, rows, columns=names, most=most)
+        with show_spinner("drawing …"):
+            drawn = plots.densities(opened, rows, columns=columns, most=most)
     panels = len(drawn.axes) if hasattr(drawn, "savefig") else 1
     picture.save(
         drawn, f"the distributions of {panels} column{'' if panels == 1 else 's'} in {len(opened.classes)} classes"
     )
 
 
-@draws_picture(
-    "The evidence for the prediction of a row, step by step.",
-    "deciban plot evidence patients.deciban new-patients.csv --row 4 -o why.png",
-    "deciban plot evidence patients.deciban new-patients.csv --classes flu,cold -o why.svg",
-    options_of=a.table_options,
-)
+@picture_command(
+    a.MODEL_FILE, ROW, a.PAIR, a.most("How many columns or words have a bar, the strongest first.", 12, maximum=100),
+    a.ALLOW_MISSING, *a.TABLE_OPTIONS,
+    examples=[
+        "deciban plot evidence patients.deciban new-patients.csv --row 4 -o why.png",
+        "deciban plot evidence patients.deciban new-patients.csv --classes flu,cold -o why.svg",
+    ],
+)  # fmt: skip
 def evidence(
-    model: a.ModelFile,
-    to: To,
-    row: Row = 1,
-    classes: Pair = None,
-    most: MaxBars = 12,
-    allow_missing_columns: a.AllowMissing = False,
+    to: To, model: Path, row: int, classes: tuple[str, str] | None, most: int, allow_missing_columns: bool,
     **options: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Draw how much each column, or word, adds to the log-odds of a row's two most probable classes, in decibans."""
     from deciban import plots
-    from deciban.cli.inputs import direct_role_hints_to_training, open_table
-    from deciban.cli.model_files import open_model
     from deciban.model.table_explanations import explain_rows
 
     with direct_role_hints_to_training(), open_table(options) as table:
         picture = to([model, *table.paths])
-        explanation = explain_rows(
-            open_model(model), _read_row(table, row), parse_pair(classes), 1, allow_missing_columns
-        )
+        explanation = explain_rows(open_model(model), _read_row(table, row), classes, 1, allow_missing_columns)
         content = f"the evidence of row {row} for {explanation.winner[0]} against {explanation.runner_up[0]}"
         picture.save(plots.evidence(explanation, most=most), content)
 
 
-@draws_picture(
-    "A chart for computing predictions by hand.",
-    "deciban plot nomogram patients.deciban --classes flu,cold -o sheet.pdf",
-    "deciban plot nomogram patients.deciban new-patients.csv --row 4 -o row-4.png",
-    options_of=a.table_options,
-    without=a.DOCUMENT_OPTIONS,
-)
-def nomogram(
-    model: a.ModelFile, to: To, row: Row = 1, classes: Pair = None, most: MaxColumns = 12, **options: Any
-) -> None:
+@picture_command(
+    a.MODEL_FILE, ROW, a.PAIR, a.most("How many columns to draw, the strongest first.", 12, maximum=60),
+    *NUMBER_TABLE_OPTIONS,
+    examples=[
+        "deciban plot nomogram patients.deciban --classes flu,cold -o sheet.pdf",
+        "deciban plot nomogram patients.deciban new-patients.csv --row 4 -o row-4.png",
+    ],
+)  # fmt: skip
+def nomogram(to: To, model: Path, row: int, classes: tuple[str, str] | None, most: int, **options: Any) -> None:
     """Draw a scale of decibans for each column; their sum leads to the probability. With DATA a row is marked."""
     from deciban import plots
-    from deciban.cli.inputs import direct_role_hints_to_training
-    from deciban.cli.model_files import open_model
 
-    picture, pair = to([model, *(options["data"] or ())]), parse_pair(classes)
-    with direct_role_hints_to_training(), open_optional_table(options) as table, status("drawing …"):
+    picture = to([model, *options["data"]])
+    with direct_role_hints_to_training(), open_optional_table(options) as table, show_spinner("drawing …"):
         rows = None if table is None else _read_row(table, row)
-        drawn = plots.nomogram(open_model(model), rows, classes=pair, most=most)
+        drawn = plots.nomogram(open_model(model), rows, classes=classes, most=most)
         content = "a scale for each column" if table is None else f"row {row} of {table.name}"
     picture.save(drawn, f"{drawn.get_title(loc='left')}, {content}")
 
@@ -139,30 +100,22 @@ def _read_row(table: TableInput, row: int) -> RowRange:
     return part
 
 
-@draws_picture(
-    "From log-odds to probability, with the data.",
-    "deciban plot sigmoid patients.deciban patients.csv --class flu -o sigmoid.png",
-    options_of=a.table_options,
-    without=a.DOCUMENT_OPTIONS,
-)
-def sigmoid(
-    model: a.ModelFile,
-    to: To,
-    label: Label = None,
-    allow_missing_columns: a.AllowMissing = False,
-    **options: Any,
-) -> None:
+@picture_command(
+    a.MODEL_FILE,
+    option("--class", "LABEL", "The class whose probability is drawn; by default the second of two.", dest="label"),
+    a.ALLOW_MISSING, *NUMBER_TABLE_OPTIONS,
+    examples=["deciban plot sigmoid patients.deciban patients.csv --class flu -o sigmoid.png"],
+)  # fmt: skip
+def sigmoid(to: To, model: Path, label: str | None, allow_missing_columns: bool, **options: Any) -> None:
     """Draw the curve from log-odds to probability over the rows of DATA, which must have the column to predict."""
     from deciban import plots
-    from deciban.cli.inputs import direct_role_hints_to_training, open_table
-    from deciban.cli.model_files import open_model
     from deciban.plots.plot_rows import draw_sample
 
     with direct_role_hints_to_training(), open_table(options) as table:
         picture, opened = to([model, *table.paths]), open_model(model)
         k = find_class(opened, label)
         name = opened.classes[k]
-        with status("reading and drawing …"):
+        with show_spinner("reading and drawing …"):
             odds, hits = odds_and_hits(opened, table, k, allow_missing_columns)
             rows = draw_sample(len(odds))
             drawn = plots.sigmoid(odds[rows], hits[rows], label=name)
@@ -205,7 +158,7 @@ def odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) 
     return np.concatenate(odds)[known], np.array(labels) == str(model.scorer.outline.classes[k])
 
 
-@draws_picture("Four loss functions over the margin.", "deciban plot losses -o losses.svg")
+@picture_command(examples=["deciban plot losses -o losses.svg"])
 def losses(to: To) -> None:
     """Draw the zero-one, logistic (base 2), exponential and hinge loss over the margin."""
     picture = to(())
@@ -214,17 +167,19 @@ def losses(to: To) -> None:
     picture.save(plots.losses(), "four losses over the margin")
 
 
-@draws_picture(
-    "The words that distinguish each class from the others.",
-    "deciban plot telltales messages.deciban -o words.png",
-    "deciban plot telltales newsgroups.deciban --class sci.space --class sci.med -o two.svg",
-)
-def telltales(model: a.ModelFile, to: To, labels: Labels = None, number: Number = 12, column: Column = None) -> None:
+@picture_command(
+    a.MODEL_FILE, LABELS, a.most("How many words of each class.", 12, maximum=60, names="-n --number"), COLUMN,
+    examples=[
+        "deciban plot telltales messages.deciban -o words.png",
+        "deciban plot telltales newsgroups.deciban --class sci.space --class sci.med -o two.svg",
+    ],
+)  # fmt: skip
+def telltales(to: To, model: Path, labels: list[str] | None, number: int, column: str | None) -> None:
     """Draw the telltales of each class, the strongest first: evidence as bars, with 90 % intervals."""
     from deciban import plots
 
     picture, source = to([model]), open_telltale_model(model, column)
-    with status("drawing …"):
+    with show_spinner("drawing …"):
         classes = source.select_classes(labels)
         drawn = plots.telltales(source.model, classes, n=number, column=column)
     picture.save(drawn, f"the telltales of {len(classes)} classes")
