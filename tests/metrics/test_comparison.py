@@ -255,7 +255,7 @@ def test_what_the_draws_cannot_show_is_no_crossing():
 )  # fmt: skip
 def test_curves_are_described_in_a_sentence(curves, words):
     found = make_curves(curves)
-    assert words in found.growing
+    assert words in found.curve_summary
     assert (found.overtaken_at is not None) == ("cross" in words)  # naive Bayes is
     assert words in str(found)
 

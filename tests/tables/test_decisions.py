@@ -70,7 +70,7 @@ def test_a_report_states_what_decisions_would_have_cost():
         expected = {"healthy": row[1] * 4, "sick": row[0], None: 0.3}
         called = min(expected, key=expected.get)
         paid.append({None: 0.3, label: 0.0}.get(called, 4 if label == "sick" else 1))
-    result = report.decided(**ASKED)
+    result = report.decision_costs(**ASKED)
     assert result.cost == pytest.approx(np.mean(paid), rel=1e-12)
     assert report.cost(**ASKED) == result.cost < result.cost_of_most_probable
     assert 0 < result.undecided < 1

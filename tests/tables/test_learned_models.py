@@ -151,13 +151,13 @@ def test_a_description_names_learner_trust_and_what_speaks_for_whom(model):
     found = json.loads(json.dumps(result.to_dict()))
     assert found["account"]["learner"] == model.learner
     assert ("trust" in found["strongest"][0]) == (model.learner == "evidence")
-    assert any(strength.says for strength in result.strongest)
+    assert any(strength.summaries for strength in result.strongest)
 
 
 def test_weights_of_words_speak_in_descriptions():
     model = deciban.train(reviews(), target="verdict", learner="logistic", judge=False)
     text = next(result for result in model.describe().strongest if result.feature == "text")
-    assert any("favours" in str(summary) and '"' in str(summary) for summary in text.says)
+    assert any("favours" in str(summary) and '"' in str(summary) for summary in text.summaries)
 
 
 def test_an_unknown_level_and_an_absent_column_say_nothing(model):

@@ -52,7 +52,7 @@ MAX_NEWTON_STEPS, MAX_STEP_HALVINGS, CONVERGENCE_GAIN = 200, 40, 1e-12
 
 
 def targets(truth: IntegerCodes, weight: Array, K: int, prior_rows: float) -> Array:
-    """Return Platt's targets: (n_k + l)/(n_k + 2l), l = 2/K, for a row's own class k, the rest for the others."""
+    """Return Platt's targets: (n_k + l)/(n_k + 2l), l = 2/K, for a row's own class k; others share what is left."""
     n, l = np.bincount(truth, weights=weight, minlength=K), 2 * prior_rows / K
     own = (n + l) / np.maximum(n + 2 * l, np.finfo(np.float64).tiny)
     others = (1 - own) / max(K - 1, 1)
@@ -207,7 +207,8 @@ def calibrate(
     best: tuple[str | None, Array] = (None, L)
     for name in METHODS if method == "auto" else (method,):
         calibrated = cross_fit(name, L, codes, w, fold[is_known])
-        if method != "auto" or _is_better(best[1], calibrated, codes, w):
+        gain, error = paired_mean(bounded_losses(best[1], codes) - bounded_losses(calibrated, codes), w)
+        if method != "auto" or gain > error:
             best = name, calibrated
     out = log_posterior.copy()
     out[is_known] = best[1]
@@ -219,13 +220,12 @@ def calibrate(
 
 def cross_fit(method: str, L: Array, truth: IntegerCodes, weight: Array, fold: IntegerCodes) -> Array:
     """Calibrate each row by the map fitted without its fold; rows stay as they are if there are no other folds."""
-    whole = FITS[method](L, truth, weight)
+    map_of_all_rows = FITS[method](L, truth, weight)
     out = L.copy()
     for f in np.unique(fold):
         own = fold == f
         if not own.all():
-            rest = FITS[method](L[~own], truth[~own], weight[~own], near=whole)
-            out[own] = rest.apply(L[own])
+            out[own] = FITS[method](L[~own], truth[~own], weight[~own], near=map_of_all_rows).apply(L[own])
     return out
 
 
@@ -233,8 +233,7 @@ def check_method(method: Any) -> str | None:
     """Check that a method is one of `METHODS`, "auto" or None, and return it."""
     if method is not None and method not in (*METHODS, "auto"):
         raise InputError(f"calibrate must be 'auto', 'temperature', 'platt', 'isotonic' or None, not {method!r}")
-    chosen: str | None = method
-    return chosen
+    return method
 
 
 def is_clearly_miscalibrated(report: Report) -> bool:
@@ -248,9 +247,3 @@ def is_clearly_miscalibrated(report: Report) -> bool:
     p, n = confidence / weight, weight * (report.effective_rows / report.weight)
     chance = float((n * np.sqrt(2 * p * (1 - p) / (np.pi * n))).sum()) / report.effective_rows
     return report.calibration_error > LARGE_CALIBRATION_ERROR + 2 * chance
-
-
-def _is_better(simple: Array, complex: Array, truth: IntegerCodes, weight: Array) -> bool:
-    """Return whether the log-loss falls by more than one standard error of the paired difference."""
-    gain, error = paired_mean(bounded_losses(simple, truth) - bounded_losses(complex, truth), weight)
-    return gain > error

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.formatting import align_columns, format_number, format_percent
 from deciban.metrics.intervals import bounded_losses, effective_rows, standard_error
-from deciban.metrics.report import Report
+from deciban.metrics.report import MAIN_FIGURES, Report
 from deciban.metrics.result import Result
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import to_plain
@@ -58,13 +58,10 @@ class SettingResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the setting and its figures as JSON values."""
-        names = ("accuracy", "log_loss", "log_loss_error", "calibration_error")
-        figures = {name: getattr(self.report, name) for name in names}
         arguments = {name: getattr(value, "values", value) for name, value in self.setting.arguments.items()}
         setting = {"setting": str(self.setting), "taken_by": self.setting.estimator, "told": arguments}
         differences = {"difference": self.difference, "difference_error": self.error}
-        result: dict[str, Any] = to_plain({**setting, **figures, **differences})
-        return result
+        return to_plain({**setting, **self.report.select(MAIN_FIGURES), **differences})
 
 
 @dataclass(frozen=True)
@@ -113,13 +110,10 @@ class Choice(Result):
             "notes": list(self.notes),
         }
 
-    def _printed_results(self) -> list[SettingResult]:
-        """Return the first results, and those that must not be missing: the recommended one and the default."""
-        default = [each for each in self.results if not each.setting.arguments]
-        return list(dict.fromkeys([*self.results[:MAX_PRINTED_SETTINGS], *default, self.recommendation]))
-
     def table(self) -> list[list[str]]:
-        """Return a line for each printed setting, formatted for people."""
+        """Return a line for each printed setting, for people: the first, the default and the recommended one."""
+        default = [each for each in self.results if not each.setting.arguments]
+        printed = dict.fromkeys([*self.results[:MAX_PRINTED_SETTINGS], *default, self.recommendation])
         return [
             [
                 "→" if each is self.recommendation else "",
@@ -129,7 +123,7 @@ class Choice(Result):
                 format_number(each.report.calibration_error),
                 "" if each is self.results[0] else f"+{format_number(each.difference)} ± {format_number(each.error)}",
             ]
-            for each in self._printed_results()
+            for each in printed
         ]
 
     def __str__(self) -> str:
@@ -149,9 +143,12 @@ class SettingComparison:
     classes: Sequence[Any]
     cards: dict[str, Scorecard] = field(default_factory=dict)
     settings: dict[str, Setting] = field(default_factory=dict)
-    gaps: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    products: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    weight: Array = field(default_factory=lambda: np.zeros(2))
+    gaps: Any = 0.0
+    """1×S: Σ w (loss of each setting − loss of the first)."""
+    products: Any = 0.0
+    """S×S: Σ w times the product of these differences of two settings."""
+    weight: Any = 0.0
+    """Σw and Σw²."""
 
     def add_fold(
         self,
@@ -171,8 +168,8 @@ class SettingComparison:
             self.settings[name] = setting
             losses.append(bounded_losses(log_posterior[rows], codes[rows]))
         gap = np.array(losses) - losses[0]
-        self.gaps = _plus(self.gaps, (gap * w[rows]).sum(axis=1)[None])
-        self.products = _plus(self.products, (gap * w[rows]) @ gap.T)
+        self.gaps = self.gaps + (gap * w[rows]).sum(axis=1)[None]
+        self.products = self.products + (gap * w[rows]) @ gap.T
         self.weight = self.weight + np.array([w[rows].sum(), (w[rows] ** 2).sum()])
 
     def choice(self, measured: str, notes: Sequence[str] = ()) -> Choice:
@@ -187,8 +184,10 @@ class SettingComparison:
             report = self.cards[names[i]].report(self.classes, measured)
             results.append(SettingResult(self.settings[names[i]], report, gap, error))
         same = len(names) - len(order)
-        left_out = [f"{same} settings that make no difference here are left out"] if same else []
-        return Choice(tuple(results), measured, (*notes, *left_out))
+        left_out = "1 setting that makes no difference here is left out"
+        if same > 1:
+            left_out = f"{same} settings that make no difference here are left out"
+        return Choice(tuple(results), measured, (*notes, left_out) if same else tuple(notes))
 
     def _distinct(self, names: Sequence[str]) -> list[int]:
         """Select the settings, without those that score every row as one with fewer arguments does."""
@@ -207,7 +206,3 @@ class SettingComparison:
 def _format_value(value: Any) -> str:
     """Format the value of an argument: of text options the kind of values, and 1 for 1.0."""
     return f"{value:g}" if isinstance(value, float) else str(getattr(value, "values", value))
-
-
-def _plus(sums: Array, more: Array) -> Array:
-    return more if not sums.size else sums + more

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError, did_you_mean
 from deciban.metrics import comparison_advice
 from deciban.metrics.comparison_advice import DEFAULT_LEARNER
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
-from deciban.metrics.learning_curves import LearningCurves
-from deciban.metrics.report import Report
+from deciban.metrics.learning_curves import Figure, LearningCurves, find_learner
+from deciban.metrics.report import MAIN_FIGURES, Report
 from deciban.metrics.result import Result
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import to_plain
@@ -26,9 +25,6 @@ CONFIDENCE_LEVEL = 0.95
 
 ROUNDING_PROBABILITY = 1e-9
 """A difference of p(k|x) that is rounding."""
-
-REPORT_FIGURES = ("accuracy", "log_loss", "log_loss_error", "calibration_error")
-"""The figures of each learner's report that `CandidateResult.to_dict` holds."""
 
 
 class Gap(NamedTuple):
@@ -82,14 +78,12 @@ class CandidateResult(Result):
             "accuracy_below": self.misses.mean, "accuracy_below_error": self.misses.error,
         }  # fmt: skip
         learner = {"name": self.name, "told": dict(self.arguments)}
-        figures = {name: getattr(self.report, name) for name in REPORT_FIGURES}
         effort = {"seconds": self.seconds, "n_parameters": self.n_parameters}
-        result: dict[str, Any] = to_plain({**learner, **figures, **differences, **effort})
-        return result
+        return to_plain({**learner, **self.report.select(MAIN_FIGURES), **differences, **effort})
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Result):
     """The results of learners on the same rows, in the order of the request.
 
     `advice` is a sentence on which to use. A learner is called worse only if the rows show it: differences are
@@ -97,6 +91,8 @@ class Comparison:
     95 % confidence (Holm 1979). The rows are evaluated in folds whose models share most of their rows, so results on
     another table of the same kind vary a little more than these errors.
     """
+
+    renamed_attributes = {"growing": "curve_summary"}
 
     target: str
     rows: tuple[CandidateResult, ...]
@@ -116,25 +112,20 @@ class Comparison:
         return len(self.rows)
 
     def __getitem__(self, name: str) -> CandidateResult:
-        return self.rows[self._index(name)]
+        return self.rows[find_learner(name, self.names)]
 
     @property
     def names(self) -> list[str]:
         """The names of the learners."""
         return [each.name for each in self.rows]
 
-    def _index(self, name: str) -> int:
-        if name not in self.names:
-            raise InputError(f"no learner {name!r} was compared{did_you_mean(name, self.names)}")
-        return self.names.index(name)
-
     def loss_gap(self, one: str, other: str) -> Gap:
         """Return the log-loss of one learner less that of another; below zero where the first is better."""
-        return _gap(self.losses, self._index(one), self._index(other), self.weight)
+        return _gap(self.losses, find_learner(one, self.names), find_learner(other, self.names), self.weight)
 
     def accuracy_gap(self, one: str, other: str) -> Gap:
         """Return the accuracy of one learner less that of another."""
-        return _gap(self.hits, self._index(one), self._index(other), self.weight)
+        return _gap(self.hits, find_learner(one, self.names), find_learner(other, self.names), self.weight)
 
     @property
     def lowest(self) -> CandidateResult:
@@ -146,16 +137,11 @@ class Comparison:
         """The learner of the highest accuracy."""
         return min(self.rows, key=lambda each: each.misses.mean)
 
-    def is_lower(self, one: str, other: str) -> bool:
-        """Return whether the log-loss of one learner is significantly below that of another, among all learners."""
-        return self._is_significant([self.loss_gap(name, one) for name in self.names], other)
-
-    def is_more_accurate(self, one: str, other: str) -> bool:
-        """Return whether one learner is significantly more accurate than another, among all learners."""
-        return self._is_significant([self.accuracy_gap(one, name) for name in self.names], other)
-
-    def _is_significant(self, gaps: Sequence[Gap], other: str) -> bool:
-        i = self._index(other)
+    def is_better(self, one: str, other: str, figure: Figure) -> bool:
+        """Return whether one learner is significantly better than another in a figure, among all learners."""
+        is_loss = figure == "log_loss"
+        gaps = [self.loss_gap(name, one) if is_loss else self.accuracy_gap(one, name) for name in self.names]
+        i = find_learner(other, self.names)
         return gaps[i].mean > 0 and find_significant(gaps)[i]
 
     @property
@@ -192,7 +178,7 @@ class Comparison:
         return comparison_advice.advice(self)
 
     @property
-    def growing(self) -> str:
+    def curve_summary(self) -> str:
         """A sentence on the learning curves; empty where there are none."""
         return comparison_advice.describe_curves(self)
 
@@ -215,7 +201,7 @@ class Comparison:
             "learners": [each.to_dict() for each in self.rows],
             "curves": None
             if self.growth is None
-            else {**self.growth.to_dict(), "overtaken_at": self.overtaken_at, "in_words": self.growing},
+            else {**self.growth.to_dict(), "overtaken_at": self.overtaken_at, "in_words": self.curve_summary},
             "measured": self.measured,
             "notes": list(self.notes),
         }
@@ -281,13 +267,11 @@ def _remove_duplicates(candidates: Sequence[CandidateScores]) -> tuple[list[Cand
     kept: list[CandidateScores] = []
     notes = []
     for each in candidates:
-        twin = next((other for other in kept if _are_equal(each.log_posterior, other.log_posterior)), None)
+        p, rounding = np.exp(each.log_posterior), ROUNDING_PROBABILITY
+        same = (other for other in kept if np.allclose(p, np.exp(other.log_posterior), rounding, rounding))
+        twin = next(same, None)
         if twin is None:
             kept.append(each)
         else:
             notes.append(f"{each.name} gives every row the probabilities of {twin.name}, and is left out")
     return kept, notes
-
-
-def _are_equal(a: Array, b: Array) -> bool:
-    return bool(np.allclose(np.exp(a), np.exp(b), rtol=ROUNDING_PROBABILITY, atol=ROUNDING_PROBABILITY))

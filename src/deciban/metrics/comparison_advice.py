@@ -34,19 +34,20 @@ BEST_SIGN, LEVEL_SIGN = "→", "≈"
 def table(found: Comparison, times: bool = True) -> list[list[str]]:
     """Return a line for each learner under the headings."""
     level, best = found.level, found.best
-    lines = [
-        [
+    lines = [[*HEADINGS, *(["time"] if times else [])]]
+    for each in found.rows:
+        accuracy, n = each.report.accuracy, each.report.effective_rows
+        error = float(np.sqrt(accuracy * (1 - accuracy) / n))
+        figures = [
             BEST_SIGN if each is best else LEVEL_SIGN if each in level else "",
             each.name,
-            f"{100 * each.report.accuracy:.1f} ± {100 * _accuracy_error(each):.1f}",
+            f"{100 * accuracy:.1f} ± {100 * error:.1f}",
             _loss(each),
             format_number(each.report.calibration_error, 3),
             format_thousands(each.n_parameters),
-            *([duration(each.seconds)] if times else []),
         ]
-        for each in found.rows
-    ]
-    return [[*HEADINGS, *(["time"] if times else [])], *lines]
+        lines.append([*figures, duration(each.seconds)] if times else figures)
+    return lines
 
 
 def _loss(each: CandidateResult) -> str:
@@ -54,11 +55,6 @@ def _loss(each: CandidateResult) -> str:
     if 1000 <= loss < np.inf:
         return f"{format_thousands(loss)} ± {format_thousands(error)}"
     return format_with_error(loss, error, 3 if loss < 10 else 1)
-
-
-def _accuracy_error(each: CandidateResult) -> float:
-    p, n = each.report.accuracy, each.report.effective_rows
-    return float(np.sqrt(p * (1 - p) / n))
 
 
 def duration(seconds: float) -> str:
@@ -102,12 +98,12 @@ def select_sizes(n: int) -> list[int]:
 
 
 def text(found: Comparison) -> str:
-    """Return the whole comparison as text."""
+    """Return all of a comparison as text."""
     lines = [*align_columns(table(found), left=(0, 1)), "", f"({signs(found)})", f"({found.measured})"]
     lines += [f"({note})" for note in found.notes]
     if found.growth is not None:
         title = f"accuracy in percent by rows learned, the mean of {found.growth.draws} draws"
-        lines += ["", title, *align_columns(curve_table(found)), "", found.growing]
+        lines += ["", title, *align_columns(curve_table(found)), "", found.curve_summary]
     return "\n".join([*lines, "", found.advice])
 
 
@@ -123,7 +119,10 @@ def advice(found: Comparison) -> str:
         )
     has_default = DEFAULT_LEARNER in found.names
     reason = _reason_for_default if best.name == DEFAULT_LEARNER else _reason_over_default if has_default else _lowest
-    return f"Take {best.name}: {reason(found)}{_caveat(found)}."
+    caveat = ""
+    if best not in found.as_accurate:
+        caveat = f", though {found.most_accurate.name} calls {_share(best.misses)} more of the rows rightly"
+    return f"Take {best.name}: {reason(found)}{caveat}."
 
 
 def _reason_for_default(found: Comparison) -> str:
@@ -142,10 +141,12 @@ def _reason_for_default(found: Comparison) -> str:
 def _reason_over_default(found: Comparison) -> str:
     """Return how the recommended learner is better than naive Bayes, and which learners are as good as it."""
     best, default = found.best.name, DEFAULT_LEARNER
-    lower, more = found.is_lower(best, default), found.is_more_accurate(best, default)
+    lower, more = (found.is_better(best, default, figure) for figure in ("log_loss", "accuracy"))
     if not lower and not more:
         return _lowest(found)
-    words = f"its log-loss is {_format_gap(found.loss_gap(default, best))} below that of {default}"
+    gap = found.loss_gap(default, best)
+    mean, error = (format_number(abs(value), 3 if abs(gap.mean) >= 0.01 else 4) for value in gap)
+    words = f"its log-loss is {mean} ± {error} below that of {default}"
     if not lower:
         other = f"that of {default}" if found.lowest.name in (best, default) else "the lowest"
         words = f"its log-loss shows no difference to {other}"
@@ -164,20 +165,8 @@ def _lowest(found: Comparison) -> str:
     return words + _equals(found, ", and")
 
 
-def _caveat(found: Comparison) -> str:
-    """Return which learner is significantly more accurate than the recommended one, if any."""
-    if found.best in found.as_accurate:
-        return ""
-    return f", though {found.most_accurate.name} calls {_share(found.best.misses)} more of the rows rightly"
-
-
 def _share(gap: Gap) -> str:
     return f"{100 * abs(gap.mean):.1f} ± {100 * gap.error:.1f} %"
-
-
-def _format_gap(gap: Gap) -> str:
-    digits = 3 if abs(gap.mean) >= 0.01 else 4
-    return f"{format_number(abs(gap.mean), digits)} ± {format_number(gap.error, digits)}"
 
 
 def _equals(found: Comparison, join: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -101,15 +102,22 @@ class LearningCurve(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return all points as JSON values: a number that is not finite is None."""
         points = [
-            {"rows": size, "flipped": share, **{name: to_plain(getattr(report, name)) for name in POINT_FIGURES}}
-            for share, size, report in self.points
+            {"rows": size, "flipped": share, **report.select(POINT_FIGURES)} for share, size, report in self.points
         ]
         return {"target": self.target, "held_out": self.held_out, "points": points, "measured": self.measured}
 
     def table(self) -> list[list[str]]:
         """Return a line for each model, under a heading, formatted for people."""
         head = ["rows", "accuracy", "95 % sure", "log-loss"]
-        lines = [[format_thousands(size), *_format_point(report)] for _, size, report in self.points]
+        lines = [
+            [
+                format_thousands(size),
+                format_percent(report.accuracy, 2),
+                format_percent_range(report.accuracy_interval),
+                format_with_error(report.log_loss, report.log_loss_error),
+            ]
+            for _, size, report in self.points
+        ]
         if self.has_unmet_classes:
             head.append("class not met")
             lines = [[*line, format_thousands(report.unknown)] for line, (_, _, report) in zip(lines, self.points)]
@@ -121,12 +129,6 @@ class LearningCurve(Result):
     def __str__(self) -> str:
         notes = self.notes()
         return "\n".join([*align_columns(self.table(), left=()), *(["", *notes] if notes else [])])
-
-
-def _format_point(report: Report) -> list[str]:
-    """Format accuracy, its interval and log-loss."""
-    loss = format_with_error(report.log_loss, report.log_loss_error)
-    return [format_percent(report.accuracy, 2), format_percent_range(report.accuracy_interval), loss]
 
 
 class Crossing(NamedTuple):
@@ -166,14 +168,11 @@ class LearningCurves(Result):
 
     def index(self, name: str) -> int:
         """Return the index of a learner."""
-        if name not in self.names:
-            raise InputError(f"no learner {name!r} was compared{did_you_mean(name, self.names)}")
-        return self.names.index(name)
+        return find_learner(name, self.names)
 
     def mean(self, figure: Figure) -> Array:
         """Return the mean over the draws of each learner and size, L×S."""
-        values: Array = getattr(self, figure).mean(axis=1)
-        return values
+        return getattr(self, figure).mean(axis=1)
 
     def error(self, figure: Figure) -> Array:
         """Return the standard error of the mean over the draws, L×S; NaN for one draw."""
@@ -213,6 +212,13 @@ class LearningCurves(Result):
             for i, name in enumerate(self.names)
         }
         return {"sizes": list(self.sizes), "draws": self.draws, "held_out": self.held_out, "learners": learners}
+
+
+def find_learner(name: str, names: Sequence[str]) -> int:
+    """Return the index of a learner among the names of those that were compared."""
+    if name not in names:
+        raise InputError(f"no learner {name!r} was compared{did_you_mean(name, names)}")
+    return names.index(name)
 
 
 def _error(values: Array) -> Array:

@@ -105,12 +105,13 @@ class ScoredRows:
         """Return the rows of all parts, in the order of their numbers."""
         rows = parts[0]
         if len(parts) > 1:
-            names = ("number", "log_posterior", "truth", "weight")
             known = None
             if any(part.known is not None for part in parts):
                 all_known = (np.ones(part.log_posterior.shape, dtype=bool) for part in parts)
                 known = np.concatenate([k if part.known is None else part.known for part, k in zip(parts, all_known)])
-            rows = cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names), known)
+            names = ("number", "log_posterior", "truth", "weight")
+            arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+            rows = cls(**arrays, known=known)
         is_sorted = (rows.number[1:] >= rows.number[:-1]).all()
         return rows if is_sorted else rows[np.argsort(rows.number, kind="stable")]
 
@@ -321,7 +322,7 @@ class DecisionCosts(Result):
     """The share of the decided rows that were predicted correctly; NaN if there are none."""
 
 
-def decision_costs(sample: ScoreSample, rule: Decision) -> DecisionCosts:
+def compute_decision_costs(sample: ScoreSample, rule: Decision) -> DecisionCosts:
     """Compute the costs of a decision rule on the rows that are kept."""
     rows = sample.positive_weight_rows
     weight = rows.weight / rows.weight.sum()

@@ -25,11 +25,10 @@ from deciban.metrics.ranking import (
     ScoredRows,
     ScoreSample,
     Threshold,
-    decision_costs,
+    compute_decision_costs,
     find_threshold,
 )
 from deciban.metrics.report_figures import Figures
-from deciban.plain_json import to_plain
 from deciban.scores.decision import Costs, Decision, Thresholds, take_labels
 
 FIGURES = (
@@ -44,6 +43,9 @@ RANKING_FIGURES = (
     "average_precision_by_class",
 )  # fmt: skip
 """The further keys of `Report.to_dict` where the rows were kept."""
+
+MAIN_FIGURES = ("accuracy", "log_loss", "log_loss_error", "calibration_error")
+"""The figures of a report that comparisons of several models show."""
 
 ROUNDING_SHARE = 1e-9
 """A relative difference of numbers of rows that is rounding."""
@@ -121,14 +123,14 @@ class Report(Figures):
         self, costs: Costs | None = None, reject: float | None = None, thresholds: Thresholds | None = None
     ) -> float:
         """Return the mean cost per evaluated row of a decision rule; see `Decision`."""
-        return self.decided(costs, reject, thresholds).cost
+        return self.decision_costs(costs, reject, thresholds).cost
 
-    def decided(
+    def decision_costs(
         self, costs: Costs | None = None, reject: float | None = None, thresholds: Thresholds | None = None
     ) -> DecisionCosts:
         """Apply a decision rule to the evaluated rows: its cost, the share undecided, the accuracy of the others."""
         sample = self._require_rows("the cost of decisions")
-        return decision_costs(sample, Decision.of(self.classes, costs, reject, thresholds))
+        return compute_decision_costs(sample, Decision.of(self.classes, costs, reject, thresholds))
 
     @property
     def log_proba(self) -> Array | None:
@@ -161,10 +163,10 @@ class Report(Figures):
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as JSON values: a number that is not finite is None."""
         names = FIGURES if self._nonempty_sample is None else (*FIGURES[:-1], *RANKING_FIGURES, FIGURES[-1])
-        figures = {name: to_plain(getattr(self, name)) for name in names}
+        figures = self.select(names)
         for name, value in (("reliability", self.reliability), ("brier_parts", self.brier_parts)):
             figures[name] = None if value is None else value.to_dict()
-        return figures | {name: to_plain(getattr(self, name)) for name in ("intervals", "intervals_by_class")}
+        return figures | self.select(("intervals", "intervals_by_class"))
 
     def entries(self) -> list[tuple[str, str]]:
         """Return (name, value) of every figure, formatted for people."""

@@ -117,7 +117,7 @@ def bin_index(p: Array, bins: int) -> NDArray[np.intp]:
 class Figures(Result):
     """The figures of a report with their uncertainty; `Report` documents what they mean."""
 
-    renamed_attributes = {"strangers": "unknown_confusion", "ranks": "score_sample"}
+    renamed_attributes = {"strangers": "unknown_confusion", "ranks": "score_sample", "decided": "decision_costs"}
 
     rows: int
     weight: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,10 +17,14 @@ class Result:
     renamed_attributes: ClassVar[Mapping[str, str]] = {}
     """The new name of each deprecated name."""
 
+    def select(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return some attributes by name, as JSON values."""
+        return {name: to_plain(getattr(self, name)) for name in names}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, as JSON values."""
         result: Any = self
-        return {field.name: to_plain(getattr(self, field.name)) for field in fields(result)}
+        return self.select(field.name for field in fields(result))
 
     if not TYPE_CHECKING:  # a type checker sees the new names only
 

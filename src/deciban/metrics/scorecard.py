@@ -91,7 +91,7 @@ class Scorecard:
             return replace(cls.empty(K, bins), score_sample=sample)
         sums = _sum_by_kernel(scores, places, w, learned, bins)
         if sums is not None:
-            return cls(*sums, sample)
+            return replace(cls(*sums), score_sample=sample)
         is_known = places >= 0 if learned is None else (places >= 0) & learned[np.arange(n), places]
         called, confidence = _predict_classes(scores)
         losses = _losses(scores, places, is_known)

@@ -31,7 +31,7 @@ from deciban.text.words import Values
 from deciban.training.column_roles import decide
 from deciban.training.evaluate import Split
 from deciban.training.table_folds import rescale_texts, select_columns
-from deciban.training.task import Task, check_fold_settings, plan
+from deciban.training.task import Task, check_fold_settings
 from deciban.training.train import Trained, train_task
 from deciban.validation.fold_models import ledgers_excluding_each
 from deciban.validation.splits import check_n_folds
@@ -83,24 +83,12 @@ def choose(
             f"choose tries the settings of naive Bayes, not of learner={settings['learner']!r}. "
             f"Hint: deciban compare (deciban.compare) tries learners, and chooses their penalties"
         )
-    split = Split(check_n_folds(folds), groups)
-    unlearned = split.unlearned_columns(settings.get("roles"))
-    task = plan(
-        source,
-        target=target,
-        sql=sql,
-        weights=weights,
-        unlearned=unlearned,
-        **check_fold_settings("choose", settings),
-    )
-    split.check(task)
-    assignment = split.assign(task)
-    trained = train_task(task, assignment.n_folds, progress, assignment)
-    trained.check_folds(assignment.n_folds)
+    split, options = Split(check_n_folds(folds), groups), check_fold_settings("choose", settings)
+    trained, _ = split.train(split.plan(source, target=target, sql=sql, weights=weights, **options), progress)
     free = {name for name in VARIED_SETTINGS if settings.get(name) is None}
     if settings.get("like") is not None:
         free &= {"prior"}
-    task, options = trained.task, trained.task.options
+    task = trained.task
     grid = SettingGrid.of(task, free)
     searches: list[Callable[[HeldOutFold], ScoredSettings]] = [grid.score]
     notes: list[str] = []
@@ -108,7 +96,7 @@ def choose(
         covariances = CovarianceSearch.of(trained, split.assign(task), progress, notes)
         searches += [covariances.score] if covariances else []
     if "alpha" in free and "words" in free and [c.role for c in task.columns if c.role != "skip"] == ["text"]:
-        searches.append(lambda held: score_text_events(held, options))
+        searches.append(lambda held: score_text_events(held, task.options))
     return _compare_settings(trained, searches, notes)
 
 

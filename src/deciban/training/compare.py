@@ -19,13 +19,13 @@ from deciban.metrics.comparison import CandidateScores, Comparison, compare_cand
 from deciban.metrics.comparison_advice import DEFAULT_LEARNER, DISCRIMINATIVE_PARTNER
 from deciban.metrics.intervals import bounded_losses
 from deciban.metrics.learning_curves import LearningCurves
-from deciban.model.columns import Column, Layout
+from deciban.model.columns import Layout
 from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.model.summarise_table import Progress, Rows
 from deciban.training.evaluate import Split
 from deciban.training.learning_curve import HELD_OUT_SHARE, MIN_CURVE_ROWS
 from deciban.training.table_folds import FoldModel, count_rows, learn
-from deciban.training.task import NUMBER_ROLES, PENALISED_LEARNERS, Task, check_fold_settings, check_learner, plan
+from deciban.training.task import NUMBER_ROLES, PENALISED_LEARNERS, Task, check_fold_settings, check_learner
 from deciban.training.train import Trained, train_task
 from deciban.validation.splits import check_n_folds
 
@@ -82,16 +82,15 @@ def compare(
     """
     names, split = check_candidates(learners), Split(check_n_folds(folds), groups)
     check_learner("logistic", C)
-    n_draws = _check_draws(draws) if curve else 0
+    if curve and not _is_whole_number(draws):
+        raise InputError(f"draws must be a whole number of at least 2, not {draws!r}. Hint: curve=False draws none")
     wanted_sizes = None if sizes is None else _check_sizes(sizes)
     for name in ("learner", "covariance"):
         if settings.get(name) is not None:
             raise InputError(f"compare tries every learner, so {name} is not free. Hint: learners=['bayes', 'tied']")
-    unlearned = split.unlearned_columns(settings.get("roles"))
     options = check_fold_settings("compare", settings)
-    task = plan(source, target=target, sql=sql, weights=weights, unlearned=unlearned, **options)
+    task = split.plan(source, target=target, sql=sql, weights=weights, **options)
     task = replace(task, learner="bayes", C="auto")
-    split.check(task)
     assignment = split.assign(task)
     trained = train_task(task, assignment.n_folds, progress, assignment)
     notes: list[str] = []
@@ -99,7 +98,7 @@ def compare(
     if not candidates:
         raise InputError(f"none of these learners has a column to learn from ({'; '.join(notes)})")
     comparison = LearnerComparison(trained, candidates, progress)
-    drawn = Draws.of(comparison.rows, n_draws, wanted_sizes) if n_draws else None
+    drawn = Draws.of(comparison.rows, int(draws), wanted_sizes) if curve else None
     import scipy.optimize  # noqa: F401  it has a thread pool of its own, which can be limited once it is loaded
 
     # Thousands of small searches: products on two cores wait for each other longer than they compute.
@@ -107,17 +106,16 @@ def compare(
         return comparison.run(assignment.n_folds, drawn, notes)
 
 
-def _check_draws(draws: Any) -> int:
-    if isinstance(draws, (bool, np.bool_)) or not isinstance(draws, (int, np.integer)) or draws < 2:
-        raise InputError(f"draws must be a whole number of at least 2, not {draws!r}. Hint: curve=False draws none")
-    return int(draws)
+def _is_whole_number(value: Any) -> bool:
+    """Return whether a value is a whole number of at least 2."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)) and bool(value >= 2)
 
 
 def _check_sizes(sizes: Any) -> list[int]:
     """Check that sizes are whole numbers of rows, and return them in order."""
     listed = sizes if isinstance(sizes, (list, tuple, range, np.ndarray)) else [sizes]
     for size in listed:
-        if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)) or size < 2:
+        if not _is_whole_number(size):
             raise InputError(f"sizes are whole numbers of rows, 2 or more, not {size!r}")
     if not len(listed):
         raise InputError("sizes is empty. Hint: leave it out for the usual ones")
@@ -235,7 +233,9 @@ class Draws:
             )
         made = cls(rows.codes, n_draws, n_held, ())
         sizes = doubling_sizes(min(n - n_held, MAX_CURVE_ROWS)) if wanted_sizes is None else wanted_sizes
-        fewest = max((made._fewest(order) for _, order in made), default=0) if n_held else n
+        classes = (rows.codes[order] for _, order in made)
+        until_two_classes = (int(np.argmax(codes != codes[0])) + 1 for codes in classes)
+        fewest = max(until_two_classes, default=0) if n_held else n
         return replace(made, sizes=tuple(size for size in sizes if size >= fewest))
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -244,19 +244,15 @@ class Draws:
             order = _interleave_classes(self.codes, np.random.default_rng(seed))
             yield np.sort(order[: self.n_held]), order[self.n_held :]
 
-    def _fewest(self, order: NDArray[np.intp]) -> int:
-        """Return how many rows must be learned to have two classes."""
-        return int(np.argmax(self.codes[order] != self.codes[order[0]])) + 1
 
-
-def doubling_sizes(whole: int) -> list[int]:
+def doubling_sizes(n_rows: int) -> list[int]:
     """Return the sizes 10, 20, 40 … and all rows; the last but one is at most 1/1.4 of all.
 
     >>> doubling_sizes(100), doubling_sizes(88), doubling_sizes(9)
     ([10, 20, 40, 100], [10, 20, 40, 88], [])
     """
-    few = [MIN_CURVE_ROWS << i for i in range(20) if (MIN_CURVE_ROWS << i) * 1.4 <= whole]
-    return [*few, whole] if whole >= MIN_CURVE_ROWS else []
+    few = [MIN_CURVE_ROWS << i for i in range(20) if (MIN_CURVE_ROWS << i) * 1.4 <= n_rows]
+    return [*few, n_rows] if n_rows >= MIN_CURVE_ROWS else []
 
 
 def _interleave_classes(codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.intp]:
@@ -333,12 +329,8 @@ class CandidateFactory:
     @property
     def numbers(self) -> list[str]:
         """The names of the columns that can be Gaussian, in order."""
-        return sorted(column.name for column in self.task.columns if self._can_be_gaussian(column))
-
-    def _can_be_gaussian(self, column: Column) -> bool:
-        return (
-            self.is_free and column.role in NUMBER_ROLES and self.given_roles.get(column.name, "number") == "number"
-        )
+        numbers = [c.name for c in self.task.columns if self.is_free and c.role in NUMBER_ROLES]
+        return sorted(name for name in numbers if self.given_roles.get(name, "number") == "number")
 
     def candidates(self, names: Sequence[str], C: float | str, notes: list[str]) -> Iterator[Candidate]:
         """Yield the candidates of these names that the table has columns for; `notes` explain the missing ones."""
@@ -349,9 +341,8 @@ class CandidateFactory:
             elif name in DISCRIMINATIVE_NAMES:
                 penalty = C if name in PENALISED_LEARNERS else "auto"
                 arguments = {"learner": name, **({} if penalty == "auto" else {"C": penalty})}
-                yield Candidate(
-                    DISCRIMINATIVE_NAMES[name], arguments, replace(self.task, learner=name, C=penalty), self.schema
-                )
+                task = replace(self.task, learner=name, C=penalty)
+                yield Candidate(DISCRIMINATIVE_NAMES[name], arguments, task, self.schema)
             elif name in shapes:
                 yield self._gaussian(name)
 

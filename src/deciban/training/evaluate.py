@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,11 +91,7 @@ def evaluate(
         return _evaluate_model(model, opened, weights, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)
-    unlearned = split.unlearned_columns(settings.get("roles"))
-    task = plan(
-        source, target=target, sql=sql, weights=weights, unlearned=unlearned, **check_settings("evaluate", settings)
-    )
-    split.check(task)
+    task = split.plan(source, target=target, sql=sql, weights=weights, **check_settings("evaluate", settings))
     if method is not None:
         return _evaluate_calibrated(task, split, method, progress)
     if split.folds is None:
@@ -125,30 +121,38 @@ class Split:
             raise InputError(f"'loo' leaves out each row alone, so {name} has no meaning. Hint: folds=10 with {name}")
         return cls(None)
 
-    def unlearned_columns(self, roles: Any) -> list[str]:
-        """Return the columns that are not learned from: of groups, and of the order unless it has a role."""
-        order = self.order if self.order not in (roles or {}) else None
-        return [name for name in (self.groups, order) if name is not None]
+    @property
+    def column(self) -> tuple[Literal["groups", "order"], str] | None:
+        """The column that assigns the rows, and what it holds; None where they are stratified by class."""
+        if self.groups is not None:
+            return "groups", self.groups
+        return None if self.order is None else ("order", self.order)
 
-    def check(self, task: Task) -> None:
-        """Check that the columns exist, and are not the target or the weights."""
-        for argument, name in (("groups", self.groups), ("order", self.order)):
-            if name is None:
-                continue
+    def plan(self, source: Any, **arguments: Any) -> Task:
+        """Plan a task; the column of groups, or of an order unless it has a role, is not learned from."""
+        roles = arguments.get("roles") or {}
+        unlearned = [] if self.column is None or self.order in roles else [self.column[1]]
+        task = plan(source, unlearned=unlearned, **arguments)
+        if self.column is not None:
+            argument, name = self.column
             if name not in task.source.columns:
                 near = did_you_mean(name, task.source.columns)
                 raise InputError(f"{task.source.name} has no column {name!r} for the {argument}{near}")
             if name in (task.target, task.weights):
                 raise InputError(f"column {name!r} is the {'target' if name == task.target else 'weights'} already")
+        return task
 
     def assign(self, task: Task) -> FoldAssignment:
         """Return the assignment of rows to folds; a column that decides it is read."""
         assert self.folds is not None
-        if self.groups is not None:
-            return assign_by_column(task, self.groups, "groups", self.folds)
-        if self.order is not None:
-            return assign_by_column(task, self.order, "order", self.folds)
-        return FoldAssignment(self.folds)
+        return FoldAssignment(self.folds) if self.column is None else assign_by_column(task, *self.column, self.folds)
+
+    def train(self, task: Task, progress: Progress | None, hint: str = "") -> tuple[Trained, FoldAssignment]:
+        """Train a model with the ledgers of all folds; `hint` names a way out where they would be too large."""
+        assignment = self.assign(task)
+        trained = train_task(task, assignment.n_folds, progress, assignment)
+        trained.check_folds(assignment.n_folds, hint=hint)
+        return trained, assignment
 
     def describe(self, n: int) -> str:
         """Describe the cross-validation with n folds in a sentence."""
@@ -175,9 +179,7 @@ def _evaluate_model(
 
 
 def _evaluate_folds(task: Task, split: Split, progress: Progress | None) -> Report:
-    assignment = split.assign(task)
-    trained = train_task(task, assignment.n_folds, progress, assignment)
-    trained.check_folds(assignment.n_folds, hint="; or hold rows out, and evaluate a model on them")
+    trained, assignment = split.train(task, progress, "; or hold rows out, and evaluate a model on them")
     learn = learn_excluding_each if split.order is None else learn_before_each
     models = list(learn(trained.task, trained.folds, trained.sample))
     card = Scorecard.empty(len(trained.model.labels))
@@ -202,9 +204,7 @@ def _evaluate_calibrated(task: Task, split: Split, method: str, progress: Progre
             "calibrate corrects a fold by the outcomes of all others, of later ones too, so order has no meaning. "
             "Hint: leave one of the two out"
         )
-    assignment = split.assign(task)
-    trained = train_task(task, assignment.n_folds, progress, assignment)
-    trained.check_folds(assignment.n_folds, hint="; or leave calibrate out")
+    trained, _ = split.train(task, progress, "; or leave calibrate out")
     scored = trained.sample_scores
     assert scored is not None
     calibration, log_posterior = trained.calibrate(method)

@@ -78,7 +78,8 @@ def learning_curve(
         order = (
             Prefixes.of(wanted_sizes, known.order) if known and wanted_sizes else Prefixes.halving(task.source.n_rows)
         )
-        lines.append(order.evaluate(known.flip_labels(task, share) if known and share else task, progress))
+        source = FlippedLabels(task.source, target, known.classes, share, HELD_OUT_SHARE) if known and share else None
+        lines.append(order.evaluate(replace(task, source=source) if source else task, progress))
     numbers = lines[0][0]
     measured = (
         f"{lines[0][1][0].rows} rows, drawn at random, were held out and scored by every model; each model learned "
@@ -127,10 +128,6 @@ class Target:
             orders.append(hash_row_numbers(number[~is_drawn(number, HELD_OUT_SHARE)]))
             read += len(is_learned)
         return cls(sort_classes(names.list[k] for k in used), np.sort(np.concatenate(orders)))
-
-    def flip_labels(self, task: Task, share: float) -> Task:
-        """Return the task with a share of wrong labels."""
-        return replace(task, source=FlippedLabels(task.source, task.target, self.classes, share, HELD_OUT_SHARE))
 
 
 @dataclass

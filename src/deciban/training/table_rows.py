@@ -173,7 +173,7 @@ def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[n
         yield is_learned, batches
 
 
-def assign_by_column(task: Task, column: str, by: Literal["groups", "order"], n_folds: int) -> FoldAssignment:
+def assign_by_column(task: Task, by: Literal["groups", "order"], column: str, n_folds: int) -> FoldAssignment:
     """Assign rows to folds by a column, which is read first: groups stay together, or folds follow the order.
 
     Rows that are not learned, without a class or a weight, are in no fold.

@@ -247,7 +247,8 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
         return
     calibration, log_posterior = trained.calibrate(method)
     is_probabilistic = isinstance(model.scorer, GenerativeModel) and model.scorer.assumption.probabilistic
-    model.set_calibration(calibration, _novelty(scored) if is_probabilistic else None)
+    novelty = _novelty(scored) if is_probabilistic else None
+    model.scorer = model.scorer.with_maps(calibration=calibration, novelty=novelty)
     if judge:
         model.held_out = trained.report(log_posterior, "" if calibration is None else describe_map(calibration))
 

@@ -219,9 +219,9 @@ class Dependence:
             for members in block.values()
         }
         found = []
-        for members in sorted(best_gain, key=lambda members: -best_gain[members]):
-            names = tuple(self.features[j] for j in members)
-            found.append(Advice("join", names, f"{best_gain[members]:+.2g} dB a row for their best pair alone"))
+        for group in sorted(best_gain, key=lambda group: -best_gain[group]):
+            names = tuple(self.features[j] for j in group)
+            found.append(Advice("join", names, f"{best_gain[group]:+.2g} dB a row for their best pair alone"))
         return found
 
     @property
