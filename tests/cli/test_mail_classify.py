@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from deciban.cli.mail.explain_mail import PLACES, SHAPES, describe_token
+from deciban.cli.mail.explain_mail import DESCRIPTIONS, FIXED_TOKENS, describe_token
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message
 from deciban.mail.tokens.tokens import extract_tokens
@@ -208,7 +208,7 @@ def test_an_explanation_adds_up_and_says_its_reasons_in_plain_words(store):
 def test_an_explanation_shows_the_message_the_clues_and_their_sum(store, tmp_path):
     (tmp_path / "a.eml").write_bytes(make_message("spam", 71))
     shown = mail("explain", tmp_path / "a.eml", "--store", store).stdout
-    for words in ("spam: p(spam) = ", "subject", "decibans", 'says "', "together", "messages learned"):
+    for words in ("spam: p(spam) = ", "subject", "decibans", 'has "', "together", "messages learned"):
         assert words in shown, shown
     assert max(len(line) for line in shown.splitlines() if str(tmp_path) not in line) <= 100
 
@@ -237,10 +237,10 @@ def test_every_token_of_a_message_is_worded():
     assert worded["to:2"] == "2 to 3 recipients"
     assert worded["skip:d:30"] == "has a word of 30 letters or more that begins with d"
     assert worded["hidden:meadow"] == 'hides "meadow" from sight'
-    assert all(not says.startswith("says") or ":" not in token for token, says in worded.items()), worded
+    assert all(not says.startswith('has "') or ":" not in token for token, says in worded.items()), worded
     assert all(says for says in worded.values())
-    assert PLACES
-    assert SHAPES
+    assert DESCRIPTIONS
+    assert FIXED_TOKENS
 
 
 def test_explaining_with_a_store_of_many_labels_sets_the_likeliest_against_all_others(tmp_path):

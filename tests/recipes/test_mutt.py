@@ -100,7 +100,7 @@ def test_a_key_learns_spam_and_moves_it_to_junk(filled, begun):
 
 def test_keys_learn_ham_and_explain_and_leave_the_message_where_it_is(filled, begun):
     mutt = begun()
-    assert 'says "garden"' in mutt.press("X", "Press any key")
+    assert 'has "garden"' in mutt.press("X", "Press any key")
     mutt.press(" ", "Mutt: ~/Maildir")
     mutt.press("H", r"ham: 1 new.*Mutt: ~/Maildir")
     mutt.end()
