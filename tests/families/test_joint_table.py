@@ -10,7 +10,7 @@ import pytest
 from deciban import JointBayes
 from deciban.families.level_families import Joint
 from deciban.ledger import Cells
-from deciban.scores import table
+from deciban.scores import lookup as table
 
 K, SIZES = 3, (2, 3, 4)
 ALPHAS = [0.0, 0.5]

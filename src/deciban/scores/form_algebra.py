@@ -1,4 +1,4 @@
-"""Sums of score forms, and score forms multiplied by a trust, of the whole or of each feature.
+"""Sums of score forms, and score forms multiplied by an evidence weight, one for all features or one for each.
 
 The sum of forms of one kind is a form of that kind where this is possible, else a `Summed`.
 """
@@ -18,11 +18,9 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.scores.explanation import Pieces
 from deciban.scores.gaussian_forms import Diagonal, Full
-from deciban.scores.linear import Barrier, Linear
-from deciban.scores.lookup import Lookup, Steps
+from deciban.scores.linear import ImpossibleValues, Linear, SparseLinear
+from deciban.scores.lookup import Lookup, Steps, Table
 from deciban.scores.score_form import Boundary, Conic, ScoreForm
-from deciban.scores.sparse_linear import SparseLinear
-from deciban.scores.table import Table
 
 MAX_DENSE_WEIGHTS = 1 << 26
 """Largest number of dense weights (classes × words) of a sum of sparse scores with different entries: 512 MiB."""
@@ -88,17 +86,16 @@ def _keep_separate(forms: Sequence[ScoreForm]) -> Summed:
 
 def _sum_linear(forms: Sequence[Linear]) -> Linear:
     """Add weights, offsets and biases; a value is impossible if it is so in one of the forms."""
-    first = forms[0]
     offsets = None
     if any(form.offsets is not None for form in forms):
         offsets = _sum([np.zeros_like(f.weights) if f.offsets is None else f.offsets for f in forms])
-    barriers = [form.barrier for form in forms if form.barrier is not None]
-    barrier = None
-    if barriers:
-        either = (np.maximum.reduce([getattr(b, name) for b in barriers]) for name in ("on", "off"))
-        barrier = Barrier(*either)
+    each = [form.impossible for form in forms if form.impossible is not None]
+    impossible = None
+    if each:
+        either = (np.maximum.reduce([getattr(values, name) for values in each]) for name in ("on", "off"))
+        impossible = ImpossibleValues(*either)
     weights, bias = _sum([form.weights for form in forms]), _sum([form.bias for form in forms])
-    return replace(first, weights=weights, bias=bias, offsets=offsets, barrier=barrier)
+    return replace(forms[0], weights=weights, bias=bias, offsets=offsets, impossible=impossible)
 
 
 def _sum_sparse_linear(forms: Sequence[SparseLinear]) -> ScoreForm:
@@ -107,25 +104,26 @@ def _sum_sparse_linear(forms: Sequence[SparseLinear]) -> ScoreForm:
     if any(form.hard is not None for form in forms):
         return _keep_separate(forms)
     if all(_has_equal_entries(form, first) for form in forms):
-        t = [1.0 if form.trust is None else float(form.trust[0]) for form in forms]
+        t = [1.0 if form.evidence_weight is None else float(form.evidence_weight[0]) for form in forms]
         delta, slope, scale = (
             _sum([share * getattr(form, name) for share, form in zip(t, forms)])
             for name in ("delta", "slope", "scale")
         )
         bias = _sum([form.bias for form in forms])
-        return replace(first, bias=bias, delta=delta, slope=slope, scale=scale, trust=None)
+        return replace(first, bias=bias, delta=delta, slope=slope, scale=scale, evidence_weight=None)
     return _sum_dense(forms)
 
 
 def _has_equal_entries(form: SparseLinear, first: SparseLinear) -> bool:
-    """Return whether a form has the entries of another, one trust for all words, and no evidence of absence."""
+    """Return whether a form has the entries of another, one evidence weight for all words, and no evidence of absence."""
     if form.threshold is not None or form.carrier is not None or not len(form.base):
         return False
-    same = all(np.array_equal(getattr(form, name), getattr(first, name)) for name in ("start", "klass", "base"))
-    silent, before = (np.zeros(len(first.base), np.bool_) if f.mute is None else f.mute for f in (form, first))
-    return (
-        same and np.array_equal(silent, before) and (form.trust is None or bool((form.trust == form.trust[0]).all()))
-    )
+    weight = form.evidence_weight
+    if weight is not None and not (weight == weight[0]).all():
+        return False
+    mute, first_mute = (np.zeros(len(first.base), np.bool_) if f.mute is None else f.mute for f in (form, first))
+    same = (np.array_equal(getattr(form, name), getattr(first, name)) for name in ("start", "klass", "base"))
+    return all(same) and np.array_equal(mute, first_mute)
 
 
 def _sum_dense(forms: Sequence[SparseLinear]) -> Linear:
@@ -140,7 +138,7 @@ def _sum_dense(forms: Sequence[SparseLinear]) -> Linear:
     lines = [form.linear() for form in forms]
     offsets = None
     if first.threshold is not None or first.carrier is not None:
-        offsets = _sum([form.absent_words() for form in forms])
+        offsets = np.stack([_sum([form.absence_evidence(k) for form in forms]) for k in range(K)])
     bias = _sum([line.bias for line in lines])
     kept = bias if offsets is None else bias - offsets.sum(axis=1)
     return Linear(_sum([line.weights for line in lines]), kept, offsets, first.threshold, first.carrier)
@@ -193,89 +191,94 @@ SUMS: dict[type, Callable[[Any], ScoreForm]] = {
 """The function that adds forms, by kind."""
 
 
-def scale_form(form: ScoreForm, trust: ArrayLike) -> ScoreForm:
+def scale_form(form: ScoreForm, weight: ArrayLike) -> ScoreForm:
     """Return the score Σ_j t_j · ln p(x_j|k): one t for all features, or one for each where the score is such a sum.
 
-    Trust 1 gives the form itself, trust 0 no evidence, and a negative one evidence for the other classes. Terms that
-    all classes share stay as they are (Σ ln x! of counts). The result is a form of the same kind, which is explained,
-    saved and computed by kernels as before.
+    The evidence weight t = 1 gives the form itself, 0 no evidence, and a negative one evidence for the other classes.
+    Terms that all classes share stay as they are (Σ ln x! of counts). The result is a form of the same kind, which is
+    explained, saved and computed by kernels as before.
 
     >>> coin = Linear(np.log([[0.9], [0.1]]), np.zeros(2))
     >>> np.exp(scale_form(coin, 0.5).joint(np.array([[1.0]]))).round(4).tolist()
     [[0.9487, 0.3162]]
     """
-    t = np.asarray(trust, dtype=np.float64)
+    t = np.asarray(weight, dtype=np.float64)
     if t.ndim > 1 or not np.isfinite(t).all():
         raise InputError(
-            f"trust is a finite number, or one for each feature, not {trust!r}. Hint: scale_form(form, 0.5)"
+            f"an evidence weight is a finite number, or one for each feature, not {weight!r}. "
+            f"Hint: scale_form(form, 0.5)"
         )
     scale: Callable[[Any, Array], ScoreForm] = SCALES[type(form)]
     return scale(form, t)
 
 
 def _scale_linear(form: Linear, t: Array) -> Linear:
-    each = _trust_per_feature(t, form.weights.shape[1])
-    bias = form.bias if t.ndim else form.bias * t  # terms of no feature are not scaled by feature trusts
+    each = _weight_per_feature(t, form.weights.shape[1])
+    bias = form.bias if t.ndim else form.bias * t  # terms of no feature are not scaled by weights of features
     offsets = None if form.offsets is None else form.offsets * each
-    barrier = _scale_barrier(form.barrier, each)
-    return replace(form, weights=form.weights * each, bias=bias, offsets=offsets, barrier=barrier)
-
-
-def _scale_barrier(barrier: Barrier | None, each: Array) -> Barrier | None:
-    """Return the impossible values of features with nonzero trust."""
-    if barrier is None:
-        return None
-    ruled_out = ((barrier.on > 0) | (barrier.off > 0)).any(axis=0)
-    _refuse_infinite(bool((ruled_out & (each < 0)).any()))
-    left = Barrier(barrier.on * (each != 0), barrier.off * (each != 0))
-    return left if (left.on > 0).any() or (left.off > 0).any() else None
+    impossible = form.impossible
+    if impossible is not None:  # those of features with a nonzero weight remain
+        ruled_out = (impossible.on > 0) | (impossible.off > 0)
+        _refuse_infinite(bool((ruled_out & (each < 0)).any()))
+        kept = ImpossibleValues(impossible.on * (each != 0), impossible.off * (each != 0))
+        impossible = kept if (ruled_out & (each != 0)).any() else None
+    return replace(form, weights=form.weights * each, bias=bias, offsets=offsets, impossible=impossible)
 
 
 def _scale_sparse_linear(form: SparseLinear, t: Array) -> SparseLinear:
-    each = _trust_per_feature(t, len(form.base))
+    each = _weight_per_feature(t, len(form.base))
     if form.hard is not None:
         _refuse_infinite(bool((form.hard & (each < 0)).any()))
-    bias = form.bias * t if t.ndim == 0 else form.bias + form.sum_absences(each - 1.0)
-    return replace(form, bias=bias, trust=each if form.trust is None else form.trust * each)
+    if t.ndim == 0:
+        bias = form.bias * t
+    else:
+        bias = form.bias + np.array([form.absence_evidence(k) @ (each - 1.0) for k in range(form.n_classes)])
+    return replace(form, bias=bias, evidence_weight=_multiply_weights(form.evidence_weight, each))
 
 
 def _scale_lookup(form: Lookup, t: Array) -> Lookup:
-    each = _trust_per_feature(t, len(form.offset) - 1)
+    each = _weight_per_feature(t, len(form.offset) - 1)
     log_theta = _multiply_log(form.log_theta, np.repeat(each, np.diff(form.offset)))
     return Lookup(log_theta, form.offset, _multiply_log(form.unseen, each))
 
 
 def _scale_steps(form: Steps, t: Array) -> Steps:
-    each = _trust_per_feature(t, len(form.start) - 1)
+    each = _weight_per_feature(t, len(form.start) - 1)
     return replace(form, log_theta=_multiply_log(form.log_theta, np.repeat(each, np.diff(form.start) + 1)))
 
 
 def _scale_diagonal(form: Diagonal, t: Array) -> Diagonal:
-    each = _trust_per_feature(t, form.mean.shape[1])
-    trust = each if form.trust is None else form.trust * each
-    return replace(form, trust=trust, offsets=None if form.offsets is None else form.offsets * each)
+    each = _weight_per_feature(t, form.mean.shape[1])
+    offsets = None if form.offsets is None else form.offsets * each
+    return replace(form, evidence_weight=_multiply_weights(form.evidence_weight, each), offsets=offsets)
 
 
-def _scale_whole(form: Full | Table, t: Array) -> Full | Table:
-    """Scale a score of all features together, which has one trust."""
+def _scale_together(form: Full | Table, t: Array) -> Full | Table:
+    """Scale a score of all features together, which has one evidence weight."""
     if t.ndim:
         raise UndefinedError(
-            "features that are scored together cannot be trusted one by one: their score is not a sum over features. "
+            "features that are scored together cannot be weighted one by one: their score is not a sum over features. "
             "Hint: one number for all of them"
         )
-    before = 1.0 if form.trust is None else form.trust
-    return replace(form, trust=before * float(t))
+    return replace(form, evidence_weight=_multiply_weights(form.evidence_weight, float(t)))
 
 
-def _trust_per_feature(t: Array, d: int) -> Array:
-    """Return one trust for each of d features."""
+def _multiply_weights(before: Any, by: Any) -> Any:
+    """Multiply evidence weights; None is 1."""
+    return by if before is None else before * by
+
+
+def _weight_per_feature(t: Array, d: int) -> Array:
+    """Return one evidence weight for each of d features."""
     if t.ndim and len(t) != d:
-        raise InputError(f"there are {len(t)} trusts for {d} features. Hint: one for each, or one number for all")
+        raise InputError(
+            f"there are {len(t)} evidence weights for {d} features. Hint: one for each, or one number for all"
+        )
     return np.array(np.broadcast_to(t, (d,)))
 
 
 def _multiply_log(log_theta: Array, t: Array) -> Array:
-    """Return log_theta · t, where −∞ · 0 is 0: a feature without trust rules nothing out."""
+    """Return log_theta · t, where −∞ · 0 is 0: a feature of weight 0 rules nothing out."""
     impossible = np.isneginf(log_theta)
     _refuse_infinite(bool((impossible & (t < 0)).any()))
     return np.where(impossible, np.where(t == 0, 0.0, -np.inf), np.where(impossible, 0.0, log_theta) * t)
@@ -284,7 +287,7 @@ def _multiply_log(log_theta: Array, t: Array) -> Array:
 def _refuse_infinite(infinite: bool) -> None:
     if infinite:
         raise UndefinedError(
-            "what is impossible in a class (a log-probability of −∞) cannot be trusted less than 0: it would "
+            "what is impossible in a class (a log-probability of −∞) cannot have an evidence weight below 0: it would "
             "become infinitely probable. Hint: a pseudo-count, alpha > 0, makes log-probabilities finite"
         )
 
@@ -295,7 +298,7 @@ SCALES: dict[type, Callable[[Any, Array], ScoreForm]] = {
     Lookup: _scale_lookup,
     Steps: _scale_steps,
     Diagonal: _scale_diagonal,
-    Full: _scale_whole,
-    Table: _scale_whole,
+    Full: _scale_together,
+    Table: _scale_together,
 }
 """The function that scales a form, by kind."""
