@@ -14,11 +14,10 @@ from deciban.persistence import Section
 from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
 from deciban.scores.form_algebra import Summed
 from deciban.scores.gaussian_forms import Diagonal, Full
-from deciban.scores.linear import Barrier, Linear
+from deciban.scores.linear import Barrier, Linear, SparseLinear
 from deciban.scores.lookup import Lookup, Steps, Table
 from deciban.scores.posterior import MAX_QUANTILES, Novelty
 from deciban.scores.score_form import ScoreForm
-from deciban.scores.sparse_linear import SparseLinear
 
 MIN_POSITIVE = float(np.finfo(np.float64).smallest_subnormal)
 """The smallest number above zero."""

@@ -6,11 +6,10 @@ score; kernels compute the same numbers faster.
 
 from deciban.scores.explanation import DECIBAN, Explanation, Pieces
 from deciban.scores.gaussian_forms import Diagonal, Full
-from deciban.scores.linear import Linear
+from deciban.scores.linear import Linear, SparseLinear
 from deciban.scores.lookup import Lookup, Steps, Table
 from deciban.scores.posterior import finish, log_sum_exp
 from deciban.scores.score_form import Boundary, Conic, ScoreForm, has_scores
-from deciban.scores.sparse_linear import SparseLinear
 
 __all__ = [
     "DECIBAN",
