@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,10 +69,6 @@ class BoostedBayes(Classifier):
         "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
     }
 
-    if TYPE_CHECKING:
-
-        def _check_fitted(self) -> Boosted: ...
-
     estimator: Any = field(default="gaussian", kw_only=False)
     n_estimators: int = 50
     learning_rate: float = 1.0
@@ -86,14 +82,12 @@ class BoostedBayes(Classifier):
         """Learn from X (rows × features, dense or CSR) and labels y."""
         with self._restore_on_error():
             self._validate_params()
-            learner = self._make_learner()
+            learner = self.estimator_
             learner._validate_params()
             X, y = check_rows(self, X, y, reset=True)
-            weight = check_weight(sample_weight, X)
-            if weight is not None and not weight.any():
-                raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
+            weight = check_weight(sample_weight, X, some_positive=True)
             self.classes_, codes = encode(y)
-            self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
+            self._dtype = choose_dtype(X)
             with self._reword_errors():
                 self._scorer = self._boost(learner, *drop_weightless_rows(X, codes, weight))
         return self
@@ -106,10 +100,8 @@ class BoostedBayes(Classifier):
             Block(n.kind, X.shape[1], get_feature_names(self), reading=n.reading) for n in assumption.needs
         )
         rows, held = self._split(Examples((X,), codes, weight))
-        algorithm: Any = self.algorithm
-        settings = BoostingSettings(
-            algorithm, self.n_estimators, float(self.learning_rate), held, self.n_iter_no_change or 0
-        )
+        rate, patience = float(self.learning_rate), self.n_iter_no_change or 0
+        settings = BoostingSettings(self.algorithm, self.n_estimators, rate, held, patience)  # type: ignore[arg-type]
         schema = Schema(tuple(self.classes_.tolist()), blocks)
         return boost(assumption, schema, rows, settings, threads=thread_count(self.n_jobs))
 
@@ -126,10 +118,11 @@ class BoostedBayes(Classifier):
                 f"validation_fraction={self.validation_fraction} of {len(is_held_out)} rows holds out none of them. "
                 f"Hint: a larger fraction, or n_iter_no_change=None"
             )
-        return _take_rows(rows, np.flatnonzero(~is_held_out)), _take_rows(rows, np.flatnonzero(is_held_out))
+        return rows.take(np.flatnonzero(~is_held_out)), rows.take(np.flatnonzero(is_held_out))
 
-    def _make_learner(self) -> GenerativeClassifier:
-        """Return the estimator that is boosted, unfitted."""
+    @property
+    def estimator_(self) -> GenerativeClassifier:
+        """The estimator that is boosted, unfitted."""
         if self.estimator is None or isinstance(self.estimator, str):
             return GaussianNB()
         if type(self.estimator)._check_rows is not GenerativeClassifier._check_rows:
@@ -137,27 +130,21 @@ class BoostedBayes(Classifier):
                 f"BoostedBayes takes learners of matrices, not {type(self.estimator).__name__}. Hint: GaussianNB(), "
                 f"GaussianBayes(), BernoulliNB(), MultinomialNB(), CategoricalNB(); tables: train(learner='boosted')"
             )
-        learner: GenerativeClassifier = clone(self.estimator)
-        return learner
+        return clone(self.estimator)
 
     @property
     def missing(self) -> str:  # type: ignore[override]
         """How the learner treats NaN."""
-        return self._make_learner().missing
+        return self.estimator_.missing
 
     def _make_estimator(self, model: GenerativeModel) -> GenerativeClassifier:
         """Return the learner of a round as an estimator fitted to the weighted rows of that round."""
-        learner = self._make_learner()
+        learner = self.estimator_
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_dtype"):
             if name in vars(self):
                 setattr(learner, name, getattr(self, name))
         learner._scorer = model
         return learner
-
-    @property
-    def estimator_(self) -> GenerativeClassifier:
-        """The estimator that was boosted, unfitted."""
-        return self._make_learner()
 
     @property
     def estimators_(self) -> list[GenerativeClassifier]:
@@ -186,11 +173,11 @@ class BoostedBayes(Classifier):
 
     def decision_function(self, X: Any) -> Array:
         """Return (K − 1) times each class's score less the mean of all; for two classes the log-odds."""
-        return _compute_decision(self._score(X, "joint"))
+        return _centre_scores(self._score(X, "joint"))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Return an iterator over `decision_function` after each round."""
-        return map(_compute_decision, self._iterate_rounds(X, "joint"))
+        return map(_centre_scores, self._iterate_rounds(X, "joint"))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Return an iterator over `predict` after each round."""
@@ -224,27 +211,21 @@ class BoostedBayes(Classifier):
 
     def _make_error(self, bad: InvalidValueError) -> InputError:
         names = getattr(self, "feature_names_in_", None)
-        return format_error(bad, type(self).__name__, names, self._make_learner()._hint, self.missing == "skip")
+        return format_error(bad, type(self).__name__, names, self.estimator_._hint, self.missing == "skip")
 
     def _matches_arguments(self, scorer: Scorer) -> bool:
         if not isinstance(scorer, Boosted) or scorer.algorithm != self.algorithm:
             return False
-        own = [type(f) for f in self._make_learner()._assumption(self.n_features_in_, len(self.classes_)).families]
+        own = [type(f) for f in self.estimator_._assumption(self.n_features_in_, len(self.classes_)).families]
         return all([type(f) for f in model.assumption.families] == own for model in scorer.rounds)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags = self._make_learner().__sklearn_tags__().input_tags
+        tags.input_tags = self.estimator_.__sklearn_tags__().input_tags
         return tags
 
 
-def _take_rows(rows: Examples, at: NDArray[np.intp]) -> Examples:
-    return Examples(
-        tuple(X[at] for X in rows.parts), rows.codes[at], None if rows.weight is None else rows.weight[at]
-    )
-
-
-def _compute_decision(scores: Array) -> Array:
+def _centre_scores(scores: Array) -> Array:
     K = scores.shape[1]
     if K == 2:
         return scores[:, 1] - scores[:, 0]

@@ -237,13 +237,10 @@ def _boost_seen_classes(
 ) -> Boosted:
     """Boost the classes that have rows; in each learner the others are classes without counts."""
     seen = np.flatnonzero(by_class)
-    code = np.cumsum(by_class > 0).astype(np.int32) - np.int32(1)
+    code, K = np.cumsum(by_class > 0).astype(np.int32) - np.int32(1), len(schema.classes)
     held = None if settings.held is None else settings.held._replace(codes=code[settings.held.codes])
-    narrow = Schema(tuple(schema.classes[k] for k in seen.tolist()), schema.blocks)
-    some = boost(
-        assumption, narrow, rows._replace(codes=code[rows.codes]), replace(settings, held=held), threads=threads
-    )
-    K = len(schema.classes)
+    narrow, own = Schema(tuple(schema.classes[k] for k in seen.tolist()), schema.blocks), code[rows.codes]
+    some = boost(assumption, narrow, rows._replace(codes=own), replace(settings, held=held), threads=threads)
     wide = [
         Ledger(
             replace(model.ledger.schema, classes=schema.classes),
@@ -263,7 +260,8 @@ def _iterate_rounds(
     K, mass = len(schema.classes), float(rows.weights.sum())
     weighting = WEIGHTINGS[settings.algorithm](rows.codes, rows.weights, K, settings.rate)
     steps = settings.rounds * K * sum(int(np.prod(block.shape)) for block in rows.parts)
-    held_out = None if settings.held is None else _HeldOutLoss(settings, settings.held, K)
+    held, losses = settings.held, list[float]()
+    held_scores = None if held is None else RunningScores(settings.algorithm, len(held.codes), K)
     for m in range(settings.rounds):
         weight = rows.weight if m == 0 else weighting.weight * mass
         with engines.part_of_work(steps):  # each pass may be small where all of them together are not
@@ -272,34 +270,22 @@ def _iterate_rounds(
         if not step.keep:
             if m == 0:
                 warnings.warn(NO_BETTER_THAN_CHANCE.format(error=step.error, K=K), DecibanWarning, stacklevel=3)
-                yield model, step._replace(share=1.0), None  # a single learner has the whole score
+                yield model, step._replace(share=1.0), None  # a single learner has the score alone
             return
-        yield model, step, None if held_out is None else held_out.add(model, step, threads)
-        if not step.more or (held_out is not None and held_out.should_stop):
+        if held is not None and held_scores is not None:
+            losses.append(_compute_loss(held_scores.add(model, step.share, held.parts, threads), held, settings))
+        yield model, step, losses[-1] if losses else None
+        if not step.more or (losses and len(losses) - 1 - int(np.argmin(losses)) >= settings.patience):
             return
 
 
-class _HeldOutLoss:
-    """The loss of the held-out rows after each round."""
-
-    def __init__(self, settings: BoostingSettings, held: Examples, n_classes: int) -> None:
-        self._settings, self._held, self._losses = settings, held, list[float]()
-        self._scores = RunningScores(settings.algorithm, len(held.codes), n_classes)
-
-    def add(self, model: GenerativeModel, step: Step, threads: int) -> float:
-        """Add one learner, and return the loss."""
-        scores = self._scores.add(model, step.share, self._held.parts, threads)
-        if self._settings.algorithm == "SAMME":
-            each: Array = (scores.argmax(axis=1) != self._held.codes).astype(np.float64)
-        else:
-            each = -select_class_scores(normalise(scores), self._held.codes)
-        self._losses.append(float(np.average(each, weights=self._held.weights)))
-        return self._losses[-1]
-
-    @property
-    def should_stop(self) -> bool:
-        """Whether the last `patience` rounds did not lower the loss."""
-        return len(self._losses) - 1 - int(np.argmin(self._losses)) >= self._settings.patience
+def _compute_loss(scores: Array, rows: Examples, settings: BoostingSettings) -> float:
+    """Compute the error of these rows where learners vote, else their log-loss."""
+    if settings.algorithm == "SAMME":
+        each: Array = (scores.argmax(axis=1) != rows.codes).astype(np.float64)
+    else:
+        each = -select_class_scores(normalise(scores), rows.codes)
+    return float(np.average(each, weights=rows.weights))
 
 
 def iterate_weights(model: Boosted, rows: Examples, rate: float, threads: int) -> Iterator[Array]:

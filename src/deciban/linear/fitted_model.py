@@ -159,7 +159,7 @@ class FittedModel(Scorer):
     ) -> FittedModel:
         """Build a model from forms and the intercept of each class.
 
-        The intercept is split into the classes' log-shares of the rows, the prior, and the rest, the bias: so an
+        The intercept is split into the classes' log-shares of the rows, the prior, and a remainder, the bias: so an
         explanation names both, and another prior can replace that of the rows. A class without rows is impossible:
         its prior is ln 0, and no weights were fitted that could support it under another prior.
         """

@@ -176,8 +176,8 @@ def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n
         design_of = cache(lambda f: same if fold_design is None else take_sample(fold_design(f)))
 
         def refit(f: int, C: float, before: LogisticFit | None) -> LogisticFit:
-            rest = sample._replace(weight=np.where(sample.fold == f, 0.0, sample.weights))
-            return _fit(design_of(f), rest, n_classes, C, CHOICE_TOL, threads, before)
+            others = sample._replace(weight=np.where(sample.fold == f, 0.0, sample.weights))
+            return _fit(design_of(f), others, n_classes, C, CHOICE_TOL, threads, before)
 
         def score(f: int, state: LogisticFit) -> Array:
             design = _take_rows(design_of(f), np.flatnonzero(sample.fold == f))

@@ -175,15 +175,10 @@ def fit_boosted(data: TrainingRows) -> FittedModel:
     learned, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
     examples, rounds = Examples(parts, codes, weight), MAX_BOOSTING_ROUNDS
     if len(held) and len(np.unique(codes[learned])) > 1:
-        settings = BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, held=_take_examples(examples, held))
-        trial = boost(assumption, schema, _take_examples(examples, learned), settings, threads=threads)
+        settings = BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, held=examples.take(held))
+        trial = boost(assumption, schema, examples.take(learned), settings, threads=threads)
         rounds = len(trial.rounds)
     return boost(assumption, schema, examples, BoostingSettings(rounds=rounds), threads=threads, basis=data.basis)
-
-
-def _take_examples(examples: Examples, index: NDArray[np.intp]) -> Examples:
-    parts, codes, weight = examples.parts, examples.codes, examples.weight
-    return Examples([X[index] for X in parts], codes[index], None if weight is None else weight[index])
 
 
 FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows], FittedModel]] = {

@@ -123,7 +123,10 @@ class LbfgsHistory:
 
     def update(self, step: Vector, share: float, gradient: Vector) -> None:
         """Record share · step and the gradient after it; keep the step if the curvature along it is positive."""
-        s = self._free_row()
+        if len(self.order) == HISTORY_STEPS:
+            s = self.order.popleft()
+        else:
+            s = next(row for row in range(1, len(self.products), 2) if row not in self.order)
         new, end = [0, s, s + 1], max(self._rows_in_use(), s + 2)
 
         def write_piece(columns: slice) -> Array:
@@ -158,12 +161,6 @@ class LbfgsHistory:
 
     def _pieces(self) -> list[slice]:
         return split_rows(self.coefficients.shape[1], COLUMNS_PER_PIECE)
-
-    def _free_row(self) -> int:
-        """Return the row for a new step: the first that is free, else that of the oldest step."""
-        if len(self.order) == HISTORY_STEPS:
-            return self.order.popleft()
-        return next(s for s in range(1, 1 + 2 * HISTORY_STEPS, 2) if s not in self.order)
 
     def _rows_in_use(self) -> int:
         """Return the number of rows that have been written."""
@@ -383,22 +380,18 @@ def _search_line(
             low, low_slope, high_slope = share, rise, high_slope * (0.5 if fell is True else 1.0)
         else:
             high, high_slope, low_slope = share, rise, low_slope * (0.5 if fell is False else 1.0)
-        share, fell = _next_share(low, low_slope, high, high_slope), falls
+        fell = falls
+        if np.isinf(high):
+            share = 4.0 * low
+        elif high_slope > 0:
+            share = low + (high - low) * min(max(low_slope / (low_slope - high_slope), 0.05), 0.95)
+        else:
+            share = low + 0.5 * (high - low)
     return best
 
 
-def _next_share(low: float, low_slope: float, high: float, high_slope: float) -> float:
-    """Return the next trial between the ends of a bracket, or four times the low end where there is no high one."""
-    if np.isinf(high):
-        return 4.0 * low
-    width = high - low
-    if high_slope > 0:
-        return low + width * min(max(low_slope / (low_slope - high_slope), 0.05), 0.95)
-    return low + 0.5 * width
-
-
 def _finish(problem: DualProblem, at: Vector, gradient: Vector, steps: int, done: bool) -> State:
-    """Return the final state; its gradient is the length of the whole one, a bound that takes no extra pass."""
+    """Return the final state; its gradient is the length of the complete one, a bound that takes no extra pass."""
     _, bias, _ = problem.split(at.coefficients)
     length = float(np.sqrt(max(gradient @ gradient, 0.0))) / max(problem.rows.total, np.finfo(float).tiny)
     return State(problem.weights(at), bias * problem.unit, steps, done, length)

@@ -169,7 +169,7 @@ def _solve(H: Array, gradient: Array) -> Array:
 
 
 def _search_line(evaluate: Callable[[Array], Point], here: Point, step: Array) -> Point | None:
-    """Return a better point a whole step away, half of one, …; None where there is none."""
+    """Return a better point one step away, half a step, …; None where there is none."""
     for _ in range(MAX_HALVINGS):
         there = evaluate(here.theta - step)
         if there.objective < here.objective:
