@@ -39,7 +39,7 @@ from deciban.persistence.ledgers import (
 )
 from deciban.persistence.score_forms import read_score_form, write_score_form
 from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Table
-from deciban.scores.linear import Barrier
+from deciban.scores.linear import ImpossibleValues
 from deciban.scores.lookup import Steps
 
 CODES = np.array([0, 1, 1, 0, 1], dtype=np.int32)
@@ -239,7 +239,7 @@ TWO = np.array([[0.5, -1.0], [2.0, 0.25]])
 FORMS = {
     "linear": (Linear(TWO, np.array([0.0, 1.0])), NUMBERS),
     "barrier": (
-        Linear(TWO, np.zeros(2), -TWO, 0.5, None, Barrier(np.eye(2), np.zeros((2, 2)))),
+        Linear(TWO, np.zeros(2), -TWO, 0.5, None, ImpossibleValues(np.eye(2), np.zeros((2, 2)))),
         NUMBERS,
     ),
     "counts": (Linear(TWO, np.zeros(2), -TWO, None, "log_factorial"), NUMBERS.clip(0)),

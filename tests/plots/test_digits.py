@@ -106,7 +106,7 @@ def test_what_cannot_be_drawn_is_refused(given, words):
 
 
 def test_other_models_have_no_pixels():
-    with pytest.raises(InputError, match="6 pixels make no square"):
+    with pytest.raises(InputError, match="6 pixels do not make a square"):
         digits(deciban.PoissonNB().fit(X[:, :6], y))
     with pytest.raises(UndefinedError, match="estimator of pixels"):
         digits(object())

@@ -97,5 +97,5 @@ def test_sums_alone_and_one_class_alone_are_refused():
     scores, truth = posteriors(50, 2)
     with pytest.raises(InputError, match="needs the evaluated rows"):
         roc(Scorecard.of(scores, truth).report("ab"))
-    with pytest.raises(InputError, match="rows of others, and there are none"):
+    with pytest.raises(InputError, match="of others, and there are none"):
         roc(report_of(scores, np.zeros(50, dtype=int), None, None, "ab"))

@@ -9,7 +9,7 @@ from scipy.stats import bernoulli, multivariate_normal, norm, poisson
 
 from deciban.errors import UndefinedError
 from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Steps, Table
-from deciban.scores.linear import Barrier
+from deciban.scores.linear import ImpossibleValues
 
 K, D, N = 4, 3, 40
 NAN = np.nan
@@ -51,6 +51,7 @@ LEVEL_SCORES, UNSEEN_SCORES = generator(24).normal(size=(K, 9)), generator(25).n
 BIN_SCORES = generator(26).normal(size=(K, 7))
 CELLS = np.array([[0, 0, 0], [0, 1, 2], [2, 1, 0], [2, 2, 2]])
 CELL_COUNTS = np.array([[3.0, 1, 0, 2], [0, 0, 0, 0], [1, 1, 1, 1], [0, 5, 0, 0]])
+IMPOSSIBLE_FLAGS = ImpossibleValues((MEAN > 1) * 1.0, (MEAN < -1) * 1.0)
 
 with np.errstate(divide="ignore"):
     IMPOSSIBLE = np.log(CELL_COUNTS[:, [0, 1, 2, 3, 0, 1, 2, 3, 1]])
@@ -59,7 +60,7 @@ FORMS = {
     "linear": (Linear(MEAN, MEAN[:, 0]), WORDS),
     "linear, bernoulli": (Linear(np.log(THETA / (1 - THETA)), np.zeros(K), np.log1p(-THETA), threshold=0.0), FLAGS),
     "linear, poisson": (Linear(np.log(RATE), np.zeros(K), -RATE, carrier="log_factorial"), COUNTS),
-    "linear, barrier": (Linear(MEAN, np.zeros(K), barrier=Barrier((MEAN > 1) * 1.0, (MEAN < -1) * 1.0)), FLAGS),
+    "linear, impossible": (Linear(MEAN, np.zeros(K), impossible=IMPOSSIBLE_FLAGS), FLAGS),
     "sparse linear": (SparseLinear(*LISTS, *LINES), csr_array(WORDS)),
     "sparse linear, hard": (SparseLinear(*LISTS, np.zeros(K), *LINES[1:3], np.zeros(K), hard=HARD), csr_array(WORDS)),
     "sparse linear, mute": (SparseLinear(*LISTS, *LINES, mute=HARD), csr_array(WORDS)),
@@ -204,7 +205,7 @@ def test_a_conic_is_the_score(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["linear, barrier", "sparse linear, hard", "lookup", "steps", "diagonal", "full", "table"]
+    "name", ["linear, impossible", "sparse linear, hard", "lookup", "steps", "diagonal", "full", "table"]
 )
 def test_a_form_without_finite_weights_says_so(name):
     with pytest.raises(UndefinedError):

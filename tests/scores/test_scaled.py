@@ -1,4 +1,4 @@
-"""Forms multiplied by a trust: against the form itself, feature by feature, by kernels and from files."""
+"""Forms multiplied by an evidence weight: against the form itself, feature by feature, by kernels and from files."""
 
 import numpy as np
 import pytest
@@ -17,9 +17,9 @@ from tests.scores.test_forms import CELL_COUNTS, CELLS, CODES, COUNTS, FORMS, ME
 TOGETHER = ("full", "full, shared", "table", "table, smoothed", "table, maximum likelihood")
 ALONE = [name for name in FORMS if name not in TOGETHER]
 INFINITE = [
-    name for name in FORMS if name.endswith(("barrier", "hard", "impossible")) or name == "table, maximum likelihood"
+    name for name in FORMS if name.endswith(("hard", "impossible")) or name == "table, maximum likelihood"
 ]
-TRUST = np.array([0.5, 0.0, 2.0])
+WEIGHTS = np.array([0.5, 0.0, 2.0])
 
 
 def gaps(score):
@@ -41,31 +41,31 @@ def test_a_number_multiplies_the_whole_score(name, t):
 
 
 @every_form
-def test_what_is_not_trusted_says_nothing(name):
+def test_evidence_of_weight_zero_is_zero(name):
     form, X = FORMS[name]
     np.testing.assert_allclose(gaps(scale_form(form, 0.0).joint(X)), np.zeros((N, K)), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMS if name not in INFINITE])
-def test_distrust_turns_evidence_round(name):
+def test_a_negative_weight_reverses_evidence(name):
     form, X = FORMS[name]
     compare(scale_form(form, -0.5).joint(X), -0.5 * form.joint(X))
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_each_piece_counts_by_the_trust_in_its_feature(name):
+def test_each_piece_is_multiplied_by_the_weight_of_its_feature(name):
     form, X = FORMS[name]
     k, l = np.arange(N) % K, (np.arange(N) + 1) % K
-    before, after = form.pieces(X, k, l).features, scale_form(form, TRUST).pieces(X, k, l).features
+    before, after = form.pieces(X, k, l).features, scale_form(form, WEIGHTS).pieces(X, k, l).features
     if hasattr(before, "toarray"):
         before, after = before.toarray(), after.toarray()
     with np.errstate(invalid="ignore"):
-        expected = np.where(TRUST == 0, 0.0, before * TRUST)
+        expected = np.where(WEIGHTS == 0, 0.0, before * WEIGHTS)
     np.testing.assert_allclose(after, expected, rtol=1e-11, atol=1e-11)
 
 
 @every_form
-@pytest.mark.parametrize("t", [0.5, TRUST], ids=["number", "each"])
+@pytest.mark.parametrize("t", [0.5, WEIGHTS], ids=["number", "each"])
 def test_pieces_of_what_is_scaled_add_up_to_its_score(name, t):
     if name in TOGETHER and np.ndim(t):
         return
@@ -79,7 +79,7 @@ def test_pieces_of_what_is_scaled_add_up_to_its_score(name, t):
 
 
 @every_form
-def test_trust_twice_is_trust_multiplied(name):
+def test_weights_applied_twice_are_multiplied(name):
     form, X = FORMS[name]
     compare(scale_form(scale_form(form, 0.5), 3.0).joint(X), scale_form(form, 1.5).joint(X))
 
@@ -93,9 +93,9 @@ BAGS = np.random.default_rng(3).poisson(0.7, (30, 4)).astype(float)
 def test_sparse_scores_are_scaled_as_dense_ones_are(family, holes):
     if holes and isinstance(family, Multinomial):
         return
-    trust = np.array([0.5, 0.0, 2.0, -1.0])
-    dense = scale_form(family.solve(COUNTED), trust)
-    sparse = scale_form(family.solve(Tallies.from_counts(COUNTED)), trust)
+    weights = np.array([0.5, 0.0, 2.0, -1.0])
+    dense = scale_form(family.solve(COUNTED), weights)
+    sparse = scale_form(family.solve(Tallies.from_counts(COUNTED)), weights)
     X = np.where(np.random.default_rng(4).random(BAGS.shape) < 0.2, np.nan, BAGS) if holes else BAGS
     compare(sparse.sparse_joint(csr_array(X)), dense.joint(X))
     k, l = np.zeros(len(X), dtype=np.intp), np.ones(len(X), dtype=np.intp)
@@ -105,13 +105,13 @@ def test_sparse_scores_are_scaled_as_dense_ones_are(family, holes):
         np.testing.assert_allclose(total, -gaps(dense.joint(X))[:, 1], rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("trust", [0.3, np.array([0.5, 0.0, 2.0, -1.0])], ids=["number", "each"])
+@pytest.mark.parametrize("weight", [0.3, np.array([0.5, 0.0, 2.0, -1.0])], ids=["number", "each"])
 @pytest.mark.parametrize("wanted", ["joint", "log_posterior", "winner"])
-def test_kernels_of_sparse_rows_honour_trust(trust, wanted, monkeypatch):
+def test_kernels_of_sparse_rows_use_the_evidence_weight(weight, wanted, monkeypatch):
     X, prior = csr_array(BAGS), np.log([0.2, 0.5, 0.3])
     for family in (Multinomial(0.5), Bernoulli(1.0), Poisson(1.0)):
         for part in (COUNTED, Tallies.from_counts(COUNTED)):
-            form = scale_form(family.solve(part), trust)
+            form = scale_form(family.solve(part), weight)
             joint = form.joint(X.toarray()) + prior
             monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
             found = engines.apply([form], [X], [family.needs()], prior, wanted, 1)
@@ -136,12 +136,12 @@ DENSE = {
 @pytest.mark.parametrize("name", DENSE)
 @pytest.mark.parametrize("wanted", ["joint", "log_posterior"])
 @pytest.mark.parametrize("holes", [False, True], ids=["whole", "holed"])
-def test_kernels_of_dense_rows_honour_trust(name, wanted, holes, monkeypatch):
+def test_kernels_of_dense_rows_use_the_evidence_weight(name, wanted, holes, monkeypatch):
     monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
     plain, needs, X = DENSE[name]
     X = X if holes else np.nan_to_num(np.where(X < 0, 1.0, X))
     X = np.where(X < 0, np.nan, X) if name in ("lookup", "table") else X
-    form = scale_form(plain, 0.7 if name in TOGETHER else TRUST)
+    form = scale_form(plain, 0.7 if name in TOGETHER else WEIGHTS)
     prior = np.log(np.full(K, 1 / K))
     found = engines.apply([form], [X], [needs], prior, wanted, 1)
     codes = np.nan_to_num(X, nan=-1).astype(np.int64)
@@ -151,10 +151,10 @@ def test_kernels_of_dense_rows_honour_trust(name, wanted, holes, monkeypatch):
 def test_a_line_and_a_curve_are_scaled_with_their_score():
     rows = np.random.default_rng(5).normal(size=(20, 3))
     tied = Diagonal(MEAN, np.broadcast_to(RATE[0], RATE.shape), offsets=MEAN)
-    for form, t in ((FORMS["linear"][0], TRUST), (tied, TRUST), (FORMS["full, shared"][0], 0.7)):
+    for form, t in ((FORMS["linear"][0], WEIGHTS), (tied, WEIGHTS), (FORMS["full, shared"][0], 0.7)):
         line = scale_form(form, t).linear()
         compare(rows @ line.weights.T + line.bias, scale_form(form, t).joint(rows))
-    for form, t in ((FORMS["diagonal"][0], TRUST), (tied, TRUST), (FORMS["full"][0], 0.7)):
+    for form, t in ((FORMS["diagonal"][0], WEIGHTS), (tied, WEIGHTS), (FORMS["full"][0], 0.7)):
         curve = scale_form(form, t).quadratic()
         A = curve.A if curve.A.ndim == 3 else np.stack([np.diag(a) for a in curve.A])
         squares = np.einsum("ij,kjl,il->ik", rows, A, rows)
@@ -175,14 +175,14 @@ def test_numbers_whose_squares_overflow_leave_scores_that_can_be_compared():
 @every_form
 def test_what_is_scaled_comes_back_from_files(name):
     form, X = FORMS[name]
-    t = 0.7 if name in TOGETHER else TRUST
+    t = 0.7 if name in TOGETHER else WEIGHTS
     kept = scale_form(form, t)
     read = read_score_form(write_score_form(kept, 3), K, 3)
     np.testing.assert_array_equal(read.joint(X), kept.joint(X))
 
 
 @every_form
-def test_files_of_forms_that_are_not_scaled_do_not_speak_of_trust(name):
+def test_files_of_forms_that_are_not_scaled_do_not_have_an_evidence_weight(name):
     section = write_score_form(FORMS[name][0], 3)
     assert not section.has("trust")
     if not isinstance(FORMS[name][0], Linear):
@@ -190,26 +190,26 @@ def test_files_of_forms_that_are_not_scaled_do_not_speak_of_trust(name):
 
 
 @pytest.mark.parametrize("name", TOGETHER)
-def test_features_scored_together_cannot_be_trusted_one_by_one(name):
-    with pytest.raises(UndefinedError, match=r"one by one.*Hint"):
-        scale_form(FORMS[name][0], TRUST)
+def test_features_scored_together_have_one_evidence_weight(name):
+    with pytest.raises(UndefinedError, match=r"have one evidence weight.*Hint"):
+        scale_form(FORMS[name][0], WEIGHTS)
 
 
 @pytest.mark.parametrize("name", [name for name in INFINITE if name not in TOGETHER])
-def test_the_impossible_cannot_be_trusted_less_than_nothing(name):
+def test_the_impossible_cannot_have_a_negative_evidence_weight(name):
     with pytest.raises(UndefinedError, match=r"infinitely probable.*Hint: a pseudo-count"):
         scale_form(FORMS[name][0], -1.0)
 
 
-@pytest.mark.parametrize("trust", [np.nan, np.inf, np.ones((2, 3)), np.array([1.0, np.nan, 1.0])], ids=str)
-def test_trust_is_a_finite_number_or_one_for_each_feature(trust):
+@pytest.mark.parametrize("weight", [np.nan, np.inf, np.ones((2, 3)), np.array([1.0, np.nan, 1.0])], ids=str)
+def test_an_evidence_weight_is_a_finite_number_or_one_for_each_feature(weight):
     with pytest.raises(InputError, match="finite number"):
-        scale_form(FORMS["diagonal"][0], trust)
+        scale_form(FORMS["diagonal"][0], weight)
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_there_is_a_trust_for_each_feature(name):
-    with pytest.raises(InputError, match="2 trusts for 3 features"):
+def test_there_is_an_evidence_weight_for_each_feature(name):
+    with pytest.raises(InputError, match="2 evidence weights for 3 features"):
         scale_form(FORMS[name][0], np.ones(2))
 
 

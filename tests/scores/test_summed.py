@@ -139,6 +139,6 @@ def test_a_file_with_a_sum_of_forms_that_are_not_of_a_kind_is_refused():
 
 
 def test_what_one_form_rules_out_their_sum_rules_out():
-    form, X = FORMS["linear, barrier"]
+    form, X = FORMS["linear, impossible"]
     other = Linear(MEAN, np.zeros(K))
     compare(sum_forms([form, other]).joint(X), form.joint(X) + other.joint(X))

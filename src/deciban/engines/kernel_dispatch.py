@@ -23,7 +23,7 @@ from deciban.ledger.moments import moments_about
 from deciban.ledger.scatter import comoment_about
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm, Steps
 from deciban.scores.form_algebra import Summed
-from deciban.scores.linear import log_factorial
+from deciban.scores.linear import sum_log_factorials
 from deciban.scores.posterior import Finish
 
 UNIT_WEIGHT = np.empty(0)
@@ -274,7 +274,7 @@ def score_by_kernel(
         return bool(
             kernels.add_step_scores(to_kernel_array(X), form.cuts, form.start, by_bin, needs.skips, out) == len(X)
         )
-    return form.barrier is None and _linear(kernels, form, to_kernel_array(X), needs, wanted, out)
+    return form.impossible is None and _linear(kernels, form, to_kernel_array(X), needs, wanted, out)
 
 
 def _contrast(form: Full, X: NDArray[Any], out: Array) -> bool:
@@ -304,7 +304,7 @@ def _lookup(kernels: ModuleType, form: Lookup, X: NDArray[Any], needs: Needs, ou
 def _linear(kernels: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
     rounded = round_threshold(form.threshold, X)
     threshold = np.nan if rounded is None else rounded
-    n_done = kernels.add_linear_scores(X, form.weights, form.whole_bias, threshold, needs.signed, out)
+    n_done = kernels.add_linear_scores(X, form.weights, form.complete_bias, threshold, needs.signed, out)
     if n_done < len(X):
         if not needs.skips:
             return False
@@ -313,7 +313,7 @@ def _linear(kernels: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, wa
         if not add(X[n_done:], form.weights, offsets, form.bias, threshold, needs.signed, out[n_done:]):
             return False
     if form.carrier is not None and wanted in ("joint", "density"):
-        out -= log_factorial(X)[:, None]
+        out -= sum_log_factorials(X)[:, None]
     return True
 
 

@@ -192,7 +192,7 @@ def _split_score_blocks(X: Any, K: int, product: bool) -> list[slice]:
 def _has_product(form: ScoreForm) -> bool:
     """Return whether a product with the stored entries gives the whole score."""
     if isinstance(form, Linear):
-        return form.barrier is None
+        return form.impossible is None
     return isinstance(form, SparseLinear)
 
 
@@ -205,7 +205,7 @@ def _write_joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Fini
             if isinstance(form, SparseLinear):
                 joint[:] = form.sparse_joint(X) + log_prior
             else:
-                joint[:] = apply_threshold(X, form.threshold) @ form.weights.T + (form.whole_bias + log_prior)
+                joint[:] = apply_threshold(X, form.threshold) @ form.weights.T + (form.complete_bias + log_prior)
     if form.carrier is not None and wanted in ("joint", "density"):
         joint -= _sum_log_factorials(X)[:, None]
 
@@ -224,13 +224,13 @@ def _score_by_kernel(
 
     threshold = kernel_dispatch.round_threshold(form.threshold, X.data)
     if isinstance(form, Linear):
-        bias = form.whole_bias + log_prior
+        bias = form.complete_bias + log_prior
         sparse_totals.score_dense(X, form.by_feature, bias, threshold, joint, threads, winner=best)
     else:
         bias = form.bias + log_prior
         lists = form.start, form.klass, form.delta, bias, form.slope, form.base, form.scale
-        if form.trust is not None:
-            X, threshold = form.apply_trust(apply_threshold(X, form.threshold)), None
+        if form.evidence_weight is not None:
+            X, threshold = form.apply_evidence_weight(apply_threshold(X, form.threshold)), None
         sparse_totals.score_sparse(X, *lists, threshold, joint, threads, winner=best, mute=form.mute)
 
 

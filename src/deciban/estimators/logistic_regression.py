@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from deciban._typing import Array
-from deciban.engines import encode, thread_count
+from deciban.engines import encode, is_sparse, thread_count
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.check_arguments import (
     apply_class_weight,
     check_rows,
     check_weight,
+    choose_dtype,
     drop_weightless_rows,
     get_feature_names,
-    to_float,
 )
 from deciban.estimators.classifier_base import Classifier
 from deciban.ledger import Block, Schema
@@ -51,10 +51,6 @@ class FittedClassifier(Classifier):
 
     _instead: str
     """The estimators that can be fitted to rows of one class."""
-
-    if TYPE_CHECKING:
-
-        def _check_fitted(self) -> FittedModel: ...
 
     def _require_two_classes(self, codes: NDArray[np.int32]) -> None:
         present = np.unique(codes)
@@ -99,12 +95,12 @@ class FittedClassifier(Classifier):
     def intercept_(self) -> Array:
         """b, one for each row of `coef_`: the score where every feature is 0."""
         solved = self._check_fitted().solved
-        return as_scores(solved.start(solved.log_prior) + self._form.whole_bias)
+        return as_scores(solved.start(solved.log_prior) + self._form.complete_bias)
 
     @property
     def C_(self) -> float:
         """The C that was used: as given, or as chosen by C="auto"."""
-        return float(self._check_fitted().account.settings["C"])  # type: ignore[arg-type]
+        return float(self._check_fitted().account.settings["C"])
 
     @property
     def n_iter_(self) -> NDArray[np.int32]:
@@ -132,10 +128,10 @@ class LogisticRegression(FittedClassifier):
     """Logistic regression: ln p(k|x) = w_k·x + b_k up to a term that all classes share, fitted to p(k|x) itself.
 
     The objective is scikit-learn's, Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ |w|, ℓ = −ln p(y|x), r = `l1_ratio`;
-    C=∞ is no penalty. Two classes have one vector of weights, the log-odds of the second, more have one each.
+    C=∞ is without penalty. Two classes have one vector of weights, the log-odds of the second, more have one each.
     `C="auto"` chooses C by the log-loss of held-out rows, five folds (`C_` is the choice). `start="bayes"` begins at
     the weights of naive Bayes. With `l1_ratio` above 0 the search may take ten times `max_iter` steps, as they are
-    cheaper. NaN is a missing cell: it counts as its column's mean, and is no evidence; `missing="error"` refuses it.
+    cheaper. NaN is a missing cell: it counts as its column's mean, without evidence; `missing="error"` refuses it.
     Every solver finds the same weights, so `solver`, `dual`, `intercept_scaling`, `random_state` and `verbose` are
     accepted and have no effect; `penalty` is the older form of `l1_ratio` or C=∞.
 
@@ -200,11 +196,13 @@ class LogisticRegression(FittedClassifier):
             X, codes, weight = drop_weightless_rows(X, codes, weight)
             self._require_two_classes(codes)
             warm = self._warm_start_weights(before, X.shape[1]) if self.warm_start else None
-            X, self._dtype = to_float(X)
+            self._dtype = choose_dtype(X)
+            X = X.astype(self._dtype, copy=False) if is_sparse(X) else np.ascontiguousarray(X, dtype=self._dtype)
             fold = assign_by_content([X], codes, weight, FOLDS) if settings.C == "auto" else None
+            block = Block("moments", X.shape[1], get_feature_names(self))
             with self._reword_errors():
                 self._scorer = fit_logistic_regression(
-                    self._schema(X.shape[1]), X, codes, weight, settings,
+                    Schema(tuple(self.classes_.tolist()), (block,)), X, codes, weight, settings,
                     threads=thread_count(self.n_jobs), fold=fold, warm=warm,
                 )  # fmt: skip
         self._warn_if_not_converged()
@@ -216,7 +214,7 @@ class LogisticRegression(FittedClassifier):
         r = self.l1_ratio or 0.0
         if self.penalty is None:
             if self.C != 1.0:
-                warnings.warn(f"penalty=None is no penalty, so C={self.C!r} is ignored", DecibanWarning, stacklevel=3)
+                warnings.warn(f"C={self.C!r} is ignored, since penalty=None", DecibanWarning, stacklevel=3)
             C = np.inf
         elif self.penalty in ("l1", "l2"):
             r = float(self.penalty == "l1")
@@ -226,9 +224,6 @@ class LogisticRegression(FittedClassifier):
         return LogisticSettings(
             C, float(r), self.fit_intercept, self.start, self.missing, float(self.tol), self.max_iter
         )
-
-    def _schema(self, n_features: int) -> Schema:
-        return Schema(tuple(self.classes_.tolist()), (Block("moments", n_features, get_feature_names(self)),))
 
     def _warm_start_weights(self, classes: NDArray[Any] | None, n_features: int) -> Weights | None:
         """Return the weights of the last fit, if it had the same classes and as many features."""

@@ -34,7 +34,7 @@ from deciban.families.level_families import combinations
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
-from deciban.scores.linear import Barrier
+from deciban.scores.linear import ImpossibleValues
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ class Bernoulli(Family):
         on, off = np.where(silent, 0.0, on), np.where(silent, 0.0, off)
         never, always = np.isneginf(on), np.isneginf(off)
         finite_on, finite_off = np.where(never, 0.0, on), np.where(always, 0.0, off)
-        barrier = Barrier(never.astype(float), always.astype(float)) if (never | always).any() else None
+        impossible = ImpossibleValues(never.astype(float), always.astype(float)) if (never | always).any() else None
         zeros = np.zeros(part.n_classes)
-        return Linear(finite_on - finite_off, zeros, finite_off, threshold=self.threshold, barrier=barrier)
+        return Linear(finite_on - finite_off, zeros, finite_off, threshold=self.threshold, impossible=impossible)
 
     def _solve_sparse(self, part: Tallies) -> ScoreForm:
         """Compute logit θ_kv = ln α − ln(N_k + α) + [ln(1 + n/α) − ln(1 − n/(N_k + α))]; bias Σ_v ln(1 − θ_kv)."""
@@ -194,10 +194,10 @@ class Multinomial(Family):
 
 
 def _make_linear(log_theta: Array, **options: Any) -> Linear:
-    """Return the linear score of log-probabilities per unit of x; −∞ becomes a barrier."""
+    """Return the linear score of log-probabilities per unit of x; −∞ becomes an impossible value."""
     ruled_out = np.isneginf(log_theta)
-    barrier = Barrier(ruled_out.astype(np.float64), np.zeros_like(log_theta)) if ruled_out.any() else None
-    return Linear(np.where(ruled_out, 0.0, log_theta), np.zeros(len(log_theta)), barrier=barrier, **options)
+    impossible = ImpossibleValues(ruled_out.astype(np.float64), np.zeros_like(log_theta)) if ruled_out.any() else None
+    return Linear(np.where(ruled_out, 0.0, log_theta), np.zeros(len(log_theta)), impossible=impossible, **options)
 
 
 @dataclass(frozen=True)

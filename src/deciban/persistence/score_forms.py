@@ -14,7 +14,7 @@ from deciban.persistence import Section
 from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
 from deciban.scores.form_algebra import Summed
 from deciban.scores.gaussian_forms import Diagonal, Full
-from deciban.scores.linear import Barrier, Linear, SparseLinear
+from deciban.scores.linear import ImpossibleValues, Linear, SparseLinear
 from deciban.scores.lookup import Lookup, Steps, Table
 from deciban.scores.posterior import MAX_QUANTILES, Novelty
 from deciban.scores.score_form import ScoreForm
@@ -31,6 +31,10 @@ MAX_BIAS_NATS = 1e9
 """Largest bias of a calibration map, in nats."""
 
 
+FIELD_KEYS = {"evidence_weight": "trust", "impossible": "barrier"}
+"""The keys in files of fields that have another name there."""
+
+
 def write_score_form(form: ScoreForm, n_features: int) -> Section:
     """Return the section of a score form; refuse one that could not be read again."""
     if isinstance(form, Summed):
@@ -45,13 +49,13 @@ def _write_fields(value: Any) -> Section:
     """Return a section of all fields that are not None: arrays and tuples as arrays, forms as parts, else as JSON."""
     section = Section()
     for field in fields(value):
-        content = getattr(value, field.name)
-        if isinstance(content, Barrier):
-            section.add(field.name, _write_fields(content))
+        content, key = getattr(value, field.name), FIELD_KEYS.get(field.name, field.name)
+        if isinstance(content, ImpossibleValues):
+            section.add(key, _write_fields(content))
         elif isinstance(content, tuple):
-            section.put(field.name, np.array(content, dtype=np.int64))
+            section.put(key, np.array(content, dtype=np.int64))
         elif content is not None:
-            section.put(field.name, content)
+            section.put(key, content)
     return section
 
 
@@ -68,7 +72,7 @@ def _read_linear(section: Section, K: int, d: int) -> Linear:
         section.optional(section.floats, "offsets", (K, d)),
         section.optional(section.number, "threshold", -INFINITY, INFINITY),
         section.optional(section.text, "carrier", CARRIERS),  # type: ignore[arg-type]
-        part if part is None else Barrier(*(part.floats(n, (K, d), least=0, most=1) for n in ("on", "off"))),
+        part if part is None else ImpossibleValues(*(part.floats(n, (K, d), least=0, most=1) for n in ("on", "off"))),
     )
 
 

@@ -15,7 +15,6 @@ from deciban.ledger import Counts, Moments, Scatter, Tallies
 from deciban.ledger.statistic import divide
 from deciban.plots.style import INK, need_matplotlib, shorten
 from deciban.scores import DECIBAN
-from deciban.scores.passages import to_printable
 
 MAX_CLASSES = 40
 CLASSES_PER_LINE = 10
@@ -55,22 +54,21 @@ def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = N
     high, wide = _shape(means.shape[1], shape)
     labels = list(model.classes_.tolist())
     chosen = _select_classes(labels, classes)
-    figure, pairs = _sheet(len(chosen))
-    most = _limit(weights[chosen])
+    figure, pairs = _make_axes(len(chosen))
+    most = _find_deepest_weight(weights[chosen])
     darkest = float(means[chosen].max(initial=0.0)) or 1.0
     size = 10.0 if max(len(str(labels[k])) for k in chosen) <= 7 else 7.5
     shade: Any = None
+    palest = min(0.0, float(means.min()))
     for k, (above, below) in zip(chosen, pairs):
-        above.imshow(
-            means[k].reshape(high, wide),
-            cmap=INK_COLOURS,
-            vmin=min(0.0, float(means.min())),
-            vmax=darkest,
-            gid="mean",
-        )
+        above.imshow(means[k].reshape(high, wide), cmap=INK_COLOURS, vmin=palest, vmax=darkest, gid="mean")
         shade = _draw_weights(below, weights[k].reshape(high, wide), most)
-        above.set_title(shorten(to_printable(str(labels[k])), 12), fontsize=size, parse_math=False)
-    _key(figure, pairs, shade)
+        above.set_title(shorten(labels[k], 12), fontsize=size, parse_math=False)
+    look: dict[str, Any] = {"orientation": "horizontal", "extend": "both", "aspect": 40, "shrink": 0.8, "pad": 0.02}
+    bar = figure.colorbar(shade, ax=[ax for pair in pairs for ax in pair], **look)
+    bar.set_label("decibans for the class as a pixel fills with ink (dash: against)", fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8.5)
+    bar.outline.set_linewidth(0.5)
     return figure
 
 
@@ -120,7 +118,7 @@ def _shape(pixels: int, shape: tuple[int, int] | None) -> tuple[int, int]:
     side = math.isqrt(pixels)
     if shape is None:
         if side * side != pixels:
-            raise InputError(f"{pixels} pixels make no square image. Hint: shape=(height, width)")
+            raise InputError(f"{pixels} pixels do not make a square image. Hint: shape=(height, width)")
         return side, side
     try:
         high, wide = (int(length) for length in shape)
@@ -142,7 +140,7 @@ def _select_classes(labels: Sequence[Any], classes: Any) -> list[int]:
     return [known[label] for label in wanted]
 
 
-def _limit(weights: Array) -> float:
+def _find_deepest_weight(weights: Array) -> float:
     """Return the weight of the deepest shade."""
     sizes = np.abs(weights[np.isfinite(weights) & (weights != 0)])
     return float(min(np.quantile(sizes, SHADED_SHARE), MAX_MEDIANS * np.median(sizes))) if sizes.size else 1.0
@@ -156,36 +154,23 @@ def _draw_weights(ax: Any, image: Array, most: float) -> Any:
     return ax.imshow(image, cmap=WEIGHT_COLOURS, vmin=-most, vmax=most, gid="weight")
 
 
-def _sheet(n: int) -> tuple[Any, list[tuple[Any, Any]]]:
+def _make_axes(n: int) -> tuple[Any, list[tuple[Any, Any]]]:
     """Make a figure with two images for each class, one below the other."""
     from matplotlib.figure import Figure
 
     lines = math.ceil(n / CLASSES_PER_LINE)
     across = math.ceil(n / lines)
-    figure = Figure(
-        figsize=(max(IMAGE_SIDE_INCHES * across + 0.9, 4.4), lines * (2 * IMAGE_SIDE_INCHES + 0.4) + 0.75),
-        layout="constrained",
-    )
+    size = (max(IMAGE_SIDE_INCHES * across + 0.9, 4.4), lines * (2 * IMAGE_SIDE_INCHES + 0.4) + 0.75)
+    figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(2 * lines, across, squeeze=False)
-    pairs = [(axes[2 * (i // across), i % across], axes[2 * (i // across) + 1, i % across]) for i in range(n)]
     for ax in axes.ravel():
-        ax.set_xticks([])
-        ax.set_yticks([])
-        for side in ax.spines.values():
-            side.set_color("#c0c0c0")
-    for i in range(n, lines * across):
-        axes[2 * (i // across), i % across].remove()
-        axes[2 * (i // across) + 1, i % across].remove()
-    for line in range(lines):
-        axes[2 * line, 0].set_ylabel("mean", fontsize=9)
-        axes[2 * line + 1, 0].set_ylabel("weights", fontsize=9)
-    return figure, pairs
-
-
-def _key(figure: Any, pairs: Sequence[tuple[Any, Any]], shade: Any) -> None:
-    axes = [ax for pair in pairs for ax in pair]
-    look: dict[str, Any] = {"orientation": "horizontal", "extend": "both", "aspect": 40, "shrink": 0.8, "pad": 0.02}
-    bar = figure.colorbar(shade, ax=axes, **look)
-    bar.set_label("decibans for the class as a pixel fills with ink (dash: against)", fontsize=9, color=INK)
-    bar.ax.tick_params(labelsize=8.5)
-    bar.outline.set_linewidth(0.5)
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_color("#c0c0c0")
+    for above, below in zip(axes[::2, 0], axes[1::2, 0]):
+        above.set_ylabel("mean", fontsize=9)
+        below.set_ylabel("weights", fontsize=9)
+    pairs = list(zip(axes[::2].ravel(), axes[1::2].ravel()))
+    for empty in pairs[n:]:
+        for ax in empty:
+            ax.remove()
+    return figure, pairs[:n]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError, UndefinedError
+from deciban.errors import InputError, UndefinedError, did_you_mean, list_names
 from deciban.plots.boundary_geometry import Window
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from deciban.sources.source import ColumnReading, Source
 
 MAX_DRAWN_ROWS = 2000
@@ -28,18 +24,20 @@ def read_numbers_and_classes(
     source: Source, columns: Sequence[str], target: str
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return columns as numbers, NaN if missing, and the class of each row; rows without a class are left out."""
-    import numpy as np
-
     from deciban.model.matrices import check_columns
     from deciban.sources.arrow_cells import to_numbers, to_texts
 
     wanted: dict[str, ColumnReading] = {**dict.fromkeys(columns, "number"), target: "text"}
     check_drawn_columns(source, [*columns, target])
     X, y = [np.empty((0, len(columns)))], []
-    with _hint_at_numbers():
+    try:
         for batch in source.batches(check_columns(source, wanted, allow_missing=False)):
             X.append(np.column_stack([to_numbers(batch.column(name), name) for name in columns]))
             y += to_texts(batch.column(target)).to_pylist()
+    except InputError as error:  # other hints: a picture has no roles and draws numbers
+        problem, hint, _ = str(error).partition("Hint: ")
+        advice = "draw columns of numbers; --missing TEXT names a text that means a missing value"
+        raise InputError(problem + hint + advice if hint else problem) from None
     labels = np.array(y, dtype=object)
     known = np.array([label is not None for label in y], dtype=bool)
     if not known.any():
@@ -47,25 +45,11 @@ def read_numbers_and_classes(
     return np.concatenate(X)[known], labels[known].astype(str)
 
 
-@contextmanager
-def _hint_at_numbers() -> Iterator[None]:
-    """Replace the hints of errors in the block: a picture has no roles and draws numbers."""
-    try:
-        yield
-    except InputError as error:
-        what, hint, _ = str(error).partition("Hint: ")
-        advice = "draw columns of numbers; --missing TEXT names a text that means a missing value"
-        raise InputError(what + hint + advice if hint else what) from None
-
-
 def check_drawn_columns(source: Source, wanted: Sequence[str]) -> None:
     """Refuse a column that does not exist or is named twice."""
-    from deciban.errors import did_you_mean
-
     for i, name in enumerate(wanted):
         if name not in source.columns:
-            shown = ", ".join(source.columns[:20]) + (" …" if len(source.columns) > 20 else "")
-            near = did_you_mean(name, source.columns)
+            near, shown = did_you_mean(name, source.columns), list_names(source.columns, 20)
             raise InputError(f"{source.name} has no column {name!r}{near or '.'} Hint: there are {shown}")
         if name in wanted[:i]:
             raise InputError(f"column {name!r} is named twice. Hint: a column to draw is not the one to predict")
@@ -73,8 +57,6 @@ def check_drawn_columns(source: Source, wanted: Sequence[str]) -> None:
 
 def draw_sample(n: int, most: int = MAX_DRAWN_ROWS) -> NDArray[np.intp]:
     """Return the indices of the rows to draw: all, or a random sample with a fixed seed."""
-    import numpy as np
-
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
@@ -103,7 +85,12 @@ class View:
 
 def make_view(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Sequence[str] | None = None) -> View:
     """Select the model's columns of X, and convert y to indices in `classes_`."""
-    d = _width(model)
+    d = int(model.n_features_in_)
+    if d > 2:
+        raise UndefinedError(
+            f"a picture shows a model of one or two columns; this {type(model).__name__} was fitted on {d}. "
+            "Hint: fit it on two, as in model.fit(X[:, [0, 1]], y), and name them: boundary(..., features=(0, 1))."
+        )
     places = _places(X, features, d)
     _check_names(model, X, places)
     rows = _numbers(X)[:, places]
@@ -113,14 +100,8 @@ def make_view(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Se
     complete = ~np.isnan(rows).any(axis=1)
     if not complete.any():
         raise InputError(f"X has no row without missing values among its {len(rows)}, so there is nothing to draw")
-    shown = rows[complete]
-    return View(
-        shown,
-        codes[complete],
-        _column_names(model, places, names),
-        list(model.classes_.tolist()),
-        window_around(shown),
-    )
+    shown, labels = rows[complete], _column_names(model, places, names)
+    return View(shown, codes[complete], labels, list(model.classes_.tolist()), window_around(shown))
 
 
 def _column_names(model: Any, places: Sequence[int], names: Sequence[str] | None) -> list[str]:
@@ -130,16 +111,6 @@ def _column_names(model: Any, places: Sequence[int], names: Sequence[str] | None
     if isinstance(names, str) or len(names) != len(places):
         raise InputError(f"names must be a list with one name for each of the {len(places)} columns, not {names!r}")
     return [str(name) for name in names]
-
-
-def _width(model: Any) -> int:
-    d = int(model.n_features_in_)
-    if d > 2:
-        raise UndefinedError(
-            f"a picture shows a model of one or two columns; this {type(model).__name__} was fitted on {d}. "
-            "Hint: fit it on two, as in model.fit(X[:, [0, 1]], y), and name them: boundary(..., features=(0, 1))."
-        )
-    return d
 
 
 def _places(X: Any, features: Sequence[Feature], d: int) -> list[int]:

@@ -86,6 +86,9 @@ def _draw_shares(ax: Any, x: Array, hit: NDArray[np.bool_], reach: float) -> Non
 
 
 def _finish(ax: Any, reach: float, label: Any, x: Array) -> None:
+    """Set limits, ticks and labels, and add the legend."""
+    from matplotlib.lines import Line2D
+
     name, rows = "the class" if label is None else shorten(label), len(x) > 0
     ax.axhline(0.5, color="#b0b0b0", linewidth=0.8, zorder=1)
     ax.axvline(0, color="#b0b0b0", linewidth=0.8, zorder=1)
@@ -95,20 +98,13 @@ def _finish(ax: Any, reach: float, label: Any, x: Array) -> None:
     beyond = "; rows beyond stand at the edge" if (np.abs(x) > reach).any() else ""
     ax.set_xlabel(f"log-odds in decibans{beyond or ' (10 is ten to one)'}")
     ax.set_ylabel(f"probability of {name}", parse_math=False)
-    _add_legend(ax, name, rows)
-
-
-def _add_legend(ax: Any, name: str, rows: bool) -> None:
-    from matplotlib.lines import Line2D
-
-    curve = Line2D([], [], color=INK, linewidth=2.0, label=r"$p = 1\,/\,(1 + e^{-f})$")
     look: dict[str, Any] = {"linestyle": "none", "markersize": 6}
-    entries = [
-        Line2D([], [], marker="D", color=colour(5), label="share in a band, 95 % interval", **look),
-        Line2D([], [], marker="o", color=colour(0), label=f"a row of {name}", **look),
-        Line2D([], [], marker="s", color=colour(1), label="a row of another class", **look),
-    ]
-    shown = [entries[1], entries[2], curve, entries[0]] if rows else [curve]
+    shown = [Line2D([], [], color=INK, linewidth=2.0, label=r"$p = 1\,/\,(1 + e^{-f})$")]
+    if rows:
+        ours = Line2D([], [], marker="o", color=colour(0), label=f"a row of {name}", **look)
+        others = Line2D([], [], marker="s", color=colour(1), label="a row of another class", **look)
+        share = Line2D([], [], marker="D", color=colour(5), label="share in a band, 95 % interval", **look)
+        shown = [ours, others, *shown, share]
     foot: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.14), "borderaxespad": 0.0}
     for text in ax.legend(handles=shown, ncols=2, frameon=False, fontsize=8.5, **foot).get_texts()[:2]:
         text.set_parse_math(not rows)
@@ -139,27 +135,15 @@ def losses(*, ax: Any = None) -> Any:
     m = np.linspace(-MAX_MARGIN, MAX_MARGIN, 1001)
     for i, (name, (formula, loss)) in enumerate(LOSSES.items()):
         look: dict[str, Any] = {"color": INK if i == 0 else colour(i - 1), "linestyle": dashes(i)}
-        x, y = _loss_points(m, loss) if name == "zero-one" else (m, loss(m))
+        x, y = m, loss(m)
+        if name == "zero-one":  # a step function, with a vertical step
+            step = int(np.searchsorted(m, 0.0, side="right"))
+            x, y = np.insert(x, step, [0.0, 0.0]), np.insert(y, step, [1.0, 0.0])
         ax.plot(x, y, label=f"{name}  {formula}", linewidth=2.0, gid=name, **look)
     ax.plot([0], [1], marker="o", color=INK, markersize=6, zorder=5, gid="one")
-    ax.annotate(
-        "1 at 0: all bound\nthe zero-one loss", (0, 1), (0.42, 1.52), fontsize=9, color=INK, arrowprops=_ARROW
-    )
-    _style_loss_axes(ax)
-    return ax
-
-
-_ARROW: dict[str, Any] = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.8, "shrinkB": 4}
-
-
-def _loss_points(m: Array, loss: Callable[[Array], Array]) -> tuple[Array, Array]:
-    """Return the points of a loss; those of the step function with a vertical step."""
-    below, above = m[m <= 0], m[m > 0]
-    x = np.concatenate([below, [0.0, 0.0], above])
-    return x, np.concatenate([loss(below), [1.0, 0.0], loss(above)])
-
-
-def _style_loss_axes(ax: Any) -> None:
+    arrow = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.8, "shrinkB": 4}
+    note = "1 at 0: all bound\nthe zero-one loss"
+    ax.annotate(note, (0, 1), (0.42, 1.52), fontsize=9, color=INK, arrowprops=arrow)
     ax.set_xlim(-MAX_MARGIN, MAX_MARGIN)
     ax.set_ylim(-0.08, 4)
     ax.set_xlabel("margin  m = y·f      ← wrong      right →")
@@ -167,3 +151,4 @@ def _style_loss_axes(ax: Any) -> None:
     ax.grid(color="#e0e0e0", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.legend(loc="upper right", fontsize=9.5, frameon=True, framealpha=1.0, edgecolor="none", handlelength=3.2)
+    return ax

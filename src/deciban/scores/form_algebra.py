@@ -115,7 +115,7 @@ def _sum_sparse_linear(forms: Sequence[SparseLinear]) -> ScoreForm:
 
 
 def _has_equal_entries(form: SparseLinear, first: SparseLinear) -> bool:
-    """Return whether a form has the entries of another, one evidence weight for all words, and no evidence of absence."""
+    """Return whether a form has the entries of another, one weight for all words, and no evidence of absence."""
     if form.threshold is not None or form.carrier is not None or not len(form.base):
         return False
     weight = form.evidence_weight
@@ -257,7 +257,7 @@ def _scale_together(form: Full | Table, t: Array) -> Full | Table:
     """Scale a score of all features together, which has one evidence weight."""
     if t.ndim:
         raise UndefinedError(
-            "features that are scored together cannot be weighted one by one: their score is not a sum over features. "
+            "features that are scored together have one evidence weight: their score is not a sum over features. "
             "Hint: one number for all of them"
         )
     return replace(form, evidence_weight=_multiply_weights(form.evidence_weight, float(t)))
@@ -287,8 +287,8 @@ def _multiply_log(log_theta: Array, t: Array) -> Array:
 def _refuse_infinite(infinite: bool) -> None:
     if infinite:
         raise UndefinedError(
-            "what is impossible in a class (a log-probability of −∞) cannot have an evidence weight below 0: it would "
-            "become infinitely probable. Hint: a pseudo-count, alpha > 0, makes log-probabilities finite"
+            "what is impossible in a class (a log-probability of −∞) cannot have an evidence weight below 0: it "
+            "would become infinitely probable. Hint: a pseudo-count, alpha > 0, makes log-probabilities finite"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,16 @@ from deciban.scores.explanation import Pieces
 class ScoreForm(ABC):
     """The function ln p(x|k) of x with solved parameters: all that is needed to predict."""
 
+    class_array: ClassVar[str]
+    """The name of an array with a row for each class."""
+
+    not_linear: ClassVar[str] = ""
+    """The reason why the score is not linear in x, with a hint."""
+
     @property
-    @abstractmethod
     def n_classes(self) -> int:
         """K."""
+        return len(getattr(self, self.class_array))
 
     @abstractmethod
     def joint(self, X: Any) -> Array:
@@ -30,9 +36,9 @@ class ScoreForm(ABC):
     def pieces(self, X: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """Return ln p(x|k) − ln p(x|l) by feature, for the pair of classes k[i], l[i] of each row i."""
 
-    @abstractmethod
     def linear(self) -> Boundary:
         """Return weights and bias, where the score is linear in x up to terms that all classes share."""
+        raise UndefinedError(self.not_linear)
 
     def quadratic(self) -> Conic:
         """Return the quadratic form of the score, up to terms that all classes share."""
@@ -56,21 +62,21 @@ class Boundary:
     @property
     def w(self) -> Array:
         """Log-odds weights of the second class against the first."""
-        self._require_two_classes()
-        return self.weights[1] - self.weights[0]
+        return self._contrast(self.weights)
 
     @property
     def b(self) -> float:
         """Log-odds of the second class against the first at x = 0."""
-        self._require_two_classes()
-        return float(self.bias[1] - self.bias[0])
+        return float(self._contrast(self.bias))
 
-    def _require_two_classes(self) -> None:
-        if len(self.bias) != 2:
+    def _contrast(self, by_class: Array) -> Any:
+        """Return the second row minus the first; refuse any other number of classes than two."""
+        if len(by_class) != 2:
             raise UndefinedError(
-                f"w and b are the log-odds of two classes; this model has {len(self.bias)}. "
+                f"w and b are the log-odds of two classes; this model has {len(by_class)}. "
                 f"Hint: weights[k] - weights[l] and bias[k] - bias[l] compare classes k and l."
             )
+        return by_class[1] - by_class[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ from deciban.ledger import Cells, Counts, Levels
 from deciban.ledger.counts import apply_threshold
 from deciban.ledger.statistic import divide
 from deciban.scores import Lookup
-from deciban.scores.linear import log_factorial
+from deciban.scores.linear import sum_log_factorials
 from deciban.validation.closed_form import (
     LeftOutBlock,
     LeftOutRows,
@@ -99,7 +99,7 @@ def _score_every_class(family: Poisson | Complement, block: LeftOutBlock) -> Arr
             continue
         rate = family.rates(others)  # 0 in every class for a column without any count: no evidence
         terms = _times(x, np.where(rate == 0, 0.0, log(rate))) - rate
-        out[some] = np.where(np.isnan(x), 0.0, terms).sum(axis=2) - log_factorial(x[:, 0])[:, None]
+        out[some] = np.where(np.isnan(x), 0.0, terms).sum(axis=2) - sum_log_factorials(x[:, 0])[:, None]
     return out
 
 

@@ -193,7 +193,7 @@ def _score_full(form: Full, x: Array, k: Codes, w: Array, n: Array) -> tuple[Arr
     g = x − μ, c = wn/(n − w), q = gᵀC⁻¹g; |C'| = |C|(1 − cq), and g'ᵀΣ'⁻¹g' = n²/(n − w) · q/(1 − cq). Also returns
     1 − cq.
     """
-    score, at, d = form.whole(x), (np.arange(len(x)), k), x.shape[1]
+    score, at, d = form.score_complete(x), (np.arange(len(x)), k), x.shape[1]
     nk = n[k]
     q = -2 * (score[at] + form.half_log_dets[k]) / nk
     kept = 1 - w * nk / (nk - w) * q
