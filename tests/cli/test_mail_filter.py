@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from deciban.cli.mail.classify_mail import IsolatedError, run_isolated
 from deciban.cli.mail.commands import run
-from deciban.cli.mail.isolated import IsolatedError, run_isolated
 from tests.cli.mail_commands import command, has_verdict_header, make_store, program, start_program
 from tests.mail.spamds import make_message
 

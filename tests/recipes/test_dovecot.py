@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deciban.cli.mail.isolated import TIMEOUT_SECONDS
+from deciban.cli.mail.classify_mail import TIMEOUT_SECONDS
 from deciban.mail.store.store_file import LOCK_TIMEOUT_SECONDS
 from tests.mail import dovecot
 from tests.mail.spamds import make_message

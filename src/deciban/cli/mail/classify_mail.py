@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from deciban.cli.error_handling import handle_errors
 from deciban.cli.exit_codes import NO_VERDICT, NOT_SPAM, VERDICTS
 from deciban.cli.mail import mail_parser as a
-from deciban.cli.mail.isolated import OUT_OF_MEMORY, IsolatedError, run_isolated
+from deciban.cli.mail.classify_mail import OUT_OF_MEMORY, IsolatedError, run_isolated
 from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, open_to_classify, read_stdin
 from deciban.cli.output import escape_for_terminal
 from deciban.formatting import to_one_line

@@ -12,8 +12,7 @@ from typing import Any, Final, NoReturn, Self
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.exit_codes import TRY_AGAIN
 from deciban.cli.mail import mail_parser as a
-from deciban.cli.mail.classify_mail import SHOWN_CLUES
-from deciban.cli.mail.isolated import run_isolated
+from deciban.cli.mail.classify_mail import SHOWN_CLUES, run_isolated
 from deciban.cli.mail.mail_inputs import open_to_classify
 
 ENDING_SIGNALS: Final = tuple(
