@@ -351,7 +351,7 @@ def test_debug_shows_where_it_happened(tmp_path):
         (["train", PATIENTS, "--target", "diagnosis", "--numbers", "some"], "--numbers"),
         (["train", PATIENTS, "--target", "diagnosis", "--like", "m", "--alpha", "2"], "so --alpha cannot be given"),
         (["predict", "m", NEW, "-o", "out.xls"], "unknown ending"),
-        (["explain", "m", NEW, "--classes", "a"], "takes two classes"),
+        (["explain", "m", NEW, "--classes", "a"], "two classes are needed"),
         (["explain", "m", NEW, "--row", "0"], "--row"),
         (["evaluate", NEW, "--model", "m", "--target", "y"], "--target is for training"),
         (["evaluate", NEW, "--target", "y", "--allow-missing-columns"], "--allow-missing-columns is for --model"),

@@ -92,7 +92,7 @@ def test_the_command_that_is_recommended_reads_the_same_data(tmp_path):
     ("more", "words"),
     [
         (["--learners", "naive"], "no learner 'naive'"),
-        (["--sizes", "many"], "--sizes takes numbers"),
+        (["--sizes", "many"], "--sizes: numbers between commas"),
         (["--sizes", "10,9999"], "sizes asks for 9999 rows"),
         (["--folds", "1"], "--folds"),
         (["--draws", "1"], "--draws"),
