@@ -27,7 +27,7 @@ def strongest(model):
 
 def test_a_level_favours_a_class_by_the_ratio_of_its_smoothed_shares():
     result = train_model({"pain": PAIN, "y": SICK}).describe().strongest[0]
-    ill, well = sorted(result.says, key=lambda summary: summary.label)
+    ill, well = sorted(result.summaries, key=lambda summary: summary.label)
     assert (ill.value, ill.label, ill.rows) == ("= chest", "ill", 11)
     assert ill.evidence == pytest.approx(decibans(Fraction(8 + 1, 10 + 2) / Fraction(3 + 1, 15 + 2)))
     assert (well.value, well.label, well.rows) == ("= none", "well", 14)
@@ -51,7 +51,7 @@ def test_the_average_evidence_is_that_of_the_true_class_against_the_other():
 def test_with_three_classes_a_level_is_compared_with_the_other_two_together():
     rows = [("a", "x")] * 6 + [("b", "x")] * 2 + [("a", "y")] * 1 + [("b", "y")] * 7 + [("b", "z")] * 4
     table = {"letter": [r[0] for r in rows], "y": [r[1] for r in rows]}
-    says = {summary.label: summary for summary in train_model(table).describe().strongest[0].says}
+    says = {summary.label: summary for summary in train_model(table).describe().strongest[0].summaries}
     others = Fraction(8, 12) * Fraction(2, 10) + Fraction(4, 12) * Fraction(1, 6)
     assert says["x"].value == "= a"
     assert says["x"].evidence == pytest.approx(decibans(Fraction(7, 10) / others))
@@ -60,15 +60,15 @@ def test_with_three_classes_a_level_is_compared_with_the_other_two_together():
 def test_intervals_hold_the_figure_and_narrow_with_more_rows():
     model = train_model({"pain": PAIN, "y": SICK})
     few, many = (m.describe().strongest[0] for m in (model, model * 100))
-    for result in (few, many, *few.says, *many.says):
+    for result in (few, many, *few.summaries, *many.summaries):
         assert result.low < result.evidence < result.high
     assert many.high - many.low < (few.high - few.low) / 5
-    assert many.says[0].high - many.says[0].low < (few.says[0].high - few.says[0].low) / 5
+    assert many.summaries[0].high - many.summaries[0].low < (few.summaries[0].high - few.summaries[0].low) / 5
 
 
 def test_a_level_seen_once_is_not_listed_first():
     table = {"pain": [*PAIN * 4, "odd"], "y": [*SICK * 4, "ill"]}
-    says = train_model(table).describe().strongest[0].says
+    says = train_model(table).describe().strongest[0].summaries
     assert "= odd" not in [summary.value for summary in says]
 
 
@@ -77,7 +77,7 @@ def test_numbers_are_summarised_by_means_with_standard_errors():
     x, y = rng.normal(size=40), np.array(["low", "high"] * 20)
     x[:5] = np.nan
     result = strongest(train_model({"x": x, "y": y}, numbers="number", parameter_prior=0.0))["x"]
-    for summary in result.says:
+    for summary in result.summaries:
         own = x[(y == summary.label) & ~np.isnan(x)]
         assert summary.what == "mean"
         assert summary.value == pytest.approx(own.mean())
@@ -89,19 +89,19 @@ def test_numbers_are_summarised_by_means_with_standard_errors():
 def test_counts_are_summarised_by_their_rates():
     visits, y = np.array([0, 1, 2, 0, 4, 5, 3, 6]), np.array(["few"] * 4 + ["many"] * 4)
     result = strongest(train_model({"visits": visits, "y": y}, {"visits": "count"}, alpha=0.0))["visits"]
-    assert [(s.label, s.value, s.what) for s in result.says] == [("few", 0.75, "rate"), ("many", 4.5, "rate")]
-    assert result.says[1].error == pytest.approx(np.sqrt(4.5 / 4))
+    assert [(s.label, s.value, s.what) for s in result.summaries] == [("few", 0.75, "rate"), ("many", 4.5, "rate")]
+    assert result.summaries[1].error == pytest.approx(np.sqrt(4.5 / 4))
 
 
 def test_of_many_classes_the_lowest_and_the_highest_mean_are_listed():
     y = np.repeat(np.arange(8), 10)
-    says = strongest(train_model({"x": y * 1.5 + np.tile([0.0, 0.1], 40), "y": y}, numbers="number"))["x"].says
+    says = strongest(train_model({"x": y * 1.5 + np.tile([0.0, 0.1], 40), "y": y}, numbers="number"))["x"].summaries
     assert [summary.label for summary in says] == [0, 7]
 
 
 def test_a_binned_number_is_summarised_by_its_bins():
     x = np.r_[np.linspace(1, 2, 30), np.linspace(8, 9, 30)]
-    says = strongest(train_model({"x": x, "y": ["low"] * 30 + ["high"] * 30}, {"x": "binned"}))["x"].says
+    says = strongest(train_model({"x": x, "y": ["low"] * 30 + ["high"] * 30}, {"x": "binned"}))["x"].summaries
     by_class = {summary.label: summary for summary in says}
     assert by_class["low"].value == "below 5"
     assert by_class["high"].value == "from 5"
@@ -114,7 +114,7 @@ def test_parts_of_dates_are_features_of_their_own():
     result = train_model({"admitted": days, "y": np.where(weekend, "weekend", "week")}).describe()
     assert result.strongest[0].feature == "admitted.weekday"
     assert result.strongest[0].column == "admitted"
-    assert {summary.value for summary in result.strongest[0].says} & {"= Sat", "= Sun"}
+    assert {summary.value for summary in result.strongest[0].summaries} & {"= Sat", "= Sun"}
     assert [note.name for note in result.columns] == ["admitted"]
 
 
@@ -153,12 +153,12 @@ def test_the_strongest_come_first_and_only_they_are_put_into_words():
     result = train_model({**table, "y": y}).describe().strongest
     assert [t.evidence for t in result] == sorted((t.evidence for t in result), reverse=True)
     assert result[0].feature == "c14"
-    assert [bool(t.says) for t in result] == [True] * 10 + [False] * 5
+    assert [bool(t.summaries) for t in result] == [True] * 10 + [False] * 5
 
 
 def test_levels_beyond_the_most_are_one():
     table = {"id": [*"aaaaabbbbb", *map(str, range(90))], "y": ["p"] * 5 + ["q"] * 5 + ["p"] * 80 + ["q"] * 10}
-    says = strongest(train_model(table, {"id": "category"}, most_levels=2))["id"].says
+    says = strongest(train_model(table, {"id": "category"}, most_levels=2))["id"].summaries
     assert {summary.value for summary in says} == {"= one of the 90 rarest", "= b"}
 
 
@@ -167,7 +167,7 @@ def test_a_class_without_rows_has_no_summary_and_breaks_nothing():
         {"pain": PAIN, "x": np.arange(25) ** 1.5, "y": SICK}, classes=["ill", "well", "other"]
     ).describe()
     assert [share.weight for share in result.classes] == [10, 0, 15]
-    assert all(summary.label != "other" for strength in result.strongest for summary in strength.says)
+    assert all(summary.label != "other" for strength in result.strongest for summary in strength.summaries)
     assert all(strength.fewest_label == "ill" for strength in result.strongest)
 
 

@@ -127,8 +127,8 @@ def test_a_description_has_the_surest_words_and_the_average_evidence_of_a_text()
     strongest = result.strongest[0]
     assert strongest.feature == "text"
     assert 0 < strongest.low < strongest.evidence < strongest.high
-    assert {summary.label for summary in strongest.says} == {"good", "bad"}
-    assert all(summary.value.startswith('"') and summary.low > 0 for summary in strongest.says)
+    assert {summary.label for summary in strongest.summaries} == {"good", "bad"}
+    assert all(summary.value.startswith('"') and summary.low > 0 for summary in strongest.summaries)
     assert " favours " in str(result)
     json.dumps(result.to_dict(), allow_nan=False)
 

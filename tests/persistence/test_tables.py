@@ -79,7 +79,7 @@ def test_a_large_file_of_the_estimator_predicts_without_its_sums(path):
     model.save(path)
     read = deciban.load(path)
     assert np.array_equal(read.predict_proba(X), model.predict_proba(X))
-    assert not {"ledger", "schema"} & vars(read.scorer).keys()
+    assert not {"ledger", "schema"} & vars(read._scorer).keys()
 
 
 def test_names_of_levels_that_are_no_text_are_refused(model, path):

@@ -9,6 +9,7 @@ from deciban.cli import options as a
 from deciban.cli.model_files import load
 from deciban.cli.output import format_file_size, print_json
 from deciban.cli.parser import DEBUG, JSON, command
+from deciban.cli.render import console, count, heading, line, pairs, print_title, table
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
@@ -37,7 +38,6 @@ def inspect(model: Path, most: int, json: bool) -> None:
 
 def _show_estimator(found: Any, as_json: bool) -> None:
     """Print the class, parameters and classes of an estimator that was trained on a matrix."""
-    from deciban.cli.render import console, heading, line, pairs
     from deciban.plain_json import to_plain
 
     facts: dict[str, Any] = {
@@ -92,7 +92,6 @@ def format_option(value: Any) -> str:
 
 
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
-    from deciban.cli.render import console, count, heading, pairs, print_title, table
     from deciban.cli.report_screen import classes, format_missing, strongest
 
     out = console()
@@ -124,7 +123,6 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
 
 def _show_columns(out: Any, model: Model, description: Description, most: int) -> None:
     """Print the telltales of texts, and a sentence for each class of the other strongest columns."""
-    from deciban.cli.render import heading, line
     from deciban.cli.report_screen import telltales
 
     telltales(out, model)

@@ -15,13 +15,13 @@ from deciban.ledger import Scatter
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
 from deciban.model.feature_summaries import (
+    BlockSummariser,
     ClassMean,
     FeatureSummary,
     LevelEffect,
     format_row_count,
-    make_block_summarisers,
 )
-from deciban.model.weight_summaries import WeightEffect, WeightSummariser, compute_fitted_strengths
+from deciban.model.weight_summaries import WeightSummariser, weight_strengths
 from deciban.plain_json import to_plain
 from deciban.scores import DECIBAN
 
@@ -76,8 +76,8 @@ class Strength:
     rows: float
     fewest: float
     fewest_label: Any
-    says: tuple[FeatureSummary | WeightEffect, ...] = ()
-    """The summaries of the feature in words; the name is a key of the JSON output."""
+    summaries: tuple[FeatureSummary, ...] = ()
+    """The summaries of the feature in words."""
     trust: float | None = None
     """The factor by which evidence regression multiplies the evidence."""
 
@@ -102,17 +102,25 @@ class Description:
     def to_dict(self) -> dict[str, Any]:
         """Return the description as JSON values; an infinite number is written by its name."""
         found: dict[str, Any] = to_plain(asdict(self))
-        for entry, strength in zip(found["strongest"], self.strongest):
-            entry["text"] = [str(summary) for summary in strength.says]
+        for i, strength in enumerate(self.strongest):
+            entry = {"says" if name == "summaries" else name: v for name, v in found["strongest"][i].items()}
+            entry["text"] = [str(summary) for summary in strength.summaries]
             if strength.trust is None:
                 del entry["trust"]
+            found["strongest"][i] = entry
         if self.account is None:
             del found["account"]
         return found
 
     def __str__(self) -> str:
-        head = self._format_head() + self._format_report() + self._format_pseudo_counts()
-        parts = [head, self._format_classes(), self._format_strongest(), self._format_columns()]
+        chosen = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]
+        alphas = shorten(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}") if chosen else ""
+        parts = [
+            self._format_head() + self._format_report() + alphas,
+            self._format_classes(),
+            self._format_strongest(),
+            self._format_columns(),
+        ]
         return "\n\n".join(part for part in parts if part)
 
     def _format_head(self) -> str:
@@ -128,10 +136,6 @@ class Description:
             return ""
         trust = shorten(f"\ntrust: {self.account.trust_text}") if self.account.trust else ""
         return f"\n{self.account}{trust}"
-
-    def _format_pseudo_counts(self) -> str:
-        chosen = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]
-        return shorten(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}") if chosen else ""
 
     def _format_classes(self) -> str:
         shown = self.classes[:SHOWN_CLASSES]
@@ -172,8 +176,7 @@ def describe_model(model: Model) -> Description:
     n, prior = ledger.rows.tolist(), model.scorer.solved.prior.tolist()
     weights = _feature_weights(model)
     with np.errstate(all="ignore"):  # of numbers beyond 1e150 the strengths are infinite or unknown
-        rank = _rank_fitted_features if model.account else _rank_naive_features
-        strongest = rank(model, naive, weights)
+        strongest = _rank_features(model, naive, weights)
     return Description(
         model.target,
         tuple(ClassShare(*share) for share in zip(model.classes, n, prior)),
@@ -207,57 +210,53 @@ def _describe_column(model: Model, column: Column, weights: dict[str, Array]) ->
     return ColumnNote(column.name, column.role, column.reason, rows, max(0.0, 1 - rows / n) if n else 0.0)
 
 
-def _rank_naive_features(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
-    """Return the strength of every feature of a generative model, the strongest first and with summaries."""
+def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
+    """Return the strength of every feature, the strongest first and with summaries.
+
+    Weights have strengths of their own; evidence regression scales those of naive Bayes.
+    """
     rng = np.random.default_rng(0)
+    trust = None if model.account is None else model.account.trust
+    fitted = model.scorer if isinstance(model.scorer, FittedModel) and trust is None else None
     found: list[tuple[Strength, int, range]] = []
-    families = zip(naive.assumption.families, naive.complete.parts, model.layout.blocks)
-    for block, (family, part, (kind, features)) in enumerate(families):
-        solve = block_strength if kind == "scatter" else strengths
-        solved = solve(family, part, naive.solved.prior, rng)  # type: ignore[arg-type]
+    summarisers: list[BlockSummariser] = []
+    for block, (kind, features) in enumerate(model.layout.blocks):
+        part: Any = naive.complete.parts[block]
+        names = [feature.name for feature in features]
+        columns = [range(j, j + 1) for j in range(len(features))]
+        if fitted is not None:
+            summarisers.append(WeightSummariser(naive, block, model.labels, names, fitted))
+            solved = weight_strengths(fitted.solved.forms[block], part, fitted.solved.prior)
+            if solved is None:
+                continue
+        else:
+            summarisers.append(BlockSummariser(naive, block, model.labels, names))
+            solve = block_strength if kind == "scatter" else strengths
+            solved = solve(naive.assumption.families[block], part, naive.solved.prior, rng)  # type: ignore[arg-type]
+            if kind == "scatter":  # joined numbers have one strength
+                weights = {**weights, JOIN_SEPARATOR.join(names): np.max([weights[name] for name in names], axis=0)}
+                features, columns = (Feature(JOIN_SEPARATOR.join(names), "number"),), [range(len(features))]
         spans = np.stack([solved.value, solved.low, solved.high], axis=1) * DECIBAN
-        if kind == "scatter":  # joined numbers have one strength
-            weight = np.max([weights[feature.name] for feature in features], axis=0)
-            joined = Feature(JOIN_SEPARATOR.join(feature.name for feature in features), "number")
-            found.append((_make_strength(model, joined, spans[0].tolist(), weight), block, range(len(features))))
-            continue
         found += [
-            (_make_strength(model, feature, span.tolist(), weights[feature.name]), block, range(j, j + 1))
-            for j, (feature, span) in enumerate(zip(features, spans))
+            (_make_strength(model, feature, span, weights[feature.name]), block, own)
+            for feature, span, own in zip(features, spans.tolist(), columns)
         ]
     found.sort(key=lambda entry: -entry[0].evidence)
-    summarisers = make_block_summarisers(naive, model.labels, [group.features for group in model.layout.blocks])
-    summarised = [
-        replace(strength, says=tuple(summary for j in columns for summary in summarisers[block].summarise(j)))
-        for strength, block, columns in found[:N_SUMMARISED_FEATURES]
-    ]
-    return (*summarised, *(strength for strength, _, _ in found[N_SUMMARISED_FEATURES:]))
-
-
-def _rank_fitted_features(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
-    """Return the strength of every feature of a fitted model; evidence regression scales those of naive Bayes."""
-    assert isinstance(model.scorer, FittedModel)
-    trust = model.scorer.account.trust
+    ranked = [strength for strength, _, _ in found]
+    for rank, (strength, block, own) in enumerate(found[:N_SUMMARISED_FEATURES]):
+        summaries = tuple(summary for j in own for summary in summarisers[block].summarise(j))
+        ranked[rank] = replace(strength, summaries=summaries)
     if trust is not None:
-        scaled = [_scale(each, trust.get(each.feature, 1.0)) for each in _rank_naive_features(model, naive, weights)]
-        return tuple(sorted(scaled, key=lambda strength: -strength.evidence))
-    groups = [group.features for group in model.layout.blocks]
-    found = sorted(compute_fitted_strengths(model.scorer, groups), key=lambda strength: -strength.span[0])
-    summarisers = [
-        WeightSummariser(model.scorer, naive, block, model.labels, [feature.name for feature in features])
-        for block, features in enumerate(groups)
-    ]
-    strongest = [_make_strength(model, each.feature, each.span, weights[each.feature.name]) for each in found]
-    for rank, each in enumerate(found[:N_SUMMARISED_FEATURES]):
-        strongest[rank] = replace(strongest[rank], says=tuple(summarisers[each.block].summarise(each.j)))
-    return tuple(strongest)
+        ranked = [_scale(strength, trust.get(strength.feature, 1.0)) for strength in ranked]
+        ranked.sort(key=lambda strength: -strength.evidence)
+    return tuple(ranked)
 
 
 def _scale(strength: Strength, trust: float) -> Strength:
     """Return the strength with its evidence multiplied by the trust of evidence regression."""
     low, high = sorted((trust * strength.low, trust * strength.high))
-    says = tuple(each.scale(trust) if isinstance(each, LevelEffect) else each for each in strength.says)
-    return replace(strength, evidence=trust * strength.evidence, low=low, high=high, trust=trust, says=says)
+    summaries = tuple(each.scale(trust) if isinstance(each, LevelEffect) else each for each in strength.summaries)
+    return replace(strength, evidence=trust * strength.evidence, low=low, high=high, trust=trust, summaries=summaries)
 
 
 def _make_strength(model: Model, feature: Feature, span: Sequence[float], weight: Array) -> Strength:
@@ -274,10 +273,10 @@ def _format_strength(strength: Strength, width: int) -> list[str]:
     trust = "" if strength.trust is None else f"trust {strength.trust:.2f}  "
     rows = f"{trust}{format_row_count(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
     lines = [shorten(f"  {name}  {span}  {rows}")]
-    return lines + [_format_summary(summary, strength.feature) for summary in strength.says]
+    return lines + [_format_summary(summary, strength.feature) for summary in strength.summaries]
 
 
-def _format_summary(summary: FeatureSummary | WeightEffect, heading: str) -> str:
+def _format_summary(summary: FeatureSummary, heading: str) -> str:
     """Return the line of a summary below the name of its feature; a level's name is shortened if it is too long."""
     feature = "" if summary.feature == heading else f"{summary.feature}: "
     name = feature + (summary.what if isinstance(summary, ClassMean) else summary.value)

@@ -81,7 +81,25 @@ class ClassMean:
         return f"in {self.label} {self.value:.4g} ± {self.error:.2g}, {format_row_count(self.rows)}"
 
 
-FeatureSummary = LevelEffect | ClassMean
+@dataclass(frozen=True)
+class WeightEffect:
+    """Evidence for a class of a level, a word, or an increase of a number by one standard deviation, in decibans."""
+
+    feature: str
+    value: str
+    label: Any
+    evidence: float
+    rows: float
+
+    def __str__(self) -> str:
+        return f"{self.feature} {self.value} {self.message()}"
+
+    def message(self) -> str:
+        """Return the effect in words, without the name of the feature and its value."""
+        return f"favours {self.label}: {format_signed(self.evidence, 1)} dB, {format_row_count(self.rows)}"
+
+
+FeatureSummary = LevelEffect | ClassMean | WeightEffect
 
 
 def format_row_count(rows: float) -> str:
@@ -109,18 +127,19 @@ class BlockSummariser:
         part: Any = model.complete.parts[block]
         self.part: Any = part.moments if isinstance(part, Scatter) else part
         self.form: Any = model.solved.forms[block]
-        self.names, self.words = names, model.complete.schema.blocks[block].names
+        self.names: Sequence[str] = names
+        self.words: Any = model.complete.schema.blocks[block].names
         self.levels = model.ledger.schema.blocks[block].levels
         self.prior, self.labels = model.solved.prior, labels
         self._pooled: SeparateLevels | None = None
         self._binned: Levels | None = None
 
-    def summarise(self, j: int) -> list[FeatureSummary]:
+    def summarise(self, j: int) -> Sequence[FeatureSummary]:
         """Return the summaries of feature j for each class, or for those that it has the most evidence for."""
         table = self.table(j)
         if table is not None:
-            return list(find_strongest_levels(table, self.prior, self.labels))
-        return list(self._find_strongest_words(j) if isinstance(self.part, Bags) else self._class_means(j))
+            return find_strongest_levels(table, self.prior, self.labels)
+        return self._find_strongest_words(j) if isinstance(self.part, Bags) else self._class_means(j)
 
     def table(self, j: int) -> Table | None:
         """Return the levels or bins of feature j; None where it has neither."""

@@ -14,22 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.families.family import broadcast_alpha
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
-from deciban.model.matrices import Matrices, UnseenValueMonitor, check_columns, make_level_encoders, row_blocks
+from deciban.model.matrices import (
+    Matrices,
+    UnseenValueMonitor,
+    check_columns,
+    make_level_encoders,
+    name_column_of_invalid_value,
+    row_blocks,
+)
 from deciban.model.model_options import Options, Origin, check_compatible, parse_class_prior
-from deciban.model.output_frames import to_source_type
+from deciban.model.output_frames import to_labels, to_source_type
 from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.calibration import Calibration, warn_dropped
 from deciban.scores.decision import REJECTED, Costs, Decision, Thresholds, build_rule, take_labels
-from deciban.scores.posterior import Finish, Novelty
+from deciban.scores.posterior import Finish
 from deciban.sources.source import FileOptions, Source, open_source
 
 if TYPE_CHECKING:
@@ -37,9 +43,6 @@ if TYPE_CHECKING:
 
     from deciban.families.telltales import Telltale
     from deciban.model.description import Description
-
-Operation = Callable[[Any, Any], Any]
-"""An addition or a subtraction."""
 
 
 class Model:
@@ -88,7 +91,7 @@ class Model:
     @property
     def learner(self) -> str:
         """The name of the learner: "bayes", "logistic", "evidence" or "boosted"."""
-        return self.scorer.account.learner if isinstance(self.scorer, FittedModel) else "bayes"
+        return "bayes" if self.account is None else self.account.learner
 
     @property
     def ledger(self) -> Ledger:
@@ -108,14 +111,7 @@ class Model:
     @cached_property
     def labels(self) -> NDArray[Any]:
         """The classes, in order, as the target column had them."""
-        names = [str(label) for label in self.scorer.outline.classes]
-        if self.target_type == "string":
-            return np.array(names, dtype=object)
-        try:
-            typed = pa.array(names, pa.string()).cast(pa.type_for_alias(self.target_type))
-        except pa.ArrowInvalid:  # a later label is of another type
-            return np.array(names, dtype=object)
-        return np.asarray(typed.to_numpy(zero_copy_only=False))
+        return to_labels([str(label) for label in self.scorer.outline.classes], self.target_type)
 
     @property
     def classes(self) -> list[Any]:
@@ -143,17 +139,10 @@ class Model:
         """The calibration of the probabilities, as `train(..., calibrate=...)` has fitted it."""
         return self.scorer.calibration
 
-    def set_calibration(self, calibration: Calibration | None, novelty: Novelty | None) -> None:
-        """Set the calibration of the probabilities, and the novelty detector."""
-        self.scorer = self.scorer.with_maps(calibration=calibration, novelty=novelty)
-
     @property
     def n_parameters(self) -> int:
         """The number of parameters that the model estimates."""
         return self.scorer.n_parameters
-
-    def _open(self, source: Any, sql: str | None, reading: Mapping[str, Any]) -> Source:
-        return open_source(source, sql, FileOptions.from_arguments(reading))
 
     def blocks(self, source: Source, allow_missing_columns: bool = False) -> Iterator[tuple[list[Any], list[Any]]]:
         """Yield the source's rows in blocks: as Arrow batches, and as the matrices of the model's features."""
@@ -179,15 +168,7 @@ class Model:
         try:
             return self.scorer.scores(parts, wanted, threads or engines.thread_count(None))
         except engines.InvalidValueError as bad:
-            for (_, features), X in zip(self.layout.blocks, parts):
-                if bad.column < len(features) and X[bad.row, bad.column] == bad.value:
-                    name = features[bad.column].name
-                    raise InputError(
-                        f"column {name!r} holds {bad.value:g}, which is "
-                        f"{'negative' if bad.rule == 'negative' else 'not finite'}. "
-                        f"Hint: make that cell empty to treat it as missing"
-                    ) from None
-            raise
+            raise name_column_of_invalid_value(bad, self.layout, parts) from None
 
     def _predict(
         self,
@@ -199,7 +180,7 @@ class Model:
         rule: Decision | None = None,
         reject_novel: float | None = None,
     ) -> Any:
-        rows = self._open(source, sql, reading)
+        rows = open_source(source, sql, FileOptions.from_arguments(reading))
         check_columns(rows, self.layout.readings(), allow)
         labels = self.labels
 
@@ -282,9 +263,8 @@ class Model:
         """
         from deciban.model.table_explanations import explain_rows
 
-        if rows is not None and rows < 1:
-            raise InputError(f"rows must be at least 1, not {rows!r}")
-        return explain_rows(self, self._open(source, sql, reading), classes, rows, allow_missing_columns)
+        opened = open_source(source, sql, FileOptions.from_arguments(reading))
+        return explain_rows(self, opened, classes, rows, allow_missing_columns)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Return n rows drawn from a naive model, as an Arrow table with the target as the last column.
@@ -293,10 +273,6 @@ class Model:
         """
         from deciban.model.output_frames import sample_table
 
-        if n < 0:
-            raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
-        if isinstance(self.scorer, FittedModel):
-            self.scorer.require_density("rows to draw")
         return sample_table(self, n, np.random.default_rng(random_state))
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
@@ -323,7 +299,7 @@ class Model:
     ) -> TableSummariser:
         """Summarise other rows in one pass, with the features of this model."""
         self._need_sums("learns no more rows, nor forgets any")
-        rows = self._open(source, sql, reading)
+        rows = open_source(source, sql, FileOptions.from_arguments(reading))
         classes, levels = [str(label) for label in self.scorer.outline.classes], self.scorer.level_names
         summariser = TableSummariser(
             self.layout, self.scorer.assumption.needs, self.target, self.weights,
@@ -348,7 +324,7 @@ class Model:
         """
         return self._update(operator.sub, self.summary(source, sql, progress, **reading))
 
-    def _update(self, operation: Operation, rows: TableSummariser) -> Self:
+    def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser) -> Self:
         self._replace_ledger(operation(self.ledger, rows.ledgers()[0]))
         self.origin = self.origin.combine(operation, Origin(rows.n_read, rows.n_without_class))
         return self
@@ -377,7 +353,7 @@ class Model:
         new._replace_ledger(ledger)
         return new
 
-    def _combine(self, operation: Operation, other: Self, what: str) -> Self:
+    def _combine(self, operation: Callable[[Any, Any], Any], other: Self, what: str) -> Self:
         if not isinstance(other, Model):
             return NotImplemented
         self._need_sums(what, other)

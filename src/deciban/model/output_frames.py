@@ -1,8 +1,13 @@
-"""Predictions in the type of the source: pandas in, pandas out; a file in, a stream of Arrow batches out."""
+"""Tables that a model returns: predictions in the type of the source, and sampled rows.
+
+Predictions are a pandas object for a pandas frame, and a stream of Arrow batches for a file; sampled rows are a table
+like the one that the model was trained on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._lazy import pa
+from deciban.errors import InputError
 from deciban.ledger import Vocabulary
 from deciban.model.columns import split_levels
 from deciban.sources.arrow_cells import DATE_PARTS
@@ -22,6 +28,10 @@ Blocks = Callable[[], Iterator[NDArray[Any]]]
 """A function that yields the predictions of each block of rows."""
 
 
+DAYS_OF_2024 = np.arange("2024-01-01", "2025-01-01", dtype="datetime64[D]")
+"""The days that dates are drawn from, one year: the model has months, weekdays and hours, but no years."""
+
+
 def to_source_type(source: Any, blocks: Blocks, names: Sequence[str], labels: NDArray[Any] | None = None) -> Any:
     """Concatenate blocks of predictions into an object of the type of the source.
 
@@ -31,47 +41,32 @@ def to_source_type(source: Any, blocks: Blocks, names: Sequence[str], labels: ND
     kind = type(source).__module__.split(".")[0]
     if isinstance(source, (str, bytes)) or hasattr(source, "__fspath__") or source is None:
         return to_stream(blocks, names, labels)
+    is_arrow = isinstance(source, (pa.Table, pa.RecordBatch))
+    if not (kind in ("pandas", "polars") or is_arrow or isinstance(source, np.ndarray) or hasattr(source, "keys")):
+        return to_stream(blocks, names, labels)
+    parts, width = list(blocks()), len(names)
+    values = np.concatenate(parts) if parts else np.empty((0, width) if width > 1 else 0)
     if kind == "pandas":
-        return _to_pandas(source, _concatenate(blocks, len(names)), names)
+        import pandas as pd
+
+        if values.ndim == 1:
+            return pd.Series(values, index=source.index, name=names[0])
+        return pd.DataFrame(values, index=source.index, columns=list(names))
+    columns = {name: np.ascontiguousarray(values[:, k]) for k, name in enumerate(names)} if values.ndim > 1 else {}
     if kind == "polars":
-        return _to_polars(source, _concatenate(blocks, len(names)), names, labels)
-    if isinstance(source, (pa.Table, pa.RecordBatch)):
-        return _to_arrow(_concatenate(blocks, len(names)), names, labels)
-    if isinstance(source, np.ndarray) or hasattr(source, "keys"):
-        return _concatenate(blocks, len(names))
-    return to_stream(blocks, names, labels)
+        import polars as pl
 
-
-def _concatenate(blocks: Blocks, width: int) -> NDArray[Any]:
-    parts = list(blocks())
-    return np.concatenate(parts) if parts else np.empty((0, width) if width > 1 else 0)
-
-
-def _to_pandas(source: Any, values: NDArray[Any], names: Sequence[str]) -> Any:
-    import pandas as pd
-
-    if values.ndim == 1:
-        return pd.Series(values, index=source.index, name=names[0])
-    return pd.DataFrame(values, index=source.index, columns=list(names))
-
-
-def _to_polars(source: Any, values: NDArray[Any], names: Sequence[str], labels: NDArray[Any] | None) -> Any:
-    import polars as pl
-
-    if values.ndim == 1:
-        return pl.Series(names[0], _to_arrow_array(values, labels) if values.dtype == object else values)
-    return pl.DataFrame({name: values[:, k] for k, name in enumerate(names)})
+        if not columns:
+            return pl.Series(names[0], _to_arrow_array(values, labels) if values.dtype == object else values)
+        return pl.DataFrame(columns)
+    if is_arrow:
+        return pa.table(columns) if columns else _to_arrow_array(values, labels)
+    return values
 
 
 def _to_arrow_array(values: NDArray[Any], labels: NDArray[Any] | None) -> Any:
     """Return an Arrow array; labels have their own type, even where all of them are None."""
     return pa.array(values, type=None if labels is None else pa.array(labels).type)
-
-
-def _to_arrow(values: NDArray[Any], names: Sequence[str], labels: NDArray[Any] | None) -> Any:
-    if values.ndim == 1:
-        return _to_arrow_array(values, labels)
-    return pa.table({name: np.ascontiguousarray(values[:, k]) for k, name in enumerate(names)})
 
 
 def to_stream(blocks: Blocks, names: Sequence[str], labels: NDArray[Any] | None = None) -> Any:
@@ -89,12 +84,19 @@ def to_stream(blocks: Blocks, names: Sequence[str], labels: NDArray[Any] | None 
     return pa.RecordBatchReader.from_batches(first.schema, chain([first], stream))
 
 
-DAYS_OF_2024 = np.arange("2024-01-01", "2025-01-01", dtype="datetime64[D]")
-"""The days that dates are drawn from, one year: the model has months, weekdays and hours, but no years."""
+def to_labels(names: Sequence[str], target_type: str) -> NDArray[Any]:
+    """Return the names of classes in the Arrow type of the target column, or as texts if one is of another type."""
+    if target_type != "string":
+        with suppress(pa.ArrowInvalid):
+            return np.asarray(pa.array(names, pa.string()).cast(pa.type_for_alias(target_type)).to_numpy(False))
+    return np.array(names, dtype=object)
 
 
 def sample_table(model: Model, n: int, rng: np.random.Generator) -> Any:
     """Return a table of n rows: the columns in the order of the training table, the target last."""
+    if n < 0:
+        raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
+    model.scorer.require_density("rows to draw")
     parts, codes = model.naive.sample(n, rng)
     drawn: dict[str, Any] = {}
     words = model.options.words
@@ -105,8 +107,10 @@ def sample_table(model: Model, n: int, rng: np.random.Generator) -> Any:
                 drawn[features[0].name] = sample_texts(rows, vocabulary, words.values == "presence", rng)
             continue
         for j, feature in enumerate(features):
-            levels = block.levels[j] if kind == "levels" and block.levels else None
-            cells: Any = X[:, j] if levels is None else _decode_levels(X[:, j], levels)
+            cells: Any = X[:, j]
+            if kind == "levels" and block.levels:  # a code beyond the known levels is None
+                levels = block.levels[j]
+                cells = [levels[code] if 0 <= code < len(levels) else None for code in cells.tolist()]
             drawn |= _split_combinations(cells, feature.joined) if feature.joined else {feature.name: cells}
     table = {}
     for column in model.columns:
@@ -123,11 +127,6 @@ def _split_combinations(names: Sequence[str | None], columns: tuple[str, ...]) -
     missing = [None] * len(columns)
     rows = [missing if name is None else split_levels(name) for name in names]
     return {column: [row[i] for row in rows] for i, column in enumerate(columns)}
-
-
-def _decode_levels(codes: Any, levels: Sequence[str]) -> list[str | None]:
-    """Return the names of level codes; None for a code beyond the known levels."""
-    return [levels[code] if 0 <= code < len(levels) else None for code in codes.tolist()]
 
 
 def _sample_dates(parts: Mapping[str, Sequence[str | None]], n: int, rng: np.random.Generator) -> Any:

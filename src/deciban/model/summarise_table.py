@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban._typing import Array, Codes
+from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean, list_names
 from deciban.ledger import Bags, Block, Ledger, Needs, Schema, Statistic, Vocabulary
 from deciban.ledger.ledger import concatenate_features
@@ -21,7 +21,7 @@ from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks
 from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.level_encoder import LevelEncoder
 from deciban.sources.source import ColumnReading, Source, role_hint
-from deciban.text import Documents, WordCounter, Words
+from deciban.text import WordCounter, Words
 
 MAX_FOLD_CELLS = 1 << 25
 """Largest number of cells in the statistics of all folds; beyond it the folds are pooled into one."""
@@ -82,7 +82,7 @@ class TableSummariser:
     words: Words = field(default_factory=Words)
     classes: LevelEncoder = field(init=False)
     matrices: Matrices = field(init=False)
-    texts: TextCounters = field(init=False)
+    word_counters: list[WordCounter] = field(init=False)
     sums: list[Statistic] | None = None
     rows: Array = field(default_factory=lambda: np.zeros(0))
     n_read: int = 0
@@ -92,7 +92,7 @@ class TableSummariser:
     def __post_init__(self) -> None:
         self.classes = LevelEncoder(self.declared or self.known_classes, grows=self.declared is None)
         self.matrices = Matrices.for_learning(self.layout, self.known_levels, self.n_jobs)
-        self.texts = TextCounters(self.words, len(self.layout.texts))
+        self.word_counters = [WordCounter(self.words) for _ in self.layout.texts]
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:
         """Count all rows of a source; yield each block once it is counted."""
@@ -153,10 +153,14 @@ class TableSummariser:
         weight = np.bincount(codes, weights=rows.weight, minlength=K)
         self.rows = np.concatenate([self.rows, np.zeros(K - len(self.rows))]) + weight
         parts = self._summarise_blocks(rows, codes, K)
-        self.sums = parts if self.sums is None else [_add_classes(a, K) + b for a, b in zip(self.sums, parts)]
-        documents = [column for (column,) in rows.columns[len(parts) :]]
-        self.texts.count(documents, codes, rows.weight, engines.thread_count(self.n_jobs))
-        cells = sum(a.size for part in self.sums for a in part.arrays().values()) + self.texts.size
+        if self.sums is not None:  # classes that were met later are empty so far
+            sums = (a if a.n_classes == K else a.map_classes(np.arange(a.n_classes), K) for a in self.sums)
+            parts = [a + b for a, b in zip(sums, parts)]
+        self.sums = parts
+        for counter, (documents,) in zip(self.word_counters, rows.columns[len(parts) :], strict=True):
+            counter.count(documents, codes, rows.weight, engines.thread_count(self.n_jobs))
+        cells = sum(a.size for part in parts for a in part.arrays().values())
+        cells += sum(counter.size for counter in self.word_counters)
         if self.n_folds > 1 and cells > MAX_FOLD_CELLS:
             self._pool_folds()
 
@@ -196,7 +200,8 @@ class TableSummariser:
         """Pool all folds into one."""
         assert self.sums is not None
         K, F = len(self.classes), self.n_folds
-        self.texts.pool_folds(K, F)
+        for counter in self.word_counters:
+            counter.merge_classes(np.repeat(np.arange(K, dtype=np.int32), F))
         self.sums = [
             reduce(lambda a, b: a + b, (p.take_classes(np.arange(f, K * F, F)) for f in range(F))) for p in self.sums
         ]
@@ -218,12 +223,17 @@ class TableSummariser:
         known = [k for k in range(len(self.classes)) if weight[k] > 0 or self.declared is not None]
         names = {self.classes.list[k]: k for k in known}
         by_name = [names[label] for label in sort_classes(names)]
-        texts = self.texts.finish(len(self.classes), by_name, F)
+        texts = []
+        while self.word_counters:
+            vocabulary, bags = self.word_counters.pop(0).bags(len(self.classes) * F)  # frees the counter's memory
+            texts.append(_split_folds(vocabulary, bags, by_name, F))
         schema, ranks = self._schema([self.classes.list[k] for k in by_name], texts), self.level_ranks()
         folds = []
         for f in range(F):
             index = np.array(by_name) * F + f
-            dense = [self._sort_levels(ranks, i, part.take_classes(index)) for i, part in enumerate(self.sums)]
+            dense = [part.take_classes(index) for part in self.sums]
+            if (levels := self.layout.block_index("levels")) is not None:
+                dense[levels] = dense[levels].map_levels(ranks, [int((rank >= 0).sum()) for rank in ranks])
             folds.append(Ledger(schema, self.rows[index], (*dense, *(text.folds[f] for text in texts))))
         return _add_folds(folds, texts), folds
 
@@ -264,11 +274,6 @@ class TableSummariser:
             return Block(group.kind, len(names), names, levels if group.kind == "levels" else None, need.reading)
 
         return Schema(tuple(classes), tuple(map(block, self.needs, self.layout.blocks)))
-
-    def _sort_levels(self, ranks: list[NDArray[np.intp]], block: int, part: Statistic) -> Statistic:
-        if self.needs[block].kind != "levels":
-            return part
-        return part.map_levels(ranks, [int((rank >= 0).sum()) for rank in ranks])
 
 
 def _split_into_jobs(
@@ -323,11 +328,6 @@ def _too_large_error(columns: Sequence[NDArray[Any]], features: Sequence[Feature
     )
 
 
-def _add_classes(part: Statistic, n_classes: int) -> Statistic:
-    """Return the statistic with as many classes, those that were met later being empty."""
-    return part if part.n_classes == n_classes else part.map_classes(np.arange(part.n_classes), n_classes)
-
-
 @dataclass(frozen=True)
 class TextCounts:
     """The vocabulary of a text column, and its word counts in each fold and in all rows."""
@@ -335,36 +335,6 @@ class TextCounts:
     vocabulary: Vocabulary | None
     folds: Sequence[Bags]
     total: Bags
-
-
-class TextCounters:
-    """The word counters of each text column; a row of class k in fold f is counted as class k·F + f."""
-
-    def __init__(self, words: Words, n_columns: int) -> None:
-        self.counters = [WordCounter(words) for _ in range(n_columns)]
-
-    def count(self, columns: Sequence[Documents], codes: Codes, weight: Array | None, threads: int) -> None:
-        """Count one block of rows."""
-        for counter, documents in zip(self.counters, columns, strict=True):
-            counter.count(documents, codes, weight, threads)
-
-    @property
-    def size(self) -> int:
-        """The approximate number of stored counts."""
-        return sum(counter.size for counter in self.counters)
-
-    def pool_folds(self, n_classes: int, n_folds: int) -> None:
-        """Pool all folds: class k·F + f becomes class k."""
-        for counter in self.counters:
-            counter.merge_classes(np.repeat(np.arange(n_classes, dtype=np.int32), n_folds))
-
-    def finish(self, n_classes: int, order: Sequence[int], n_folds: int) -> list[TextCounts]:
-        """Return the counts of each column, with these classes in this order; the counters are empty afterwards."""
-        found = []
-        while self.counters:
-            vocabulary, bags = self.counters.pop(0).bags(n_classes * n_folds)  # frees the counter's memory
-            found.append(_split_folds(vocabulary, bags, order, n_folds))
-        return found
 
 
 def _split_folds(vocabulary: Vocabulary | None, bags: Bags, order: Sequence[int], n_folds: int) -> TextCounts:

@@ -89,6 +89,8 @@ def explain_rows(
     model: Model, source: Source, classes: tuple[Any, Any] | None, rows: int | None, allow_missing: bool
 ) -> Explanation:
     """Explain all rows, or the first `rows` of them."""
+    if rows is not None and rows < 1:
+        raise InputError(f"rows must be at least 1, not {rows!r}")
     pair = None if classes is None else class_pair(model, classes)
     kept: list[tuple[list[Any], list[Any]]] = []
     remaining = rows

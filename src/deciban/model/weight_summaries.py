@@ -3,59 +3,36 @@
     Σ_k π_k E_k[s_kj(x) − Σ_{l≠k} π_l/(1−π_k) s_lj(x)],  E_k the mean over the rows of class k that have feature j,
 
 for naive Bayes the strength of `families/feature_strength.py`. The means are computed from the ledger.
+The telltales of a text column are the words with the strongest evidence for a class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.errors import InputError, UndefinedError, did_you_mean, unknown_class_error
 from deciban.families.binned import Bins
 from deciban.families.feature_strength import Strengths
-from deciban.formatting import format_signed
-from deciban.ledger import Bags, Counts, Levels, Moments, Scatter
+from deciban.families.telltales import Telltale, telltales
+from deciban.ledger import Bags, Counts, Levels, Moments, Scatter, Tallies
 from deciban.ledger.grid import cell_numbers
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
-from deciban.model.columns import Feature
-from deciban.model.feature_summaries import MAX_SUMMARY_CLASSES, Z90, BlockSummariser, Table, format_row_count
+from deciban.linear.fitted_model import FittedModel
+from deciban.model.feature_summaries import MAX_SUMMARY_CLASSES, Z90, BlockSummariser, Table, WeightEffect
 from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Steps
+from deciban.sources.arrow_cells import format_label
 
 if TYPE_CHECKING:
     from deciban.generative import GenerativeModel
     from deciban.linear.fitted_model import FittedModel
-
-
-@dataclass(frozen=True)
-class WeightEffect:
-    """Evidence for a class of a level, a word, or an increase of a number by one standard deviation, in decibans."""
-
-    feature: str
-    value: str
-    label: Any
-    evidence: float
-    rows: float
-
-    def __str__(self) -> str:
-        return f"{self.feature} {self.value} {self.message()}"
-
-    def message(self) -> str:
-        """Return the effect in words, without the name of the feature and its value."""
-        return f"favours {self.label}: {format_signed(self.evidence, 1)} dB, {format_row_count(self.rows)}"
-
-
-class FittedStrength(NamedTuple):
-    """A feature, its average evidence and 90 % interval in decibans, and its block and column in it."""
-
-    feature: Feature
-    span: tuple[float, float, float]
-    block: int
-    j: int
+    from deciban.model.model import Model
 
 
 def contrasts(prior: Array) -> Array:
@@ -69,20 +46,8 @@ def contrasts(prior: Array) -> Array:
     return against
 
 
-def compute_fitted_strengths(model: FittedModel, features: Sequence[Sequence[Feature]]) -> Iterator[FittedStrength]:
-    """Compute the strength of every feature that has weights, block by block."""
-    prior, naive = model.solved.prior, model.naive
-    for block, (form, part, own) in enumerate(zip(model.solved.forms, naive.complete.parts, features)):
-        found = _block_strengths(form, part, prior)
-        if found is not None:
-            spans = np.stack(found, axis=1) * DECIBAN
-            yield from (
-                FittedStrength(f, tuple(span), block, j) for j, (f, span) in enumerate(zip(own, spans.tolist()))
-            )
-
-
-def _block_strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
-    """Return the strength of each feature of a block in nats; None where the form is no sum of weights."""
+def weight_strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
+    """Return the strength of each feature of a block in nats; None where the form is not a sum of weights."""
     if isinstance(form, Lookup):
         return _level_strengths(form.log_theta, part.pad_levels(np.diff(form.offset)), prior)
     if isinstance(form, Steps):
@@ -152,21 +117,18 @@ def _average_over_classes(mean: Array, variance: Array, n: Array, prior: Array) 
     return Strengths(value, value - error, value + error)
 
 
-class WeightSummariser:
-    """Summarises the features of one block of a fitted model."""
+class WeightSummariser(BlockSummariser):
+    """Summarises the features of one block of a fitted model, based on a generative model of the same rows."""
 
     def __init__(
-        self, model: FittedModel, naive: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str]
+        self, naive: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str], model: FittedModel
     ) -> None:
-        self.form, self.labels, self.names = model.solved.forms[block], labels, names
-        self.contrasts = contrasts(model.solved.prior)
-        self.part: Any = naive.complete.parts[block]
-        self.naive = BlockSummariser(naive, block, labels, names)
-        self.naive.form = self.form
+        super().__init__(naive, block, labels, names)
+        self.form, self.contrasts = model.solved.forms[block], contrasts(model.solved.prior)
 
-    def summarise(self, j: int) -> list[WeightEffect]:
+    def summarise(self, j: int) -> Sequence[WeightEffect]:
         """Return the strongest effects of feature j, the strongest first."""
-        table = self.naive.table(j)
+        table = self.table(j)
         if table is not None:
             return self._level_effects(table)
         if isinstance(self.part, Bags):
@@ -187,7 +149,6 @@ class WeightSummariser:
 
     def _number_effect(self, j: int) -> list[WeightEffect]:
         """Return the class that a larger number favours, and the evidence of one standard deviation."""
-        assert isinstance(self.form, Linear)
         mean, variance, n = (each[:, j] for each in _class_moments(self.part))
         total = max(float(n.sum()), np.finfo(np.float64).tiny)
         overall_mean = float(n @ mean) / total
@@ -197,8 +158,7 @@ class WeightSummariser:
         return [self._effect(self.names[j], f"+{deviation:.3g}", k, float(slope[k]), total)] if slope[k] > 0 else []
 
     def _word_effects(self, j: int) -> list[WeightEffect]:
-        words: Any = self.naive.words
-        if words is None:
+        if self.words is None:
             return []
         evidence = self.contrasts @ self.form.linear().weights
         documents = np.bincount(self.part.documents.feature, self.part.documents.total, evidence.shape[1])
@@ -207,10 +167,70 @@ class WeightSummariser:
         found = [(k, int(v)) for k, columns in enumerate(strongest) for v in columns]
         found.sort(key=lambda at: -evidence[at] * documents[at[1]])
         return [
-            self._effect(self.names[j], f'"{words[v]}"', k, float(evidence[k, v]), float(documents[v]))
+            self._effect(self.names[j], f'"{self.words[v]}"', k, float(evidence[k, v]), float(documents[v]))
             for k, v in found[:MAX_SUMMARY_CLASSES]
             if evidence[k, v] > 0
         ]
 
     def _effect(self, feature: str, value: str, k: int, nats: float, rows: float) -> WeightEffect:
         return WeightEffect(feature, value, self.labels[k], nats * DECIBAN, rows)
+
+
+def find_telltales(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]:
+    """Return the n words with the strongest evidence for a class in a column of texts."""
+    text = _find_text_index(model, column)
+    naive = model.naive.unsolved()
+    known = [str(name) for name in naive.schema.classes]
+    if format_label(label) not in known:
+        raise unknown_class_error(label, known)
+    k, block = known.index(format_label(label)), len(naive.complete.parts) - len(model.layout.texts) + text
+    words = naive.complete.schema.blocks[block].names
+    if words is None:
+        raise UndefinedError(
+            f"words were hashed (hashed={model.options.words.hashed}), so there are none to name. "
+            f"Hint: train without hashed, and the words are kept"
+        )
+    if isinstance(model.scorer, FittedModel):
+        return _find_fitted_telltales(model.scorer, block, k, n)
+    family: Any = naive.assumption.families[block]
+    part: Any = naive.complete.parts[block]
+    return telltales(family, part, k, n, words)
+
+
+def _find_fitted_telltales(model: FittedModel, block: int, k: int, n: int) -> list[Telltale]:
+    """Return the words with the largest sum of evidence over a class's documents; weights have no interval (NaN)."""
+    part: Any = model.naive.complete.parts[block]
+    words: Any = model.naive.complete.schema.blocks[block].names
+    evidence = DECIBAN * (contrasts(model.solved.prior) @ model.solved.forms[block].linear().weights)[k]
+    counts, documents = _split_by_class(part.occurrences, k), _split_by_class(part.documents, k)
+    best = np.lexsort((-evidence, -np.where(evidence > 0, evidence * documents[0], evidence)))[:n]
+    best = best[np.argsort(-evidence[best], kind="stable")]
+    return [
+        Telltale(words[v], float(evidence[v]), math.nan, math.nan, *(float(n[v]) for n in (*counts, *documents)))
+        for v in best.tolist()
+    ]
+
+
+def _split_by_class(part: Tallies, k: int) -> tuple[Array, Array]:
+    """Return the totals of every word in class k, and in all other classes."""
+    own = np.where(part.klass == k, part.total, 0.0)
+    inside, total = (np.bincount(part.feature, each, part.n_features).astype(float) for each in (own, part.total))
+    return inside, total - inside
+
+
+def _find_text_index(model: Model, column: str | None) -> int:
+    """Return the index of the text column: the only one, or the one that is named."""
+    names = [feature.column for feature in model.layout.texts]
+    if not names:
+        raise UndefinedError(
+            "the model has no column of texts, so it has no telltales. "
+            "Hint: describe() summarises its columns; --as COLUMN=text (roles={'COLUMN': 'text'}) reads words"
+        )
+    if column is None:
+        if len(names) > 1:
+            raise InputError(f"the model has {len(names)} columns of texts. Hint: column= one of {names}")
+        return 0
+    if column not in names:
+        near = did_you_mean(column, names) or "."
+        raise InputError(f"{column!r} is no column of texts{near} Hint: column= one of {names}")
+    return names.index(column)

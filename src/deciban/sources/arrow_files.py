@@ -56,12 +56,15 @@ class Parquet(SchemaFiles):
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Read the schemas and row counts; all files must have the same columns."""
-        found = [_read_parquet_schema(path) for path in paths]
-        schema = found[0][0]
-        for path, (other, _) in zip(paths, found):
-            if other.names != schema.names:
+        schemas, n_rows = [], 0
+        for path in paths:
+            with convert_read_errors(quote_path(path), "is not a Parquet file"):
+                file = _open_parquet(path)
+                schemas.append(file.schema_arrow)
+                n_rows += file.metadata.num_rows
+            if schemas[-1].names != schemas[0].names:
                 raise InputError(f"{path!r} has other columns than {paths[0]!r}")
-        return cls(paths, schema, sum(rows for _, rows in found))
+        return cls(paths, schemas[0], n_rows)
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
@@ -78,19 +81,14 @@ class Parquet(SchemaFiles):
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        texts = [f.name for f in self.schema if f.name in wanted and _is_text(f.type) and wanted[f.name] != "words"]
+        is_text = {f.name: pa.types.is_string(f.type) or pa.types.is_large_string(f.type) for f in self.schema}
+        texts = [name for name, reading in wanted.items() if is_text.get(name) and reading != "words"]
         long_texts = "words" in wanted.values()
         for path in self.paths:
             with convert_read_errors(quote_path(path)):
                 for part in _read_row_groups(_open_parquet(path, texts, long_texts), list(wanted), long_texts):
                     valid = validate_arrow(part, repr(path))
                     yield from [valid] if isinstance(valid, pa.RecordBatch) else valid.combine_chunks().to_batches()
-
-
-def _read_parquet_schema(path: str) -> tuple[pa.Schema, int]:
-    with convert_read_errors(quote_path(path), "is no Parquet file"):
-        file = _open_parquet(path)
-        return file.schema_arrow, file.metadata.num_rows
 
 
 def _read_row_groups(file: Any, columns: list[str], long_texts: bool) -> Iterator[pa.RecordBatch | pa.Table]:
@@ -104,10 +102,6 @@ def _read_row_groups(file: Any, columns: list[str], long_texts: bool) -> Iterato
             yield file.read_row_group(group, columns=columns)
         else:
             yield from file.iter_batches(MAX_CELLS // max(1, len(columns)), row_groups=[group], columns=columns)
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _open_parquet(path: str, texts: Sequence[str] = (), in_pieces: bool = False) -> Any:
@@ -128,9 +122,12 @@ class Ipc(SchemaFiles):
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Read the schema; all files must have the same."""
-        schemas = [_read_schema(path) for path in paths]
-        for path, schema in zip(paths, schemas):
-            if schema != schemas[0]:
+        schemas = []
+        for path in paths:
+            with convert_read_errors(quote_path(path), "is not an Arrow file"):
+                schemas.append(_open_reader(path).schema)
+                len(schemas[-1].names)  # decodes the names, which may not be UTF-8
+            if schemas[-1] != schemas[0]:
                 raise InputError(f"{path!r} has other columns than {paths[0]!r}")
         return cls(paths, schemas[0])
 
@@ -143,34 +140,20 @@ class Ipc(SchemaFiles):
         """See `Source.batches`."""
         for path in self.paths:
             with convert_read_errors(quote_path(path)):
-                for batch in _read_batches(_open_reader(path)):
+                reader = _open_reader(path)
+                if hasattr(reader, "num_record_batches"):  # the file format, in which batches have numbers
+                    reader = map(reader.get_batch, range(reader.num_record_batches))
+                for batch in reader:
                     yield validate_arrow(batch.select(list(wanted)), repr(path))
-
-
-def _read_schema(path: str) -> pa.Schema:
-    with convert_read_errors(quote_path(path), "is no Arrow file"):
-        schema = _open_reader(path).schema
-        len(schema.names)  # decodes the names, which may be no UTF-8
-        return schema
-
-
-def _read_batches(reader: Any) -> Iterator[pa.RecordBatch]:
-    """Yield all batches of either format."""
-    if hasattr(reader, "num_record_batches"):
-        yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
-    else:
-        yield from reader
 
 
 def _open_reader(path: str) -> Any:
     """Open a file of either format; it is decompressed by its ending."""
     if compression_by_name(path) is None:
-        return _open_either(pa.OSFile(path))
-    with open_decompressed(path) as file:
-        return _open_either(pa.BufferReader(file.read()))
-
-
-def _open_either(file: Any) -> Any:
+        file = pa.OSFile(path)
+    else:
+        with open_decompressed(path) as content:
+            file = pa.BufferReader(content.read())
     is_file = file.read(len(FILE_MAGIC)) == FILE_MAGIC
     file.seek(0)
     return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)

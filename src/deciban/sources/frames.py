@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.sources.source import ColumnReading, Source, convert_read_errors, validate_arrow
@@ -22,8 +24,6 @@ LONE_SURROGATE = (
 
 def open_frame(source: Any) -> Source:
     """Open a frame that exports Arrow data, a mapping of NumPy arrays, or a stream of batches."""
-    import numpy as np
-
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
@@ -31,7 +31,13 @@ def open_frame(source: Any) -> Source:
     if isinstance(source, pa.RecordBatchReader):
         return Stream(source)
     if type(source).__module__.startswith("duckdb"):
-        return _relation(source)
+        from deciban.sources.database import Query
+
+        if not hasattr(source, "columns") or not hasattr(source, "project"):
+            raise InputError(
+                "a DuckDB connection alone is not a table. Hint: train(connection, sql='select …', target=…)"
+            )
+        return Query(source, "the relation")
     if type(source).__module__.startswith("pandas"):
         return Frame(validate_arrow(_from_pandas(source), Frame.name))
     if isinstance(source, np.ndarray) and source.dtype.names:
@@ -54,14 +60,6 @@ def _open_stream(source: Any) -> Source:
     return Stream(reader)
 
 
-def _relation(source: Any) -> Source:
-    from deciban.sources.database import Query
-
-    if not hasattr(source, "columns") or not hasattr(source, "project"):
-        raise InputError("a DuckDB connection alone is no table. Hint: train(connection, sql='select …', target=…)")
-    return Query(source, "the relation")
-
-
 def _from_pandas(frame: Any) -> pa.Table:
     """Convert the columns, without the index; an error names a column of mixed types."""
     if not hasattr(frame, "columns"):
@@ -82,7 +80,7 @@ def _from_pandas(frame: Any) -> pa.Table:
 
 
 def _from_series(series: Any) -> pa.Array:
-    """Convert a column of a pandas frame; categories that are no plain values, such as intervals, become texts."""
+    """Convert a column of a pandas frame; categories that are not plain values, such as intervals, become texts."""
     array = pa.Array.from_pandas(series)
     if pa.types.is_dictionary(array.type) and isinstance(array.type.value_type, pa.BaseExtensionType):
         return pa.Array.from_pandas(series.cat.rename_categories(str))
@@ -90,8 +88,6 @@ def _from_series(series: Any) -> pa.Array:
 
 
 def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
-    import numpy as np
-
     columns = {}
     for name, values in arrays.items():
         plain = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else np.ma.asarray(values)
@@ -100,7 +96,10 @@ def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
                 f"{name!r} has {plain.ndim} dimensions; a column has one. Hint: give each column its name"
             )
         try:
-            columns[str(name)] = _from_masked(plain) if isinstance(plain, np.ma.MaskedArray) else plain
+            if isinstance(plain, np.ma.MaskedArray):  # masked values are missing
+                mask = np.ma.getmaskarray(plain) if np.ma.is_masked(plain) else None
+                plain = pa.array(plain.data, mask=mask, from_pandas=True)
+            columns[str(name)] = plain
         except UnicodeError as error:
             raise InputError(LONE_SURROGATE.format(name, error)) from None
         except pa.ArrowException as error:
@@ -109,14 +108,6 @@ def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
     if len(set(lengths.values())) > 1:
         raise InputError(f"the columns have different lengths: {lengths}")
     return pa.table(columns)
-
-
-def _from_masked(values: Any) -> pa.Array:
-    """Convert a masked array; masked values are missing."""
-    import numpy as np
-
-    mask = np.ma.getmaskarray(values) if np.ma.is_masked(values) else None
-    return pa.array(values.data, mask=mask, from_pandas=True)
 
 
 @dataclass(frozen=True)

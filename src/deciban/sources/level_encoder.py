@@ -49,11 +49,9 @@ class LevelEncoder:
 
     def _encode_short(self, array: Any) -> NDArray[np.int64] | None:
         """Encode by a kernel, where the array is large and its texts short; new texts are encoded by Arrow."""
-        kernels = (
-            None
-            if self._has_long_texts or not _has_plain_strings(array)
-            else load_kernels("short_text_codes", len(array) * STEPS_PER_TEXT)
-        )
+        if self._has_long_texts or not pa.types.is_string(array.type):
+            return None
+        kernels = load_kernels("short_text_codes", len(array) * STEPS_PER_TEXT)
         if kernels is None:
             return None
         self._short = self._short or ShortTextTable(kernels)
@@ -116,12 +114,8 @@ class LevelEncoder:
         return self._codes
 
 
-def _has_plain_strings(array: Any) -> bool:
-    return bool(pa.types.is_string(array.type))
-
-
 def other_spellings(word: str, kind: Any) -> list[str]:
-    """Return other other_spellings of a value of this type."""
+    """Return other spellings of a value of this type."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_boolean(kind):
         return [word.capitalize()]
