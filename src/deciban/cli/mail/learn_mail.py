@@ -20,6 +20,7 @@ from deciban.cli.mail.mail_inputs import (
     read_messages,
     store_path,
 )
+from deciban.cli.output import print_json
 from deciban.errors import ForgetError
 from deciban.formatting import format_thousands
 
@@ -162,8 +163,6 @@ def finish(mail: MailFilter, store: str | None, no_fit: bool, json: bool, **figu
     """Do the maintenance that is due after a change, and report all figures at the end, as JSON if it is wanted."""
     done = run_maintenance(mail, store, no_fit, quiet=json)
     if json:
-        from deciban.cli.output import print_json
-
         print_json({"store": str(mail.store.path), **figures, **done})
 
 
@@ -185,23 +184,26 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
         if fitted:
             print_stderr(f"{mail.model}: refitted on {format_thousands(sum(messages.values()))} messages")
         elif due and no_fit:
-            print_stderr(f"{mail.model}: a refit is due; run {format_command('fit', store)}")
+            command = "deciban mail fit" + (f" --store {shlex.quote(store)}" if store else "")
+            print_stderr(f"{mail.model}: a refit is due; run {command}")
         elif fitted is RefitResult.INSEPARABLE:
             print_stderr(format_inseparable(mail.model, messages))
-        held = ", ".join(f"{format_thousands(n)} {name}" for name, n in messages.items()) or "nothing"
-        print_stderr(f"{store_path(store)}: {held}")
+        print_stderr(f"{store_path(store)}: {format_counts(messages)}")
     return {"tidied": tidied, "fitted": bool(fitted), "messages": messages}
+
+
+def format_counts(messages: dict[str, int]) -> str:
+    """Return the number of messages of each label.
+
+    >>> format_counts({"ham": 12, "spam": 7}), format_counts({})
+    ('12 ham, 7 spam', 'nothing')
+    """
+    return ", ".join(f"{format_thousands(n)} {name}" for name, n in messages.items()) or "nothing"
 
 
 def format_inseparable(model: str, messages: dict[str, int]) -> str:
     """Return the message for labels that the words of their messages do not separate."""
-    held = " and ".join(f"{format_thousands(n)} {name}" for name, n in messages.items())
     return (
-        f"{model}: nothing fitted to {held}: the words of these messages do not separate the labels. "
+        f"{model}: nothing fitted to {format_counts(messages)}: the words of these messages do not separate the labels. "
         "Hint: is each message learned under its right label? (deciban mail relabel)"
     )
-
-
-def format_command(command: str, store: str | None) -> str:
-    """Return a mail command for the same store, ready to be copied."""
-    return f"deciban mail {command}" + (f" --store {shlex.quote(store)}" if store else "")

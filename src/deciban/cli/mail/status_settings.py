@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
-from deciban.cli.mail.learn_mail import run_maintenance
+from deciban.cli.mail.learn_mail import format_counts, run_maintenance
 from deciban.cli.mail.mail_inputs import open_to_classify, open_to_learn, store_path
+from deciban.cli.output import print_json
 from deciban.formatting import format_thousands
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def status(store: str | None, json: bool, debug: bool) -> None:
             reason = "there is no store yet; deciban mail learn --ham PATH --spam PATH makes it"
             figures = {"store": str(path), "exists": False, "ready": False, "why": reason, "messages": {}}
         if json:
-            from deciban.cli.output import print_json
-
             print_json(figures)
         else:
             _show(figures)
@@ -69,7 +68,7 @@ def _reason_not_ready(messages: dict[str, int]) -> str:
     """Return why every verdict would be unsure; nothing if they are not."""
     from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL
 
-    held = ", ".join(f"{n} {name}" for name, n in messages.items()) or "nothing"
+    held = format_counts(messages)
     if len(messages) < 2:
         return f"{held} learned; messages of two labels at least are needed"
     if min(messages.values()) < MIN_MESSAGES_PER_LABEL:
@@ -87,7 +86,6 @@ def _show(figures: dict[str, Any]) -> None:
 
 
 def _describe(figures: dict[str, Any]) -> list[tuple[str, str]]:
-    learned = ", ".join(f"{format_thousands(n)} {name}" for name, n in figures["messages"].items()) or "nothing"
     fitted = f"fitted {_format_time(figures['fitted'])}" if figures["fitted"] else "nothing fitted yet"
     due = "; a refit is due: deciban mail fit" if figures["fit_due"] else ""
     half_life = figures["half_life_days"]
@@ -95,7 +93,7 @@ def _describe(figures: dict[str, Any]) -> list[tuple[str, str]]:
     limit = f"{format_thousands(figures['most_messages'])} messages"
     thresholds = f"ham up to p = {figures['ham_at']:g}, spam from p = {figures['spam_at']:g}, unsure between"
     return [
-        ("learned", f"{learned}; {format_thousands(figures['tokens'])} different tokens"),
+        ("learned", f"{format_counts(figures['messages'])}; {format_thousands(figures['tokens'])} different tokens"),
         ("last learned", _format_time(figures["last_learned"])),
         ("size", f"{figures['bytes'] / 1e6:.1f} MB" + ("" if figures["writable"] else ", read-only")),
         ("model", f"{figures['model']}, {fitted}{due}"),
