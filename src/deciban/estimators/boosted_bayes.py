@@ -19,6 +19,7 @@ from deciban.errors import InputError
 from deciban.estimators.check_arguments import (
     check_rows,
     check_weight,
+    choose_dtype,
     drop_weightless_rows,
     format_error,
     get_feature_names,

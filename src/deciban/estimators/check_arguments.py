@@ -47,8 +47,8 @@ def check_X(estimator: Any, X: Any) -> Any:
     return validate_data(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
 
 
-def check_weight(weight: Any, X: Any) -> Array | None:
-    """Return row weights as doubles; None where every row has weight one."""
+def check_weight(weight: Any, X: Any, some_positive: bool = False) -> Array | None:
+    """Return row weights as doubles, `some_positive` of them above zero; None where every row has weight one."""
     if weight is None:
         return None
     try:
@@ -66,6 +66,8 @@ def check_weight(weight: Any, X: Any) -> Array | None:
         raise InputError(
             "sample_weight adds up to more than a double holds (1.8e308). Hint: divide it by its largest"
         )
+    if some_positive and not w.any():
+        raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
     return w
 
 
@@ -77,12 +79,9 @@ def drop_weightless_rows(X: Any, codes: NDArray[np.int32], weight: Array | None)
     return take_rows(X, kept), codes[kept], weight[kept]
 
 
-def to_float(X: Any) -> tuple[Any, np.dtype[Any]]:
-    """Return X as float32 or float64, whichever it is (other numbers as float64), in C order if it is dense."""
-    dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-    if hasattr(X, "tocsr"):
-        return X.astype(dtype, copy=False), dtype
-    return np.ascontiguousarray(X, dtype=dtype), dtype
+def choose_dtype(X: Any) -> np.dtype[Any]:
+    """Return float32 if X has that dtype, else float64."""
+    return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
 
 def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:

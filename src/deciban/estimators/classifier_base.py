@@ -89,7 +89,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """The number of parameters of the model, those of the class prior or the intercepts included."""
         return self._check_fitted().n_parameters
 
-    def _check_fitted(self) -> Scorer:
+    def _check_fitted(self) -> Any:
         """Return the generative or fitted model; raise NotFittedError if there is none."""
         try:
             return self._scorer

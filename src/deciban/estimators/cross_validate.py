@@ -17,20 +17,18 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, has_
 from deciban._typing import Array, Codes
 from deciban.engines import encode
 from deciban.errors import DecibanWarning, InputError
-from deciban.estimators.check_arguments import check_weight
-from deciban.estimators.fold_estimators import LeaveOneOut, Scored, exceeds_memory, is_additive, score_folds
+from deciban.estimators.check_arguments import check_weight, drop_weightless_rows
+from deciban.estimators.fold_estimators import FoldEstimator, ScoresAndClasses, is_additive
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import report_of
 from deciban.scores.posterior import Finish
+from deciban.validation.fold_models import scatter_rows, score_by_fold
 from deciban.validation.fold_plan import FoldPlan, make_fold_plan, take_rows
 from deciban.validation.splits import Folds
 
 MAX_REFITS = 2000
 """The number of refits beyond which they are surely not intended: leave-one-out of a classifier without ledgers."""
-
-CLASS_SCORES = ("joint", "log_posterior", "posterior")
-"""The kinds of scores that have a value for each class."""
 
 
 class OutOfFoldScores(NamedTuple):
@@ -74,7 +72,7 @@ def cross_validate(
 
 
 def _warn_uncalibrated(estimator: Any) -> None:
-    """Warn that the calibration fitted by `calibrated` is no argument, so that no fold's model has it."""
+    """Warn that the calibration fitted by `calibrated` is not an argument, so that no fold's model has it."""
     scorer = getattr(estimator, "_scorer", None)
     if getattr(scorer, "calibration", None) is not None and getattr(estimator, "calibrate", None) is None:
         warnings.warn(
@@ -98,25 +96,16 @@ def out_of_fold(
     rows, labels, weight = _check_rows(est, X, y, sample_weight)
     classes, codes = encode(labels)
     present = np.ones(len(codes), dtype=np.bool_) if weight is None else weight > 0
-    if not present.any():
-        raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
     plan = make_fold_plan(folds, X, codes, groups, order, present)
     words = plan.words
     if not is_additive(est):
         words = f"{words.removeprefix('exact')}; {type(est).__name__} refitted for each".lstrip(", ")
     fold = np.full(len(codes), -1, dtype=np.int32)
     fold[present] = np.where(plan.is_scored, plan.fold, -1)
-    if present.all():
-        scores, known = _score(est, rows, labels, classes, codes, weight, plan, wanted)
-        return OutOfFoldScores(scores, codes, weight, fold, known, classes, words)
-    kept = np.flatnonzero(present)
-    assert weight is not None
-    scored = _score(est, take_rows(rows, kept), labels[kept], classes, codes[kept], weight[kept], plan, wanted)
-    scores, known = (
-        np.full((len(codes), *scored[0].shape[1:]), np.nan),
-        np.zeros((len(codes), len(classes)), np.bool_),
-    )
-    scores[kept], known[kept] = scored
+    scores, known = _score(est, classes, *drop_weightless_rows(rows, codes, weight), plan, wanted)
+    if not present.all():
+        kept = [np.flatnonzero(present)]
+        scores, known = (scatter_rows(kept, [each], len(codes)) for each in (scores, known))
     return OutOfFoldScores(scores, codes, weight, fold, known, classes, words)
 
 
@@ -128,21 +117,21 @@ def _check_rows(est: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDAr
     else:
         rows, labels = X, column_or_1d(y)
         check_consistent_length(rows, labels)
-    return rows, labels, check_weight(sample_weight, rows)
+    return rows, labels, check_weight(sample_weight, rows, some_positive=True)
 
 
 def _score(
-    est: Any, rows: Any, labels: NDArray[Any], classes: NDArray[Any], codes: Codes, weight: Array | None,
-    plan: FoldPlan, wanted: Finish,
-) -> Scored:  # fmt: skip
+    est: Any, classes: NDArray[Any], rows: Any, codes: Codes, weight: Array | None, plan: FoldPlan, wanted: Finish
+) -> ScoresAndClasses:
     """Score each row by the model that the plan assigns to it."""
-    if isinstance(est, GenerativeClassifier):
+    if is_additive(est):
         est.classes_ = classes
-    if plan.leave_one_out and is_additive(est):
-        return LeaveOneOut(est, rows, codes, weight, wanted).scores()
-    if not is_additive(est) or plan.rule == "given" or exceeds_memory(est, rows, plan):
-        return _score_by_refits(est, rows, labels, codes, weight, plan, len(classes), wanted)
-    return score_folds(est, rows, codes, weight, plan, wanted)
+        folds = FoldEstimator(est, rows, codes, weight, wanted)
+        if plan.leave_one_out:
+            return folds.leave_one_out()
+        if plan.rule != "given" and not folds.exceeds_memory(plan.n_folds):
+            return folds.score_folds(plan)
+    return _score_by_refits(est, classes, rows, codes, weight, plan, wanted)
 
 
 def _report(found: OutOfFoldScores) -> Report:
@@ -156,22 +145,32 @@ def _report(found: OutOfFoldScores) -> Report:
 
 
 def _score_by_refits(
-    estimator: Any, rows: Any, y: NDArray[Any], codes: Codes, weight: Array | None, plan: FoldPlan, K: int,
-    wanted: Finish,
-) -> Scored:  # fmt: skip
+    est: Any, classes: NDArray[Any], rows: Any, codes: Codes, weight: Array | None, plan: FoldPlan, wanted: Finish
+) -> ScoresAndClasses:
     """Score each fold by a copy of the estimator that is fitted to the rows that the plan lets it learn."""
-    _check_refits(estimator, plan, weight, wanted)
-    scores = np.full((len(codes), K) if wanted in CLASS_SCORES else len(codes), np.nan)
-    known = np.zeros((len(codes), K), dtype=np.bool_)
-    for f in range(plan.n_folds):
-        learned, test = plan.learned_rows(f), np.flatnonzero(plan.is_scored & (plan.fold == f))
-        if not len(test):
-            continue
+    _check_refits(est, plan, weight, wanted)
+    fold = np.where(plan.is_scored, plan.fold, -1)
+
+    def fit(f: int) -> tuple[Any, NDArray[np.intp]] | None:
+        """Return the fitted copy, and the classes of its rows; None where it has no row to score."""
+        if not (fold == f).any():
+            return None
+        learned = plan.learned_rows(f)
         weights = {} if weight is None else {"sample_weight": weight[learned]}
-        fitted = clone(estimator).fit(take_rows(rows, learned), y[learned], **weights)
-        present = np.unique(codes[learned]).astype(np.intp)
-        known[np.ix_(test, present)] = True
-        scores[test] = _spread_classes(_score_fitted(fitted, take_rows(rows, test), wanted), present, K, wanted)
+        fitted = clone(est).fit(take_rows(rows, learned), classes[codes[learned]], **weights)
+        return fitted, np.unique(codes[learned]).astype(np.intp)
+
+    def score(model: tuple[Any, NDArray[np.intp]], index: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
+        fitted, present = model
+        known = np.isin(np.arange(len(classes)), present)
+        scores = _score_fitted(fitted, take_rows(rows, index), wanted)
+        if scores.ndim == 2 and scores.shape[1] < len(classes):  # classes without rows are impossible
+            every = np.full((len(scores), len(classes)), 0.0 if wanted == "posterior" else -np.inf)
+            every[:, present] = scores
+            scores = every
+        return scores, np.broadcast_to(known, (len(index), len(known)))
+
+    scores, known = score_by_fold(map(fit, range(plan.n_folds)), fold, score)
     return scores, known
 
 
@@ -208,12 +207,3 @@ def _score_fitted(fitted: Any, rows: Any, wanted: Finish) -> Array:
         return np.asarray(fitted.predict_log_proba(rows))
     with np.errstate(divide="ignore"):
         return np.log(fitted.predict_proba(rows))
-
-
-def _spread_classes(scores: Array, present: NDArray[np.intp], K: int, wanted: Finish) -> Array:
-    """Return scores for all K classes, given those of the present ones; −∞, or the probability 0, for the others."""
-    if scores.ndim == 1 or scores.shape[1] == K:
-        return scores
-    out = np.full((len(scores), K), 0.0 if wanted == "posterior" else -np.inf)
-    out[:, present] = scores
-    return out

@@ -206,8 +206,7 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
         return check_texts(self, X)
 
     def _get_setting(self, name: str) -> float:
-        model: FittedModel = self._check_fitted()
-        return float(model.account.settings[name])  # type: ignore[arg-type]
+        return float(self._check_fitted().account.settings[name])
 
     def telltales(self, label: Any, n: int = 10) -> list[TrustedWord]:
         """Return the words with the strongest evidence for a class, in a document of root mean square length."""

@@ -7,7 +7,7 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from deciban.estimators.check_arguments import (
     check_declared_classes,
     check_rows,
     check_weight,
+    choose_dtype,
     drop_weightless_rows,
     get_feature_names,
 )
@@ -50,10 +51,6 @@ class GenerativeClassifier(Classifier):
     _free_parameters = frozenset({"n_jobs"})
     """Arguments in which two models that are added may differ."""
 
-    if TYPE_CHECKING:
-
-        def _check_fitted(self) -> GenerativeModel: ...
-
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
         """Return the families and the prior of the constructor's arguments, checked."""
         raise AssertionError
@@ -64,9 +61,7 @@ class GenerativeClassifier(Classifier):
             self._validate_params()
             given = X, y, sample_weight
             X, y = self._check_rows(X, y, reset=True)
-            weight = check_weight(sample_weight, X)
-            if weight is not None and not weight.any():
-                raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
+            weight = check_weight(sample_weight, X, some_positive=True)
             self.classes_, codes = encode(y)
             ledger = self._summarise(X, codes, weight)
             self.__dict__.pop("_scorer", None)  # replaced without a warning
@@ -210,7 +205,7 @@ class GenerativeClassifier(Classifier):
         """Replace the ledger; `X` is given where its dtype is to be stored."""
         self._validate_params()
         if X is not None:
-            self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
+            self._dtype = choose_dtype(X)
         before = vars(self).get("_scorer")
         self._scorer = GenerativeModel(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
         if before is not None:

@@ -119,10 +119,11 @@ def score_by_fold(
         if model is not None and len(index):
             indices.append(index)
             results.append(score(model, index))
-    return [_scatter(indices, parts, len(fold)) for parts in zip(*results)]
+    return [scatter_rows(indices, parts, len(fold)) for parts in zip(*results)]
 
 
-def _scatter(indices: Sequence[RowIndex], parts: Sequence[NDArray[Any]], n: int) -> NDArray[Any]:
+def scatter_rows(indices: Sequence[RowIndex], parts: Sequence[NDArray[Any]], n: int) -> NDArray[Any]:
+    """Return an array of n rows with the rows of each part at its indices, and NaN or 0 elsewhere."""
     fill = np.nan if parts[0].dtype.kind == "f" else 0
     out = np.full((n, *parts[0].shape[1:]), fill, dtype=parts[0].dtype)
     for index, part in zip(indices, parts):
