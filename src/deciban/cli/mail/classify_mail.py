@@ -14,7 +14,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from deciban.cli.error_handling import describe_error, handle_errors, traceback
+from deciban.cli.error_handling import describe_error, handle_errors
 from deciban.cli.exit_codes import NO_VERDICT, NOT_SPAM, VERDICTS
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, open_to_classify, read_stdin
@@ -168,8 +168,11 @@ def _run_child(function: Callable[[], bytes], debug: bool, write_end: int, mask:
         try:
             answer = DONE + function() + END
         except Exception as error:
-            text = (
-                traceback() if debug else OUT_OF_MEMORY if isinstance(error, MemoryError) else describe_error(error)
+            text = OUT_OF_MEMORY if isinstance(error, MemoryError) else describe_error(error)
+            if debug:
+                from traceback import format_exc
+
+                text = format_exc().rstrip()
             )
             answer = FAILED + text.encode("utf-8", "replace") + END
         while answer:

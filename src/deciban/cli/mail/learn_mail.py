@@ -204,6 +204,6 @@ def format_counts(messages: dict[str, int]) -> str:
 def format_inseparable(model: str, messages: dict[str, int]) -> str:
     """Return the message for labels that the words of their messages do not separate."""
     return (
-        f"{model}: nothing fitted to {format_counts(messages)}: the words of these messages do not separate the labels. "
-        "Hint: is each message learned under its right label? (deciban mail relabel)"
+        f"{model}: nothing fitted to {format_counts(messages)}: the words of these messages do not separate the "
+        "labels. Hint: is each message learned under its right label? (deciban mail relabel)"
     )

@@ -1,4 +1,7 @@
-"""`deciban mail fit`, `tidy` and `check`: maintenance of a store; `backup`, `merge`, `export` and `import`: copies of it."""
+"""`deciban mail fit`, `tidy` and `check`: maintenance of a store.
+
+`deciban mail backup`, `merge`, `export` and `import`: copies of a store, and exchange between stores.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +60,8 @@ def _format_too_few(model: str, totals: dict[str, int]) -> str:
     from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
 
     return (
-        f"{model}: {format_counts(totals)} learned; a fit needs {MIN_MESSAGES_TO_FIT} messages, and {MIN_MESSAGES_PER_LABEL} of each "
-        "label. Hint: deciban mail learn --ham PATH --spam PATH"
+        f"{model}: {format_counts(totals)} learned; a fit needs {MIN_MESSAGES_TO_FIT} messages, and "
+        f"{MIN_MESSAGES_PER_LABEL} of each label. Hint: deciban mail learn --ham PATH --spam PATH"
     )
 
 
