@@ -173,7 +173,6 @@ def _run_child(function: Callable[[], bytes], debug: bool, write_end: int, mask:
                 from traceback import format_exc
 
                 text = format_exc().rstrip()
-            )
             answer = FAILED + text.encode("utf-8", "replace") + END
         while answer:
             answer = answer[os.write(write_end, answer) :]
