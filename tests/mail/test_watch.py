@@ -3,7 +3,6 @@
 import json
 import os
 import time
-from threading import Event, Thread
 
 import pytest
 
@@ -11,7 +10,7 @@ from deciban.errors import InputError
 from deciban.mail import watch as watch_module
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources.imap_connection import RefusedError
-from deciban.mail.watch import Watcher, watch
+from deciban.mail.watch import Watcher
 from tests.mail import dovecot
 from tests.mail.mail_readers import ImapReader, MaildirReader
 
@@ -259,24 +258,7 @@ def test_any_labels_may_be_watched(maildir):
     assert reported == ["lists", "misc"]
 
 
-def test_the_loop_looks_until_it_is_stopped(maildir):
-    stop, reported = Event(), []
-    folders = {maildir.inbox: "ham", maildir.junk: "spam"}
-
-    def on_move(raw, label):
-        reported.append(label)
-        stop.set()
-
-    def user():
-        time.sleep(0.2)
-        maildir.deliver("filed", "Junk")
-
-    Thread(target=user).start()
-    watch(folders, on_move, every=0.05, stop=stop)
-    assert reported == ["spam"]
-
-
-def test_what_cannot_be_watched_is_refused(tmp_path, maildir):
+def test_what_cannot_be_watched_is_refused(tmp_path):
     (tmp_path / "box").write_bytes(b"From joe Thu Jan  1 00:01:40 1970\nA: b\n")
     with pytest.raises(InputError, match=r"this is a mbox. Hint: Maildirs and IMAP"):
         Watcher({tmp_path / "box": "spam"}, print)
@@ -284,8 +266,6 @@ def test_what_cannot_be_watched_is_refused(tmp_path, maildir):
         Watcher({}, print)
     with pytest.raises(InputError, match="no such file"):
         Watcher({tmp_path / "nowhere": "spam"}, print)
-    with pytest.raises(InputError, match="more than 0"):
-        watch({maildir.inbox: "ham"}, print, every=0)
 
 
 @real

@@ -112,7 +112,7 @@ class MailFilter:
         """Learn many messages of one label, each batch in a transaction; messages that are known are skipped."""
         check_label(label)
         learned = self.learn_each(((label, message) for message in messages), processes, progress)
-        return learned.get(label, LearnCounts(0, 0, 0))
+        return learned.get(label, LearnCounts())
 
     def learn_each(
         self, labelled: Iterable[tuple[str, MessageInput]], processes: int | ReaderPool[Any] | None = None,
@@ -127,7 +127,7 @@ class MailFilter:
         checked = ((check_label(label), message) for label, message in labelled)
         for batch in gather_batches(checked, processes, self.reading, BATCH_MESSAGES):
             for label, counts in self.store.learn_batch(batch, memory).items():
-                total[label] = add_counts([total[label], counts]) if label in total else counts
+                total[label] = add_counts([total.get(label, LearnCounts()), counts])
             if progress is not None:
                 progress(len(batch))
         return total
@@ -148,7 +148,7 @@ class MailFilter:
         """Return the verdict on a message."""
         message = read_message(raw)
         tokens = extract_tokens(message, self.reading)
-        with report_damage(self.store.path), self.store.reading():
+        with self.store.reading(report_damage):
             snapshot = self._take_snapshot(self._max_cached_tokens)
             snapshot.look_up(tokens)
         return snapshot.verdict(tokens, list_omissions(message, tokens), clues)
@@ -157,8 +157,7 @@ class MailFilter:
         """Return the last snapshot if it is still valid and has looked up at most so many tokens, else a new one."""
         cached = self._cached
         if cached is None or len(cached) > max_tokens or not cached.is_valid():
-            with report_damage(self.store.path):
-                cached = self._cached = StoreSnapshot(self.store, self.model, self.thresholds)
+            cached = self._cached = StoreSnapshot(self.store, self.model, self.thresholds)
         return cached
 
     def classify_all(
@@ -174,7 +173,7 @@ class MailFilter:
         snapshot: StoreSnapshot | None = None
         unlabelled = (("", message) for message in messages)
         for batch in read_batches(unlabelled, processes, self.reading, digests=False):
-            with self.store.reading():
+            with self.store.reading(report_damage):
                 if snapshot is None or not snapshot.is_loaded:
                     snapshot = self._take_snapshot(MAX_BATCH_CACHED_TOKENS)
                 if len(batch) >= MIN_MESSAGES_TO_LOAD:
@@ -186,7 +185,7 @@ class MailFilter:
 
     def is_fit_due(self) -> bool:
         """Return whether so much was learned since the last fit that a refit is due."""
-        with report_damage(self.store.path):
+        with self.store.reading(report_damage):
             return is_due(self.store, self.model)
 
     def refit(self, force: bool = False) -> RefitResult:

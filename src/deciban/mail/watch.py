@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from deciban.errors import DecibanError, InputError
@@ -36,9 +35,6 @@ MTIME_RESOLUTION_SECONDS = 2.0
 
 OnMove = Callable[[bytes, str], None]
 """A function that receives a moved message and its new label."""
-
-State = dict[str, Any]
-"""The messages that were seen in a folder, in the terms of JSON."""
 
 Password = Callable[[Address], str]
 
@@ -66,18 +62,13 @@ class Watcher:
     """
 
     def __init__(
-        self,
-        folders: Mapping[str | Path, str],
-        on_move: OnMove,
-        *,
-        arriving: Collection[str] = ("ham",),
+        self, folders: Mapping[str | Path, str], on_move: OnMove, *, arriving: Collection[str] = ("ham",),
         known: Callable[[bytes], str | None] = lambda digest: None,
         filed: Callable[[bytes], bool] = lambda raw: False,
         load: Callable[[], Mapping[str, Any] | None] = lambda: None,
         save: Callable[[Mapping[str, Any]], None] = lambda state: None,
-        problems: ProblemHandler = warn_of_problem,
-        password: Password = password_for,
-    ) -> None:
+        problems: ProblemHandler = warn_of_problem, password: Password = password_for,
+    ) -> None:  # fmt: skip
         if not folders:
             raise InputError(
                 "there is nothing to watch. Hint: name at least one Maildir or IMAP folder and its label"
@@ -109,7 +100,11 @@ class Watcher:
                     raise
                 self._problems(Problem(folder.name, str(error).removeprefix(f"{folder.name}: "), messages=0))
         self._is_first_look = False
-        self._save_state()
+        folders = {folder.name: folder.state() for folder, _ in self._folders}
+        state = {"folders": folders, "labels": dict(self._labels)}
+        if state != self._saved:
+            self._save(state)
+            self._saved = state
         return moved
 
     def close(self) -> None:
@@ -160,32 +155,6 @@ class Watcher:
         while len(self._labels) > MAX_REMEMBERED_LABELS:
             del self._labels[next(iter(self._labels))]
         return is_stated
-
-    def _save_state(self) -> None:
-        folders = {folder.name: folder.state() for folder, _ in self._folders}
-        state = {"folders": folders, "labels": dict(self._labels)}
-        if state != self._saved:
-            self._save(state)
-            self._saved = state
-
-
-def watch(
-    folders: Mapping[str | Path, str],
-    on_move: OnMove,
-    *,
-    every: float = 30.0,
-    stop: Event | None = None,
-    **options: Any,
-) -> None:
-    """Look at folders every few seconds until `stop` is set; the options are those of `Watcher`."""
-    if not every > 0:
-        raise InputError(f"folders are looked at every so many seconds, more than 0, not {every!r}")
-    stop = stop or Event()
-    with Watcher(folders, on_move, **options) as watcher:
-        while True:
-            watcher.look()
-            if stop.wait(every):
-                return
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:
@@ -248,7 +217,7 @@ class WatchedMaildir:
         """Mark all names as seen."""
         self._keys = {file.key for file in list_maildir(self.path) if not file.is_trashed}
 
-    def state(self) -> State:
+    def state(self) -> dict[str, Any]:
         """Return the names that were seen."""
         return {"keys": sorted(self._keys)}
 
@@ -304,7 +273,7 @@ class WatchedImap:
         if self._folder:
             self._next = self._folder.next_uid or max(self._folder.uids(), default=0) + 1
 
-    def state(self) -> State:
+    def state(self) -> dict[str, Any]:
         """Return the UID up to which all messages were seen, and the UIDVALIDITY of the UIDs."""
         return {"validity": self._validity, "next": self._next}
 

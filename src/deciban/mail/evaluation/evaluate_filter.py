@@ -153,10 +153,10 @@ class InMemoryFilter:
 
     def scores(self, rows: Iterable[int] | Indices) -> Array:
         """Return the log-odds of spam, in nats, of some messages; 0 while only one label is known."""
-        rows = np.asarray(rows).tolist()
-        if not self.has_both_labels or not rows:
-            return np.zeros(len(rows))
-        return np.array(self._score(rows)[0].totals)[:, 0]
+        wanted = np.asarray(rows).tolist()
+        if not self.has_both_labels:
+            return np.zeros(len(wanted))
+        return np.array([score for (score,) in self._score(wanted)[0].totals])
 
     def verdict_codes(self, scores: Array) -> NDArray[Any]:
         """Return the verdict codes of messages with these log-odds of spam; unsure while too few were learned."""

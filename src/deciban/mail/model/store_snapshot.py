@@ -9,7 +9,6 @@ from typing import Final
 
 import numpy as np
 
-from deciban._typing import Array
 from deciban.mail.model.mail_models import WeightParameters, order_labels, score_messages, token_scores
 from deciban.mail.model.verdicts import LabelTotals, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
@@ -50,8 +49,8 @@ class StoreSnapshot:
     def _clear(self) -> None:
         self._row_of: dict[str, int] = {}
         self._words: list[str] = []
-        self._counts = GrowableArray(len(self.label_totals.labels))
-        self._scores = GrowableArray(len(self.parameters.bias))
+        self._counts = np.empty((0, len(self.label_totals.labels)))
+        self._scores = np.empty((0, len(self.parameters.bias)))
 
     def is_valid(self) -> bool:
         """Return whether the store is as it was and, where messages age, their weights are those of now."""
@@ -89,8 +88,9 @@ class StoreSnapshot:
         self._words += found.words
         counts = found.counts[:, list(self.label_totals.columns)] / self.unit
         weights = found.scores if self.is_fitted else np.zeros((len(counts), len(self.parameters.bias)))
-        self._counts.append(counts)
-        self._scores.append(token_scores(self.model, counts, self.totals, self.parameters, weights))
+        scores = token_scores(self.model, counts, self.totals, self.parameters, weights)
+        self._counts = np.concatenate([self._counts, counts])
+        self._scores = np.concatenate([self._scores, scores])
 
     def rows(self, tokens: Sequence[str]) -> Numbers:
         """Return the rows of tokens that were looked up; -1 for those that the store does not have."""
@@ -109,31 +109,9 @@ class StoreSnapshot:
         found_before = np.concatenate([[0], np.cumsum(rows >= 0)])
         n = np.diff(found_before[np.cumsum(sizes)], prepend=0).tolist()
         rows = rows[rows >= 0]
-        counts, scores = (table.rows.take(rows, axis=0) for table in (self._counts, self._scores))  # not [rows]: slow
+        counts, scores = self._counts.take(rows, axis=0), self._scores.take(rows, axis=0)  # quicker than [rows]
         found = score_messages(self.model, counts, self.totals, self.parameters, scores, n)
-        return self._builder.build(found, TokenRows(rows, self._words, self._counts.rows), cut, clues)
-
-
-class GrowableArray:
-    """Rows of numbers to which others are appended; its buffer doubles when it is full."""
-
-    def __init__(self, width: int) -> None:
-        self._buffer, self._n = np.empty((64, width)), 0
-
-    @property
-    def rows(self) -> Array:
-        """Return the rows."""
-        return self._buffer[: self._n]
-
-    def append(self, rows: Array) -> None:
-        """Append rows."""
-        n = self._n + len(rows)
-        if n > len(self._buffer):
-            buffer = np.empty((2 * n, self._buffer.shape[1]))
-            buffer[: self._n] = self.rows
-            self._buffer = buffer
-        self._buffer[self._n : n] = rows
-        self._n = n
+        return self._builder.build(found, TokenRows(rows, self._words, self._counts), cut, clues)
 
 
 def _read_label_totals(store: Store) -> LabelTotals:

@@ -81,5 +81,6 @@ def check_time(time: float | None) -> float:
 
 def is_number(value: object, least: float, most: float, only: type = object) -> bool:
     """Return whether a value is a number from `least` to `most`, not a bool, and of type `only`."""
-    is_numeric = isinstance(value, (int, float)) and not isinstance(value, bool) and isinstance(value, only)
-    return is_numeric and least <= value <= most
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not isinstance(value, only):
+        return False
+    return bool(least <= value <= most)

@@ -82,14 +82,15 @@ class Fit:
 
 def read_fit(file: StoreFile, model: str) -> Fit | None:
     """Return the last fit of a model."""
-    query = "SELECT id, scores, model, time, changes, meta FROM fit WHERE model = ?"
+    query = "SELECT id, scores, time, changes, meta FROM fit WHERE model = ?"
     row = file.db.execute(query, (model,)).fetchone()
     if row is None:
         return None
-    if not is_number(row[1], 0, MAX_LABELS, only=int):
-        rule = f"a fit has 0 to {MAX_LABELS} scores, and that of model {model!r} is recorded with {row[1]!r:.60}"
+    fit, scores, when, changes, meta = row
+    if not is_number(scores, 0, MAX_LABELS, only=int):
+        rule = f"a fit has 0 to {MAX_LABELS} scores, and that of model {model!r} is recorded with {scores!r:.60}"
         raise invalid_value(file.path, rule, FIT_HINT)
-    return Fit(*row[:-1], meta=json.loads(row[-1]))
+    return Fit(fit, scores, model, when, changes, json.loads(meta))
 
 
 def save_fit(

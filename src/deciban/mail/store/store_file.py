@@ -99,34 +99,69 @@ def connect(path: Path, mode: str, wait: float) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{name}?{mode}", uri=True, timeout=wait, isolation_level=None)
 
 
-class StoreConnection:
-    """A connection that writes if that is possible, and otherwise reads: a full disk does not prevent classifying."""
+class StoreFile:
+    """A connection to a store, with transactions, labels, settings and the journal.
 
-    def __init__(self, path: Path, wait: float, read_only: bool) -> None:
-        self.path, self._wait = path, wait
+    It writes if that is possible, and otherwise reads: a full disk does not prevent classifying.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], create: bool = True, wait: float = LOCK_TIMEOUT_SECONDS,
+        read_only: bool = False,
+    ) -> None:  # fmt: skip
+        self.path = Path(os.path.realpath(path))  # SQLite's own files are next to the target of a link
+        self._is_writing, self._wait, self._process = False, wait, os.getpid()
         self._copy: str | None = None
-        self._release = finalize(self, release, register(path))
-        self.read_only_reason: StoreError | None = None
+        self._read_only_reason: StoreError | None = None
         """Why nothing can be written."""
-        if read_only or not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-            self.read_only_reason = StoreError(
-                f"mail store {str(path)!r} cannot be written: it was opened for reading, or the file, its folder or "
-                "the disk is read-only. Hint: see who owns them"
+        create = create and not read_only
+        prepare_file(self.path, create)
+        if read_only or not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
+            self._read_only_reason = StoreError(
+                f"mail store {str(self.path)!r} cannot be written: it was opened for reading, or the file, its "
+                "folder or the disk is read-only. Hint: see who owns them"
             )
+        self._release = finalize(self, release, register(self.path))
         try:
-            self.db = self._connect()
+            with report_damage(self.path):
+                self.db = self._connect()
+                self._initialise(create)
         except BaseException:
             self.close()
             raise
 
+    def close(self) -> None:
+        """Close the file; a connection that came with a fork is left to the process that opened it."""
+        if os.getpid() != self._process:
+            return
+        if hasattr(self, "db"):
+            with suppress(sqlite3.Error):
+                self.db.close()
+        self._release()
+        if self._copy:
+            import shutil
+
+            shutil.rmtree(self._copy, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def writable(self) -> bool:
+        """Return whether messages can be learned: not if it was opened for reading, or may only be read."""
+        return self._read_only_reason is None
+
     def _connect(self) -> sqlite3.Connection:
-        for mode in ["mode=ro"] if self.read_only_reason else ["mode=rw", "mode=ro"]:
+        for mode in ["mode=rw", "mode=ro"] if self.writable else ["mode=ro"]:
             try:
                 return self._try_connect(mode)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF not in READ_ONLY_CODES:
                     raise
-                self.read_only_reason = self.read_only_reason or store_error(self.path, error)
+                self._read_only_reason = self._read_only_reason or store_error(self.path, error)
         return self._connect_unshared()
 
     def _try_connect(self, mode: str) -> sqlite3.Connection:
@@ -159,54 +194,6 @@ class StoreConnection:
         for file in (self.path, log):
             shutil.copyfile(file, Path(self._copy, file.name))
         return connect(Path(self._copy, self.path.name), "mode=rw", self._wait)
-
-    def close(self) -> None:
-        """Close the connection."""
-        if hasattr(self, "db"):
-            with suppress(sqlite3.Error):
-                self.db.close()
-        self._release()
-        if self._copy:
-            import shutil
-
-            shutil.rmtree(self._copy, ignore_errors=True)
-
-
-class StoreFile:
-    """A connection to a store, with transactions, labels, settings and the journal."""
-
-    def __init__(
-        self, path: str | os.PathLike[str], create: bool = True, wait: float = LOCK_TIMEOUT_SECONDS,
-        read_only: bool = False,
-    ) -> None:  # fmt: skip
-        self.path = Path(os.path.realpath(path))  # SQLite's own files are next to the target of a link
-        self._is_writing, self._wait, self._process = False, wait, os.getpid()
-        create = create and not read_only
-        prepare_file(self.path, create)
-        with report_damage(self.path):
-            self._connection = StoreConnection(self.path, wait, read_only)
-            self.db = self._connection.db
-            try:
-                self._initialise(create)
-            except BaseException:
-                self.close()
-                raise
-
-    def close(self) -> None:
-        """Close the file; a connection that came with a fork is left to the process that opened it."""
-        if os.getpid() == self._process:
-            self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def writable(self) -> bool:
-        """Return whether messages can be learned: not if it was opened for reading, or may only be read."""
-        return self._connection.read_only_reason is None
 
     def _initialise(self, create: bool) -> None:
         application, version, is_empty = read_header(self.db)
@@ -264,8 +251,8 @@ class StoreFile:
     def writing(self, guard: Guard = translate_errors) -> Iterator[None]:
         """Begin a block whose changes are made all or none; other writers wait. Blocks may be nested."""
         self._refuse_forked()
-        if self._connection.read_only_reason:
-            raise self._connection.read_only_reason
+        if self._read_only_reason:
+            raise self._read_only_reason
         with guard(self.path):
             if self._is_writing:
                 yield

@@ -37,14 +37,14 @@ class StoredMessage(NamedTuple):
 class LearnCounts(NamedTuple):
     """The numbers of messages that were new, were known already, and were known under another label."""
 
-    new: int
-    known: int
-    moved: int
+    new: int = 0
+    known: int = 0
+    moved: int = 0
 
 
 def add_counts(counts: Iterable[LearnCounts]) -> LearnCounts:
     """Add up the counts of several batches or labels."""
-    return LearnCounts(*(sum(column) for column in zip((0, 0, 0), *counts)))
+    return LearnCounts(*map(sum, zip(LearnCounts(), *counts)))
 
 
 def check_message(message: StoredMessage) -> StoredMessage:

@@ -10,12 +10,13 @@ Counts are not written, as they follow from the messages; nor are fits and the j
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from deciban.errors import InputError
-from deciban.mail.store.ageing import check_half_life, check_time
+from deciban.mail.store.ageing import check_half_life, is_number
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store_file import StoreFile, check_same_reading
 from deciban.mail.store.store_maintenance import newest_time
@@ -23,11 +24,19 @@ from deciban.mail.store.store_schema import (
     MAX_LABELS,
     RESERVED_KEYS,
     check_label_name,
+    check_optional_time,
     check_settings,
     check_threshold_order,
 )
 from deciban.mail.store.store_updates import begin_ageing, find_labels, learn
-from deciban.mail.store.stored_messages import StoredMessage, TokenBatch, add_counts, check_message, unpack
+from deciban.mail.store.stored_messages import (
+    StoredMessage,
+    TokenBatch,
+    add_counts,
+    check_message,
+    replace_surrogates,
+    unpack,
+)
 
 FORMAT: Final = "deciban mail store"
 TEXT_VERSION: Final = 1
@@ -93,7 +102,7 @@ def absorb_store(file: StoreFile, other: StoreFile) -> MergeCounts:
 def absorb_text(file: StoreFile, lines: Iterable[str]) -> MergeCounts:
     """Learn the messages of a text; an empty store takes over labels and settings too.
 
-    The first line is checked whole before anything is written, each message before it is learned.
+    All of the first line is checked before anything is written, each message before it is learned.
     """
     numbered = enumerate(lines, start=1)
     about = _read_first_line(numbered)
@@ -131,10 +140,8 @@ def _read_first_line(numbered: Iterator[tuple[int, str]]) -> dict[str, Any]:
 def _check_first_line(about: dict[str, Any]) -> dict[str, Any]:
     if unknown := sorted(set(about) - FIRST_LINE_KEYS):
         raise InputError(f"key {unknown[0]!r} is not known. Known are {', '.join(sorted(FIRST_LINE_KEYS))}")
-    messages, labels, reading, origin, settings = (
-        about.get(key) for key in ("messages", "labels", "reading", "origin", "settings")
-    )
-    if isinstance(messages, bool) or not isinstance(messages, int) or messages < 0:
+    messages, labels, reading = (about.get(key) for key in ("messages", "labels", "reading"))
+    if not is_number(messages, 0, math.inf, only=int):
         raise InputError(f"messages {messages!r}: a number of messages is needed, 0 or more")
     if not isinstance(labels, list) or len(labels) > MAX_LABELS:
         raise InputError(f"labels: a list of at most {MAX_LABELS} labels is needed")
@@ -142,26 +149,17 @@ def _check_first_line(about: dict[str, Any]) -> dict[str, Any]:
         check_label_name(label)
     if len(set(labels)) < len(labels):
         raise InputError(f"labels {labels!r:.200}: each label must be there once")
-    if reading is not None and not _is_reading(reading):
+    is_text = isinstance(reading, str) and 0 < len(reading) <= MAX_READING_CHARACTERS
+    if reading is not None and not (is_text and replace_surrogates([reading]) == [reading]):
         raise InputError(
             f"reading {reading!r:.60}: a text of 1 to {MAX_READING_CHARACTERS} characters without lone surrogates, "
             "or null, is needed"
         )
-    half_life = check_half_life(about.get("half_life"))
-    valid_origin = None if origin is None else check_time(origin)
+    half_life, origin = check_half_life(about.get("half_life")), check_optional_time(about.get("origin"))
     return {
         "messages": messages, "labels": labels, "reading": reading, "half_life": half_life,
-        "origin": None if half_life is None else valid_origin, "settings": check_settings(settings),
+        "origin": None if half_life is None else origin, "settings": check_settings(about.get("settings")),
     }  # fmt: skip
-
-
-def _is_reading(value: object) -> bool:
-    """Return whether a value can be a fingerprint of options; a lone surrogate cannot be written as UTF-8."""
-    return (
-        isinstance(value, str)
-        and 0 < len(value) <= MAX_READING_CHARACTERS
-        and not any("\ud800" <= char <= "\udfff" for char in value)
-    )
 
 
 def _adopt_settings(file: StoreFile, about: dict[str, Any]) -> None:
@@ -191,16 +189,15 @@ def _read_message(at: int, line: str) -> StoredMessage:
     try:
         if set(value) != set(StoredMessage._fields):
             raise KeyError
-        digest, label, tokens, time = (value[field] for field in StoredMessage._fields)
-        message = StoredMessage(bytes.fromhex(digest), label, tokens, time)
+        message = StoredMessage(**value | {"digest": bytes.fromhex(value["digest"])})
     except (KeyError, TypeError, ValueError):
         raise InputError(
             f"line {at}: a message has a digest (32 hexadecimal digits), a label, a time and tokens, "
             f"not {line[:60]!r}. Nothing was learned"
         ) from None
     try:
-        check_label_name(label)
-        if not isinstance(tokens, list) or time is None:
+        check_label_name(message.label)
+        if not isinstance(message.tokens, list) or message.time is None:
             raise InputError("a list of tokens and a time are needed, not one text or null")
         return check_message(message)
     except InputError as error:
