@@ -130,7 +130,7 @@ class Watcher:
             except DecibanError as error:
                 self._problems(Problem(found.name, f"{error} (it will be tried again)"))
             else:
-                folder.mark_seen(key)
+                folder.seen.add(key)
         return moved
 
     def _look_first(self, folder: WatchedFolder, label: str) -> None:
@@ -140,7 +140,7 @@ class Watcher:
         else:
             for key, found in folder.new_messages():
                 self._labels.setdefault(compute_digest(found.raw).hex(), label)
-                folder.mark_seen(key)
+                folder.seen.add(key)
         folder.is_new = False
 
     def _handle(self, raw: bytes, label: str) -> bool:
@@ -182,7 +182,7 @@ class WatchedMaildir:
         self.path, self.name = path, str(path)
         keys = state.get("keys")
         self.is_new = not isinstance(keys, list)  # nothing is known of the messages that were in it before
-        self._keys = {key for key in keys if isinstance(key, str)} if isinstance(keys, list) else set()
+        self.seen: set[int | str] = set() if self.is_new else {key for key in keys or () if isinstance(key, str)}
         self._unchanged: tuple[int, ...] = ()
 
     def refresh(self) -> None:
@@ -194,12 +194,12 @@ class WatchedMaildir:
         if times == self._unchanged:
             return
         files = [file for file in list_maildir(self.path) if not file.is_trashed]
-        self._keys &= {file.key for file in files}
+        self.seen &= {file.key for file in files}
         for file in files:
-            if file.key not in self._keys:
+            if file.key not in self.seen:
                 with suppress(InputError, OSError):  # renamed or gone since: the next look shows which
                     yield file.key, read_single_message(file)
-        is_complete = self._keys >= {file.key for file in files}
+        is_complete = self.seen >= {file.key for file in files}
         is_old_enough = looked - max(times) / 1e9 > MTIME_RESOLUTION_SECONDS
         self._unchanged = times if is_complete and is_old_enough else ()
 
@@ -209,17 +209,13 @@ class WatchedMaildir:
         except OSError as error:
             raise InputError(f"{self.path}: the Maildir cannot be read: {error.strerror}") from None
 
-    def mark_seen(self, key: int | str) -> None:
-        """Mark a name as seen."""
-        self._keys.add(str(key))
-
     def mark_all_seen(self) -> None:
         """Mark all names as seen."""
-        self._keys = {file.key for file in list_maildir(self.path) if not file.is_trashed}
+        self.seen = {file.key for file in list_maildir(self.path) if not file.is_trashed}
 
     def state(self) -> dict[str, Any]:
         """Return the names that were seen."""
-        return {"keys": sorted(self._keys)}
+        return {"keys": sorted(map(str, self.seen))}
 
     def close(self) -> None:
         """Do nothing: nothing is held."""
@@ -235,7 +231,7 @@ class WatchedImap:
         validity, following = state.get("validity"), state.get("next")
         self.is_new = not (isinstance(validity, int) and isinstance(following, int))
         self._validity, self._next = (0, 1) if self.is_new else (int(validity or 0), int(following or 1))
-        self._done: set[int] = set()
+        self.seen: set[int | str] = set()
 
     def refresh(self) -> None:
         """Look again, by the open connection or a new one; UIDs that were assigned again make the folder new."""
@@ -248,7 +244,7 @@ class WatchedImap:
             self.close()
             raise
         if self._folder.validity != self._validity:
-            self.is_new, self._validity, self._next, self._done = True, self._folder.validity, 1, set()
+            self.is_new, self._validity, self._next, self.seen = True, self._folder.validity, 1, set()
 
     def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
         """Yield the messages whose UIDs were not seen before, except trashed ones."""
@@ -256,17 +252,13 @@ class WatchedImap:
         groups = self._folder.fetch_groups(self._folder.uids(self._next)) if self._folder else ()
         for found in (message for _, _, messages in groups for message in messages):
             uid = int(found.name.rpartition("=")[2])
-            if uid not in self._done:
+            if uid not in self.seen:
                 yield uid, found
-            if uid not in self._done and missed is None:
+            if uid not in self.seen and missed is None:
                 missed = uid
             last = uid
         self._next = missed or last + 1
-        self._done = {uid for uid in self._done if uid >= self._next}
-
-    def mark_seen(self, key: int | str) -> None:
-        """Mark a UID as seen."""
-        self._done.add(int(key))
+        self.seen = {uid for uid in self.seen if int(uid) >= self._next}
 
     def mark_all_seen(self) -> None:
         """Mark all present UIDs as seen."""

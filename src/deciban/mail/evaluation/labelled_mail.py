@@ -31,8 +31,6 @@ Named = tuple[str, bytes]
 Rows = NDArray[np.intp]
 Sizes = tuple[int, int, int]
 
-SPLIT_FORM = "three numbers of messages, to learn, to choose by and to judge by, as in 400/50/50"
-
 
 @dataclass(frozen=True)
 class LabelledMail:
@@ -140,7 +138,8 @@ def parse_sizes(text: str) -> Sizes:
     """
     parts = text.split("/")
     if len(parts) != 3 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
-        raise InputError(f"split {text!r}: a split is {SPLIT_FORM}")
+        form = "three numbers of messages, to learn, to choose by and to judge by, as in 400/50/50"
+        raise InputError(f"split {text!r}: a split is {form}")
     return int(parts[0]), int(parts[1]), int(parts[2])
 
 

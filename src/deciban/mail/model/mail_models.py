@@ -176,12 +176,6 @@ class MessageScores:
             for bias, (begin, end) in zip(self.bias, spans(self.sizes))
         ]
 
-    def of_scores(self, score: Sequence[int]) -> Array:
-        """Return the contributions to one score of each message."""
-        if self.contributions.shape[1] == 1:
-            return self.contributions[:, 0]
-        return self.contributions[np.arange(len(self.contributions)), np.repeat(score, self.sizes)]
-
 
 def spans(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Yield where each of several parts begins and ends that come one after the other.

@@ -151,7 +151,8 @@ class VerdictBuilder:
         probabilities = [compute_probabilities(each) for each in totals]
         best = [1 if two else p.index(max(p)) for p in probabilities]
         score = [0] * len(best) if two else best
-        strongest = self._find_clues(found.of_scores(score) * DECIBAN, found.sizes, tokens, clues)
+        contributions = found.contributions[np.arange(len(found.contributions)), np.repeat(score, found.sizes)]
+        strongest = self._find_clues(contributions * DECIBAN, found.sizes, tokens, clues)
         empty = found.is_zero if self._model == "logistic" else [False] * len(best)
         bias = found.bias.tolist()
         for i, (p, k, j, shown) in enumerate(zip(probabilities, best, score, strongest)):

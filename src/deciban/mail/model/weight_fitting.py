@@ -97,11 +97,6 @@ class TrainingMessages:
         totals = np.bincount(codes, weights=weights, minlength=len(labels)).astype(np.float64)
         return cls(labels, codes, weights, np.ascontiguousarray(counts), totals, X, rows.numbers[repeated])
 
-    @property
-    def scored_labels(self) -> range:
-        """Return the labels that have a score."""
-        return range(1, 2) if len(self.labels) == 2 else range(len(self.labels))
-
     def one_against_others(self, label: int) -> tuple[Array, Array]:
         """Return counts and totals of all other labels, and of one label."""
         own, total = self.counts[:, label], self.totals[label]
@@ -145,7 +140,7 @@ def fit(
     """Fit the weights of a model to messages; None where the fitted common weight is not positive."""
     usual = float(np.median(np.maximum(np.diff(examples.X.indptr), 1)))
     scores = []
-    for label in examples.scored_labels:
+    for label in range(1 if len(examples.labels) == 2 else 0, len(examples.labels)):
         found = _fit_score(examples, label, model, usual, threads, settings)
         if found is None:
             return None

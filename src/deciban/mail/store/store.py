@@ -136,18 +136,12 @@ class Store(StoreFile):
             most, last = self.setting("most_messages", DEFAULT_MAX_MESSAGES), self.setting("last_learned")
             totals, ageing = self.totals(), self.ageing
             return Status(
-                path=self.path,
-                bytes=file_size(self.path) + file_size(f"{self.path}-wal"),
-                writable=self.writable,
-                totals=totals,
-                tokens=self.n_tokens(),
-                last_learned=last,
-                changes=self.changes(),
-                half_life=ageing.half_life,
-                most_messages=most,
+                path=self.path, bytes=file_size(self.path) + file_size(f"{self.path}-wal"), writable=self.writable,
+                totals=totals, tokens=self.n_tokens(), last_learned=last, changes=self.changes(),
+                half_life=ageing.half_life, most_messages=most,
                 tidy_due=sum(n for n, _ in totals.values()) > most or (last is not None and ageing.is_due(last)),
                 fits={model: fit for model in models if (fit := self.fit(model))},
-            )
+            )  # fmt: skip
 
     def check(self) -> list[str]:
         """Return a description of each problem: damage of the file, and counts that are not those of the messages."""
@@ -251,7 +245,7 @@ class Store(StoreFile):
     def recount(self) -> None:
         """Recompute all counts from the messages, if `check` found them wrong."""
         with self.writing(report_damage):
-            store_maintenance.recount(self, self.ageing)
+            store_maintenance.recount(self)
             self.note("recounted all messages", 1)
 
     def save_fit(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.atomic_write import atomic_write
 from deciban.errors import StoreError
-from deciban.mail.store.ageing import Ageing, check_time
+from deciban.mail.store.ageing import check_time
 from deciban.mail.store.live_files import companions
 from deciban.mail.store.store_file import StoreFile, connect, file_size
 from deciban.mail.store.store_schema import APPLICATION_ID, column, read_header
@@ -59,10 +59,9 @@ def enforce_limit(file: StoreFile, most: int) -> int:
 
 def renew_weights(file: StoreFile, half_life: float | None) -> None:
     """Recompute the weights of all messages so that the newest has weight 1."""
-    newest = newest_time(file)
     file.put("half_life", half_life)
-    file.put("origin", None if half_life is None else newest)
-    recount(file, Ageing(half_life, newest))
+    file.put("origin", None if half_life is None else newest_time(file))
+    recount(file)
 
 
 def newest_time(file: StoreFile) -> float | None:
@@ -71,11 +70,10 @@ def newest_time(file: StoreFile) -> float | None:
     return None if newest is None else check_time(newest)
 
 
-def recount(file: StoreFile, ageing: Ageing | None = None) -> None:
-    """Recompute all counts from the messages, with the weights they have or, given an ageing, should have."""
-    if ageing is not None:
-        held = file.db.execute("SELECT id, time FROM message").fetchall()
-        file.db.executemany("UPDATE message SET weight = ? WHERE id = ?", [(ageing.weight(t), i) for i, t in held])
+def recount(file: StoreFile) -> None:
+    """Recompute the weights of all messages by the store's ageing, and all counts from them."""
+    ageing, held = file.ageing, file.db.execute("SELECT id, time FROM message").fetchall()
+    file.db.executemany("UPDATE message SET weight = ? WHERE id = ?", [(ageing.weight(t), i) for i, t in held])
     numbers, sums, labels, _ = count_messages(file)
     each = zip(*(total.tolist() for total in sums.values()), numbers.tolist())
     if sums:
@@ -123,10 +121,10 @@ def find_problems(file: StoreFile) -> list[str]:
     found = [f"SQLite: {text}" for (text,) in file.db.execute("PRAGMA integrity_check") if text != "ok"]
     if found:
         return found
-    numbers, sums, labels, lost = count_messages(file)
+    _, sums, labels, lost = count_messages(file)
     if lost:
         found.append(f"{lost} tokens of messages have no word")
-    found += _find_wrong_labels(file, labels) + _find_wrong_tokens(file, numbers, sums)
+    found += _find_wrong_labels(file, labels) + _find_wrong_tokens(file, sums)
     ageing = file.ageing
     weights = file.db.execute("SELECT digest, time, weight FROM message")
     odd = [f"message {d.hex()} weighs {w}, not {ageing.weight(t)}" for d, t, w in weights if w != ageing.weight(t)]
@@ -145,7 +143,7 @@ def _find_wrong_labels(file: StoreFile, labels: dict[int, tuple[int, float]]) ->
     return wrong + [f"messages have label {label}, which does not exist" for label in sorted(unknown)]
 
 
-def _find_wrong_tokens(file: StoreFile, numbers: Numbers, sums: dict[int, Array]) -> list[str]:
+def _find_wrong_tokens(file: StoreFile, sums: dict[int, Array]) -> list[str]:
     names = file.labels()
     ids = list(names.values())
     columns = ", ".join(["word", *map(column, ids)])
@@ -174,12 +172,11 @@ def copy_to(file: StoreFile, path: str | os.PathLike[str]) -> None:
         with atomic_write(target, 0o600) as unfinished, closing(sqlite3.connect(unfinished)) as copy:
             file.db.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log; learning makes it WAL again
+    except StoreError:
+        raise
     except OSError as error:
-        if isinstance(error, StoreError):
-            raise
-        raise StoreError(
-            f"backup {str(target)!r} cannot be written: {error.strerror}. Hint: see its folder"
-        ) from error
+        reason = f"cannot be written: {error.strerror}. Hint: see its folder"
+        raise StoreError(f"backup {str(target)!r} {reason}") from error
 
 
 def _refuse_target(store: Path, target: Path) -> None:

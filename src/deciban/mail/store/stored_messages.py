@@ -67,7 +67,7 @@ def check_digest(digest: bytes) -> bytes:
 
 
 def replace_surrogates(tokens: Sequence[str]) -> Sequence[str]:
-    """Replace halves of surrogate pairs, which are no characters and cannot be stored, by "?"."""
+    """Replace halves of surrogate pairs, which are not characters and cannot be stored, by "?"."""
     try:
         "".join(tokens).encode()
     except UnicodeEncodeError:
@@ -124,7 +124,7 @@ class TokenBatch:
                 f"tokens of {len(self.sizes)} messages do not fit together with {len(self.digests)} messages"
             )
         if len(counts) != len(self.words) or not counts.all():
-            raise InputError("some words are of no message, or some tokens are no word")
+            raise InputError("some words are of no message, or some tokens are not words")
         columns = zip(self.digests, self.labels, self.times, strict=True)
         checked = [check_message(StoredMessage(digest, label, (), time)) for digest, label, time in columns]
         return replace(self, times=[message.time for message in checked])
@@ -161,13 +161,13 @@ def number_words(words: Sequence[str], numbers: Mapping[str, int]) -> Numbers:
     return np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words))
 
 
+@dataclass
 class WordMemory:
     """All words of a store with their numbers, from one batch to the next, while nobody else changes the store."""
 
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.changes: int | None = None
-        """The store's count of changes when these were all; None if they were not read, or some are gone."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    changes: int | None = None
+    """The store's count of changes when these were all; None if they were not read, or some are gone."""
 
 
 def pack(numbers: Numbers, n: Numbers) -> list[bytes]:
