@@ -193,7 +193,7 @@ def test_a_filter_that_cannot_even_be_loaded_passes_the_message(capfdbinary, mon
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
 def test_who_judges_does_nothing_else_whatever_happens_to_it(monkeypatch, tmp_path):
     """Not even where an error cannot be put into words: it must not go on as the one who asked."""
-    monkeypatch.setitem(sys.modules, "deciban.cli.error_handling", None)
+    monkeypatch.setattr("deciban.cli.mail.classify_mail.describe_error", None)
 
     def ask():
         try:

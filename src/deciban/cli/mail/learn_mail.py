@@ -192,18 +192,18 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
     return {"tidied": tidied, "fitted": bool(fitted), "messages": messages}
 
 
-def format_counts(messages: dict[str, int]) -> str:
+def format_counts(messages: dict[str, int], separator: str = ", ") -> str:
     """Return the number of messages of each label.
 
     >>> format_counts({"ham": 12, "spam": 7}), format_counts({})
     ('12 ham, 7 spam', 'nothing')
     """
-    return ", ".join(f"{format_thousands(n)} {name}" for name, n in messages.items()) or "nothing"
+    return separator.join(f"{format_thousands(n)} {name}" for name, n in messages.items()) or "nothing"
 
 
 def format_inseparable(model: str, messages: dict[str, int]) -> str:
     """Return the message for labels that the words of their messages do not separate."""
     return (
-        f"{model}: nothing fitted to {format_counts(messages)}: the words of these messages do not separate the "
-        "labels. Hint: is each message learned under its right label? (deciban mail relabel)"
+        f"{model}: nothing fitted to {format_counts(messages, ' and ')}: the words of these messages do not separate "
+        "the labels. Hint: is each message learned under its right label? (deciban mail relabel)"
     )
