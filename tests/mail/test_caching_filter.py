@@ -5,7 +5,7 @@ import random
 import pytest
 
 from deciban.mail.filter import CachingMailFilter, MailFilter
-from deciban.mail.model import store_snapshot
+from deciban.mail.model import verdicts as store_snapshot
 from tests.mail.spamds import make_message
 
 

@@ -14,8 +14,7 @@ from deciban.mail import filter as filter_module
 from deciban.mail.bulk import read_batches as bulk
 from deciban.mail.bulk.reader_processes import MIN_MESSAGES_FOR_PROCESSES, ReaderProcess
 from deciban.mail.filter import MailFilter, default_store
-from deciban.mail.model.store_snapshot import StoreSnapshot
-from deciban.mail.model.verdicts import TokenRows, Verdict, strongest_tokens
+from deciban.mail.model.verdicts import StoreSnapshot, TokenRows, Verdict, strongest_tokens
 from deciban.mail.store.store_schema import MODELS
 
 HAM = ["tea", "garden", "meeting", "agenda", "notes", "train", "ticket", "mother", "recipe", "football"]

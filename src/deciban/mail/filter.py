@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from deciban.errors import InputError
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
-from deciban.mail.model.store_snapshot import StoreSnapshot
-from deciban.mail.model.verdicts import UNSURE, Verdict
+from deciban.mail.model.verdicts import UNSURE, StoreSnapshot, Verdict
 from deciban.mail.model.weight_fitting import RefitResult, is_due, refit_store
 from deciban.mail.sources.raw_message import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
