@@ -249,7 +249,7 @@ def test_models_that_differ_in_a_role_say_which_column_and_how_they_could_be_mer
 
 def test_a_table_in_place_of_a_model_and_the_other_way_round(tmp_path, trained):
     words = refused(tmp_path, "predict", NEW, trained)
-    assert "no model file" in words
+    assert "not a model file" in words
     assert "Hint: MODEL comes first, then DATA" in words
     for command in (["inspect", tmp_path / "none.deciban"], ["predict", tmp_path / "none.deciban", NEW]):
         assert "Hint: deciban train" in refused(tmp_path, *command)

@@ -94,7 +94,7 @@ def test_what_makes_no_rule_is_refused(model, options, code, says):
         ("flu=0.9", 2, "CLASS:precision=P or CLASS:recall=P"),
         ("flu:f1=0.9", 2, "CLASS:precision=P or CLASS:recall=P"),
         ("mumps:recall=0.9", 1, "none of the 3 classes"),
-        ("flu:recall=2", 1, "no share above 0"),
+        ("flu:recall=2", 1, "not a share above 0"),
     ],
 )
 def test_a_wish_that_cannot_be_is_refused(want, code, says):

@@ -9,6 +9,8 @@ from deciban.cli import options as a
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.output import print_json
 from deciban.cli.parser import DEBUG, JSON, command, number, option, switch, without
+from deciban.cli.render import command as print_command
+from deciban.cli.render import console, heading, line, print_title, table
 from deciban.cli.training_options import call_on_table, format_training_command
 
 if TYPE_CHECKING:
@@ -60,8 +62,6 @@ def show(comparison: Comparison, data: TableInput, as_json: bool, times: bool, r
     if as_json:
         print_json(to_dict(comparison, times))
         return
-    from deciban.cli.render import command as print_command
-    from deciban.cli.render import console, heading, line, print_title, table
     from deciban.metrics import comparison_advice
 
     out = console()
@@ -86,7 +86,6 @@ def to_dict(comparison: Comparison, times: bool) -> dict[str, Any]:
 
 
 def _show_curves(out: Console, comparison: Comparison) -> None:
-    from deciban.cli.render import heading, line, table
     from deciban.metrics import comparison_advice
 
     assert comparison.growth is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -79,21 +79,16 @@ def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[t
     >>> parse_costs(["sick:healthy=20", "a:b:healthy=2"], ["a:b", "healthy", "sick"])
     {('sick', 'healthy'): 20.0, ('a:b', 'healthy'): 2.0}
     """
-    if not options:
-        return None
     known = {str(label): label for label in classes}
-    costs: dict[tuple[Any, Any], float] = {}
-    for option in options:
-        pair, cost = _parse_number(option, "--cost sick:healthy=20")
-        names = next((p for p in _split_pair(pair) if p[0] in known and p[1] in known), None) or next(
-            _split_pair(pair), None
-        )
-        if names is None:
-            raise UsageError(f"{option!r} is not TRUTH:CALLED=NUMBER, as in --cost sick:healthy=20")
-        labels = known.get(names[0], names[0]), known.get(names[1], names[1])
-        if costs.setdefault(labels, cost) != cost:
-            raise UsageError(f"--cost gives {pair} both {costs[labels]:g} and {cost:g}")
-    return costs
+
+    def find_pair(pair: str) -> tuple[Any, Any]:
+        found = list(_split_pair(pair))
+        if not found:
+            raise UsageError(f"--cost {pair} is not TRUTH:CALLED=NUMBER, as in --cost sick:healthy=20")
+        first, second = next((names for names in found if names[0] in known and names[1] in known), found[0])
+        return known.get(first, first), known.get(second, second)
+
+    return _parse_numbers(options, "--cost sick:healthy=20", find_pair)
 
 
 def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[Any, float] | None:
@@ -102,15 +97,8 @@ def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> d
     >>> parse_thresholds(["3=0.9"], [3, 5])
     {3: 0.9}
     """
-    if not options:
-        return None
     known = {str(label): label for label in classes}
-    thresholds: dict[Any, float] = {}
-    for option in options:
-        name, share = _parse_number(option, "--threshold spam=0.98")
-        if thresholds.setdefault(known.get(name, name), share) != share:
-            raise UsageError(f"--threshold gives {name} both {thresholds[known.get(name, name)]:g} and {share:g}")
-    return thresholds
+    return _parse_numbers(options, "--threshold spam=0.98", lambda name: known.get(name, name))
 
 
 def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[tuple[Any, str, float]]:
@@ -122,12 +110,24 @@ def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[t
     known = {str(label): label for label in classes}
     wants = []
     for option in options or ():
-        rest, share = _parse_number(option, "--want spam:precision=0.99")
-        name, _, figure = rest.rpartition(":")
+        target, share = _parse_number(option, "--want spam:precision=0.99")
+        name, _, figure = target.rpartition(":")
         if figure not in ("precision", "recall") or not name:
             raise UsageError(f"{option!r} is not CLASS:precision=P or CLASS:recall=P")
         wants.append((known.get(name, name), figure, share))
     return wants
+
+
+def _parse_numbers(
+    options: Sequence[str] | None, example: str, find: Callable[[str], Any]
+) -> dict[Any, float] | None:
+    """Return the number of each thing that `find` returns for a name; None if there are no options."""
+    numbers: dict[Any, float] = {}
+    for option in options or ():
+        name, number = _parse_number(option, example)
+        if numbers.setdefault(find(name), number) != number:
+            raise UsageError(f"{example.split()[0]} gives {name} both {numbers[find(name)]:g} and {number:g}")
+    return numbers or None
 
 
 def _parse_number(option: str, example: str) -> tuple[str, float]:

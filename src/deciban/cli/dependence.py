@@ -9,6 +9,8 @@ from deciban.cli import options as a
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.output import print_json
 from deciban.cli.parser import DEBUG, JSON, command, without
+from deciban.cli.render import command as print_command
+from deciban.cli.render import console, format_row_count, heading, line, print_title, quote_word, short, table
 from deciban.cli.training_options import call_on_table
 
 if TYPE_CHECKING:
@@ -44,7 +46,6 @@ def measure_dependence(table: TableInput, options: Mapping[str, Any]) -> Depende
 
 def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
     """Print the pairs, the advice, and the command that follows it."""
-    from deciban.cli.render import console, format_row_count, heading, line, print_title, table
     from deciban.metrics.dependence import HEAD
 
     out = console()
@@ -72,16 +73,11 @@ def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
 
 
 def _row(pair: Pair) -> list[str]:
-    from deciban.cli.render import short
-
     return pair.cells(f"{short(pair.first, MAX_NAME_WIDTH)}, {short(pair.second, MAX_NAME_WIDTH)}")
 
 
 def _show_next(found: Dependence, data: list[str]) -> None:
     """Print the evaluation that follows the advice."""
-    from deciban.cli.render import command as print_command
-    from deciban.cli.render import console, heading, line, quote_word
-
     out = console()
     heading(out, "Next")
     line(out, "measure whether the whole model improves, with these options and without them:")

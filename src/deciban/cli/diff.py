@@ -11,6 +11,7 @@ from deciban.cli import options as a
 from deciban.cli.model_files import open_model
 from deciban.cli.output import print_json
 from deciban.cli.parser import DEBUG, JSON, argument, command
+from deciban.cli.render import console, count, heading, line, pairs, print_title, short, table
 from deciban.formatting import format_number, format_signed
 
 if TYPE_CHECKING:
@@ -108,8 +109,6 @@ TITLES = {
 
 def show(first: str, second: str, found: dict[str, Any], most: int) -> None:
     """Print the differences."""
-    from deciban.cli.render import console, count, heading, line, pairs, print_title, short, table
-
     out = console()
     print_title(out, f"{first} → {second}")
     if found["same"]:

@@ -31,6 +31,9 @@ COMMAND_WORDING = {"column= one of": "--column, one of", "describe() summarises"
 PRIORS_HINT = re.compile(r"with_priors\('(\w+)'\) first")
 """A hint that only Python can follow: no command changes the priors of a model."""
 
+interrupt_seen = threading.Event()
+"""Whether Ctrl-C was pressed while a command ran."""
+
 
 @contextmanager
 def handle_errors(debug: bool, error_code: int = REFUSED, interrupted: str = "no file was written") -> Iterator[None]:
@@ -39,15 +42,14 @@ def handle_errors(debug: bool, error_code: int = REFUSED, interrupted: str = "no
     `error_code` is the exit code of errors, for commands where 1 means something else; `interrupted` is the message
     after Ctrl-C.
     """
-    interrupts = InterruptRecorder()
     try:
-        with print_warnings(), interrupts:
+        with print_warnings(), record_interrupts():
             yield
             sys.stdout.flush()  # detects a full disk behind a pipe or a redirection here, not at exit
     except (BrokenPipeError, UsageError):  # the reader of our output is gone; or the caller shows the usage
         raise
     except (KeyboardInterrupt, Exception) as error:
-        if isinstance(error, KeyboardInterrupt) or interrupts.seen:
+        if isinstance(error, KeyboardInterrupt) or interrupt_seen.is_set():
             _try_print_stderr(f"interrupted: {interrupted}")
             raise SystemExit(INTERRUPTED) from None
         if debug and error_code == REFUSED:
@@ -59,6 +61,8 @@ def handle_errors(debug: bool, error_code: int = REFUSED, interrupted: str = "no
         else:
             _try_print_stderr(f"error: {describe_error(error)}")
         raise SystemExit(error_code) from None
+    finally:
+        interrupt_seen.clear()
 
 
 def print_stderr(message: str) -> None:
@@ -107,39 +111,31 @@ def adapt_hint(advice: str) -> str:
     return PRIORS_HINT.sub(r"train with --prior \1", PYTHON_HINT.sub("", advice))
 
 
-class InterruptRecorder:
-    """A record of whether Ctrl-C was pressed, whatever a library does with the exception.
+@contextmanager
+def record_interrupts() -> Iterator[None]:
+    """Set `interrupt_seen` if Ctrl-C is pressed in the block, whatever a library does with the exception.
 
     DuckDB converts it to an error of its own, and an import within pyarrow suppresses it.
     """
 
-    current: InterruptRecorder | None = None
-    """The recorder of the innermost block that is running."""
-
-    def __init__(self) -> None:
-        self.seen = False
-        self._handler: Any = None
-        self._outer: InterruptRecorder | None = None
-
-    def __enter__(self) -> None:
-        self._outer, InterruptRecorder.current = InterruptRecorder.current, self
-        is_main = threading.current_thread() is threading.main_thread()
-        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._handler = signal.signal(signal.SIGINT, self._record)
-
-    def _record(self, number: int, frame: FrameType | None) -> None:
-        self.seen = True
+    def record(number: int, frame: FrameType | None) -> None:
+        interrupt_seen.set()
         raise KeyboardInterrupt
 
-    def __exit__(self, *_: Any) -> None:
-        InterruptRecorder.current = self._outer
-        if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, record)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def stop_if_interrupted() -> None:
     """Raise an interrupt that a library has suppressed; called regularly, and before a file is written."""
-    if InterruptRecorder.current is not None and InterruptRecorder.current.seen:
+    if interrupt_seen.is_set():
         raise KeyboardInterrupt
 
 

@@ -15,6 +15,8 @@ from deciban.cli.model_files import open_model
 from deciban.cli.output import print_json
 from deciban.cli.parser import DEBUG, JSON, command, flag, option
 from deciban.cli.progress import progress
+from deciban.cli.render import command as print_command
+from deciban.cli.render import console, heading, line, print_title, table
 from deciban.cli.training_options import call_on_table, find_target, format_training_command, option_name
 
 if TYPE_CHECKING:
@@ -114,7 +116,6 @@ def show(report: Report, title: str, as_json: bool, requests: d.DecisionRequests
     if as_json:
         print_json(report.to_dict() | requests.to_dict(report))
         return
-    from deciban.cli.render import console, print_title
     from deciban.cli.report_screen import decisions, quality
 
     costs, thresholds = requests.costs_of(report), requests.thresholds_of(report)  # errors precede all output
@@ -126,26 +127,22 @@ def show(report: Report, title: str, as_json: bool, requests: d.DecisionRequests
 
 def _check_choose(options: Mapping[str, Any], requests: d.DecisionRequests) -> None:
     """Refuse the options that have no meaning where settings are compared."""
-    if options["model"] is not None:
-        raise UsageError("--choose compares settings of training; --model evaluates a trained model")
-    if any(value is not None for value in vars(requests).values()):
-        raise UsageError(
-            "--choose compares settings by log-loss; --cost, --reject, --threshold and --want evaluate one model"
-        )
-    if options["calibrate"] is not None:
-        raise UsageError("--choose compares uncalibrated settings; use --calibrate with the best of them")
-    if options["order"] is not None:
-        raise UsageError("--choose compares settings in folds that are alike, so --order cannot be given")
-    if options["folds"] == "loo":
-        raise UsageError("--choose compares settings in folds, so --folds is a number")
+    asks_for_decisions = any(value is not None for value in vars(requests).values())
+    for is_given, why in (
+        (options["model"] is not None, "settings of training; --model evaluates a trained model"),
+        (asks_for_decisions, "settings by log-loss; --cost, --reject, --threshold and --want evaluate one model"),
+        (options["calibrate"] is not None, "uncalibrated settings; use --calibrate with the best of them"),
+        (options["order"] is not None, "settings in folds that are alike, so --order cannot be given"),
+        (options["folds"] == "loo", "settings in folds, so --folds is a number"),
+    ):
+        if is_given:
+            raise UsageError(f"--choose compares {why}")
 
 
 def _show_choice(choice: Choice, data: TableInput, options: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(choice.to_dict())
         return
-    from deciban.cli.render import command as print_command
-    from deciban.cli.render import console, heading, line, print_title, table
     from deciban.metrics.choice import HEADINGS
 
     target = find_target(data, options)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
-from deciban.cli.output import FOLDER_HINT, check_folder
+from deciban.cli.output import check_folder, folder_error
 from deciban.cli.parser import DEBUG, argument, command, option
 
 FOLDER = Path(__file__).parent / "examples"
@@ -44,17 +44,13 @@ def example(name: str, folder: Path | None) -> None:
 
 
 def _write_mailbox(folder: Path) -> None:
-    from deciban.errors import InputError
-
     check_folder(folder)
     if folder.exists() and any(folder.iterdir()):
-        raise InputError(
-            f"the folder {str(folder)!r} is not empty; a mailbox is only written to an empty folder. {FOLDER_HINT}"
-        )
+        raise folder_error(folder, "it is not empty, and a mailbox is only written to an empty folder")
     try:
         names = unpack_mailbox(folder)
     except OSError as error:
-        raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {FOLDER_HINT}") from None
+        raise folder_error(folder, error.strerror) from None
     new, junk = sum(name.startswith("new/") for name in names), sum(name.startswith(JUNK) for name in names)
     print_stderr(f"{folder}: {len(names) - new - junk} messages, {new} new ones, and {junk} of junk in {JUNK}")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,21 +123,19 @@ def spool_stdin() -> Iterator[Path]:
 
 
 @contextmanager
-def rename_in_errors(path: Path, name: str) -> Iterator[None]:
+def change_errors(change: Callable[[str], str]) -> Iterator[None]:
+    """Change the messages of errors of the block."""
+    try:
+        yield
+    except DecibanError as error:
+        raise type(error)(change(str(error))) from error
+
+
+def rename_in_errors(path: Path, name: str) -> AbstractContextManager[None]:
     """Replace the path of a temporary file by a name that the user knows, in errors of the block."""
-    try:
-        yield
-    except DecibanError as error:
-        if str(path) not in str(error):
-            raise
-        raise type(error)(str(error).replace(repr(str(path)), name).replace(str(path), name)) from error
+    return change_errors(lambda message: message.replace(repr(str(path)), name).replace(str(path), name))
 
 
-@contextmanager
-def direct_role_hints_to_training() -> Iterator[None]:
+def direct_role_hints_to_training() -> AbstractContextManager[None]:
     """Make hints on roles in errors of the block refer to training: a trained model has its roles already."""
-    try:
-        yield
-    except DecibanError as error:
-        what, hint, advice = str(error).partition("Hint: ")
-        raise type(error)(what + hint + advice.replace("--as ", "in training --as ", 1)) from error
+    return change_errors(lambda message: re.sub(r"(?s)(Hint: .*?)--as ", r"\1in training --as ", message, count=1))

@@ -9,6 +9,7 @@ from deciban.cli import options as a
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.output import print_json
 from deciban.cli.parser import DEBUG, JSON, command, option
+from deciban.cli.render import console, line, print_title, table
 from deciban.cli.training_options import call_on_table, find_target
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ def show(curve: LearningCurve, title: str, as_json: bool) -> None:
     if as_json:
         print_json(curve.to_dict())
         return
-    from deciban.cli.render import console, line, print_title, table
 
     out = console()
     print_title(out, title)

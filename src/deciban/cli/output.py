@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from deciban.model.model import Model
 
 HINT = "Hint: -o names another place"
-FOLDER_HINT = "Hint: --folder names another one."
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
@@ -97,18 +96,21 @@ def format_file_size(path: str | Path) -> str:
     return f"{size:.3g} GB"
 
 
+def folder_error(folder: Path, why: str | None) -> InputError:
+    """Return the error for a folder that cannot be written to."""
+    return InputError(f"cannot write to the folder {str(folder)!r}: {why}. Hint: --folder names another one.")
+
+
 def check_folder(folder: Path) -> None:
     """Refuse, before any work is done, a folder that cannot be created or written to; create nothing."""
     try:
         nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     except OSError as error:
-        raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {FOLDER_HINT}") from None
+        raise folder_error(folder, error.strerror) from None
     if not nearest.is_dir():
-        raise InputError(f"cannot write to the folder {str(folder)!r}: {str(nearest)!r} is a file. {FOLDER_HINT}")
+        raise folder_error(folder, f"{str(nearest)!r} is a file")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise InputError(
-            f"cannot write to the folder {str(folder)!r}: no permission in {str(nearest)!r}. {FOLDER_HINT}"
-        )
+        raise folder_error(folder, f"no permission in {str(nearest)!r}")
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
@@ -121,5 +123,5 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
             for name, content in files.items():
                 unfinished.enter_context(atomic_write(folder / name)).write_bytes(content)
     except OSError as error:
-        raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}. {FOLDER_HINT}") from None
+        raise folder_error(folder, error.strerror) from None
     return [folder / name for name in files]

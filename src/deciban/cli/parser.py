@@ -64,11 +64,6 @@ class Argument(NamedTuple):
         notes += [self.limits] if self.limits else []
         return name, settings["help"] + (f"  [{'; '.join(notes)}]" if notes else "")
 
-    def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Add the argument to a parser, without its help text, in which argparse would expand percent signs."""
-        settings = {name: value for name, value in self.settings.items() if name != "help"}
-        parser.add_argument(*self.names, *self.former_names, **settings)
-
 
 def argument(*names: str, **settings: Any) -> Argument:
     """Declare an argument."""
@@ -157,8 +152,9 @@ class Command:
         `name` is how the command is called: deciban train. With -h among the words, help is printed instead.
         """
         parser = _Parser(add_help=False, allow_abbrev=False, usage=self.format_usage(name))
-        for each in self.arguments:
-            each.add_to(parser)
+        for each in self.arguments:  # without help texts, in which argparse would expand percent signs
+            settings = {name: value for name, value in each.settings.items() if name != "help"}
+            parser.add_argument(*each.names, *each.former_names, **settings)
         if "-h" in words or "--help" in words:
             print(self.format_help(name), flush=True)
             raise SystemExit(0)

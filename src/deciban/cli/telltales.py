@@ -13,6 +13,7 @@ from deciban.cli.error_handling import print_stderr
 from deciban.cli.model_files import load
 from deciban.cli.output import check_output, print_json
 from deciban.cli.parser import DEBUG, JSON, command, option, repeated
+from deciban.cli.render import console, count, heading, line, print_packed, print_title, short, table
 from deciban.cli.table_writers import check_safe_cells, open_table_writer
 from deciban.errors import InputError
 
@@ -73,8 +74,6 @@ def _write(classes: list[ClassTelltales], out: str, as_json: bool, safe_cells: b
 
 def show(path: Path, classes: list[ClassTelltales]) -> None:
     """Print a table for each class; a few lines for each if there are many classes."""
-    from deciban.cli.render import console, heading, line, print_title
-
     out = console()
     print_title(out, f"{path}: telltales of each class, the strongest first")
     few = len(classes) <= MAX_DETAILED_CLASSES
@@ -96,8 +95,6 @@ def show(path: Path, classes: list[ClassTelltales]) -> None:
 
 
 def _show_table(out: Console, telltales: ClassTelltales) -> None:
-    from deciban.cli.render import table
-
     has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in telltales.words)
     head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]
     body = [_format_word(word, has_intervals) for word in telltales.words]
@@ -105,7 +102,6 @@ def _show_table(out: Console, telltales: ClassTelltales) -> None:
 
 
 def _format_word(word: Any, has_interval: bool) -> list[str]:
-    from deciban.cli.render import count, short
     from deciban.scores.explanation import format_word
 
     return [
@@ -119,7 +115,6 @@ def _format_word(word: Any, has_interval: bool) -> list[str]:
 
 def _show_list(out: Console, telltales: ClassTelltales) -> None:
     """Print words with their decibans, as many to a line as fit."""
-    from deciban.cli.render import print_packed, short
     from deciban.scores.explanation import format_word
 
     shown = [(short(format_word(word.word), MAX_WORD_WIDTH), word.decibans) for word in telltales.words]
