@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr
@@ -17,10 +17,19 @@ from deciban.formatting import format_signed
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from deciban.mail.evaluation.evaluate_filter import DrawsReport, FoldsReport, Mistake, OnlineReport, SplitReport
+    from deciban.mail.evaluation.evaluate_filter import (
+        CurvePoint,
+        DrawsReport,
+        FoldsReport,
+        Mistake,
+        OnlineReport,
+        SplitReport,
+    )
     from deciban.mail.evaluation.filter_metrics import FilterMetrics
     from deciban.mail.evaluation.labelled_mail import LabelledMail
     from deciban.mail.store.store_schema import ModelName
+
+    Report = SplitReport | DrawsReport | OnlineReport | FoldsReport
 
 DEFAULT_FOLDS: Final = 10
 
@@ -86,18 +95,11 @@ def evaluate(
         raise UsageError("both are wanted: --ham PATH and --spam PATH")
     with handle_errors(debug):
         check_paths([*ham, *spam])
-        mail = _read(ham, spam)
-        show: Callable[[Any], None]
-        if split is not None:
-            report, show = _evaluate_split(mail, split, draws, seed, model, lost_ham), show_splits
-        elif online:
-            report, show = _evaluate_online(mail, order, model), show_stream
-        else:
-            report, show = _evaluate_folds(mail, folds or DEFAULT_FOLDS, seed, model), show_folds
+        report = _evaluate(_read(ham, spam), split, draws, lost_ham, online, order, folds, seed, model)
         if json:
             print_json(report.to_dict())
         else:
-            show(report)
+            show_report(report)
 
 
 def _check_method(
@@ -136,33 +138,31 @@ def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
     return kept
 
 
-def _evaluate_split(
-    mail: LabelledMail, split: str, draws: int, seed: int, model: ModelName, lost_ham: float | None
-) -> Any:
-    from deciban.mail.evaluation.evaluate_filter import evaluate_draws, evaluate_split
+def _evaluate(
+    mail: LabelledMail, split: str | None, draws: int, lost_ham: float | None, online: bool, order: str | None,
+    folds: int | None, seed: int, model: ModelName,
+) -> Report:  # fmt: skip
+    """Evaluate by the method that the options choose."""
+    from deciban.mail.evaluation.evaluate_filter import (
+        evaluate_draws,
+        evaluate_folds,
+        evaluate_online,
+        evaluate_split,
+    )
     from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST
     from deciban.mail.evaluation.labelled_mail import parse_sizes
 
     cost = LOST_HAM_COST if lost_ham is None else lost_ham
-    if draws == 1:
+    if split is not None and draws == 1:
         return evaluate_split(mail, parse_sizes(split), seed, model, cost)
-    with count_messages("classifying") as tick:
-        return evaluate_draws(mail, parse_sizes(split), range(seed, seed + draws), model, cost, lambda _: tick())
-
-
-def _evaluate_online(mail: LabelledMail, order: str | None, model: ModelName) -> Any:
-    from deciban.mail.evaluation.evaluate_filter import evaluate_online
-
-    ordered = mail.sort_by_name() if order == "name" else mail.sort_by_arrival()
-    with count_messages("classifying") as tick:
-        return evaluate_online(ordered, model, lambda _: tick())
-
-
-def _evaluate_folds(mail: LabelledMail, folds: int, seed: int, model: ModelName) -> Any:
-    from deciban.mail.evaluation.evaluate_filter import evaluate_folds
-
-    with count_messages("folds") as tick:
-        return evaluate_folds(mail, folds, seed, model, lambda _: tick())
+    with count_messages("classifying" if split is not None or online else "folds") as tick:
+        if split is not None:
+            seeds = range(seed, seed + draws)
+            return evaluate_draws(mail, parse_sizes(split), seeds, model, cost, lambda _: tick())
+        if online:
+            ordered = mail.sort_by_name() if order == "name" else mail.sort_by_arrival()
+            return evaluate_online(ordered, model, lambda _: tick())
+        return evaluate_folds(mail, folds or DEFAULT_FOLDS, seed, model, lambda _: tick())
 
 
 def percent(share: float) -> str:
@@ -174,68 +174,57 @@ def percent(share: float) -> str:
     return f"{100 * share:.3f} %" if abs(share) < 0.01 else f"{100 * share:.1f} %"
 
 
-def show_splits(report: SplitReport | DrawsReport) -> None:
-    """Show the evaluation by one split into three parts, or by several draws of it."""
-    from deciban.mail.evaluation.evaluate_filter import DrawsReport
+def show_report(report: Report) -> None:
+    """Show an evaluation: what was done, the metrics, and the mistakes, the learning curve or the spread of draws."""
+    from deciban.mail.evaluation.evaluate_filter import DrawsReport, OnlineReport, SplitReport
 
-    if isinstance(report, DrawsReport):
-        _show_draws(report)
-        return
     out = console()
-    learn, choose, test = report.sizes
-    _show_title(out, f"{report.model}: {learn} messages learned, {choose} to choose by, {test} to test on")
-    shown = ", ".join(f"{alpha:g} (log-loss {loss:.4f})" for alpha, loss in sorted(report.tried.items()))
-    pairs(out, [
-        ("smoothing", f"{report.alpha:g}, of {shown}" if len(report.tried) > 1 else "as usual"),
-        ("ham up to, spam from", f"p = {report.thresholds[0]:g} and {report.thresholds[1]:g}"),
-    ])  # fmt: skip
+    first = report.draws[0] if isinstance(report, DrawsReport) else report
+    n = first.metrics.ham + first.metrics.spam
+    if isinstance(first, SplitReport):
+        learn, choose, test = first.sizes
+        method = f"{learn} messages learned, {choose} to choose by, {test} to test on"
+    elif isinstance(first, OnlineReport):
+        method = f"each of {n} messages classified, then learned; refitted {first.refits} times"
+    else:
+        method = f"{n} messages in {first.folds} folds, each classified by a filter of the others"
+    draws = f"; {len(report.draws)} draws" if isinstance(report, DrawsReport) else ""
+    out.print(to_one_line(f"{first.model}: {method}{draws}"), style="bold", soft_wrap=True)
+    if isinstance(report, DrawsReport):
+        _show_spread(out, report)
+        return
+    if isinstance(report, SplitReport):
+        shown = ", ".join(f"{alpha:g} (log-loss {loss:.4f})" for alpha, loss in sorted(report.tried.items()))
+        pairs(out, [
+            ("smoothing", f"{report.alpha:g}, of {shown}" if len(report.tried) > 1 else "as usual"),
+            ("ham up to, spam from", f"p = {report.thresholds[0]:g} and {report.thresholds[1]:g}"),
+        ])  # fmt: skip
     _show_metrics(out, report.metrics)
-    _show_mistakes(out, report.mistakes)
+    if isinstance(report, OnlineReport):
+        _show_curve(out, report.curve)
+    else:
+        _show_mistakes(out, report.mistakes)
 
 
-def _show_draws(report: DrawsReport) -> None:
+def _show_spread(out: Console, report: DrawsReport) -> None:
     """Show means and standard deviations over several draws."""
-    out, first = console(), report.draws[0]
-    learn, choose, test = first.sizes
-    _show_title(out, f"{first.model}: {learn} messages learned, {choose} to choose by, {test} to test on; "
-               f"{len(report.draws)} draws")  # fmt: skip
     from deciban.mail.evaluation.evaluate_filter import SPREAD
 
     rows = []
     for name, (words, kind) in SPREAD_ROWS.items():
-        mean, deviation = report.spread(SPREAD[name])
         show = percent if kind == "share" else "{:.3f}".format
-        rows.append([words, show(mean), show(deviation)])
+        rows.append([words, *map(show, report.spread(SPREAD[name]))])
     heading(out, "On the messages to test on", "over all draws")
     table(out, ["", "mean", "deviation"], rows, right=(1, 2))
 
 
-def show_stream(report: OnlineReport) -> None:
-    """Show the online evaluation: the metrics of TREC, and the learning curve."""
-    out, metrics = console(), report.metrics
-    _show_title(out, f"{report.model}: each of {metrics.ham + metrics.spam} messages classified, then learned; "
-               f"refitted {report.refits} times")  # fmt: skip
-    _show_metrics(out, metrics)
+def _show_curve(out: Console, curve: Sequence[CurvePoint]) -> None:
+    """Show the learning curve of an online evaluation."""
     heading(out, "On the way", "wrong at p ≥ ½, by hundreds")
-    every = max(1, -(-len(report.curve) // CURVE_POINTS))
-    chosen = [step for i, step in enumerate(report.curve) if i < 2 or i % every == 0 or i == len(report.curve) - 1]
+    every = max(1, -(-len(curve) // CURVE_POINTS))
+    chosen = [step for i, step in enumerate(curve) if i < 2 or i % every == 0 or i == len(curve) - 1]
     rows = [[str(s.upto), f"{s.ham_wrong} of {s.ham}", f"{s.spam_wrong} of {s.spam}"] for s in chosen]
     table(out, ["up to", "ham", "spam"], rows, right=(0, 1, 2))
-
-
-def show_folds(report: FoldsReport) -> None:
-    """Show the evaluation by cross-validation."""
-    out = console()
-    n = report.metrics.ham + report.metrics.spam
-    folds = f"{n} messages in {report.folds} folds, each classified by a filter of the others"
-    _show_title(out, f"{report.model}: {folds}")
-    _show_metrics(out, report.metrics)
-    _show_mistakes(out, report.mistakes)
-
-
-def _show_title(out: Console, words: str) -> None:
-    """Show what was done."""
-    out.print(to_one_line(words), style="bold", soft_wrap=True)
 
 
 def _show_metrics(out: Console, metrics: FilterMetrics) -> None:
