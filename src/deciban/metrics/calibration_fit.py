@@ -7,7 +7,7 @@ Weights are rescaled to sum to the effective number of rows (Kish 1965), whateve
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,35 +59,28 @@ def targets(truth: IntegerCodes, weight: Array, K: int, prior_rows: float) -> Ar
     return (np.tile(others[:, None], K) + np.diag(own - others))[truth]
 
 
-@dataclass(frozen=True, eq=False)
-class _CalibrationLoss:
-    """The cross-entropy of slope · L + bias with targets: loss, gradient and Hessian by (slope, bias₁, bias₂ …).
+def _calibration_loss(L: Array, targets: Array, weight: Array, theta: Array) -> tuple[float, Array, Array]:
+    """Return the cross-entropy of slope · L + bias with targets, its gradient and Hessian by (slope, bias₁, bias₂ …).
 
     The first class has no bias: a common bias makes no difference. Arrays are K×n: sums over few classes are fast
     that way.
     """
-
-    L: Array
-    targets: Array
-    weight: Array
-
-    def __call__(self, theta: Array) -> tuple[float, Array, Array]:
-        scores = theta[0] * self.L
-        if len(theta) > 1:
-            scores[1:] += theta[1:, None]
-        top = scores.max(axis=0)
-        P = np.exp(scores - top)
-        total = P.sum(axis=0)
-        P /= total
-        loss = float(self.weight @ (np.log(total) + top - (self.targets * scores).sum(axis=0)))
-        residual, spread = (P - self.targets) * self.weight, self.L - (P * self.L).sum(axis=0)
-        weighted = P * spread * self.weight
-        gradient, hessian = np.array([(residual * self.L).sum()]), np.array([[(weighted * spread).sum()]])
-        if len(theta) == 1:
-            return loss, gradient, hessian
-        biases, mixed = np.diag(P @ self.weight) - (P * self.weight) @ P.T, weighted[1:].sum(axis=1)[None]
-        hessian = np.block([[hessian, mixed], [mixed.T, biases[1:, 1:]]])
-        return loss, np.append(gradient, residual[1:].sum(axis=1)), hessian
+    scores = theta[0] * L
+    if len(theta) > 1:
+        scores[1:] += theta[1:, None]
+    top = scores.max(axis=0)
+    P = np.exp(scores - top)
+    total = P.sum(axis=0)
+    P /= total
+    loss = float(weight @ (np.log(total) + top - (targets * scores).sum(axis=0)))
+    residual, spread = (P - targets) * weight, L - (P * L).sum(axis=0)
+    weighted = P * spread * weight
+    gradient, hessian = np.array([(residual * L).sum()]), np.array([[(weighted * spread).sum()]])
+    if len(theta) == 1:
+        return loss, gradient, hessian
+    biases, mixed = np.diag(P @ weight) - (P * weight) @ P.T, weighted[1:].sum(axis=1)[None]
+    hessian = np.block([[hessian, mixed], [mixed.T, biases[1:, 1:]]])
+    return loss, np.append(gradient, residual[1:].sum(axis=1)), hessian
 
 
 def _minimise(objective: Callable[[Array], tuple[float, Array, Array]], theta: Array) -> Array:
@@ -146,8 +139,10 @@ def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, s
         return start
     finite = np.isfinite(L)
     L = L if finite.all() else np.where(finite, L, L[finite].min() - 1.0)
-    goal = targets(truth, weight, L.shape[1], prior_rows)
-    return _minimise(_CalibrationLoss(np.ascontiguousarray(L.T), np.ascontiguousarray(goal.T), weight), start)
+    by_class = np.ascontiguousarray(targets(truth, weight, L.shape[1], prior_rows).T)
+    return _minimise(
+        partial(_calibration_loss, np.ascontiguousarray(L.T), np.ascontiguousarray(goal.T), weight), start
+    )
 
 
 def isotonic(

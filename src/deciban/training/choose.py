@@ -6,7 +6,7 @@ grid, covariances of `GaussianBayes` for tables of numbers, and events of `TextC
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple, get_args
@@ -23,7 +23,7 @@ from deciban.families.text_family import Text, compute_idf
 from deciban.ledger import Bags, Ledger
 from deciban.ledger.schema import Kind
 from deciban.metrics.choice import Choice, Setting, SettingComparison
-from deciban.model.columns import OPEN_ROLES, Column, Layout
+from deciban.model.columns import OPEN_ROLES, Layout
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows
 from deciban.scores.posterior import finish
@@ -108,22 +108,23 @@ def _compare_settings(
     assert sample.fold is not None
     words = trained.model.options.words
     comparison = SettingComparison(trained.model.classes)
-    for f, rest in enumerate(ledgers_excluding_each(trained.folds)):
+    for f, ledger in enumerate(ledgers_excluding_each(trained.folds)):
         rows = sample[np.flatnonzero(sample.fold == f)]
         if len(rows.codes):
-            held = HeldOutFold(f, rest, rescale_texts(rows, rest, words))
+            held = HeldOutFold(f, ledger, rescale_texts(rows, ledger, words))
             scored = (setting for search in searches for setting in search(held))
-            comparison.add_fold(scored, rows.codes, rows.weight, held.rest.rows > 0)
+            comparison.add_fold(scored, rows.codes, rows.weight, held.ledger.rows > 0)
     which = trained.describe_sample(len(sample.codes))
     return comparison.choice(f"{len(trained.folds)}-fold: {which}, each scored by models without its fold", notes)
 
 
 @dataclass(frozen=True)
 class HeldOutFold:
-    """The rows of a fold, and the ledger of all others."""
+    """A fold whose rows are scored by models of all other rows."""
 
     fold: int
-    rest: Ledger
+    ledger: Ledger
+    """The ledger of all other rows."""
     rows: Rows
 
 
@@ -180,7 +181,7 @@ class SettingGrid:
         """Score the rows of one fold under every setting."""
         scorer = _SettingScorer(self.task, held)
         for setting, role, options in self._settings():
-            log_prior = log(options.prior.solve(held.rest.rows))
+            log_prior = log(options.prior.solve(held.ledger.rows))
             yield setting, finish(scorer.joint(role, options) + log_prior, log_prior, "log_posterior")[0]
 
 
@@ -204,21 +205,20 @@ class _SettingScorer:
     def _decide(self, role: str | None, options: Options) -> _DecidedBlocks:
         key = role or (options.pseudo_count, options.parameter_prior)
         if key not in self._decisions:
-            forced = {} if role is None else self._force_role(role)
-            columns, kept, _ = decide(self.task.layout, self.held.rest, options, forced)
-            statistics = self.held.rest.choose(kept).parts
+            forced = {}
+            if role is not None:
+                open_columns = [column for column in self.task.columns if column.role in OPEN_ROLES]
+                forced = {column.name: replace(column, role=role) for column in open_columns}  # type: ignore[arg-type]
+            columns, kept, _ = decide(self.task.layout, self.held.ledger, options, forced)
+            statistics = self.held.ledger.choose(kept).parts
             roles, matrices = tuple(column.role for column in columns), select_columns(self.held.rows, kept).parts
             self._decisions[key] = _DecidedBlocks(roles, Layout(tuple(columns)), statistics, matrices)
         return self._decisions[key]
 
-    def _force_role(self, name: str) -> Mapping[str, Column]:
-        role: Any = name
-        return {column.name: replace(column, role=role) for column in self.task.columns if column.role in OPEN_ROLES}
-
     def joint(self, role: str | None, options: Options) -> Array:
         """Return ln p(x|k) of every row, all blocks together; `role` is that of open numbers, None for the best."""
         decided = self._decide(role, options)
-        total = np.zeros((len(self.held.rows.codes), len(self.held.rest.rows)))
+        total = np.zeros((len(self.held.rows.codes), len(self.held.ledger.rows)))
         families = options.assumption(decided.layout).families
         for b, (group, family) in enumerate(zip(decided.layout.blocks, families)):
             key = (decided.roles, b, _relevant_options(group.kind, options))
@@ -254,7 +254,7 @@ def _score(family: Family, statistic: Any, X: Any, auto: bool = False) -> Array:
 class CovarianceSearch:
     """The ledgers of all folds but each with the co-moments of their columns, in the order of their names."""
 
-    rests: Sequence[Ledger]
+    ledgers: Sequence[Ledger]
     order: Sequence[int]
     prior: ClassPrior
 
@@ -262,7 +262,7 @@ class CovarianceSearch:
     def of(
         cls, trained: Trained, assign: FoldAssigner, progress: Progress | None, notes: list[str]
     ) -> CovarianceSearch | None:
-        """Read the table again, for co-moments; None where there are columns that are no numbers, or too many."""
+        """Read the table again, for co-moments; None where there are columns that are not numbers, or too many."""
         columns = [column for column in trained.task.columns if column.role != "skip"]
         if len(columns) < 2 or any(column.role not in ("number", *OPEN_ROLES) or column.block for column in columns):
             return None
@@ -280,15 +280,15 @@ class CovarianceSearch:
 
     def score(self, held: HeldOutFold) -> ScoredSettings:
         """Score the rows of one fold under every covariance and shrinkage."""
-        rest = self.rests[held.fold]
+        ledger = self.ledgers[held.fold]
         (X,) = replace(held.rows, columns=[[held.rows.columns[0][j] for j in self.order]]).parts
-        log_prior = log(self.prior.solve(rest.rows))
+        log_prior = log(self.prior.solve(ledger.rows))
         for covariance, shrinkage in product(get_args(Covariance), SHRINKAGES):
             if covariance == "identity" and shrinkage is not None:
                 continue
             arguments = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
             family = Gaussian(covariance, shrinkage)  # type: ignore[arg-type]
-            part: Any = rest.parts[0] if family.paired else rest.parts[0].moments  # type: ignore[attr-defined]
+            part: Any = ledger.parts[0] if family.paired else ledger.parts[0].moments  # type: ignore[attr-defined]
             joint = _score(family, part, X) + log_prior
             yield Setting(arguments, "GaussianBayes"), finish(joint, log_prior, "log_posterior")[0]
 
@@ -298,10 +298,10 @@ def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
 
     With idf the entries of the rows are weights, and no counts.
     """
-    part: Any = held.rest.parts[0]
+    part: Any = held.ledger.parts[0]
     (X,) = held.rows.parts
     for arguments, family in _text_families(options, part.presence):
-        log_prior = log(options.prior.solve(held.rest.rows))
+        log_prior = log(options.prior.solve(held.ledger.rows))
         if not family.probabilistic:
             log_prior = np.zeros(len(log_prior))
         rows = X

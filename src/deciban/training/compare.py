@@ -94,7 +94,7 @@ def compare(
     assignment = split.assign(task)
     trained = train_task(task, assignment.n_folds, progress, assignment)
     notes: list[str] = []
-    candidates = list(CandidateFactory.of(trained, settings).candidates(names, C, notes))
+    candidates = list(make_candidates(trained, names, C, settings, notes))
     if not candidates:
         raise InputError(f"none of these learners has a column to learn from ({'; '.join(notes)})")
     comparison = LearnerComparison(trained, candidates, progress)
@@ -158,8 +158,8 @@ class LearnerComparison:
         assert self.rows.fold is not None
         known = np.zeros((len(self.rows.codes), self.n_classes), dtype=bool)
         for f in np.unique(self.rows.fold):
-            rest, held = self._fold(f)
-            known[held] = np.bincount(self.rows.codes[rest], minlength=self.n_classes) > 0
+            learned, held = self._fold(f)
+            known[held] = np.bincount(self.rows.codes[learned], minlength=self.n_classes) > 0
         return known
 
     def _score_candidate(self, i: int, n_folds: int) -> CandidateScores:
@@ -168,9 +168,9 @@ class LearnerComparison:
         log_posterior = np.zeros((len(rows.codes), self.n_classes))
         seconds, parameters = [], []
         for f in range(n_folds):
-            rest, held = self._fold(f)
+            learned, held = self._fold(f)
             if len(held):
-                model, took = candidate.learn(rows[rest])
+                model, took = candidate.learn(rows[learned])
                 log_posterior[held] = model.scores(rows[held], "log_posterior")
                 seconds.append(took)
                 parameters.append(model.scorer.n_parameters)
@@ -190,13 +190,13 @@ class LearnerComparison:
         held_out = len(next(iter(draws))[0])
         return LearningCurves(tuple(names), tuple(draws.sizes), figures[0], figures[1], held_out)
 
-    def _score_draw(self, i: int, rest: NDArray[np.intp], held: NDArray[np.intp]) -> tuple[float, float]:
+    def _score_draw(self, i: int, learned: NDArray[np.intp], held: NDArray[np.intp]) -> tuple[float, float]:
         """Return accuracy and bounded log-loss of one candidate on held-out rows."""
         rows = self.candidate_rows[i]
-        model, _ = self.candidates[i].learn(rows[rest])
+        model, _ = self.candidates[i].learn(rows[learned])
         scores, truth = model.scores(rows[held], "log_posterior"), rows.codes[held]
         weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
-        met = np.isin(truth, rows.codes[rest])
+        met = np.isin(truth, rows.codes[learned])
         hits = met & (scores.argmax(axis=1) == truth)
         losses: Array = bounded_losses(scores[met], truth[met])
         loss = np.average(losses, weights=weight[met]) if met.any() else np.nan
@@ -308,76 +308,64 @@ def check_candidates(learners: Any) -> list[str]:
     return [name for name in CANDIDATE_NAMES if name in chosen]
 
 
-@dataclass(frozen=True)
-class CandidateFactory:
-    """The naive task and its schema, from which all candidates are made."""
+def make_candidates(
+    trained: Trained, names: Sequence[str], C: float | str, settings: Mapping[str, Any], notes: list[str]
+) -> Iterator[Candidate]:
+    """Yield the candidates of these names that the table has columns for; `notes` explain the missing ones."""
+    base, schema = trained.task, trained.total.schema
+    numbers = gaussian_columns(base, settings)
+    shapes = _covariances(numbers, len(schema.classes), notes) if set(names) & set(COVARIANCES) else ()
+    for name in names:
+        if name == "bayes":
+            yield Candidate(DEFAULT_LEARNER, {}, base, schema)
+        elif name in DISCRIMINATIVE_NAMES:
+            penalty = C if name in PENALISED_LEARNERS else "auto"
+            arguments = {"learner": name, **({} if penalty == "auto" else {"C": penalty})}
+            yield Candidate(DISCRIMINATIVE_NAMES[name], arguments, replace(base, learner=name, C=penalty), schema)
+        elif name in shapes:
+            yield _gaussian_candidate(base, schema, tuple(numbers or ()), name)
 
-    task: Task
-    schema: Schema
-    given_roles: Mapping[str, str]
-    """Roles that the user has given."""
-    is_free: bool
-    """Whether numbers may be Gaussian: no blocks, no bins, and no other model was requested."""
 
-    @classmethod
-    def of(cls, trained: Trained, settings: Mapping[str, Any]) -> CandidateFactory:
-        """Build the factory from a table that has been read."""
-        task = replace(trained.task, options=trained.model.options)
-        is_free = not settings.get("blocks") and settings.get("like") is None and settings.get("numbers") != "binned"
-        return cls(task, trained.total.schema, settings.get("roles") or {}, is_free)
+def gaussian_columns(task: Task, settings: Mapping[str, Any]) -> list[str] | None:
+    """Return the names of the columns that can be Gaussian, in order.
 
-    @property
-    def numbers(self) -> list[str]:
-        """The names of the columns that can be Gaussian, in order."""
-        numbers = [c.name for c in self.task.columns if self.is_free and c.role in NUMBER_ROLES]
-        return sorted(name for name in numbers if self.given_roles.get(name, "number") == "number")
+    None where numbers may not be Gaussian: blocks, bins or another model were requested.
+    """
+    if settings.get("blocks") or settings.get("like") is not None or settings.get("numbers") == "binned":
+        return None
+    roles = settings.get("roles") or {}
+    numbers = (column.name for column in task.columns if column.role in NUMBER_ROLES)
+    return sorted(name for name in numbers if roles.get(name, "number") == "number")
 
-    def candidates(self, names: Sequence[str], C: float | str, notes: list[str]) -> Iterator[Candidate]:
-        """Yield the candidates of these names that the table has columns for; `notes` explain the missing ones."""
-        shapes = self._covariances(notes) if set(names) & set(COVARIANCES) else ()
-        for name in names:
-            if name == "bayes":
-                yield Candidate(DEFAULT_LEARNER, {}, self.task, self.schema)
-            elif name in DISCRIMINATIVE_NAMES:
-                penalty = C if name in PENALISED_LEARNERS else "auto"
-                arguments = {"learner": name, **({} if penalty == "auto" else {"C": penalty})}
-                task = replace(self.task, learner=name, C=penalty)
-                yield Candidate(DISCRIMINATIVE_NAMES[name], arguments, task, self.schema)
-            elif name in shapes:
-                yield self._gaussian(name)
 
-    def _covariances(self, notes: list[str]) -> Sequence[str]:
-        """Return the covariances that the table has columns for."""
-        d, K = len(self.numbers), len(self.schema.classes)
-        if not self.is_free:
-            notes.append("Gaussian Bayes is left out: the roles of the columns are given")
-        elif not d:
-            notes.append("Gaussian Bayes is left out: there are no columns of numbers")
-        if d < 2:
-            return [shape for shape in ("diagonal", "tied_diagonal") if d]
-        if d * d * K > MAX_PAIR_COMOMENTS:
-            notes.append(f"full and tied covariances are left out: {d} columns have too many pairs")
-            return [shape for shape in COVARIANCES if shape not in JOINT_COVARIANCES]
-        return COVARIANCES
+def _covariances(numbers: Sequence[str] | None, n_classes: int, notes: list[str]) -> Sequence[str]:
+    """Return the covariances that the table has columns for."""
+    d = len(numbers or ())
+    if numbers is None:
+        notes.append("Gaussian Bayes is left out: the roles of the columns are given")
+    elif not d:
+        notes.append("Gaussian Bayes is left out: there are no columns of numbers")
+    if d < 2:
+        return [shape for shape in ("diagonal", "tied_diagonal") if d]
+    if d * d * n_classes > MAX_PAIR_COMOMENTS:
+        notes.append(f"full and tied covariances are left out: {d} columns have too many pairs")
+        return [shape for shape in COVARIANCES if shape not in JOINT_COVARIANCES]
+    return COVARIANCES
 
-    def _gaussian(self, shape: str) -> Candidate:
-        """Return the candidate of Gaussian numbers with this covariance, joined if it has any; other columns stay."""
-        names = tuple(self.numbers)
-        block = names if shape in JOINT_COVARIANCES else ()
-        columns = [replace(c, role="number", block=block) if c.name in names else c for c in self.task.columns]
-        options: Any = replace(self.task.options, covariance=shape)  # type: ignore[arg-type]
-        task = replace(self.task, columns=columns, options=options)
-        arguments = {"blocks": "numbers"} if block else {"numbers": "number"}
-        name = f"Gaussian {shape.replace('_', ' ')}"
-        return Candidate(name, {**arguments, "covariance": shape}, task, self._schema(task))
 
-    def _schema(self, task: Task) -> Schema:
-        """Return the schema with the names of the naive schema and the blocks of this task."""
-        kept = {kind: iter([b for b in self.schema.blocks if b.kind == kind]) for kind in ("levels", "bags")}
-        blocks = []
-        for need, (kind, features) in zip(task.options.assumption(task.layout).needs, task.layout.blocks):
-            if kind in kept:
-                blocks.append(next(kept[kind]))
-            else:
-                blocks.append(Block(kind, len(features), tuple(f.name for f in features), None, need.reading))
-        return Schema(self.schema.classes, tuple(blocks))
+def _gaussian_candidate(base: Task, schema: Schema, numbers: tuple[str, ...], shape: str) -> Candidate:
+    """Return the candidate of Gaussian numbers with this covariance, joined if it has any; other columns stay."""
+    block = numbers if shape in JOINT_COVARIANCES else ()
+    columns = [replace(c, role="number", block=block) if c.name in numbers else c for c in base.columns]
+    options: Any = replace(base.options, covariance=shape)  # type: ignore[arg-type]
+    task = replace(base, columns=columns, options=options)
+    named = {kind: iter([b for b in schema.blocks if b.kind == kind]) for kind in ("levels", "bags")}
+    blocks = [
+        next(named[kind])
+        if kind in named
+        else Block(kind, len(features), tuple(feature.name for feature in features), None, need.reading)
+        for need, (kind, features) in zip(options.assumption(task.layout).needs, task.layout.blocks)
+    ]
+    arguments = {"blocks": "numbers"} if block else {"numbers": "number"}
+    name = f"Gaussian {shape.replace('_', ' ')}"
+    return Candidate(name, {**arguments, "covariance": shape}, task, Schema(schema.classes, tuple(blocks)))

@@ -10,7 +10,6 @@ import numpy as np
 
 from deciban.errors import InputError
 from deciban.metrics.dependence import Dependence, Feature, Sample
-from deciban.model.columns import Column
 from deciban.model.summarise_table import Progress, Rows, TableSummariser
 from deciban.sources.source import role_hint
 from deciban.training.table_rows import Reservoir
@@ -60,14 +59,11 @@ def dependence(
         source, target=target, roles=roles, numbers="number", weights=weights, sql=sql, format=format,
         encoding=encoding, errors=errors, missing=missing, hive=hive,
     )  # fmt: skip
-    task = replace(task, columns=[_skip_text(column) for column in task.columns])
+    columns = [replace(c, role="skip", reason="a text") if c.role == "text" else c for c in task.columns]
+    task = replace(task, columns=columns)
     summariser, rows = _read(task, progress)
     sample, used_roles = _sample(task, summariser, rows)
     return Dependence.of(sample, target, used_roles, summariser.n_learned)
-
-
-def _skip_text(column: Column) -> Column:
-    return replace(column, role="skip", reason="a text") if column.role == "text" else column
 
 
 def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]:
@@ -76,7 +72,7 @@ def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]
     if not 2 <= d <= MAX_DEPENDENCE_FEATURES:
         raise InputError(
             f"dependence is measured between 2 to {MAX_DEPENDENCE_FEATURES} features, and {task.source.name} has {d} "
-            f"besides {task.target!r} that are no texts. "
+            f"besides {task.target!r} that are not texts. "
             f"Hint: give columns roles, {role_hint('COLUMN', 'category')} or skip"
         )
     summariser, sample = task.summariser(1), Reservoir(d, task.source.n_rows)

@@ -29,7 +29,7 @@ from deciban.training.table_folds import (
     select_columns,
     solve_ledger,
 )
-from deciban.training.table_rows import LabelledTable, assign_by_column, concatenate_rows, table_matrices
+from deciban.training.table_rows import LabelledTable, assign_by_column, concatenate_rows
 from deciban.training.task import Task, check_settings, plan
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation.fold_models import (
@@ -183,8 +183,7 @@ def _evaluate_folds(task: Task, split: Split, progress: Progress | None) -> Repo
     learn = learn_excluding_each if split.order is None else learn_before_each
     models = list(learn(trained.task, trained.folds, trained.sample))
     card = Scorecard.empty(len(trained.model.labels))
-    task, schema = trained.task, trained.total.schema
-    for _, rows in LabelledTable.of(task, schema).rows(table_matrices(task, schema), progress):
+    for _, rows in trained.read_rows(progress):
         assigned = replace(rows, fold=assignment.lookup(rows.number))
         scored = score_out_of_fold(models, assigned, "log_posterior")
         if len(scored.rows.codes):
@@ -244,12 +243,12 @@ def evaluate_leave_one_out(trained: Trained, progress: Progress | None) -> Score
 
 def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[Rows, LeaveOneOutScores] | None:
     """Score the rows by closed forms; None where there is none, or where a row could change the role of a column."""
-    task, schema = trained.task, trained.total.schema
+    task = trained.task
     decision = decide(task.layout, trained.total, task.options)
     if not decision.is_certain(task.columns) or (task.options.words.length is not None and task.layout.texts):
         return None
     batches, scored = [], []
-    for _, batch in LabelledTable.of(task, schema).rows(table_matrices(task, schema), progress):
+    for _, batch in trained.read_rows(progress):
         rows = batch[has_weight(batch)]
         parts = select_columns(rows, decision.kept).parts
         found = score_in_closed_form(
@@ -282,9 +281,8 @@ class RowsInMemory:
         """Read the rows once more."""
         import pyarrow as pa
 
-        task, schema = trained.task, trained.total.schema
         tables, kept, first = [], [], 0
-        for batches, batch in LabelledTable.of(task, schema).rows(table_matrices(task, schema), None):
+        for batches, batch in trained.read_rows():
             rows = batch[has_weight(batch)]
             block = pa.Table.from_batches(batches)
             present = np.zeros(block.num_rows, dtype=np.bool_)
@@ -306,24 +304,20 @@ class RowsInMemory:
         half = len(index) // 2  # too many cells for the ledgers of so many rows at once
         return [*self.count_each(index[:half]), *self.count_each(index[half:])]
 
-    def score_each(self, index: NDArray[np.intp], rests: Iterator[Ledger]) -> Array:
+    def score_each(self, index: NDArray[np.intp], ledgers: Iterator[Ledger]) -> Array:
         """Score each of these rows by the model of the ledger of all other rows."""
-        task, schema = self.trained.task, self.trained.total.schema
-        table = LabelledTable.of(replace(task, source=self._source(index)), schema)
-        ((_, rows),) = table.rows(table_matrices(task, schema), None)
-        models = (solve_ledger(task, ledger) for ledger in rests)
+        task = replace(self.trained.task, source=Frame(self.table.take(index)))
+        ((_, rows),) = replace(self.trained, task=task).read_rows()
+        models = (solve_ledger(task, ledger) for ledger in ledgers)
         scores = [model.scores(rows[i : i + 1], "log_posterior") for i, model in enumerate(models)]
         if self.progress is not None:
             self.progress(int(self.rows.number[index[-1]]) + 1)
         return np.concatenate(scores)
 
-    def _source(self, index: NDArray[np.intp]) -> Frame:
-        return Frame(self.table.take(index))
-
     def _count(self, index: NDArray[np.intp], n_folds: int) -> list[Ledger]:
         """Return the ledgers of these rows, assigned to folds in turn."""
         task = replace(self.trained.task, classes=[str(label) for label in self.trained.total.schema.classes])
         summariser = task.summariser(n_folds, lambda codes, number: number.astype(np.int32) % n_folds)
-        for _ in summariser.read(self._source(index)):
+        for _ in summariser.read(Frame(self.table.take(index))):
             pass
         return summariser.ledgers()

@@ -42,6 +42,8 @@ MAX_HALVINGS = 12
 MIN_CURVE_ROWS = 10
 """The least of the default sizes, in rows."""
 
+NO_HASHES = np.zeros(0, dtype=np.uint64)
+
 NUMBER_TYPES = (int, float, np.integer, np.floating)
 
 
@@ -72,14 +74,12 @@ def learning_curve(
     shares = _check_shares(np.atleast_1d(flipped).tolist())
     wanted_sizes = None if sizes is None else _check_sizes(sizes)
     task = plan(source, target=target, **check_fold_settings("learning_curve", settings))
-    known = None if wanted_sizes is None and not any(shares) else Target.of(task)
+    classes, hashes = read_target(task) if wanted_sizes is not None or any(shares) else ((), NO_HASHES)
     lines = []
     for share in shares:
-        order = (
-            Prefixes.of(wanted_sizes, known.order) if known and wanted_sizes else Prefixes.halving(task.source.n_rows)
-        )
-        source = FlippedLabels(task.source, target, known.classes, share, HELD_OUT_SHARE) if known and share else None
-        lines.append(order.evaluate(replace(task, source=source) if source else task, progress))
+        sized = Prefixes.halving(task.source.n_rows) if wanted_sizes is None else Prefixes.of(wanted_sizes, hashes)
+        source = FlippedLabels(task.source, target, classes, share, HELD_OUT_SHARE) if share else task.source
+        lines.append(sized.evaluate(replace(task, source=source), progress))
     numbers = lines[0][0]
     measured = (
         f"{lines[0][1][0].rows} rows, drawn at random, were held out and scored by every model; each model learned "
@@ -110,24 +110,16 @@ def _check_sizes(sizes: Any) -> list[int | float]:
     return [int(size) if isinstance(size, (int, np.integer)) else float(size) for size in listed]
 
 
-@dataclass(frozen=True)
-class Target:
-    """The classes of the target, and the hashes of the rows to learn from, in order."""
-
-    classes: Sequence[str]
-    order: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, task: Task) -> Target:
-        """Read the target."""
-        names, used, orders, read = LevelEncoder(grows=True), set(), [np.zeros(0, dtype=np.uint64)], 0
-        for is_learned, batches in read_labelled_batches(task):
-            codes = np.concatenate([names.encode(batch.column(task.target)) for batch in batches])
-            used |= set(np.unique(codes[is_learned]).tolist())
-            number = read + np.flatnonzero(is_learned)
-            orders.append(hash_row_numbers(number[~is_drawn(number, HELD_OUT_SHARE)]))
-            read += len(is_learned)
-        return cls(sort_classes(names.list[k] for k in used), np.sort(np.concatenate(orders)))
+def read_target(task: Task) -> tuple[Sequence[str], NDArray[np.uint64]]:
+    """Read the target; return its classes, and the sorted hashes of the rows to learn from."""
+    names, used, hashes, read = LevelEncoder(grows=True), set(), [NO_HASHES], 0
+    for is_learned, batches in read_labelled_batches(task):
+        codes = np.concatenate([names.encode(batch.column(task.target)) for batch in batches])
+        used |= set(np.unique(codes[is_learned]).tolist())
+        number = read + np.flatnonzero(is_learned)
+        hashes.append(hash_row_numbers(number[~is_drawn(number, HELD_OUT_SHARE)]))
+        read += len(is_learned)
+    return sort_classes(names.list[k] for k in used), np.sort(np.concatenate(hashes))
 
 
 @dataclass

@@ -174,29 +174,17 @@ class TableFoldScores:
     rows: Rows
     scores: NDArray[Any]
     known: NDArray[np.bool_]
-    log_prior: Mapping[int, Array]
-    """ln π_k without each fold."""
+    log_prior: Array
+    """ln π_k by the model that scored each row, n×K."""
     cells: Array | None = None
     """The number of cells of each row, or words, that its model knows; None unless requested."""
 
     def finish(self, wanted: Finish) -> NDArray[Any]:
         """Turn joint scores into what is wanted; see `scores.finish`."""
-        if wanted == "joint":
-            return self.scores
-        lost = 0
-
-        def finish_fold(prior: Array, index: NDArray[np.intp]) -> tuple[NDArray[Any]]:
-            nonlocal lost
-            part, n_lost = finish(self.scores[index], prior, wanted)
-            lost += n_lost
-            return (part,)
-
-        assert self.rows.fold is not None
-        priors = (self.log_prior.get(f) for f in range(1 + max(self.log_prior, default=-1)))
-        finished = score_by_fold(priors, self.rows.fold, finish_fold)
-        if lost:
-            warn_impossible(lost)
-        return finished[0] if finished else np.zeros((0, 0))
+        finished, n_impossible = finish(self.scores, self.log_prior, wanted)
+        if n_impossible:
+            warn_impossible(n_impossible)
+        return finished
 
     def scorecard(self, log_posterior: Array) -> Scorecard:
         """Evaluate posteriors of the rows; the rows are kept."""
@@ -212,19 +200,17 @@ def score_out_of_fold(
     `count_cells` also counts the cells and words of each row that its model knows.
     """
     assert rows.fold is not None
-    log_prior: dict[int, Array] = {}
 
     def score(model: FoldModel, index: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
-        assert rows.fold is not None
-        own, known = rows[index], model.ledger.rows > 0
-        log_prior[int(rows.fold[index[0]])] = model.scorer.solved.log_prior
-        scores = model.scores(own, wanted), np.broadcast_to(known, (len(index), len(known)))
-        return (*scores, model.scores(own, "observed")) if count_cells else scores
+        own, known, log_prior = rows[index], model.ledger.rows > 0, model.scorer.solved.log_prior
+        of_model = (np.broadcast_to(values, (len(index), len(known))) for values in (known, log_prior))
+        cells = (model.scores(own, "observed"),) if count_cells else ()
+        return model.scores(own, wanted), *of_model, *cells
 
     arrays = score_by_fold(models, rows.fold, score)
-    is_scored = np.isin(rows.fold, list(log_prior))
     if not arrays:
-        return TableFoldScores(rows[is_scored], np.zeros((0, 0)), np.zeros((0, 0), dtype=np.bool_), log_prior)
+        return TableFoldScores(rows[:0], np.zeros((0, 0)), np.zeros((0, 0), dtype=np.bool_), np.zeros((0, 0)))
+    is_scored = arrays[1].any(axis=1)  # every model knows a class
     if not is_scored.all():
-        rows, arrays = rows[is_scored], [array[is_scored] for array in arrays]
-    return TableFoldScores(rows, arrays[0], arrays[1], log_prior, arrays[2] if count_cells else None)
+        rows, arrays = rows[np.flatnonzero(is_scored)], [array[is_scored] for array in arrays]
+    return TableFoldScores(rows, *arrays)

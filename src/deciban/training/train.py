@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -36,7 +36,7 @@ from deciban.training.table_folds import (
     score_out_of_fold,
     select_columns,
 )
-from deciban.training.table_rows import LEARNED_ROWS_FACTOR, Reservoir
+from deciban.training.table_rows import LEARNED_ROWS_FACTOR, LabelledTable, Reservoir, table_matrices
 from deciban.training.task import Task, plan
 from deciban.validation.splits import StratifiedAssigner
 
@@ -148,6 +148,11 @@ class Trained:
         assert rows.fold is not None
         log_prior = self.model.scorer.solved.log_prior
         return fit_calibration(method, log_posterior, truth, rows.weight, rows.fold, log_prior)
+
+    def read_rows(self, progress: Progress | None = None) -> Iterator[tuple[list[Any], Rows]]:
+        """Read the labelled rows of the table again; yield them with the batches they come from."""
+        schema = self.total.schema
+        yield from LabelledTable.of(self.task, schema).rows(table_matrices(self.task, schema), progress)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
         """Raise an error if the ledgers of the folds were too large to be kept."""
