@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from deciban.sources.level_encoder import MAX_LINEAR_SEARCHES, LevelEncoder, LevelNames
+from deciban.sources.arrow_cells import MAX_LINEAR_SEARCHES, LevelEncoder, LevelNames
 
 WORDS = ["née", "", "x", "007", "long enough to be no short text"]
 

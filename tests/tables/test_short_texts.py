@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.kernels import execution
-from deciban.sources import level_encoder
-from deciban.sources.level_encoder import LevelEncoder
+from deciban.sources import arrow_cells as level_encoder
+from deciban.sources.arrow_cells import LevelEncoder
 
 TEXTS = st.one_of(
     st.none(),

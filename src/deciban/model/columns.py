@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.schema import Kind
-from deciban.sources.arrow_cells import DATE_PARTS
-from deciban.sources.level_encoder import LevelEncoder
+from deciban.sources.arrow_cells import DATE_PARTS, LevelEncoder
 from deciban.sources.source import ColumnReading
 
 Role = Literal["number", "binned", "count", "flag", "category", "date", "text", "skip", "undecided", "countable"]

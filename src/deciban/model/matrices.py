@@ -21,8 +21,7 @@ from deciban.errors import DecibanWarning, InputError, did_you_mean
 from deciban.ledger import Vocabulary
 from deciban.ledger.schema import Kind
 from deciban.model.columns import JOIN_SEPARATOR, Combinations, Feature, Layout
-from deciban.sources.arrow_cells import extract_date_part, to_numbers
-from deciban.sources.level_encoder import LevelEncoder
+from deciban.sources.arrow_cells import LevelEncoder, extract_date_part, to_numbers
 from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import Documents, Words, build_word_matrix, count_known_words
 

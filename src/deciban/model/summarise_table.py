@@ -18,8 +18,7 @@ from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.schema import sort_classes
 from deciban.model.columns import Feature, FeatureBlock, Layout
 from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks, stack_columns
-from deciban.sources.arrow_cells import to_numbers
-from deciban.sources.level_encoder import LevelEncoder
+from deciban.sources.arrow_cells import LevelEncoder, to_numbers
 from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import WordCounter, Words
 

@@ -49,7 +49,7 @@ from deciban.scorer import Scorer, Solved
 from deciban.scores import Lookup
 from deciban.scores.calibration import Calibration
 from deciban.scores.posterior import Novelty
-from deciban.sources.level_encoder import LevelNames
+from deciban.sources.arrow_cells import LevelNames
 
 AllowedForms = Mapping[str, tuple[str, ...]]
 """The names of the score forms that each kind of block may have."""

@@ -23,7 +23,7 @@ from deciban.metrics.learning_curves import LearningCurve
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.model.summarise_table import Progress, Rows
-from deciban.sources.level_encoder import LevelEncoder
+from deciban.sources.arrow_cells import LevelEncoder
 from deciban.sources.source import ColumnReading, SourceView
 from deciban.training.table_folds import learn_up_to
 from deciban.training.table_rows import read_labelled_batches

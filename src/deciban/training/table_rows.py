@@ -18,8 +18,7 @@ from deciban.ledger.hashing import hash_row_numbers
 from deciban.model.matrices import Matrices, check_columns, make_level_encoders, row_blocks
 from deciban.model.summarise_table import Progress, Rows, row_weights
 from deciban.scorer import vocabularies
-from deciban.sources.arrow_cells import to_timestamps
-from deciban.sources.level_encoder import LevelEncoder
+from deciban.sources.arrow_cells import LevelEncoder, to_timestamps
 from deciban.sources.source import ColumnReading, Source
 from deciban.text import Documents
 from deciban.training.task import Task
