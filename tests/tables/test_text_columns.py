@@ -368,7 +368,7 @@ def test_a_file_is_read_as_its_bytes_are_given(tmp_path):
 
 
 def test_parquet_with_one_huge_group_is_read_in_pieces(tmp_path, monkeypatch):
-    from deciban.sources import arrow_files as files
+    from deciban.sources import arrow_sources as files
 
     monkeypatch.setattr(files, "MAX_TEXT_BYTES", 1000)
     path = tmp_path / "t.parquet"
