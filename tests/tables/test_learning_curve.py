@@ -89,7 +89,7 @@ def test_flipped_labels_are_learned_and_not_scored():
 
 
 def test_flipping_takes_any_other_class_and_leaves_the_rows_held_out():
-    from deciban.sources.frames import Frame
+    from deciban.sources.arrow_sources import Frame
     from deciban.training.learning_curve import FlippedLabels
 
     n = 6000

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_y, check_consistent_length, validate
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import check_label_type
-from deciban.sources.frames import Frame
+from deciban.sources.arrow_sources import Frame
 from deciban.sources.source import open_source
 
 if TYPE_CHECKING:

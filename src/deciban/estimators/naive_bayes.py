@@ -35,7 +35,7 @@ from deciban.persistence import Section
 from deciban.persistence.table_models import read_columns, write_columns
 from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
-from deciban.sources.frames import Frame
+from deciban.sources.arrow_sources import Frame
 from deciban.sources.source import read_first_rows
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles, rule_out_counts
@@ -153,10 +153,6 @@ class NaiveBayes(GenerativeClassifier):
             )
         return tuple(join_columns(columns, self.blocks, self.roles))
 
-    def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
-        """Replace the ledger; columns have dtypes of their own, and none is stored."""
-        super()._replace_ledger(ledger)
-
     def _model(self) -> Model:
         """Return the table model of this estimator."""
         scorer = self._check_fitted()
@@ -191,7 +187,7 @@ class NaiveBayes(GenerativeClassifier):
 
         model = self._model()
         pair = None if classes is None else tuple(self.classes_[list(self._pair(classes))].tolist())
-        return explain_rows(model, Frame(to_table(self, X, self._names)), pair, None, False)
+        return explain_rows(model, Frame(self._check_input(X)), pair, None, False)
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
         """Return the n words with the strongest evidence for a class; `column` names one of several texts."""

@@ -127,7 +127,7 @@ def open_source(source: Any, sql: str | None = None, options: FileOptions | None
 
         options = options or FileOptions()
         return _check_columns(open_path(paths, options) if isinstance(paths, str) else open_paths(paths, options))
-    from deciban.sources.frames import open_frame
+    from deciban.sources.arrow_sources import open_frame
 
     return _check_columns(open_frame(source))
 

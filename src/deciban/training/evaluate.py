@@ -19,7 +19,7 @@ from deciban.metrics.scorecard import Scorecard
 from deciban.model.matrices import UnseenValueMonitor
 from deciban.model.model import Model
 from deciban.model.summarise_table import Progress, Rows
-from deciban.sources.frames import Frame
+from deciban.sources.arrow_sources import Frame
 from deciban.sources.source import FileOptions, Source, open_source
 from deciban.training.column_roles import decide
 from deciban.training.table_folds import (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Codes
 from deciban.errors import InputError
-from deciban.sources.frames import Frame
+from deciban.sources.arrow_sources import Frame
 from deciban.sources.source import read_first_rows
 from deciban.validation.splits import (
     LEAVE_ONE_OUT_TEXT,
@@ -70,12 +70,15 @@ def make_fold_plan(folds: Any, X: Any, codes: Codes, groups: Any, order: Any, pr
         raise InputError(f"folds is a number, 'loo', the fold of each row, or a splitter; not {folds!r}")
     if hasattr(folds, "split") and not isinstance(folds, str):
         return _plan_by_pairs(folds.split(X, codes, groups), repr(folds), n, order, present)
-    if hasattr(folds, "__next__") or _are_pairs(folds):
+    are_pairs = isinstance(folds, (list, tuple)) and all(isinstance(x, tuple) and len(x) == 2 for x in folds)
+    if hasattr(folds, "__next__") or are_pairs:  # (train, test), as scikit-learn's splitters give them
         return _plan_by_pairs(folds, "those given", n, order, present)
     if groups is not None:
         return _plan_by_group(folds, np.asarray(groups)[present])
     if order is not None:
-        return _plan_by_order(folds, np.asarray(order)[present])
+        fold = assign_by_order(np.asarray(order)[present], check_n_folds(folds))
+        F = int(fold.max()) + 1
+        return FoldPlan(fold, F, describe_ordered_folds(F), "before")
     return _plan_by_array(folds, present) if np.ndim(folds) else _plan_by_class(folds, codes[present])
 
 
@@ -101,12 +104,6 @@ def _plan_by_group(folds: Any, groups: Any) -> FoldPlan:
     return FoldPlan(assign_by_group(groups, folds), int(folds), describe_folds(folds, "groups kept together"))
 
 
-def _plan_by_order(folds: Any, order: Any) -> FoldPlan:
-    fold = assign_by_order(order, check_n_folds(folds))
-    F = int(fold.max()) + 1
-    return FoldPlan(fold, F, describe_ordered_folds(F), "before")
-
-
 def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
     array = np.asarray(folds)
     if array.shape != present.shape:
@@ -126,17 +123,12 @@ def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
     return FoldPlan(fold, F, describe_folds(F, "folds as given"))
 
 
-def _are_pairs(folds: Any) -> bool:
-    """Return whether these are pairs of row numbers, (train, test), as scikit-learn's splitters give them."""
-    return isinstance(folds, (list, tuple)) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in folds)
-
-
 def _plan_by_pairs(pairs: Iterable[Any], who: str, n: int, order: Any, present: NDArray[np.bool_]) -> FoldPlan:
     """Make the plan of pairs of rows, learned and scored, for each fold."""
     if order is not None:
         raise InputError("a splitter has an order of its own. Hint: leave order out, or folds=10")
     fold, trained = np.full(n, -1, dtype=np.int32), []
-    whole = True
+    is_partition = True
     for f, pair in enumerate(pairs):
         train, test = (np.arange(n)[np.asarray(i) if len(i) else slice(0)] for i in pair)
         if (fold[test] >= 0).any() or len(np.unique(test)) < len(test):
@@ -148,12 +140,12 @@ def _plan_by_pairs(pairs: Iterable[Any], who: str, n: int, order: Any, present: 
             raise InputError(f"of the folds, {who}, number {f} has no rows to learn from. Hint: fewer folds")
         fold[test] = f
         trained.append(train)
-        whole &= bool((np.bincount(np.concatenate([train, test]), minlength=n) == 1).all())
+        is_partition &= bool((np.bincount(np.concatenate([train, test]), minlength=n) == 1).all())
     if not trained:
         raise InputError(f"there are no folds: {who}")
     words = f"{len(trained)} folds of {who}"
     fold = fold[present]
-    if whole:
+    if is_partition:
         return FoldPlan(fold, len(trained), f"exact, {words}: every row scored by the model without its fold")
     place = np.cumsum(present) - 1
     learned_rows = [place[rows[present[rows]]] for rows in trained]
@@ -164,9 +156,7 @@ def take_rows(rows: Any, index: NDArray[np.intp]) -> Any:
     """Return some of the rows of an array, a sparse matrix, a table, documents, or what scikit-learn indexes."""
     if hasattr(rows, "num_rows"):
         return read_first_rows(Frame(rows), rows.num_rows).take(index)
-    if isinstance(rows, np.ndarray) or hasattr(rows, "tocsr"):
-        return rows[index]
-    if type(rows).__module__.startswith("deciban"):
+    if isinstance(rows, np.ndarray) or hasattr(rows, "tocsr") or type(rows).__module__.startswith("deciban"):
         return rows[index]
     from sklearn.utils import _safe_indexing
 
