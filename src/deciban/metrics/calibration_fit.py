@@ -139,10 +139,9 @@ def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, s
         return start
     finite = np.isfinite(L)
     L = L if finite.all() else np.where(finite, L, L[finite].min() - 1.0)
-    by_class = np.ascontiguousarray(targets(truth, weight, L.shape[1], prior_rows).T)
-    return _minimise(
-        partial(_calibration_loss, np.ascontiguousarray(L.T), np.ascontiguousarray(goal.T), weight), start
-    )
+    goal = targets(truth, weight, L.shape[1], prior_rows)
+    scores_by_class, goal_by_class = np.ascontiguousarray(L.T), np.ascontiguousarray(goal.T)
+    return _minimise(partial(_calibration_loss, scores_by_class, goal_by_class, weight), start)
 
 
 def isotonic(
