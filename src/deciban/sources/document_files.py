@@ -145,8 +145,7 @@ class WholeFiles:
     decoding: Decoding
     folder: str = ""
     columns: Sequence[str] = (TEXT, FILE)
-    typed: bool = True
-    fills_cores: bool = False
+    typed, fills_cores = True, False
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
