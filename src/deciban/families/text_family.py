@@ -277,7 +277,7 @@ def _empty_form(K: int, V: int) -> SparseLinear:
 
 
 def _extend_form(form: SparseLinear, places: NDArray[np.intp], V: int) -> SparseLinear:
-    """Extend a score form of the words at these places to all V words; the others are mute."""
+    """Extend a score form of the words at these places to all V words; the others are marked in `mute`."""
     start, base, mute = np.zeros(V + 1, dtype=np.int64), np.zeros(V), np.ones(V, dtype=np.bool_)
     start[places + 1] = np.diff(form.start)
     base[places], mute[places] = form.base, False

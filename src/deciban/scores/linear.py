@@ -190,7 +190,7 @@ class SparseLinear(ScoreForm):
         return np.repeat(np.arange(len(self.base)), np.diff(self.start))
 
     def prepare_values(self, X: Any) -> Any:
-        """Return X as CSR of the values that the score uses: themselves, or indicators; 0 for mute words."""
+        """Return X as CSR of the values that the score uses: themselves, or indicators; 0 for words in `mute`."""
         from scipy.sparse import csr_array
 
         Z = csr_array(X, copy=True)
@@ -253,7 +253,7 @@ class SparseLinear(ScoreForm):
         return np.where(silent, 0.0, -np.exp(self._own_weights(k, v))) * scale
 
     def absence_evidence(self, k: int) -> Array:
-        """Return the evidence of the absence of each word for class k; 0 for mute words."""
+        """Return the evidence of the absence of each word for class k; 0 for words in `mute`."""
         words = np.arange(len(self.base))
         evidence = self._absence(np.full(len(words), k), words)
         return evidence if self.mute is None else np.where(self.mute, 0.0, evidence)
@@ -280,7 +280,7 @@ class SparseLinear(ScoreForm):
         return Pieces(Z, {"absent": absent} if absent.any() else {})
 
     def weights(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
-        """Return weight_kv for pairs of class and feature, times the evidence weight; 0 for mute words."""
+        """Return weight_kv for pairs of class and feature, times the evidence weight; 0 for words in `mute`."""
         weight = self._own_weights(k, v)
         if self.evidence_weight is None:
             return weight
