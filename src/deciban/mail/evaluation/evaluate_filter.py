@@ -108,12 +108,12 @@ class InMemoryFilter:
         if self.model == "fisher" or not (force or self.is_fit_due()):
             return False
         examples = TrainingMessages.from_rows(self._rows())
-        found = None if examples is None else fit(examples, self.model, settings=self.settings)
-        if found is None:
+        found = fit(examples, self.model, self.settings) if examples else None
+        if examples is None or found is None:
             return False
         self._parameters, self._since = found.parameters, 0
         self._own = np.zeros_like(self._own)
-        self._own[found.numbers, 0] = found.columns[0]
+        self._own[examples.numbers, 0] = found.columns[0]
         self.refits += 1
         return True
 

@@ -1,14 +1,16 @@
-"""Verdicts: the label of a message, its probability, and the clues that decide it, made from the scores of a model.
+"""Verdicts: the label of a message, its probability, and the clues that decide it.
 
-Messages come many at a time: what can be computed for all of them at once is.
+A StoreSnapshot makes them from the tokens of messages, by the counts and weights of a store. Messages come many at a
+time: what can be computed for all of them at once is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, pairwise, repeat
+from time import monotonic
 from typing import Any, Final
 
 import numpy as np
@@ -19,9 +21,18 @@ from deciban.mail.model.mail_models import (
     MIN_MESSAGES_PER_LABEL,
     POSITIVE_LABEL,
     MessageScores,
+    WeightParameters,
     compute_probabilities,
+    order_labels,
+    score_messages,
     spans,
+    token_scores,
 )
+from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
+from deciban.mail.store.store import Store
+from deciban.mail.store.store_arrays import StoredTokens
+from deciban.mail.store.store_schema import ModelName
+from deciban.mail.store.stored_messages import Numbers
 from deciban.scores import DECIBAN
 
 Indices = NDArray[np.integer[Any]]
@@ -33,6 +44,10 @@ HEADER_CLUES: Final = 5
 """Number of clues in a header, unless another is given."""
 
 NOT_FITTED: Final = "model logistic knows nothing before it is fitted. Hint: deciban mail set --model logistic"
+
+
+MAX_SNAPSHOT_SECONDS: Final = 60.0
+"""Age of a cached snapshot where messages age: their weights are those of the time at which it was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +122,14 @@ class LabelTotals:
     columns: tuple[int, ...]
     messages: tuple[int, ...]
     weights: tuple[float, ...]
+
+    @classmethod
+    def read(cls, store: Store) -> LabelTotals:
+        """Return the totals of a store."""
+        totals = store.totals()
+        labels = order_labels(name for name, (messages, _) in totals.items() if messages)
+        messages, weights = zip(*(totals[label] for label in labels)) if labels else ((), ())
+        return cls(labels, tuple(map(list(totals).index, labels)), messages, weights)
 
     @property
     def has_too_few(self) -> bool:
@@ -207,3 +230,96 @@ def _nth_largest(size: Array, sizes: Sequence[int], n: int) -> list[float]:
     """Return the n-th largest size of each message, or 0 for a message with fewer tokens."""
     parts = (size[begin:end] for begin, end in spans(sizes))
     return [float(np.partition(part, -n)[-n]) if len(part) > n else 0.0 for part in parts]
+
+
+class StoreSnapshot:
+    """A cache of what a store holds of some tokens, complete as long as nothing is learned."""
+
+    def __init__(self, store: Store, model: ModelName, thresholds: tuple[float, float]) -> None:
+        self.model, self._store, self._made_at = model, store, monotonic()
+        with store.reading():
+            self.changes, self.unit, self._version = store.changes(), store.unit(), store.version()
+            self.label_totals = LabelTotals.read(store)
+            fit = None if model == "fisher" else store.fit(model)
+        labels, messages = self.label_totals.labels, sum(self.label_totals.messages)
+        self.is_fitted = fit is not None and tuple(fit.meta["labels"]) == labels
+        self.parameters = WeightParameters.initial(labels, messages)
+        if fit is not None and self.is_fitted:
+            try:
+                self.parameters = WeightParameters.from_dict(fit.meta)
+            except INVALID_VALUE_ERRORS as error:
+                rule = f"the fit of model {model!r} is invalid ({type(error).__name__}: {error})"
+                raise invalid_value(store.path, rule, FIT_HINT) from error
+        self.totals = np.array(self.label_totals.weights) / self.unit
+        self._builder = VerdictBuilder(self.label_totals, model, thresholds)
+        self._requested: set[str] = set()
+        self.is_loaded = False
+        """Whether all tokens of the store are here."""
+        self._clear()
+
+    def _clear(self) -> None:
+        self._row_of: dict[str, int] = {}
+        self._words: list[str] = []
+        self._counts = np.empty((0, len(self.label_totals.labels)))
+        self._scores = np.empty((0, len(self.parameters.bias)))
+
+    def is_valid(self) -> bool:
+        """Return whether the store is as it was and, where messages age, their weights are those of now."""
+        too_old = self._store.ageing.half_life is not None and monotonic() - self._made_at > MAX_SNAPSHOT_SECONDS
+        return not too_old and self._version == self._store.version()
+
+    def __len__(self) -> int:
+        """Return how many tokens were looked up."""
+        return len(self._requested)
+
+    def look_up(self, tokens: Iterable[str]) -> None:
+        """Read those tokens from the store that were not looked up yet."""
+        if self.is_loaded:
+            return
+        new = [token for token in tokens if token not in self._requested]
+        self._requested.update(new)
+        if new and len(self.label_totals.labels) > 1:
+            self._add(self._store.tokens(new, self.model if self.is_fitted else None))
+
+    def load(self, max_tokens: int) -> None:
+        """Read all tokens at once, if the store is unchanged and has at most so many."""
+        if self.is_loaded:
+            return
+        with self._store.reading():
+            if self._store.changes() != self.changes or self._store.n_tokens() > max_tokens:
+                return
+            every = self._store.tokens(None, self.model if self.is_fitted else None)
+        self._clear()
+        self._add(every)
+        self.is_loaded = True
+
+    def _add(self, found: StoredTokens) -> None:
+        n = len(self._row_of)
+        self._row_of.update(zip(found.words, range(n, n + len(found.words))))
+        self._words += found.words
+        counts = found.counts[:, list(self.label_totals.columns)] / self.unit
+        weights = found.scores if self.is_fitted else np.zeros((len(counts), len(self.parameters.bias)))
+        scores = token_scores(self.model, counts, self.totals, self.parameters, weights)
+        self._counts = np.concatenate([self._counts, counts])
+        self._scores = np.concatenate([self._scores, scores])
+
+    def rows(self, tokens: Sequence[str]) -> Numbers:
+        """Return the rows of tokens that were looked up; -1 for those that the store does not have."""
+        return np.fromiter(map(self._row_of.get, tokens, repeat(-1)), dtype=np.int64, count=len(tokens))
+
+    def verdict(self, tokens: Sequence[str], cut: tuple[str, ...], clues: int) -> Verdict:
+        """Classify a message of these tokens, which were looked up before."""
+        return next(self.verdicts(self.rows(tokens), np.array([len(tokens)]), {0: cut}, clues))
+
+    def verdicts(
+        self, rows: Numbers, sizes: Numbers, cut: Mapping[int, tuple[str, ...]], clues: int
+    ) -> Iterator[Verdict]:
+        """Classify many messages, of which the first has the first sizes[0] of these rows."""
+        if len(self.label_totals.labels) < 2:
+            return (self._builder.build_unsure(cut.get(i, ())) for i in range(len(sizes)))
+        found_before = np.concatenate([[0], np.cumsum(rows >= 0)])
+        n = np.diff(found_before[np.cumsum(sizes)], prepend=0).tolist()
+        rows = rows[rows >= 0]
+        counts, scores = self._counts.take(rows, axis=0), self._scores.take(rows, axis=0)  # quicker than [rows]
+        found = score_messages(self.model, counts, self.totals, self.parameters, scores, n)
+        return self._builder.build(found, TokenRows(rows, self._words, self._counts), cut, clues)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,6 @@ FULL_C_MESSAGES: Final = 400
 
 TOKENS_PER_BLOCK: Final = 1 << 18
 """Tokens of messages that are scored at a time: a store has millions, and each takes ten numbers meanwhile."""
-
 
 REFIT_GROWTH_FRACTION: Final = 0.15
 """A refit is due when so much of the messages of the last fit has changed."""
@@ -124,35 +123,32 @@ class TrainingMessages:
         return odds
 
 
-@dataclass(frozen=True)
-class WeightFit:
-    """The result of a fit: the parameters, and for each score the own weights of tokens, by number."""
+class WeightFit(NamedTuple):
+    """The result of a fit: the parameters, and for each score the own weights of tokens."""
 
     parameters: WeightParameters
-    numbers: Numbers
     columns: list[Array]
 
 
 def fit(
-    examples: TrainingMessages, model: FittedModelName, threads: int = 1,
-    settings: FitSettings = DEFAULT_FIT_SETTINGS,
-) -> WeightFit | None:  # fmt: skip
+    examples: TrainingMessages, model: FittedModelName, settings: FitSettings = DEFAULT_FIT_SETTINGS
+) -> WeightFit | None:
     """Fit the weights of a model to messages; None where the fitted common weight is not positive."""
     usual = float(np.median(np.maximum(np.diff(examples.X.indptr), 1)))
     scores = []
     for label in range(1 if len(examples.labels) == 2 else 0, len(examples.labels)):
-        found = _fit_score(examples, label, model, usual, threads, settings)
+        found = _fit_score(examples, label, model, usual, settings)
         if found is None:
             return None
         scores.append(found)
     bias, common, columns = zip(*scores)
     n, alpha, power = len(examples.codes), settings.alpha, settings.power
     parameters = WeightParameters(examples.labels, bias, common, usual, n, alpha, power)
-    return WeightFit(parameters, examples.numbers, list(columns))
+    return WeightFit(parameters, list(columns))
 
 
 def _fit_score(
-    examples: TrainingMessages, label: int, model: FittedModelName, usual: float, threads: int, settings: FitSettings
+    examples: TrainingMessages, label: int, model: FittedModelName, usual: float, settings: FitSettings
 ) -> tuple[float, float, Array] | None:
     """Return bias, common weight and the tokens' own weights, of one label against all others."""
     from deciban.linear.solvers.logistic import Shared, Sparse, fit_parts
@@ -167,7 +163,7 @@ def _fit_score(
     if model != "logistic":
         total = np.asarray(Z.sum(axis=1)).ravel()
         parts.append(Shared(np.stack([-total / 2, total / 2], axis=1)[:, None, :], settings.penalty * V))
-    found = fit_parts(parts, y, examples.weights, 2, tol=1e-3, max_iter=200, threads=threads)
+    found = fit_parts(parts, y, examples.weights, 2, tol=1e-3, max_iter=200, threads=1)
     common = 0.0 if model == "logistic" else float(found.parts[-1][0])
     if model != "logistic" and common <= 0.0:
         return None
@@ -217,5 +213,5 @@ def refit_store(store: Store, model: ModelName) -> RefitResult:
     if found is None:
         return RefitResult.INSEPARABLE
     with report_damage(store.path):
-        store.save_fit(model, found.numbers, found.columns, found.parameters.to_dict(), changes=rows.changes)
+        store.save_fit(model, examples.numbers, found.columns, found.parameters.to_dict(), changes=rows.changes)
     return RefitResult.FITTED
