@@ -221,7 +221,7 @@ REFUSED = {
     "one class": (MAIL, ["spam"] * 5, {}, "at least 2 classes"),
     "no document": ([], [], {}, "0 sample"),
     "a missing document": (["a b", None], [0, 1], {}, "missing"),
-    "one text": ("cheap pills", ["spam"], {}, "no collection"),
+    "one text": ("cheap pills", ["spam"], {}, "not a collection"),
     "labels that do not fit": (MAIL, LABELS[:3], {}, "inconsistent"),
     "no weight": (MAIL, LABELS, {"sample_weight": np.zeros(5)}, "non-zero"),
     "negative counts": ([[1, -2], [0, 1]], [0, 1], {}, "Negative values"),

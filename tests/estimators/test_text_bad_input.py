@@ -204,7 +204,7 @@ ODD = [
     (["text", ["list"]], "document 1 is"),
     (np.eye(2), "2 dimensions"),
     (np.arange(3), "holds int64"),
-    (pd.DataFrame({"text": MAIL}), "a table is no column"),
+    (pd.DataFrame({"text": MAIL}), "a table is not a column"),
 ]
 
 

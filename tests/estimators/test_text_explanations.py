@@ -111,10 +111,10 @@ UNDRAWN = [
     ({"words": Words(ngrams=2)}, "overlap"),
     ({"words": Words(tokens="characters")}, "overlap"),
     ({"words": Words(hashed=9)}, "no words were kept"),
-    ({"words": Words(values="log")}, "no whole numbers"),
-    ({"words": Words(length="l2")}, "no whole numbers"),
-    ({"idf": True}, "no whole numbers"),
-    ({"weighting": "tfidf"}, "no whole numbers"),
+    ({"words": Words(values="log")}, "not whole numbers"),
+    ({"words": Words(length="l2")}, "not whole numbers"),
+    ({"idf": True}, "not whole numbers"),
+    ({"weighting": "tfidf"}, "not whole numbers"),
 ]
 
 

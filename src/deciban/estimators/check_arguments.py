@@ -25,7 +25,7 @@ def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDA
 
 
 def check_label_type(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels; refuse labels without a common order, and numbers that are no classes."""
+    """Return the labels; refuse labels without a common order, and numbers that cannot be classes."""
     if y.dtype.kind == "O":
         encode(y)
     if y.dtype.kind not in "iubUS":
@@ -80,8 +80,8 @@ def drop_weightless_rows(X: Any, codes: NDArray[np.int32], weight: Array | None)
 
 
 def choose_dtype(X: Any) -> np.dtype[Any]:
-    """Return float32 if X has that dtype, else float64."""
-    return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+    """Return float32 if X has that dtype, else float64, also for tables and documents."""
+    return np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
 
 
 def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:
@@ -159,7 +159,7 @@ def _balance(codes: Codes, weight: Array | None) -> Array:
 def _check_class_weight(class_weight: Any, classes: NDArray[Any]) -> Array:
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
-    if unknown and len(class_weight) - len(unknown) < len(labels):  # if all classes are given, more are no error
+    if unknown and len(class_weight) - len(unknown) < len(labels):  # if all classes are given, more are allowed
         raise unknown_class_error(unknown[0], labels)
     given = [class_weight.get(label, 1.0) for label in labels]
     for label, value in zip(labels, given):

@@ -15,7 +15,7 @@ from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.engines.dispatch import OCCURRENCES
 from deciban.engines.sparse import find_invalid_entry, invalid_entry_error, to_canonical_csr
-from deciban.errors import DecibanWarning, InputError, UndefinedError
+from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Bags, Block, Tallies, Vocabulary
 from deciban.ledger.statistic import divide
 from deciban.persistence import Section
@@ -95,16 +95,13 @@ def refuse_contradictions(event: str, weighting: str | None, idf: bool, norm: bo
         )
 
 
-def refuse_auto_alpha(words: Words, weighting: str | None, idf: bool) -> None:
-    """Refuse alpha="auto", which is chosen by the likelihood of counts, where words are weighted."""
-    if weighting is None and not idf and words.has_integer_values:
-        return
-    reading = f"Words(values={words.values!r}, length={words.length!r})"
-    given = "idf=True" if idf else reading if weighting is None else f"weighting={weighting!r}"
-    raise InputError(
-        f"alpha='auto' chooses the pseudo-count under which the counts of the words are most probable, and with "
-        f"{given} they are weighted, no counts. Hint: alpha as a number, such as 0.1"
-    )
+def describe_weighting(words: Words, weighting: str | None, idf: bool) -> str:
+    """Return the argument by which the values of words are not whole numbers; an empty text where they are counts."""
+    if idf:
+        return "idf=True"
+    if weighting is not None:
+        return f"weighting={weighting!r}"
+    return "" if words.has_integer_values else f"Words(values={words.values!r}, length={words.length!r})"
 
 
 def check_word_block(section: Section, blocks: Sequence[Block], words: Words) -> int:
@@ -181,27 +178,8 @@ def warn_unknown_documents(is_unknown: NDArray[np.bool_], event: str, stacklevel
     )
 
 
-def refuse_sampling(words: Words, weighting: str | None, what: str) -> None:
-    """Refuse to sample documents where the values of words are not whole numbers."""
-    if weighting is None and not words.has_integer_values:
-        weighting = f"Words(values={words.values!r}, length={words.length!r})"
-    if weighting is not None:
-        raise UndefinedError(
-            f"with {weighting} the values of words are no whole numbers, so there is no {what}. "
-            f"Hint: a model of counts has one"
-        )
-
-
-def refuse_text_sampling(words: Words) -> None:
-    """Refuse to sample documents of words that overlap, or that were not kept."""
-    if words.unwritable:
-        raise UndefinedError(
-            f"no documents can be drawn: {words.unwritable}. Hint: a model of Words(tokens='words', ngrams=1)"
-        )
-
-
 def is_count_matrix(X: Any) -> bool:
-    """Return whether X has rows of numbers, and is no column of documents.
+    """Return whether X has rows of numbers, and is not a column of documents.
 
     >>> is_count_matrix([[0, 2], [1, 0]]), is_count_matrix(["to be", "or not"])
     (True, False)
@@ -226,13 +204,13 @@ def to_count_rows(X: Any, presence: bool) -> Any:
         raise invalid_entry_error(rows, flaw)
     data = (rows.data > 0).astype(np.float64) if presence else rows.data.astype(np.float64)
     if (top := data.max(initial=0.0)) > MAX_WORD_COUNT:
-        raise InputError(f"counts as large as {top:g} are no counts of words. Hint: rescale them")
+        raise InputError(f"counts as large as {top:g} cannot be counts of words. Hint: rescale them")
     return csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def root_mean_square_length(rows: Any, weight: Array | None) -> float:
     """Return the root mean square of the Euclidean lengths of rows; 1 where all are empty."""
-    top = _max_value(rows)
+    top = float(rows.data.max(initial=0.0)) or 1.0  # divided by, so that squares of 1e300 do not overflow
     squares = np.concatenate([[0.0], np.cumsum((rows.data / top) ** 2)])
     size = np.sqrt(np.average(np.diff(squares[rows.indptr]), weights=weight))
     return float(size) * top if size > 0 else 1.0
@@ -242,11 +220,5 @@ def normalise_lengths(rows: Any) -> Any:
     """Return a copy of the rows, each divided by its Euclidean length."""
     from scipy.sparse import csr_array
 
-    return normalise_rows_inplace(
-        csr_array((rows.data / _max_value(rows), rows.indices, rows.indptr), shape=rows.shape)
-    )
-
-
-def _max_value(rows: Any) -> float:
-    """Return the largest value, by which values are divided first, so that squares of 1e300 do not overflow."""
-    return float(rows.data.max(initial=0.0)) or 1.0
+    data = rows.data / (rows.data.max(initial=0.0) or 1.0)  # so that squares of 1e300 do not overflow
+    return normalise_rows_inplace(csr_array((data, rows.indices, rows.indptr), shape=rows.shape))

@@ -166,8 +166,8 @@ class MultinomialNB(CountClassifier):
 class ComplementNB(CountClassifier):
     """Complement naive Bayes (Rennie et al. 2003) over counts: suits classes of very unequal size.
 
-    Takes scikit-learn's arguments. Its score is no likelihood, so it has no class prior. `alpha` may also be "auto":
-    that under which the words that each class is estimated from, those of all others, are most probable.
+    Takes scikit-learn's arguments. Its score is not a likelihood, so it has no class prior. `alpha` may also be
+    "auto": that under which the words that each class is estimated from, those of all others, are most probable.
 
     >>> from deciban import ComplementNB
     >>> ComplementNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"]).predict([[0, 0, 1]]).tolist()

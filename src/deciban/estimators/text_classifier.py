@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array, Codes
 from deciban.engines import thread_count
-from deciban.errors import UndefinedError
+from deciban.errors import InputError, UndefinedError
 from deciban.estimators import check_documents as texts
 from deciban.estimators.check_arguments import PRIOR_NAMES, drop_weightless_rows
 from deciban.estimators.check_tables import check_labels
@@ -145,10 +145,9 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
         return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
-        """Replace the ledger; documents have no dtype to store."""
         self.n_features_in_ = ledger.schema.blocks[0].width
         self._idf: Array | None = None
-        super()._replace_ledger(ledger)
+        super()._replace_ledger(ledger, X)
 
     def _matrix(self, documents: Documents, threads: int) -> Any:
         """Return the rows of words that are scored, weighted as the training documents were."""
@@ -178,8 +177,12 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
     def _family(self) -> Text:
         """Return the family of the constructor's arguments, checked."""
         texts.refuse_contradictions(self.event, self.weighting, self.idf, self.norm)
-        if isinstance(self.alpha, str):
-            texts.refuse_auto_alpha(self._words, self.weighting, self.idf)
+        argument = texts.describe_weighting(self._words, self.weighting, self.idf)
+        if isinstance(self.alpha, str) and argument:
+            raise InputError(
+                f"alpha='auto' chooses the pseudo-count under which the counts of the words are most probable, and "
+                f"with {argument} they are weights, not counts. Hint: alpha as a number, such as 0.1"
+            )
         rennie = self.weighting == "twcnb"
         return Text(
             self._words.reading,
@@ -194,9 +197,10 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], NDArray[Any]]:  # type: ignore[override]
         """Return n documents of words drawn from the model, in random order, and their classes."""
-        self._check_fitted()
         self._require_counts("document to draw")
-        texts.refuse_text_sampling(self._words)
+        if self._words.unwritable:
+            hint = "Hint: a model of Words(tokens='words', ngrams=1)"
+            raise UndefinedError(f"no documents can be drawn: {self._words.unwritable}. {hint}")
         rng = make_generator(random_state)
         (rows,), codes = self._check_fitted().sample(n, rng)
         once = self._words.values == "presence"
@@ -204,15 +208,19 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
 
     def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
         """Return the least error of any rule if the model were true, by sampling."""
-        self._check_fitted()
         self._require_counts("Bayes error")
         return super().bayes_error(n_draws, random_state)
 
     def _require_counts(self, what: str) -> None:
+        """Refuse models whose score is not a likelihood, or in which values of words are not whole numbers."""
         if not self._check_fitted().assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
-        given = "idf=True" if self.idf else None if self._weighting is None else f"weighting={self._weighting!r}"
-        texts.refuse_sampling(self._words, given, what)
+        argument = texts.describe_weighting(self._words, self._weighting, self.idf)
+        if argument:
+            raise UndefinedError(
+                f"with {argument} the values of words are not whole numbers, so there is no {what}. "
+                f"Hint: a model of counts has one"
+            )
 
     def telltales(self, label: Any, n: int = 10) -> list[Telltale]:
         """Return the words with the strongest evidence for a class, by its lower bound summed over its documents."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ def subtract_weight(before: Array, removed: Any) -> Array:
     return subtract_checked(before, np.broadcast_to(removed, before.shape), "weight")
 
 
-def has_rest(before: Array, removed: Array) -> NDArray[np.bool_]:
+def has_remainder(before: Array, removed: Array) -> NDArray[np.bool_]:
     """Return whether anything remains of a weight."""
     return before - removed > LEFTOVER_FRACTION * before
 
@@ -145,8 +145,7 @@ def score_sparse_bernoulli(family: Bernoulli, block: LeftOutBlock) -> Array | No
         return None
     none_dropped, all_kept = np.zeros(X.nnz, dtype=np.bool_), np.ones(X.shape[1], dtype=np.bool_)
     present = np.asarray(family.threshold < X.data)
-    plain = Counts(counts.total, counts.weight)
-    return _score_bernoulli(plain, float(alpha), replace(block, X=X), present, none_dropped, all_kept)
+    return _score_bernoulli(counts, float(alpha), replace(block, X=X), present, none_dropped, all_kept)
 
 
 def _is_sparse_and_smoothed(alpha: Array, block: LeftOutBlock) -> bool:
@@ -158,23 +157,18 @@ def _is_table_small(part: Any, rows: LeftOutRows) -> bool:
     return bool(part.n_classes * part.n_features <= max(16 * CHUNK_CELLS, 64 * len(rows.codes)))
 
 
-class WordSelection(NamedTuple):
-    """The words that are kept, and the stored entries whose word is not kept without their document."""
-
-    kept: Mask
-    dropped: Mask
-
-
-def _select_words(family: Text, part: Bags, X: Any, rows: LeftOutRows) -> WordSelection:
-    """Select the words by document frequency: words of too few other documents are dropped with their document."""
+def _select_words(family: Text, part: Bags, X: Any, rows: LeftOutRows) -> tuple[Mask, Mask]:
+    """Return which words are kept, and which stored entries are dropped: too few other documents have the word."""
     df = part.documents.per_feature(part.documents.total)
     others = subtract_weight(df[X.indices], Entries(X, rows).weight)
     kept = df >= max(family.least, np.finfo(float).tiny)
-    return WordSelection(kept, kept[X.indices] & ((others < family.least) | (others == 0)))
+    return kept, kept[X.indices] & ((others < family.least) | (others == 0))
 
 
 def _score_multinomial_documents(family: Text, block: LeftOutBlock) -> Array:
-    """ln p(z|k) of each document under the multinomial event."""
+    """Compute ln p(z|k) of each document under the multinomial event."""
+    from scipy.sparse import csr_array
+
     part, form, X, rows = block.part, block.form, block.X, block.rows
     entry = Entries(X, rows)
     kept, dropped = _select_words(family, part, X, rows)
@@ -182,22 +176,25 @@ def _score_multinomial_documents(family: Text, block: LeftOutBlock) -> Array:
     score = block.joint_scores(flat, _with_values(X, np.where(dropped, 0.0, X.data)))
     stays = kept[X.indices] & ~dropped
     counted = part.occurrences
-    gone = (_with_values(X, dropped.astype(np.float64)) @ _by_word(counted)).toarray()
+    by_word = csr_array((counted.total, counted.klass, counted.start), shape=(part.n_features, part.n_classes))
+    gone = (_with_values(X, dropped.astype(np.float64)) @ by_word).toarray()
     n_kept = float(kept.sum()) - entry.sums(dropped.astype(np.float64))
-    whole = counted.per_class(counted.total * kept[counted.feature]) - gone
-    return _normalise_scores(score, whole, n_kept * family.alpha, family.alpha, counted, X, stays, entry, rows)
+    sums = counted.per_class(counted.total * kept[counted.feature]) - gone
+    return _normalise_scores(score, sums, n_kept * family.alpha, family.alpha, counted, X, stays, entry, rows)
 
 
-def score_sparse_multinomial(family: Multinomial, block: LeftOutBlock) -> Array:
-    """ln p(z|k) of each sparse row, for one α > 0 for all words."""
+def score_sparse_multinomial(family: Multinomial, block: LeftOutBlock) -> Array | None:
+    """Score sparse rows under the multinomial, with one α > 0 for all words; None otherwise."""
+    if not is_sparse(block.X) or np.ndim(family.alpha) or family.alpha == 0:
+        return None
     part, X, alpha = block.part, to_canonical_csr(block.X), float(family.alpha)
     entry, V = Entries(X, block.rows), part.n_features
     total = part.per_class(part.total) if isinstance(part, Tallies) else part.total.sum(axis=1)
     score = block.joint_scores(X=X)
     score += entry.sums(X.data)[:, None] * np.log(total + alpha * V)
-    whole = np.broadcast_to(total, score.shape).copy()
+    sums = np.broadcast_to(total, score.shape).copy()
     every = np.ones(X.nnz, dtype=np.bool_)
-    return _normalise_scores(score, whole, alpha * V, alpha, part, X, every, entry, block.rows)
+    return _normalise_scores(score, sums, alpha * V, alpha, part, X, every, entry, block.rows)
 
 
 class Entries:
@@ -214,20 +211,20 @@ class Entries:
 
 
 def _normalise_scores(
-    score: Array, whole: Array, prior_count: Any, alpha: float, part: Any, X: Any, stays: Mask, entry: Entries,
+    score: Array, sums: Array, prior_count: Any, alpha: float, part: Any, X: Any, stays: Mask, entry: Entries,
     rows: LeftOutRows,
 ) -> Array:  # fmt: skip
     """Turn Σ z ln(n_kv + α) of the words that stay into Σ z ln θ_kv of the model without each row.
 
-    `whole` is Σ_v n_kv of these words, in which the row's own class still has the row.
+    `sums` is Σ_v n_kv of these words, in which the row's own class still has the row.
     """
     z = X.data.astype(np.float64) * stays
     own = np.arange(entry.n), rows.codes
     had = _counts_at(part, entry.klass, X.indices)
     score[own] += entry.sums(z * (np.log(subtract_weight(had, entry.weight * z) + alpha) - np.log(had + alpha)))
     length = entry.sums(z)
-    whole[own] = subtract_weight(whole[own], rows.weight * length)
-    return score - length[:, None] * np.log(whole + np.reshape(prior_count, (-1, 1)))
+    sums[own] = subtract_weight(sums[own], rows.weight * length)
+    return score - length[:, None] * np.log(sums + np.reshape(prior_count, (-1, 1)))
 
 
 def _counts_at(part: Counts | Tallies, k: NDArray[Any], v: NDArray[Any]) -> Array:
@@ -240,12 +237,6 @@ def _counts_at(part: Counts | Tallies, k: NDArray[Any], v: NDArray[Any]) -> Arra
     return np.where(keys[place] == wanted, part.total[place], 0.0) if len(keys) else np.zeros(len(wanted))
 
 
-def _by_word(part: Tallies) -> Any:
-    from scipy.sparse import csr_array
-
-    return csr_array((part.total, part.klass, part.start), shape=(part.n_features, part.n_classes))
-
-
 def _with_values(X: Any, values: Array) -> Any:
     """Return a sparse matrix of the same entries with other values."""
     from scipy.sparse import csr_array
@@ -254,13 +245,14 @@ def _with_values(X: Any, values: Array) -> Any:
 
 
 def _score_complement(total: Array, alpha: Array, norm: bool, X: Any, dropped: Mask, rows: LeftOutRows) -> Array:
-    """−Σ z ln θ̄_kv, θ̄ by the counts of all other classes without the row; `dropped` words are not kept without it.
+    """Compute −Σ z ln θ̄_kv, θ̄ by the counts of all other classes without the row.
 
-    `total` is K×V, of kept words (0 elsewhere); `alpha` V, 0 for words that are not kept, which add no evidence.
+    `dropped` words are not kept without it. `total` is K×V, of kept words (0 elsewhere); `alpha` V, 0 for words that
+    are not kept, which add no evidence.
     """
     K, n = len(total), X.shape[0]
     elsewhere = np.where(alpha > 0, total.sum(axis=0) - total + alpha, 1.0)
-    logs, whole = np.log(elsewhere), np.where(alpha > 0, elsewhere, 0.0).sum(axis=1)
+    logs, totals = np.log(elsewhere), np.where(alpha > 0, elsewhere, 0.0).sum(axis=1)
     entry, out = Entries(X, rows), np.empty((n, K))
     z = np.where((alpha[X.indices] > 0) & ~dropped, X.data.astype(np.float64), 0.0)
     length, n_words = entry.sums(z), (alpha > 0).sum() - entry.sums(dropped.astype(np.float64))
@@ -269,12 +261,12 @@ def _score_complement(total: Array, alpha: Array, norm: bool, X: Any, dropped: M
         before = elsewhere[k, X.indices]
         left = np.where(own | (z == 0), before, np.maximum(before - entry.weight * z, alpha[X.indices]))
         other_weight = np.where(rows.codes == k, 0.0, rows.weight * length)
-        rest = whole[k] - entry.sums(np.where(dropped, before, 0.0)) - other_weight
-        log_whole = np.log(np.where(rest > 0, rest, 1.0))
-        score = entry.sums(z * np.log(left)) - length * log_whole
+        total_left = totals[k] - entry.sums(np.where(dropped, before, 0.0)) - other_weight
+        log_total = np.log(np.where(total_left > 0, total_left, 1.0))
+        score = entry.sums(z * np.log(left)) - length * log_total
         if norm:
             moved = np.where(dropped, -logs[k, X.indices], np.log(left) - logs[k, X.indices])
-            every = logs[k].sum() + entry.sums(moved) - n_words * log_whole
+            every = logs[k].sum() + entry.sums(moved) - n_words * log_total
             out[:, k] = np.where(every == 0, 0.0, score / np.where(every == 0, 1.0, every))
         else:
             out[:, k] = -score
@@ -284,7 +276,7 @@ def _score_complement(total: Array, alpha: Array, norm: bool, X: Any, dropped: M
 def _score_bernoulli(
     part: Counts, alpha: float, block: LeftOutBlock, present: Mask, dropped: Mask, kept: Mask
 ) -> Array:
-    """ln p(x|k) of rows of one weight, given the stored values that are `present` and those that are dropped.
+    """Compute ln p(x|k) of rows of one weight, given the stored values that are `present` and those that are dropped.
 
     Σ_v ln(1 − θ_kv) of all kept words, with one row less in the own class, then the changes by the words of the row.
     """
@@ -297,10 +289,10 @@ def _score_bernoulli(
         score[:, k] -= entry.sums(np.where(dropped, absent[X.indices], 0.0))
     stays, k = present & ~dropped, entry.klass
     fewer = np.log(np.maximum(n[:, None] - w - part.total, 0.0) + alpha)
-    whole = np.log(np.where(n > w, n - w, 0.0) + 2 * alpha)
+    log_rows = np.log(np.where(n > w, n - w, 0.0) + 2 * alpha)
     n_words = kept.sum() - entry.sums(dropped.astype(np.float64))
     there = np.log(np.maximum(part.total[k, X.indices] - w, 0.0) + alpha)
     change = np.where(stays, there - fewer[k, X.indices], np.where(dropped, -fewer[k, X.indices], 0.0))
-    own = np.where(kept, fewer, 0.0).sum(axis=1)[rows.codes] + entry.sums(change) - n_words * whole[rows.codes]
+    own = np.where(kept, fewer, 0.0).sum(axis=1)[rows.codes] + entry.sums(change) - n_words * log_rows[rows.codes]
     score[np.arange(X.shape[0]), rows.codes] = own
     return score

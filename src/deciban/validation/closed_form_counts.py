@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from deciban.validation.closed_form import (
     LeftOutBlock,
     LeftOutRows,
     counts_excluding,
-    has_rest,
+    has_remainder,
     score_sparse_bernoulli,
     score_sparse_complement,
     score_sparse_multinomial,
@@ -36,27 +37,21 @@ MAX_COUNT_CELLS = 1 << 33
 LevelCodes = NDArray[np.int64]
 
 
-@score_without_row.register
-def _score_bernoulli(family: Bernoulli, block: LeftOutBlock) -> Array | None:
-    sparse = score_sparse_bernoulli(family, block)
-    return _score_own_class(family, block) if sparse is None else sparse
+SPARSE_FORMS: dict[type, Callable[[Any, LeftOutBlock], Array | None]] = {
+    Bernoulli: score_sparse_bernoulli,
+    Multinomial: score_sparse_multinomial,
+    Complement: score_sparse_complement,
+}
+"""The closed forms of families of sparse rows."""
 
 
 @score_without_row.register
-def _score_multinomial(family: Multinomial, block: LeftOutBlock) -> Array | None:
-    if is_sparse(block.X) and np.ndim(family.alpha) == 0 and family.alpha > 0:
-        return score_sparse_multinomial(family, block)
-    return _score_own_class(family, block)
-
-
-@score_without_row.register
-def _score_complement(family: Complement, block: LeftOutBlock) -> Array | None:
-    sparse = score_sparse_complement(family, block)
-    return _score_every_class(family, block) if sparse is None else sparse
-
-
-@score_without_row.register
-def _score_poisson(family: Poisson, block: LeftOutBlock) -> Array | None:
+def _score_counts(family: Bernoulli | Multinomial | Complement | Poisson, block: LeftOutBlock) -> Array | None:
+    sparse = SPARSE_FORMS[type(family)](family, block) if type(family) in SPARSE_FORMS else None
+    if sparse is not None:
+        return sparse
+    if isinstance(family, (Bernoulli, Multinomial)):
+        return _score_own_class(family, block)
     return _score_every_class(family, block)
 
 
@@ -73,8 +68,8 @@ def _score_own_class(family: Bernoulli | Multinomial, block: LeftOutBlock) -> Ar
     for some in rows.chunks(part.n_features):
         x = _values(X[some], family)
         others = counts_excluding(part, x, rows.codes[some], rows.weight[some])
-        whole = others.weight if isinstance(family, Bernoulli) else others.total.sum(axis=2, keepdims=True)
-        rows.needs_refit[some] |= ((whole == 0) & (alpha == 0)).any(axis=(1, 2))
+        total = others.weight if isinstance(family, Bernoulli) else others.total.sum(axis=2, keepdims=True)
+        rows.needs_refit[some] |= ((total == 0) & (alpha == 0)).any(axis=(1, 2))
         score = _times(x, log(family.theta(others))[:, 0])
         if isinstance(family, Bernoulli):
             score += _times(1 - x, log(family.absent(others))[:, 0])
@@ -130,7 +125,7 @@ def _level_codes(block: LeftOutBlock) -> LevelCodes:
 
 @score_without_row.register
 def _score_categorical(family: Categorical, block: LeftOutBlock) -> Array | None:
-    """Σ_j ln θ_kj,x_j of each row; a level that only this row had counts as never seen.
+    """Compute Σ_j ln θ_kj,x_j of each row; a level that only this row had counts as never seen.
 
     None where pooled levels change places, or a class has no counts of a feature but those that all classes share.
     """
@@ -153,7 +148,7 @@ def _score_level_chunk(
 ) -> Array:  # fmt: skip
     k, w = rows.codes[some], rows.weight[some][:, None]
     column = np.where(X >= 0, X + part.offset[:-1], 0)
-    alone = (X >= 0) & ~has_rest(part.table.sum(axis=0)[column], w)
+    alone = (X >= 0) & ~has_remainder(part.table.sum(axis=0)[column], w)
     vanishes = alone & (np.array(family.min_levels or [0] * part.n_features) <= X)
     if family.holes == "level":  # only without the highest level no level number is skipped
         vanishes &= part.sizes - 1 == X
@@ -165,10 +160,10 @@ def _score_level_chunk(
     at = np.arange(len(X)), k
     levels, smooth = V + (family.unseen == "smooth"), family.unseen == "smooth"
     own = subtract_weight(part.weight[k], w * (X >= 0))
-    whole = own + family.alpha * levels
-    rows.needs_refit[some] |= ((whole == 0) & (stays >= 0)).any(axis=1)
+    total = own + family.alpha * levels
+    rows.needs_refit[some] |= ((total == 0) & (stays >= 0)).any(axis=1)
     counts = subtract_weight(part.table[k[:, None], column], w * (X >= 0)) + family.alpha
-    score[at] = np.where(stays >= 0, log(divide(counts, whole)), 0.0).sum(axis=1)
+    score[at] = np.where(stays >= 0, log(divide(counts, total)), 0.0).sum(axis=1)
     if smooth and vanishes.any():
         weight = np.broadcast_to(part.weight, (len(X), *part.weight.shape)).copy()
         weight[at] = own
@@ -179,22 +174,22 @@ def _score_level_chunk(
 
 @score_without_row.register
 def _score_joint(family: Joint, block: LeftOutBlock) -> Array | None:
-    """ln p(x|k) by the joint table without the row; rows with a missing value are in no cell of it."""
+    """Compute ln p(x|k) by the joint table without the row; rows with a missing value are in no cell of it."""
     part, form, X, rows = block.part, block.form, _level_codes(block), block.rows
     inside = (X >= 0).all(axis=1)
     seen = part.count.sum(axis=1)
     if family.alpha == 0 and (seen == 0).any():
         return None
-    rows.needs_refit[:] |= inside & ~has_rest(seen[rows.codes], rows.weight)
+    rows.needs_refit[:] |= inside & ~has_remainder(seen[rows.codes], rows.weight)
     rows.needs_refit[:] |= _shrinks_table(family, part, X, rows) & inside
     count, free = form.count_matches(X)
     own = np.arange(len(X)), rows.codes
     removed = rows.weight * inside
     count[own] = subtract_weight(count[own], removed)
-    whole = np.broadcast_to(seen, count.shape).copy()
-    whole[own] = subtract_weight(whole[own], removed)
+    total = np.broadcast_to(seen, count.shape).copy()
+    total[own] = subtract_weight(total[own], removed)
     log_alpha = log(np.array(family.alpha))
-    return np.logaddexp(log(count), log_alpha + free) - np.logaddexp(log(whole), form.log_imagined)
+    return np.logaddexp(log(count), log_alpha + free) - np.logaddexp(log(total), form.log_imagined)
 
 
 def _shrinks_table(family: Joint, part: Cells, X: LevelCodes, rows: LeftOutRows) -> NDArray[np.bool_]:
@@ -204,5 +199,5 @@ def _shrinks_table(family: Joint, part: Cells, X: LevelCodes, rows: LeftOutRows)
     for j, (size, known) in enumerate(zip(part.sizes, least)):
         top = total[part.cell[:, j] == size - 1].sum()
         if known < size:
-            out |= (X[:, j] == size - 1) & ~has_rest(np.full(len(X), top), rows.weight)
+            out |= (X[:, j] == size - 1) & ~has_remainder(np.full(len(X), top), rows.weight)
     return out

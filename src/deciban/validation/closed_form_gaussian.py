@@ -121,7 +121,7 @@ def _prior(model: GenerativeModel) -> tuple[bool, Array, Array]:
 
 
 def _score_diagonal(family: Gaussian, part: Moments, X: NDArray[Any], rows: LeftOutRows) -> Array:
-    """Σ_j ln p(x_j|k) of each row, by the moments of all others; NaN is left out."""
+    """Compute Σ_j ln p(x_j|k) of each row, by the moments of all others; NaN is left out."""
     out = np.empty((len(X), part.n_classes))
     for some in rows.chunks(part.mean.size):
         x = X[some].astype(np.float64, copy=False)
@@ -157,7 +157,7 @@ def _moments_excluding(part: Moments, x: Array, k: Codes, w: Array) -> tuple[Mom
 def _score_covariances(
     family: Gaussian, part: Scatter, form: Full, X: NDArray[Any], rows: LeftOutRows
 ) -> Array | None:
-    """ln p(x|k) by the covariances of all other rows, by rank-one corrections (Sherman & Morrison 1950).
+    """Compute ln p(x|k) by the covariances of all other rows, by rank-one corrections (Sherman & Morrison 1950).
 
     None where a row changes more than one matrix by rank one.
     """

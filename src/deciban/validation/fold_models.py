@@ -21,7 +21,7 @@ from deciban.ledger import Bags, Grid, Ledger, Schema, Statistic, Tallies
 from deciban.scores import finish
 from deciban.scores.posterior import Finish
 from deciban.validation import closed_form_counts  # noqa: F401  registers the closed forms of its families
-from deciban.validation.closed_form import LeftOutBlock, LeftOutRows, has_rest, score_without_row
+from deciban.validation.closed_form import LeftOutBlock, LeftOutRows, has_remainder, score_without_row
 from deciban.validation.closed_form_gaussian import score_by_kernel
 from deciban.validation.splits import Folds
 
@@ -30,6 +30,9 @@ ROWS_PER_BATCH = 64
 
 MAX_BATCH_BYTES = 1 << 27
 """unless their ledgers would take more memory than this, about."""
+
+MAX_REFITTED_ROWS = 10_000
+"""The number of rows that may each be left out by a refit: as many models are solved, which takes minutes."""
 
 RowIndex = NDArray[np.intp]
 
@@ -58,10 +61,10 @@ def ledgers_excluding_each(folds: Sequence[Ledger]) -> Iterator[Ledger]:
     before = narrow[0].empty()
     totals = [reduce(lambda a, b: a + b, (fold.parts[i] for fold in folds)) for i in np.flatnonzero(wide)]
     for fold, own in zip(folds, narrow):
-        rest = before + after.pop() if after else before
+        others = before + after.pop() if after else before
         differences = (total - fold.parts[i] for total, i in zip(totals, np.flatnonzero(wide)))
-        sums = iter(rest.parts)
-        yield Ledger(fold.schema, rest.rows, tuple(next(differences) if w else next(sums) for w in wide))
+        sums = iter(others.parts)
+        yield Ledger(fold.schema, others.rows, tuple(next(differences) if w else next(sums) for w in wide))
         before = before + own
 
 
@@ -73,30 +76,40 @@ def ledgers_before_each(folds: Sequence[Ledger]) -> Iterator[Ledger]:
         before = before + fold
 
 
+class RefittableRows(Protocol):
+    """Rows of which any subset can be counted, and which can be scored by models of other rows' ledgers."""
+
+    def count_together(self, index: RowIndex) -> Ledger:
+        """Return the ledger of these rows."""
+        ...
+
+    def count_each(self, index: RowIndex) -> Sequence[Ledger]:
+        """Return the ledger of each of these rows."""
+        ...
+
+    def score_each(self, index: RowIndex, ledgers: Iterator[Ledger]) -> Array:
+        """Score each of these rows by the model of the ledger of all other rows."""
+        ...
+
+
 def ledgers_excluding_each_row(
-    rows: RowIndex,
-    total: Ledger,
-    outside: Ledger,
-    count_together: Callable[[RowIndex], Ledger],
-    count_each: Callable[[RowIndex], Sequence[Ledger]],
+    rows: RefittableRows, index: RowIndex, total: Ledger, outside: Ledger
 ) -> Iterator[tuple[RowIndex, Iterator[Ledger]]]:
-    """Yield batches of the rows, with the ledgers of all rows but the first of them, but the second …
+    """Yield batches of these rows, with the ledgers of all rows but the first of them, but the second …
 
     `outside` is the ledger of the rows that are not among these, `total` of all. Half of the rows are added to those
     outside for the other half, and so on: nothing but words is ever subtracted, so an outlier leaves no rounding
     behind.
     """
     frame = total.empty()
-    if len(rows) <= max(1, min(ROWS_PER_BATCH, MAX_BATCH_BYTES // max(1, total.nbytes))):
-        rests = ledgers_excluding_each([frame + outside, *(frame + own for own in count_each(rows))])
-        next(rests)
-        yield rows, rests
+    if len(index) <= max(1, min(ROWS_PER_BATCH, MAX_BATCH_BYTES // max(1, total.nbytes))):
+        ledgers = ledgers_excluding_each([frame + outside, *(frame + own for own in rows.count_each(index))])
+        next(ledgers)
+        yield index, ledgers
         return
-    halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    halves = index[: len(index) // 2], index[len(index) // 2 :]
     for half, other in (halves, halves[::-1]):
-        yield from ledgers_excluding_each_row(
-            half, total, outside + count_together(other), count_together, count_each
-        )
+        yield from ledgers_excluding_each_row(rows, half, total, outside + rows.count_together(other))
 
 
 def _is_wide(parts: Sequence[Statistic]) -> bool:
@@ -131,10 +144,6 @@ def scatter_rows(indices: Sequence[RowIndex], parts: Sequence[NDArray[Any]], n: 
     return out
 
 
-MAX_REFITTED_ROWS = 10_000
-"""The number of rows that may each be left out by a refit: as many models are solved, which takes minutes."""
-
-
 class LeaveOneOutScores(NamedTuple):
     """The wanted scores of each row, and which rows have none because they need a refit."""
 
@@ -154,7 +163,7 @@ def score_in_closed_form(
 
     `model` has learned all these rows, and perhaps more; their weights are positive.
     """
-    if getattr(model.assumption, "auto", False):
+    if model.assumption.auto:
         return None
     if len(parts) == 1:
         quick = score_by_kernel(model, parts[0], codes, weight, wanted, threads)
@@ -162,7 +171,7 @@ def score_in_closed_form(
             return LeaveOneOutScores(*quick)
     n = len(codes)
     rows = LeftOutRows(codes, np.ones(n) if weight is None else weight, np.zeros(n, dtype=np.bool_))
-    rows.needs_refit[:] = ~has_rest(model.complete.rows[codes], rows.weight)
+    rows.needs_refit[:] = ~has_remainder(model.complete.rows[codes], rows.weight)
     log_prior = _log_priors(model, rows)
     joint = log_prior.copy()
     solved = model.solved
@@ -186,22 +195,6 @@ def _log_priors(model: GenerativeModel, rows: LeftOutRows) -> Array:
     return log(weight / weight.sum(axis=1, keepdims=True))
 
 
-class RefittableRows(Protocol):
-    """Rows of which any subset can be counted, and which can be scored by models of other rows' ledgers."""
-
-    def count_together(self, index: NDArray[np.intp]) -> Ledger:
-        """Return the ledger of these rows."""
-        ...
-
-    def count_each(self, index: NDArray[np.intp]) -> Sequence[Ledger]:
-        """Return the ledger of each of these rows."""
-        ...
-
-    def score_each(self, index: NDArray[np.intp], rests: Iterator[Ledger]) -> Array:
-        """Score each of these rows by the model of the ledger of all other rows."""
-        ...
-
-
 def refit_each_row(
     rows: RefittableRows, total: Ledger, needs_refit: NDArray[np.bool_], scores: Array | None
 ) -> Array:
@@ -210,16 +203,13 @@ def refit_each_row(
     `scores` holds those of the other rows, and is changed; None where every row needs a refit.
     """
     index, others = np.flatnonzero(needs_refit), np.flatnonzero(~needs_refit)
-    if not len(index):
-        assert scores is not None
-        return scores
-    other_ledger = rows.count_together(others) if len(others) else total.empty()
-    each = ledgers_excluding_each_row(index, total, other_ledger, rows.count_together, rows.count_each)
-    for some, ledgers in each:
-        found = rows.score_each(some, ledgers)
-        if scores is None:
-            scores = np.full((len(needs_refit), *found.shape[1:]), np.nan)
-        scores[some] = found
+    if len(index):
+        outside = rows.count_together(others) if len(others) else total.empty()
+        for some, ledgers in ledgers_excluding_each_row(rows, index, total, outside):
+            found = rows.score_each(some, ledgers)
+            if scores is None:
+                scores = np.full((len(needs_refit), *found.shape[1:]), np.nan)
+            scores[some] = found
     assert scores is not None
     return scores
 
