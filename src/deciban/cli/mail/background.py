@@ -6,34 +6,26 @@ server for spamc, for mail systems with a hook for SpamAssassin.
 
 from __future__ import annotations
 
-import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Event
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.learn_mail import KEPT
-from deciban.cli.mail.mail_inputs import open_to_learn, store_path
+from deciban.cli.mail.mail_inputs import handle_signals, open_to_learn, store_path
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
     from deciban.mail.watch import Watcher
 
-FOLDER: Final = "a Maildir, or imaps://user@host/Folder. May be repeated."
+FOLDER: Final = "a Maildir, or imaps://user@host/Folder."
 
 
 @a.command(
-    a.argument(
-        "--ham", metavar="FOLDER", action="append", required=True, help=f"Where wanted mail is: {FOLDER}"
-    ),
-    a.argument(
-        "--junk", metavar="FOLDER", action="append", required=True, help=f"Where spam is moved to: {FOLDER}"
-    ),
+    a.repeated("--ham", "FOLDER", f"Where wanted mail is: {FOLDER}", required=True),
+    a.repeated("--junk", "FOLDER", f"Where spam is moved to: {FOLDER}", required=True),
     a.number("--every", "SECONDS", "Time from one look to the next.", minimum=0.1, kind=float, default=30.0),
     a.flag("--once", "Look once and end, as for cron."),
     a.STORE, a.NO_FIT, a.DEBUG,
@@ -49,14 +41,18 @@ def watch(
 
     Messages that are in the folders at the first look are not learned: deciban mail learn is for that.
     """
-    with handle_errors(debug, interrupted=KEPT), _stop_event() as stop, open_to_learn(store, create=True) as mail:
-        learned: Counter[str] = Counter()
-        with _make_watcher(mail, ham, junk, learned) as watcher:
-            while True:
-                watcher.look()
-                _report(mail, learned, no_fit, with_time=not once)
-                if once or stop.wait(every):
-                    return
+    stop, learned = Event(), Counter[str]()
+    with (
+        handle_errors(debug, interrupted=KEPT),
+        handle_signals(lambda number, frame: stop.set(), "SIGINT", "SIGTERM"),  # a look is finished first
+        open_to_learn(store, create=True) as mail,
+        _make_watcher(mail, ham, junk, learned) as watcher,
+    ):
+        while True:
+            watcher.look()
+            _report(mail, learned, no_fit, with_time=not once)
+            if once or stop.wait(every):
+                return
 
 
 def _make_watcher(mail: MailFilter, ham: list[str], junk: list[str], learned: Counter[str]) -> Watcher:
@@ -98,26 +94,9 @@ def _report(mail: MailFilter, learned: Counter[str], no_fit: bool, with_time: bo
         print_stderr(f"{mail.model}: refitted")
 
 
-@contextmanager
-def _stop_event() -> Iterator[Event]:
-    """Yield an event that Ctrl-C and SIGTERM set: the look that is under way is finished first."""
-    stop = Event()
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    before: dict[int, Any] = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 @a.command(
-    a.argument(
-        "--spamd", metavar="ADDRESS", required=True,
-        help="Where spamc finds it: 127.0.0.1:1783, [::1]:1783 or unix:/path.",
+    a.option(
+        "--spamd", "ADDRESS", "Where spamc finds it: 127.0.0.1:1783, [::1]:1783 or unix:/path.", required=True
     ),
     a.STORE,
     a.flag("--no-learn", "Refuse to learn or forget messages."),
@@ -141,9 +120,8 @@ def serve(
         from deciban.mail.spamd.connections import Limits
         from deciban.mail.spamd.spamd_server import serve
 
-        logging.basicConfig(
-            level=logging.INFO if debug else logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"
-        )
+        level = logging.INFO if debug else logging.WARNING
+        logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
         limits = Limits(message=longest << 20, seconds=seconds, connections=connections)
         path = store_path(store)
         serve(

@@ -72,9 +72,9 @@ SPREAD_ROWS = {
         "is chosen.",
     ),
     a.number("--seed", "NUMBER", "Of the draw of --split, or of --folds.", minimum=0, default=0),
-    a.argument(
-        "--model", metavar="MODEL", choices=a.MODEL_NAMES, default="evidence",
-        help="The model: evidence, bayes, logistic or fisher.",
+    a.option(
+        "--model", "MODEL", "The model: evidence, bayes, logistic or fisher.", choices=a.MODEL_NAMES,
+        default="evidence",
     ),
     a.JSON, a.DEBUG,
     examples=[

@@ -6,18 +6,15 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from types import FrameType
-from typing import Any, Final, NoReturn, Self
+from typing import Final, NoReturn
 
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.exit_codes import TRY_AGAIN
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.classify_mail import SHOWN_CLUES, run_isolated
-from deciban.cli.mail.mail_inputs import open_to_classify
+from deciban.cli.mail.mail_inputs import handle_signals, open_to_classify
 
-ENDING_SIGNALS: Final = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGALRM") if hasattr(signal, name)
-)
+ENDING_SIGNALS: Final = ("SIGTERM", "SIGINT", "SIGHUP", "SIGALRM")
 """Signals that end a program: a message that is being classified is passed on first."""
 
 MAX_CLASSIFIED_BYTES: Final = 1 << 24
@@ -39,13 +36,22 @@ def filter_message(store: str | None, model: str | None, debug: bool) -> None:
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one message needs no threads, nor their memory
     read: list[bytes] = []
-    with Signals() as signals:
+    is_ended = False
+
+    def end(number: int, frame: object) -> None:
+        """Raise an error once, and never after the verdict: a part of a message is worse than a late one."""
+        nonlocal is_ended
+        if not is_ended:
+            is_ended = True
+            raise EndedError(f"ended by {signal.Signals(number).name}")
+
+    with handle_signals(end, *ENDING_SIGNALS):
         try:
             _read_head(read)
             start = [insert_verdict(b"".join(read), store, model, debug)] if read else read
-            signals.raise_error = False
+            is_ended = True
         except Exception as error:
-            signals.raise_error = False
+            is_ended = True
             start = read
             _report(error)
         _pass_on(start)
@@ -85,7 +91,7 @@ def _read_head(into: list[bytes]) -> None:
 
 
 def _pass_on(start: list[bytes]) -> None:
-    """Write these pieces, and then the rest of standard input."""
+    """Write these pieces, and then all that follows on standard input."""
     try:
         for piece in start:
             sys.stdout.buffer.write(piece)
@@ -97,31 +103,7 @@ def _pass_on(start: list[bytes]) -> None:
 
 
 def _give_up(reason: str) -> NoReturn:
-    """End at once: an orderly end would try to write the rest, and fail again."""
+    """End at once: an orderly end would try to write once more, and fail again."""
     with suppress(OSError):
         os.write(2, f"error: {reason}\n".encode())
     os._exit(TRY_AGAIN)
-
-
-class Signals:
-    """A block in which a signal that ends programs raises an error, or is ignored once `raise_error` is False.
-
-    A message that is passed on in part would be worse than one that is passed on late.
-    """
-
-    def __init__(self) -> None:
-        self.raise_error = True
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._handle) for number in ENDING_SIGNALS}
-        return self
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.raise_error:
-            self.raise_error = False
-            raise EndedError(f"ended by {signal.Signals(number).name}")
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from deciban.cli.error_handling import stop_if_interrupted
 from deciban.errors import InputError
@@ -56,7 +57,7 @@ def open_to_learn(store: str | None, create: bool = False) -> Iterator[MailFilte
 
 
 def check_paths(paths: Sequence[str]) -> None:
-    """Refuse a path that does not exist or is no address, before any message is read."""
+    """Refuse a path that does not exist or is not an address, before any message is read."""
     from deciban.mail.sources.message_sources import source_kind
 
     for path in paths:
@@ -67,7 +68,7 @@ def check_paths(paths: Sequence[str]) -> None:
 
 
 class MessageReader:
-    """The messages of some paths; after an error the rest of a path is skipped, and the other paths are read."""
+    """The messages of some paths; after an error the remainder of a path is skipped, and the other paths are read."""
 
     def __init__(
         self, paths: Sequence[str], tick: Callable[[], None], subfolders: bool = False, trashed: bool = False
@@ -115,7 +116,7 @@ def read_messages(paths: Sequence[str], stdin_name: str) -> Iterator[tuple[str, 
 
 
 def read_stdin() -> bytes:
-    """Return the message on standard input up to the size limit; the rest is read too, so that its writer can end."""
+    """Return the message on standard input, cut at the size limit; all of it is read, so that its writer can end."""
     from deciban.mail.sources.message_sources import read_stream
 
     if sys.stdin.isatty():
@@ -149,3 +150,15 @@ def count_messages(activity: str) -> Iterator[Callable[[], None]]:
                 bar.update(task, completed=n, rate=rate(n / (now - start), "messages"))
 
         yield tick
+
+
+@contextmanager
+def handle_signals(handle: Callable[[int, Any], None], *names: str) -> Iterator[None]:
+    """Call a function with the number of each of these signals that comes, for the time of the block."""
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before: dict[int, Any] = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

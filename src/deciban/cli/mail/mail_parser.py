@@ -16,12 +16,13 @@ from deciban.cli.parser import argument as argument
 from deciban.cli.parser import command as command
 from deciban.cli.parser import flag as flag
 from deciban.cli.parser import number as number
+from deciban.cli.parser import option as option
+from deciban.cli.parser import repeated as repeated
 
 JSON_LINES: Final = flag("--json", "Print a line of JSON for each message.")
-STORE: Final = argument(
-    "--store", metavar="FILE",
-    help="The mail store: unless given DECIBAN_MAIL, or else deciban/mail.db in your data folder.",
-)  # fmt: skip
+STORE: Final = option(
+    "--store", "FILE", "The mail store: unless given DECIBAN_MAIL, or else deciban/mail.db in your data folder."
+)
 PATH_KINDS: Final = (
     "an mbox (also .gz), a Maildir, an MH folder, a folder of messages, one message, or imaps://user@host/Folder"
 )
@@ -37,10 +38,9 @@ SUBFOLDERS: Final = flag("--subfolders", "Read the folders within a Maildir too.
 TRASHED: Final = flag("--trashed", "Read messages too that are marked as trashed.")
 NO_FIT: Final = flag("--no-fit", "Do not refit the weights of tokens, though it may be due.")
 MODEL_NAMES: Final = ("evidence", "bayes", "logistic", "fisher")
-MODEL: Final = argument(
-    "--model", metavar="MODEL",
-    help="The model: evidence, bayes, logistic or fisher; unless given, the one the store is set to.",
-)  # fmt: skip
+MODEL: Final = option(
+    "--model", "MODEL", "The model: evidence, bayes, logistic or fisher; unless given, the one the store is set to."
+)
 
 
 def load(name: str, words: Sequence[str]) -> Callable[[], int | None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from deciban.cli.command_groups import UsageError
@@ -47,21 +46,19 @@ def _read_figures(mail: MailFilter) -> dict[str, Any]:
     held = mail.store.status()
     ham_at, spam_at = mail.thresholds
     fit = held.fits.get(mail.model)
+    writable = all(
+        os.access(path, os.W_OK) for path in (held.path, held.path.parent)
+    )  # SQLite makes files next to it
     messages = {name: n for name, (n, _) in held.totals.items() if n}
     reason = _reason_not_ready(messages)
     return {
         "store": str(held.path), "exists": True, "ready": not reason, "why": reason or None,
-        "messages": messages, "tokens": held.tokens, "bytes": held.bytes, "writable": _is_writable(held.path),
+        "messages": messages, "tokens": held.tokens, "bytes": held.bytes, "writable": writable,
         "last_learned": held.last_learned, "model": mail.model, "fitted": fit and fit.time,
         "fit_due": mail.is_fit_due(), "ham_at": ham_at, "spam_at": spam_at,
         "half_life_days": held.half_life and held.half_life / DAY, "most_messages": held.most_messages,
         "tidy_due": held.tidy_due,
     }  # fmt: skip
-
-
-def _is_writable(path: Path) -> bool:
-    """Return whether a store can be learned into; SQLite makes files next to it."""
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def _reason_not_ready(messages: dict[str, int]) -> str:
@@ -123,16 +120,15 @@ def parse_half_life(text: str) -> str:
 
 
 @a.command(
-    a.argument("--model", metavar="MODEL", help="The model: evidence, bayes, logistic or fisher."),
-    a.argument("--ham-at", metavar="P", type=float, help="Ham up to this probability of spam."),
-    a.argument("--spam-at", metavar="P", type=float, help="Spam from this probability on."),
-    a.argument(
-        "--half-life", metavar="DAYS", type=parse_half_life,
-        help="Days in which a message loses half its weight; none: it never does.",
+    a.option("--model", "MODEL", "The model: evidence, bayes, logistic or fisher."),
+    a.option("--ham-at", "P", "Ham up to this probability of spam.", type=float),
+    a.option("--spam-at", "P", "Spam from this probability on.", type=float),
+    a.option(
+        "--half-life", "DAYS", "Days in which a message loses half its weight; none: it never does.",
+        type=parse_half_life,
     ),
-    a.argument(
-        "--most-messages", metavar="NUMBER", type=int,
-        help="Messages that are kept; of more, tidying unlearns the oldest.",
+    a.option(
+        "--most-messages", "NUMBER", "Messages that are kept; of more, tidying unlearns the oldest.", type=int
     ),
     a.STORE, a.NO_FIT, a.DEBUG,
     examples=["deciban mail set --spam-at 0.99", "deciban mail set --half-life 180 --most-messages 50000"],
