@@ -15,6 +15,7 @@ from rich.text import Text
 from deciban import __version__
 from deciban.cli.output import check_folder, print_json, write_folder
 from deciban.cli.parser import DEBUG, JSON, command, option
+from deciban.cli.render import heading
 from deciban.formatting import format_signed
 from deciban.plain_json import to_json
 
@@ -76,32 +77,25 @@ def _draw_picture(stderr: Console) -> bytes | None:
 def show_results(out: Console, tumours: SplitResults, digits: SplitResults, forgetting: Sequence[Forgetting]) -> None:
     """Print the results."""
     out.print(Text(f"deciban {__version__}: classify by weighing evidence"), style="bold")
-    section(out, "Tumours", f"benign or malignant? Learned from {tumours.learned}, held out {tumours.held_out}.")
+    heading(out, "Tumours", f"benign or malignant? Learned from {tumours.learned}, held out {tumours.held_out}.")
     out.print(table(tumours.results))
     out.print("  Log-loss: lower is better; 0.693 is tossing a coin.", soft_wrap=True)
     if tumours.reason is not None:
         explain(out, tumours.reason)
-    section(out, "Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
+    heading(out, "Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
     out.print(table(digits.results))
-    section(out, "Forgetting", "learn everything, forget a part: equal to never having learned it.")
+    heading(out, "Forgetting", "learn everything, forget a part: equal to never having learned it.")
     for line in forgetting:
-        out.print(
-            Text(f"  {line.model}: {line.learned} − {line.forgotten} rows, {format_forgetting(line)}"), soft_wrap=True
-        )
-
-
-def section(out: Console, title: str, what: str) -> None:
-    """Print a heading and, on the same line, an explanation."""
-    out.print()
-    out.print(Text.assemble((title, "bold"), "  ", what), soft_wrap=True)
+        equal = "equal ledgers" if line.same_ledger else f"posteriors equal to {line.largest_difference:.0e}"
+        out.print(Text(f"  {line.model}: {line.learned} − {line.forgotten} rows, {equal}."), soft_wrap=True)
 
 
 def table(results: Sequence[Result]) -> Table:
     """Return a table with a line for each model."""
     shown = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     shown.add_column("  model", no_wrap=True)
-    for heading in ("accuracy", "wrong", "log-loss"):
-        shown.add_column(heading, justify="right", no_wrap=True)
+    for name in ("accuracy", "wrong", "log-loss"):
+        shown.add_column(name, justify="right", no_wrap=True)
     for r in results:
         shown.add_row(Text(f"  {r.model}"), f"{r.accuracy:.1%}", str(r.wrong), f"{r.log_loss:.3f}")
     return shown
@@ -109,11 +103,7 @@ def table(results: Sequence[Result]) -> Table:
 
 def explain(out: Console, reason: Reason) -> None:
     """Print the evidence for one prediction, and its sum."""
-    section(
-        out,
-        "Why?",
-        f"the least certain tumour held out ({reason.truth}), by GaussianNB:",
-    )
+    heading(out, "Why?", f"the least certain tumour held out ({reason.truth}), by GaussianNB:")
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
     out.print(
         Text(
@@ -125,26 +115,14 @@ def explain(out: Console, reason: Reason) -> None:
     )
 
 
-def format_forgetting(line: Forgetting) -> str:
-    """Format how equal the two models are."""
-    if line.same_ledger:
-        return "equal ledgers."
-    return f"posteriors equal to {line.largest_difference:.0e}."
-
-
 def show_files(out: Console, files: Sequence[Path]) -> None:
     """Print which files were written, and where to read on."""
-    out.print()
-    out.print(Text("Written", "bold"))
+    heading(out, "Written")
     width = max(len(str(path)) for path in files)
     for path in files:
         out.print(Text(f"  {path!s:<{width}}  {CONTENTS[path.name]}"), soft_wrap=True)
+    here = Path(sys.executable)
+    python = str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else "python"
     out.print(Text("Next", "bold"))
     out.print("  read README.md, or see what else a model can do:", soft_wrap=True)
-    out.print(Text(f'  {python_command()} -c "import deciban; help(deciban.GaussianBayes)"'), soft_wrap=True)
-
-
-def python_command() -> str:
-    """Return the command of the Python interpreter that has deciban, relative to the current folder."""
-    here = Path(sys.executable)
-    return str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else "python"
+    out.print(Text(f'  {python} -c "import deciban; help(deciban.GaussianBayes)"'), soft_wrap=True)

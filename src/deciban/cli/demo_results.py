@@ -71,52 +71,53 @@ class Forgetting:
     largest_difference: float
 
 
-@dataclass(frozen=True)
-class Split:
-    """Training rows and held-out rows."""
-
-    X: Any
-    y: Any
-    X_held: Any
-    y_held: Any
-
-    def evaluate(self, name: str, model: Any) -> Result:
-        """Fit a model on the training rows and evaluate it on the held-out rows."""
-        log_proba = model.fit(self.X, self.y).predict_log_proba(self.X_held)
-        right = model.classes_[log_proba.argmax(axis=1)] == self.y_held
-        truth = log_proba[np.arange(len(right)), np.searchsorted(model.classes_, self.y_held)]
-        return Result(name, float(right.mean()), int((~right).sum()), float(-truth.mean()))
+def split_rows(X: Any, y: Any) -> list[Any]:
+    """Return training rows, held-out rows, and the classes of both."""
+    parts: list[Any] = train_test_split(X, y, test_size=HELD_OUT_SHARE, stratify=y, random_state=SEED)
+    return parts
 
 
-def load_tumours() -> tuple[Split, list[str]]:
-    """Return 569 tumours with 30 measurements each, benign or malignant, and the names of the measurements."""
+def split_tumours() -> list[Any]:
+    """Return the split of 569 tumours with 30 measurements each, benign or malignant."""
     data = datasets.load_breast_cancer()
-    return _split(data.data, data.target_names[data.target]), list(data.feature_names)
+    return split_rows(data.data, data.target_names[data.target])
 
 
-def _split(X: Any, y: Any) -> Split:
-    X, X_held, y, y_held = train_test_split(X, y, test_size=HELD_OUT_SHARE, stratify=y, random_state=SEED)
-    return Split(X, y, X_held, y_held)
+def split_digits() -> list[Any]:
+    """Return the split of 1797 handwritten digits of 8×8 pixels with 17 grey levels."""
+    return split_rows(*datasets.load_digits(return_X_y=True))
+
+
+def evaluate_models(models: dict[str, Any], X: Any, X_held: Any, y: Any, y_held: Any) -> SplitResults:
+    """Fit each model on the training rows and evaluate it on the held-out rows."""
+    results = []
+    for name, model in models.items():
+        log_proba = model.fit(X, y).predict_log_proba(X_held)
+        right = model.classes_[log_proba.argmax(axis=1)] == y_held
+        truth = log_proba[np.arange(len(right)), np.searchsorted(model.classes_, y_held)]
+        results.append(Result(name, float(right.mean()), int((~right).sum()), float(-truth.mean())))
+    return SplitResults(len(y), len(y_held), results)
 
 
 def evaluate_tumours() -> SplitResults:
     """Evaluate scikit-learn's naive Bayes, ours, and a model with correlated features on tumours."""
-    split, names = load_tumours()
-    naive = deciban.GaussianNB()
-    results = [
-        split.evaluate("scikit-learn GaussianNB", naive_bayes.GaussianNB()),
-        split.evaluate("deciban GaussianNB", naive),
-        split.evaluate('deciban GaussianBayes(covariance="tied")', deciban.GaussianBayes(covariance="tied")),
-    ]
-    return SplitResults(len(split.y), len(split.y_held), results, explain_least_certain(naive, split, names))
+    models = {
+        "scikit-learn GaussianNB": naive_bayes.GaussianNB(),
+        "deciban GaussianNB": deciban.GaussianNB(),
+        'deciban GaussianBayes(covariance="tied")': deciban.GaussianBayes(covariance="tied"),
+    }
+    split = split_tumours()
+    evaluated = evaluate_models(models, *split)
+    return replace(evaluated, reason=explain_least_certain(models["deciban GaussianNB"], split[1], split[3]))
 
 
-def explain_least_certain(model: Any, split: Split, names: list[str]) -> Reason:
+def explain_least_certain(model: Any, X: Any, y: Any) -> Reason:
     """Explain the held-out row of which the model is least certain."""
-    i = int(np.abs(model.explain(split.X_held).total).argmin())
-    explanation: Explanation = replace(model.explain(split.X_held[i : i + 1]), features=names)
+    i = int(np.abs(model.explain(X).total).argmin())
+    names = list(datasets.load_breast_cancer().feature_names)
+    explanation: Explanation = replace(model.explain(X[i : i + 1]), features=names)
     return Reason(
-        truth=str(split.y_held[i]),
+        truth=str(y[i]),
         winner=str(explanation.winner[0]),
         runner_up=str(explanation.runner_up[0]),
         probability=float(1 / (1 + np.exp(-explanation.total[0] / DECIBAN))),
@@ -127,38 +128,30 @@ def explain_least_certain(model: Any, split: Split, names: list[str]) -> Reason:
     )
 
 
-def load_digits() -> Split:
-    """Return 1797 handwritten digits of 8×8 pixels with 17 grey levels."""
-    data = datasets.load_digits()
-    return _split(data.data, data.target)
-
-
 def evaluate_digits() -> SplitResults:
     """Evaluate a model of dark and light pixels, and one of grey levels with a covariance for each digit."""
-    split = load_digits()
-    results = [
-        split.evaluate("deciban BernoulliNB(binarize=7)", deciban.BernoulliNB(binarize=7)),
-        split.evaluate('deciban GaussianBayes(shrinkage="oas")', deciban.GaussianBayes(shrinkage="oas")),
-    ]
-    return SplitResults(len(split.y), len(split.y_held), results)
+    models = {
+        "deciban BernoulliNB(binarize=7)": deciban.BernoulliNB(binarize=7),
+        'deciban GaussianBayes(shrinkage="oas")': deciban.GaussianBayes(shrinkage="oas"),
+    }
+    return evaluate_models(models, *split_digits())
 
 
 def compare_forgetting() -> list[Forgetting]:
     """Compare models that forgot the held-out rows with models that never learned them."""
     return [
-        forget_held_out("BernoulliNB on digits", deciban.BernoulliNB(binarize=7), load_digits()),
-        forget_held_out("GaussianNB on tumours", deciban.GaussianNB(var_smoothing=0), load_tumours()[0]),
+        forget_held_out("BernoulliNB on digits", deciban.BernoulliNB(binarize=7), *split_digits()),
+        forget_held_out("GaussianNB on tumours", deciban.GaussianNB(var_smoothing=0), *split_tumours()),
     ]
 
 
-def forget_held_out(name: str, model: Any, split: Split) -> Forgetting:
+def forget_held_out(name: str, model: Any, X: Any, X_held: Any, y: Any, y_held: Any) -> Forgetting:
     """Compare the ledgers, and the posteriors of the forgotten rows."""
-    never = model.fit(split.X, split.y)
-    ledger, posterior = never.ledger_, never.predict_proba(split.X_held)
-    everything = np.concatenate([split.X, split.X_held]), np.concatenate([split.y, split.y_held])
-    after = model.fit(*everything).forget(split.X_held, split.y_held)
-    difference = float(np.abs(after.predict_proba(split.X_held) - posterior).max())
-    return Forgetting(name, len(everything[1]), len(split.y_held), after.ledger_ == ledger, difference)
+    never = model.fit(X, y)
+    ledger, posterior = never.ledger_, never.predict_proba(X_held)
+    after = model.fit(np.concatenate([X, X_held]), np.concatenate([y, y_held])).forget(X_held, y_held)
+    difference = float(np.abs(after.predict_proba(X_held) - posterior).max())
+    return Forgetting(name, len(y) + len(y_held), len(y_held), after.ledger_ == ledger, difference)
 
 
 def draw_boundaries() -> bytes:

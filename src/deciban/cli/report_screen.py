@@ -100,8 +100,15 @@ def _show_classes(out: Console, report: Report) -> None:
 
 def _show_confusion(out: Console, report: Report) -> None:
     if len(report.classes) > MAX_CONFUSION_CLASSES:
+        wrong = [
+            (float(n), str(report.classes[k]), str(report.classes[l]))
+            for k, counts in enumerate(report.confusion)
+            for l, n in enumerate(counts)
+            if k != l and n > 0
+        ]
+        most = sorted(wrong, reverse=True)[:MAX_CONFUSED_PAIRS]
         heading(out, "Most often confused")
-        body = [[truth, short(called, 30), rows] for truth, called, rows in most_confused(report)]
+        body = [[truth, short(called, 30), count(n)] for n, truth, called in most]
         table(out, ["true class", "predicted", "rows"], body, right=[2])
         return
     heading(out, "Confusion", "a line for each true class, a column for each predicted class")
@@ -116,17 +123,6 @@ def _show_confusion(out: Console, report: Report) -> None:
         body,
         right=range(1, len(report.classes) + 2),
     )
-
-
-def most_confused(report: Report) -> list[tuple[str, str, str]]:
-    """Return the pairs of classes that are confused most often: the true class, the predicted one, and the rows."""
-    wrong = [
-        (float(n), str(report.classes[k]), str(report.classes[l]))
-        for k, counts in enumerate(report.confusion)
-        for l, n in enumerate(counts)
-        if k != l and n > 0
-    ]
-    return [(truth, called, count(n)) for n, truth, called in sorted(wrong, reverse=True)[:MAX_CONFUSED_PAIRS]]
 
 
 def training_figures(model: Model, description: Description, path: str) -> dict[str, Any]:
@@ -163,8 +159,13 @@ def show_training(
     if model.held_out is not None:
         quality(out, model.held_out)
         _show_calibration(out, model, model.held_out, calibrated)
-    elif measured:
-        _show_too_large(out, path)
+    elif measured:  # `evaluate` in folds would fail for the same reason
+        line(
+            out,
+            "not measured: with so many classes and levels, the ledgers of ten folds do not fit into memory. Keep "
+            "some rows out of the training, and evaluate the model on them:",
+        )
+        command(out, f"deciban evaluate HELD_OUT.csv --model {'MODEL' if path == '-' else quote_word(path)}")
     else:
         line(out, "not measured (--no-judge). deciban evaluate measures it")
     heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
@@ -183,16 +184,6 @@ def _show_calibration(out: Console, model: Model, held_out: Report, requested: b
         pairs(out, [("calibration", "none: no map lowers the log-loss by more than its standard error")])
     elif is_clearly_miscalibrated(held_out):
         line(out, "(the probabilities are off by more than chance explains; --calibrate auto corrects them)")
-
-
-def _show_too_large(out: Console, path: str) -> None:
-    """Print why quality was not measured, and how it can be; `evaluate` in folds would fail for the same reason."""
-    line(
-        out,
-        "not measured: with so many classes and levels, the ledgers of ten folds do not fit into memory. Keep some "
-        "rows out of the training, and evaluate the model on them:",
-    )
-    command(out, f"deciban evaluate HELD_OUT.csv --model {'MODEL' if path == '-' else quote_word(path)}")
 
 
 def _show_rows(out: Console, model: Model, description: Description) -> None:
@@ -216,25 +207,21 @@ def classes(out: Console, description: Description) -> None:
 
 
 def columns(out: Console, notes: Sequence[ColumnNote]) -> None:
-    """Print each column with its role and the reason; the columns of a wide table by role."""
-    if len(notes) > MAX_COLUMNS:
-        columns_by_role(out, notes)
+    """Print each column with its role and the reason; of a wide table how many columns have each role, and the first
+    of them.
+    """
+    if len(notes) <= MAX_COLUMNS:
+        body = [[note.name, note.role, note.reason + format_missing(note)] for note in notes]
+        table(out, ["column", "role", "why"], body, wide=2)
         return
-    body = [[note.name, note.role, note.reason + format_missing(note)] for note in notes]
-    table(out, ["column", "role", "why"], body, wide=2)
-
-
-def columns_by_role(out: Console, notes: Sequence[ColumnNote]) -> None:
-    """Print how many columns have each role, and the first of them."""
     roles: dict[str, list[str]] = {}
     for note in notes:
-        roles.setdefault(note.role, []).append(note.name)
-    found = sorted(roles.items(), key=lambda item: -len(item[1]))
-    shown = {
-        role: ", ".join(short(name, 20) for name in names[:8]) + (" …" if len(names) > 8 else "")
-        for role, names in found
-    }
-    pairs(out, [(f"{len(roles[role])} {role}", words) for role, words in shown.items()])
+        roles.setdefault(note.role, []).append(short(note.name, 20))
+    entries = [
+        (f"{len(names)} {role}", ", ".join(names[:8]) + (" …" if len(names) > 8 else ""))
+        for role, names in sorted(roles.items(), key=lambda item: -len(item[1]))
+    ]
+    pairs(out, entries)
     line(out, "deciban inspect shows them all, with reasons")
 
 

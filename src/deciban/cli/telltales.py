@@ -73,7 +73,9 @@ def _write(classes: list[ClassTelltales], out: str, as_json: bool, safe_cells: b
 
 
 def show(path: Path, classes: list[ClassTelltales]) -> None:
-    """Print a table for each class; a few lines for each if there are many classes."""
+    """Print a table for each class; if there are many, words with their decibans, as many to a line as fit."""
+    from deciban.scores.explanation import format_word
+
     out = console()
     print_title(out, f"{path}: telltales of each class, the strongest first")
     few = len(classes) <= MAX_DETAILED_CLASSES
@@ -84,7 +86,8 @@ def show(path: Path, classes: list[ClassTelltales]) -> None:
         elif few:
             _show_table(out, each)
         else:
-            _show_list(out, each)
+            words = [(short(format_word(word.word), MAX_WORD_WIDTH), word.decibans) for word in each.words]
+            print_packed(out, [f"{word} {decibans:.0f}" for word, decibans in words])
     out.print()
     if few:
         line(out, "dB is decibans for the class against all others: 10 is ten to one.")
@@ -95,30 +98,21 @@ def show(path: Path, classes: list[ClassTelltales]) -> None:
 
 
 def _show_table(out: Console, telltales: ClassTelltales) -> None:
+    from deciban.scores.explanation import format_word
+
     has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in telltales.words)
     head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]
-    body = [_format_word(word, has_intervals) for word in telltales.words]
-    table(out, head, body, right=[1, len(head) - 2, len(head) - 1])
-
-
-def _format_word(word: Any, has_interval: bool) -> list[str]:
-    from deciban.scores.explanation import format_word
-
-    return [
-        short(format_word(word.word), MAX_WORD_WIDTH),
-        f"{word.decibans:.1f} dB",
-        *([f"({word.low:.1f} … {word.high:.1f})"] if has_interval else []),
-        f"{count(word.count)} : {count(word.elsewhere)}",
-        f"{count(word.documents)} : {count(word.documents_elsewhere)}",
+    body = [
+        [
+            short(format_word(word.word), MAX_WORD_WIDTH),
+            f"{word.decibans:.1f} dB",
+            *([f"({word.low:.1f} … {word.high:.1f})"] if has_intervals else []),
+            f"{count(word.count)} : {count(word.elsewhere)}",
+            f"{count(word.documents)} : {count(word.documents_elsewhere)}",
+        ]
+        for word in telltales.words
     ]
-
-
-def _show_list(out: Console, telltales: ClassTelltales) -> None:
-    """Print words with their decibans, as many to a line as fit."""
-    from deciban.scores.explanation import format_word
-
-    shown = [(short(format_word(word.word), MAX_WORD_WIDTH), word.decibans) for word in telltales.words]
-    print_packed(out, [f"{word} {decibans:.0f}" for word, decibans in shown])
+    table(out, head, body, right=[1, len(head) - 2, len(head) - 1])
 
 
 @dataclass(frozen=True)
@@ -129,19 +123,13 @@ class ClassTelltales:
     words: Sequence[Any]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each word; fitted weights have no interval."""
-        return [
-            {"word": word.word, **{name: _none_if_nan(getattr(word, name)) for name in WORD_FIGURES}}
-            for word in self.words
-        ]
+        """Return a row for each word; fitted weights have no interval, so those figures are None."""
+        rows = [{"word": word.word, **{name: getattr(word, name) for name in WORD_FIGURES}} for word in self.words]
+        return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the class and its words for JSON."""
         return {"class": self.label, "words": self.rows()}
-
-
-def _none_if_nan(figure: float) -> float | None:
-    return None if math.isnan(figure) else figure
 
 
 @dataclass(frozen=True)
