@@ -110,7 +110,7 @@ def check(raw: bytes) -> None:
         assert answer.endswith(body), "the message was changed"
     if ok and b"DidSet: local" in answer and not re.search(rb"(?i)compress", raw):
         with Store(path, create=False, read_only=True) as store:
-            assert store.known(compute_digest(body)) is not None, "an acknowledged message is not in the store"
+            assert store.find_label(compute_digest(body)) is not None, "an acknowledged message is not in the store"
     assert server.is_well(), "the server does not answer a PING"
     if not (answer == b"" or ok or answer.endswith(b" PONG\r\n")):
         raise InputError(answer.decode("utf-8", "replace"))

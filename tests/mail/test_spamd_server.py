@@ -273,7 +273,7 @@ def test_a_fit_that_is_due_when_the_server_starts_is_made(tmp_path, monkeypatch)
 
 def test_learning_waits_for_other_writers_and_judging_does_not(store):
     with run_server(store, limits=Limits(seconds=20)) as server, Store(store) as other:
-        with other.writing(), server.connect() as line:
+        with other.write_transaction(), server.connect() as line:
             line.sendall(request("TELL", make_message("spam", 901), "Message-class: spam", "Set: local"))
             begun = time.monotonic()
             assert b"Spam: True" in server.ask(request("CHECK", make_message("spam", 902)))
@@ -290,6 +290,6 @@ def test_learning_waits_for_other_writers_and_judging_does_not(store):
 
 
 def test_learning_that_has_to_wait_too_long_is_reported(store):
-    with run_server(store, limits=Limits(seconds=0.5)) as server, Store(store) as other, other.writing():
+    with run_server(store, limits=Limits(seconds=0.5)) as server, Store(store) as other, other.write_transaction():
         answer = server.ask(request("TELL", make_message("spam", 903), "Message-class: spam", "Set: local"))
         assert answer.startswith(b"SPAMD/1.1 79 EX_TIMEOUT")

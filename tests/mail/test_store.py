@@ -57,7 +57,7 @@ def test_learning_under_another_label_undoes_the_first_exactly(store):
 def test_one_batch_is_learned_as_its_messages_one_by_one(store):
     spam, ham = A, A._replace(label="ham", tokens=["else"])
     assert store.learn([spam, ham, ham, B]) == LearnCounts(2, 1, 1)
-    assert store.known(A.digest) == "ham"
+    assert store.find_label(A.digest) == "ham"
     assert store.counts(["free", "else"]) == {"free": (0.0, 1.0), "else": (0.0, 1.0)}
 
 
@@ -67,13 +67,13 @@ def test_unlearning_leaves_what_was_before(store):
     assert store.unlearn([A.digest, C.digest, A.digest, digest(9)]) == 2
     assert store.totals() == {"ham": (1, 1.0), "spam": (0, 0.0)}
     assert store.counts([*A.tokens, *B.tokens, *C.tokens]) == {"free": (1.0, 0.0), "tea": (1.0, 0.0)}
-    assert store.known(A.digest) is None
+    assert store.find_label(A.digest) is None
 
 
 def test_relabelling_moves_counts_and_refuses_strangers(store):
     store.learn([A, B])
     store.relabel(A.digest, "work")
-    assert store.known(A.digest) == "work"
+    assert store.find_label(A.digest) == "work"
     assert store.totals() == {"spam": (0, 0.0), "ham": (1, 1.0), "work": (1, 1.0)}
     assert store.counts(["free"]) == {"free": (0.0, 1.0, 1.0)}
     with pytest.raises(ForgetError, match="never learned"):
@@ -149,7 +149,7 @@ import sys
 from deciban.mail.store.store import Store
 with Store({str(tmp_path / "mail.db")!r}, create=False) as store:
     assert store.counts(["free"]) == {{"free": (1.0,)}}
-    store.totals(), store.known(b"a" * 16), store.ageing, store.unit()
+    store.totals(), store.find_label(b"a" * 16), store.ageing, store.unit()
 print(sorted({{"numba", "scipy", "sklearn", "pyarrow", "duckdb"}} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

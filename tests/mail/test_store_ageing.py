@@ -101,7 +101,7 @@ def test_a_half_life_that_is_none_is_refused(store, half_life):
 
 def test_more_weight_than_adds_exactly_is_refused_and_nothing_changes(store):
     store.learn([entry(1, "ham", 0, ["a"])])
-    with store.writing():
+    with store.write_transaction():
         store.db.execute("UPDATE label SET weight = ?", (MAX_EXACT_WEIGHT,))
     with pytest.raises(StoreError, match="add up exactly"):
         store.learn([entry(2, "ham", 0, ["b"])])

@@ -203,7 +203,7 @@ def test_merging_learns_what_is_new_and_tells_what_is_disputed(store, tmp_path):
     with Store(tmp_path / "other.db") as other:
         other.learn([entry(1, "ham", ("x",)), entry(2, "ham", ("tea", "été")), entry(9, "work", ("free",))])
     assert store.merge(tmp_path / "other.db") == (1, 1, ((entry(1).digest, "spam", "ham"),))
-    assert store.known(entry(1).digest) == "spam"
+    assert store.find_label(entry(1).digest) == "spam"
     assert store.counts(["free", "x"]) == {"free": (1.0, 0.0, 1.0)}
     assert store.check() == []
     assert store.merge(tmp_path / "other.db").new == 0
@@ -305,7 +305,7 @@ def test_an_earlier_copy_that_was_learned_into_and_read_is_replaced(tmp_path):
         assert (tmp_path / "copy.db-wal").exists()
         store.backup(tmp_path / "copy.db")
     with Store(tmp_path / "copy.db", create=False) as copy:
-        assert (copy.known(entry(1).digest), copy.known(entry(2).digest)) == (entry(1).label, None)
+        assert (copy.find_label(entry(1).digest), copy.find_label(entry(2).digest)) == (entry(1).label, None)
 
 
 # What models found out
@@ -370,7 +370,7 @@ def test_weights_that_are_no_numbers_are_refused_and_the_old_ones_stay(store, ba
 def test_the_journal_tells_what_was_done_and_stays_short(store):
     store.unlearn([entry(3).digest])
     assert [what for _, what in store.journal()] == ["unlearned 1 messages", "learned 3 new messages, moved 0"]
-    with store.writing():
+    with store.write_transaction():
         for i in range(MAX_JOURNAL_LINES + 50):
             store.note(f"note {i}", 0)
     assert len(store.journal(10**6)) == MAX_JOURNAL_LINES

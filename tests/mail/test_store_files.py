@@ -88,7 +88,7 @@ def test_a_link_goes_on_pointing_to_the_store(tmp_path):
         assert store.path == (real / "mail.db").resolve()
     assert link.is_symlink()
     with Store(link, create=False) as store:
-        assert store.known(entry(1).digest) == "ham"
+        assert store.find_label(entry(1).digest) == "ham"
 
 
 def test_names_with_odd_characters_are_names(tmp_path):
@@ -129,7 +129,7 @@ def test_a_file_that_may_be_written_in_a_folder_that_may_not_is_only_read(open_f
 
     def task():
         with Store(path) as store:
-            assert store.known(entry(1).digest) == "spam"
+            assert store.find_label(entry(1).digest) == "spam"
             with pytest.raises(StoreError, match="read-only"):
                 store.unlearn([entry(1).digest])
 
@@ -184,7 +184,7 @@ def test_readers_go_on_during_a_write_of_another_user(open_folder):
 
         def task():
             with Store(path) as reader:
-                assert reader.known(entry(50).digest) == "ham"
+                assert reader.find_label(entry(50).digest) == "ham"
 
         without_rights(task)
         writer.communicate(b"")

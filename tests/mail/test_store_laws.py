@@ -155,7 +155,7 @@ def test_any_sequence_of_steps_equals_a_plain_model(sequence):
             counts = {w: {k: n for k, n in zip(labels, by) if n} for w, by in store.counts(WORDS).items()}
             assert counts == plain.counts()
             assert {k: total for k, total in store.totals().items() if total[0]} == plain.totals()
-            assert {d: store.known(d) for d in plain.held} == {d: e.label for d, e in plain.held.items()}
+            assert {d: store.find_label(d) for d in plain.held} == {d: e.label for d, e in plain.held.items()}
         assert store.check() == []
 
 
@@ -180,7 +180,7 @@ def test_unlearning_leaves_the_very_counts_from_before(first, then, half_life):
     with TemporaryDirectory() as folder, Store(Path(folder, "a.db")) as store:
         store.learn([*first, StoredMessage(b"o" * 16, "ham", ["origin"], 0.0)])
         store.age(half_life)
-        fresh = [e for e in then if store.known(e.digest) is None]
+        fresh = [e for e in then if store.find_label(e.digest) is None]
         before = (store.counts(WORDS), {k: v for k, v in store.totals().items() if v[0]})
         store.learn(fresh)
         store.unlearn(e.digest for e in fresh)

@@ -45,7 +45,7 @@ def test_two_stores_in_one_process_and_one_in_another_keep_the_log_and_all_messa
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
     with Store(path) as store:
-        assert [i for i in (1, 2, 3, 4) if store.known(entry(i).digest)] == [1, 2, 3, 4]
+        assert [i for i in (1, 2, 3, 4) if store.find_label(entry(i).digest)] == [1, 2, 3, 4]
         assert store.check() == []
 
 
@@ -171,7 +171,7 @@ def test_a_backup_or_an_export_does_not_replace_a_file_of_the_store(tmp_path):
             with pytest.raises(StoreError, match="a file of the store itself"):
                 store.backup(f"{path}{ending}")
             assert run("export", f"{path}{ending}", "--store", path, codes=(1,)).stderr.startswith(b"error: ")
-        assert store.known(entry(99).digest) == "ham"
+        assert store.find_label(entry(99).digest) == "ham"
         assert store.check() == []
 
 
@@ -228,7 +228,7 @@ def test_a_store_that_was_open_at_a_fork_is_refused_in_the_child(tmp_path):
         store.learn([entry(3)])
     assert in_a_child(lambda: Store(path).learn([entry(4)])) == 0
     with Store(path) as store:
-        assert [i for i in (1, 2, 3, 4) if store.known(entry(i).digest)] == [1, 3, 4]
+        assert [i for i in (1, 2, 3, 4) if store.find_label(entry(i).digest)] == [1, 3, 4]
         assert store.check() == []
 
 
@@ -247,6 +247,6 @@ def test_a_store_can_be_opened_in_a_child_that_has_discarded_the_inherited_conne
 
     assert in_a_child(discard_and_learn) == 0
     opened[0].learn([entry(3)])
-    assert [i for i in (1, 2, 3) if opened[0].known(entry(i).digest)] == [1, 2, 3]
+    assert [i for i in (1, 2, 3) if opened[0].find_label(entry(i).digest)] == [1, 2, 3]
     assert opened[0].check() == []
     opened[0].close()

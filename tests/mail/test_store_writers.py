@@ -71,7 +71,7 @@ def test_readers_are_never_kept_waiting(tmp_path):
         with Store(path, wait=0) as reader:
             while not done.is_set():
                 begun = time.monotonic()
-                with reader.reading():
+                with reader.read_transaction():
                     weight = sum(weight for _, weight in reader.totals().values())
                     assert weight % 50 == 0  # whole batches only
                     assert sum(map(sum, reader.counts(["c0"]).values())) <= weight
@@ -81,7 +81,7 @@ def test_readers_are_never_kept_waiting(tmp_path):
     thread.start()
     with Store(path) as store:
         for batch in range(1, 20):
-            with store.writing():  # held open for a while
+            with store.write_transaction():  # held open for a while
                 store.learn([entry(i) for i in range(batch * 50, batch * 50 + 50)])
                 time.sleep(0.01)
     done.set()
@@ -93,25 +93,25 @@ def test_readers_are_never_kept_waiting(tmp_path):
 def test_a_block_of_reading_sees_one_moment(tmp_path):
     with Store(tmp_path / "mail.db") as writer, Store(tmp_path / "mail.db") as reader:
         writer.learn([entry(1)])
-        with reader.reading():
+        with reader.read_transaction():
             before = reader.totals()
             writer.learn([entry(2)])
             writer.unlearn([entry(1).digest])
             assert reader.totals() == before
-            assert reader.known(entry(1).digest) == "spam"
+            assert reader.find_label(entry(1).digest) == "spam"
             with pytest.raises(StoreError, match="is being read"):
                 reader.learn([entry(3)])
-        assert reader.known(entry(1).digest) is None
+        assert reader.find_label(entry(1).digest) is None
 
 
 def test_a_writer_that_waits_in_vain_says_so(tmp_path):
     with Store(tmp_path / "mail.db") as first, Store(tmp_path / "mail.db", wait=0.1) as second:
-        with first.writing():
+        with first.write_transaction():
             first.learn([entry(1)])
             with pytest.raises(StoreError, match="being written by another program"):
                 second.learn([entry(2)])
         second.learn([entry(2)])
-        assert first.known(entry(2).digest) == "ham"
+        assert first.find_label(entry(2).digest) == "ham"
 
 
 def test_a_block_of_writing_that_fails_changes_nothing(tmp_path):
@@ -120,7 +120,7 @@ def test_a_block_of_writing_that_fails_changes_nothing(tmp_path):
         before = list(store.export())
 
         def fail() -> None:
-            with store.writing():
+            with store.write_transaction():
                 store.learn([entry(2)._replace(label="new label")])
                 store.unlearn([entry(1).digest])
                 raise KeyboardInterrupt

@@ -63,7 +63,7 @@ def environment(path, **more):
 def label(home, message):
     """The label that a message was learned under."""
     with Store(home / STORE, create=False) as store:
-        return store.known(compute_digest(message))
+        return store.find_label(compute_digest(message))
 
 
 def messages(folder):

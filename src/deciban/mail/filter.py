@@ -141,13 +141,13 @@ class MailFilter:
 
     def known(self, raw: bytes) -> str | None:
         """Return the label under which a message was learned, or None."""
-        return self.store.known(compute_digest(raw))
+        return self.store.find_label(compute_digest(raw))
 
     def classify(self, raw: bytes, clues: int = MAX_CLUES) -> Verdict:
         """Return the verdict on a message."""
         message = read_message(raw)
         tokens = extract_tokens(message, self.reading)
-        with self.store.reading(report_damage):
+        with self.store.read_transaction(report_damage):
             snapshot = self._take_snapshot(self._max_cached_tokens)
             snapshot.look_up(tokens)
         return snapshot.verdict(tokens, list_omissions(message, tokens), clues)
@@ -172,7 +172,7 @@ class MailFilter:
         snapshot: StoreSnapshot | None = None
         unlabelled = (("", message) for message in messages)
         for batch in read_batches(unlabelled, processes, self.reading, digests=False):
-            with self.store.reading(report_damage):
+            with self.store.read_transaction(report_damage):
                 if snapshot is None or not snapshot.is_loaded:
                     snapshot = self._take_snapshot(MAX_BATCH_CACHED_TOKENS)
                 if len(batch) >= MIN_MESSAGES_TO_LOAD:
@@ -184,7 +184,7 @@ class MailFilter:
 
     def is_fit_due(self) -> bool:
         """Return whether so much was learned since the last fit that a refit is due."""
-        with self.store.reading(report_damage):
+        with self.store.read_transaction(report_damage):
             return is_due(self.store, self.model)
 
     def refit(self, force: bool = False) -> RefitResult:

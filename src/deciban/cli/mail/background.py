@@ -65,7 +65,7 @@ def _make_watcher(mail: MailFilter, ham: list[str], junk: list[str], learned: Co
     return Watcher(
         {**dict.fromkeys(ham, "ham"), **dict.fromkeys(junk, "spam")},
         learn,
-        known=mail.store.known,
+        known=mail.store.find_label,
         filed=has_spam_header,
         load=lambda: mail.store.setting("watched"),
         save=mail.store.save_watched,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -98,7 +98,7 @@ def unlearn(paths: Sequence[str], store: str | None, no_fit: bool, json: bool, d
         digests = list(dict.fromkeys(_read_digests(paths)))
         gone = mail.store.unlearn(digests)
         if not json:
-            print_stderr(f"{format_thousands(gone)} unlearned, {format_thousands(len(digests) - gone)} not known")
+            print_stderr(format_counts({"unlearned": gone, "not known": len(digests) - gone}))
         finish(mail, store, no_fit, json, unlearned=gone, unknown=len(digests) - gone)
 
 
@@ -113,7 +113,7 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
         from deciban.mail.filter import check_label
 
         check_label(to)
-        labels = {digest: mail.store.known(digest) for digest in _read_digests(paths)}
+        labels = {digest: mail.store.find_label(digest) for digest in _read_digests(paths)}
         moved = [digest for digest, label in labels.items() if label not in (None, to)]
         unknown = sum(label is None for label in labels.values())
         if unknown == len(labels):
@@ -121,17 +121,12 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
                 f"none of {format_thousands(unknown)} messages was ever learned, so none is relabelled. "
                 f"Hint: deciban mail learn --label {to}=PATH"
             )
-        with mail.store.writing():
+        with mail.store.write_transaction():
             for digest in moved:
                 mail.store.relabel(digest, to)
         if not json:
-            same = len(labels) - len(moved) - unknown
-            parts = [
-                f"{format_thousands(len(moved))} moved to {to}",
-                f"{format_thousands(same)} there already" if same else "",
-            ]
-            parts += [f"{format_thousands(unknown)} not known, left out" if unknown else ""]
-            print_stderr(", ".join(filter(None, parts)))
+            others = {"there already": len(labels) - len(moved) - unknown, "not known, left out": unknown}
+            print_stderr(format_counts({f"moved to {to}": len(moved)}, others))
         finish(mail, store, no_fit, json, moved=len(moved), unknown=unknown)
 
 
@@ -148,9 +143,8 @@ def _report(
     """Report what was learned, and do the maintenance that is due."""
     if not json:
         for name, (new, known, moved) in learned.items():
-            parts = [f"{format_thousands(new)} new", f"{format_thousands(known)} known already" if known else ""]
-            parts += [f"{format_thousands(moved)} moved here from another label" if moved else ""]
-            print_stderr(f"{name}: {', '.join(filter(None, parts))}")
+            others = {"known already": known, "moved here from another label": moved}
+            print_stderr(f"{name}: {format_counts({'new': new}, others)}")
         if sys.stderr.isatty():
             n = sum(sum(counts) for counts in learned.values())
             rate = format_thousands(n / max(seconds, 1e-3))
@@ -192,18 +186,19 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
     return {"tidied": tidied, "fitted": bool(fitted), "messages": messages}
 
 
-def format_counts(messages: dict[str, int], separator: str = ", ") -> str:
-    """Return the number of messages of each label.
+def format_counts(counts: Mapping[str, int], others: Mapping[str, int] | None = None, separator: str = ", ") -> str:
+    """Return the number of messages of each label or kind; of `others` only those that are not 0.
 
-    >>> format_counts({"ham": 12, "spam": 7}), format_counts({})
-    ('12 ham, 7 spam', 'nothing')
+    >>> format_counts({"ham": 12, "spam": 0}, {"known already": 0}), format_counts({})
+    ('12 ham, 0 spam', 'nothing')
     """
-    return separator.join(f"{format_thousands(n)} {name}" for name, n in messages.items()) or "nothing"
+    shown = {**counts, **{name: n for name, n in (others or {}).items() if n}}
+    return separator.join(f"{format_thousands(n)} {name}" for name, n in shown.items()) or "nothing"
 
 
 def format_inseparable(model: str, messages: dict[str, int]) -> str:
     """Return the message for labels that the words of their messages do not separate."""
     return (
-        f"{model}: nothing fitted to {format_counts(messages, ' and ')}: the words of these messages do not separate "
-        "the labels. Hint: is each message learned under its right label? (deciban mail relabel)"
+        f"{model}: nothing fitted to {format_counts(messages, separator=' and ')}: the words of these messages do not "
+        "separate the labels. Hint: is each message learned under its right label? (deciban mail relabel)"
     )

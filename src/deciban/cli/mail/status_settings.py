@@ -142,7 +142,7 @@ def set_options(
     if half_life is None and all(value is None for value in values.values()):
         raise UsageError("nothing to set. Hint: deciban mail status shows what is set")
     with handle_errors(debug, interrupted="nothing was set"), open_to_learn(store, create=True) as mail:
-        with mail.store.writing():  # all or none
+        with mail.store.write_transaction():  # all or none
             changes = _set_values(mail, {key: value for key, value in values.items() if value is not None})
             if half_life is not None:
                 ages = half_life != "none"

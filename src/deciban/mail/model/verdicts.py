@@ -237,7 +237,7 @@ class StoreSnapshot:
 
     def __init__(self, store: Store, model: ModelName, thresholds: tuple[float, float]) -> None:
         self.model, self._store, self._made_at = model, store, monotonic()
-        with store.reading():
+        with store.read_transaction():
             self.changes, self.unit, self._version = store.changes(), store.unit(), store.version()
             self.label_totals = LabelTotals.read(store)
             fit = None if model == "fisher" else store.fit(model)
@@ -285,7 +285,7 @@ class StoreSnapshot:
         """Read all tokens at once, if the store is unchanged and has at most so many."""
         if self.is_loaded:
             return
-        with self._store.reading():
+        with self._store.read_transaction():
             if self._store.changes() != self.changes or self._store.n_tokens() > max_tokens:
                 return
             every = self._store.tokens(None, self.model if self.is_fitted else None)

@@ -68,14 +68,14 @@ class Store(StoreFile):
 
     # ---- reading
 
-    def known(self, digest: bytes) -> str | None:
+    def find_label(self, digest: bytes) -> str | None:
         """Return the label a message was learned under, or None."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             return store_updates.find_labels(self, [check_digest(digest)]).get(digest)
 
     def totals(self) -> dict[str, tuple[int, float]]:
         """Return the number of messages of each label, and their weight."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             rows = self.db.execute("SELECT name, messages, weight FROM label ORDER BY id").fetchall()
             for name, messages, weight in rows:
                 is_valid = is_number(messages, 0, MAX_INTEGER, only=int) and is_number(weight, 0, MAX_EXACT_WEIGHT)
@@ -92,22 +92,22 @@ class Store(StoreFile):
 
     def tokens(self, words: Sequence[str] | None, model: str | None) -> StoredTokens:
         """Return the counts of those words (None: all) that there are, and a model's weights of them, as arrays."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             return store_arrays.read_tokens(self, model, words if words is None else replace_surrogates(words))
 
     def n_tokens(self) -> int:
         """Return the number of tokens."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             return int(self.db.execute("SELECT count(*) FROM token").fetchone()[0])
 
     def rows(self) -> StoreRows:
         """Return all messages as arrays, for models that are fitted to them."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             return store_arrays.read_rows(self)
 
     def fit(self, model: str) -> Fit | None:
         """Return the last fit of a model; `tokens` returns its weights."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             return store_arrays.read_fit(self, model)
 
     def changes(self) -> int:
@@ -116,7 +116,7 @@ class Store(StoreFile):
 
     def version(self) -> tuple[int, int]:
         """Return a pair that differs after any change, by others or over this connection."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             return self.db.execute("PRAGMA data_version").fetchone()[0], self.db.total_changes
 
     def unit(self, time: float | None = None) -> float:
@@ -126,12 +126,12 @@ class Store(StoreFile):
     def journal(self, most: int = 20) -> list[tuple[float, str]]:
         """Return time and description of the last changes, newest first."""
         query = "SELECT time, what FROM journal ORDER BY id DESC LIMIT ?"
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             return self.db.execute(query, (most,)).fetchall()
 
     def status(self) -> Status:
         """Return a summary of the store."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             models = [model for (model,) in self.db.execute("SELECT model FROM fit ORDER BY model").fetchall()]
             most, last = self.setting("most_messages", DEFAULT_MAX_MESSAGES), self.setting("last_learned")
             totals, ageing = self.totals(), self.ageing
@@ -145,17 +145,17 @@ class Store(StoreFile):
 
     def check(self) -> list[str]:
         """Return a description of each problem: damage of the file, and counts that are not those of the messages."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             return store_maintenance.find_problems(self)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the store as it is now, even while it is in use; an earlier copy of that name is replaced."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             store_maintenance.copy_to(self, path)
 
     def export(self) -> Iterator[str]:
         """Yield the store as lines of text, which `absorb_text` reads; stores of equal content give equal lines."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             yield from text_exchange.format_lines(self)
 
     # ---- writing
@@ -167,13 +167,13 @@ class Store(StoreFile):
     def learn_batch(self, batch: TokenBatch, memory: WordMemory | None = None) -> dict[str, LearnCounts]:
         """Learn a batch, all or none; return the counts by label. `memory` is kept from one batch to the next."""
         batch = batch.check()
-        with self.writing(report_damage):
+        with self.write_transaction(report_damage):
             return store_updates.learn(self, batch, memory)
 
     def unlearn(self, digests: Iterable[bytes]) -> int:
         """Forget messages as if they had never been learned; return how many were known."""
         wanted = [check_digest(digest) for digest in digests]
-        with self.writing(report_damage):
+        with self.write_transaction(report_damage):
             gone = store_updates.unlearn(self, wanted)
             if gone:
                 self.note(f"unlearned {gone} messages", gone)
@@ -181,8 +181,8 @@ class Store(StoreFile):
 
     def relabel(self, digest: bytes, label: str) -> None:
         """Change the label of a message; its time and weight stay."""
-        with self.writing(report_damage):
-            before = self.known(digest)
+        with self.write_transaction(report_damage):
+            before = self.find_label(digest)
             if before is None:
                 raise ForgetError(f"message {digest.hex()} was never learned. Hint: learn it as {label!r}")
             if before != label:
@@ -197,29 +197,29 @@ class Store(StoreFile):
             )
         if value is not None:
             value = check_setting(key, value)
-        with self.writing(report_damage):
+        with self.write_transaction(report_damage):
             self.put(key, value)
 
     def save_watched(self, state: Mapping[str, Any]) -> None:
         """Save the state of watched folders; `setting("watched")` returns it."""
-        with self.writing(report_damage):
+        with self.write_transaction(report_damage):
             self.put("watched", dict(state))
 
     def expect_reading(self, fingerprint: str) -> None:
         """Refuse a store whose messages were read with other options; one without messages accepts these."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             here = self.setting("reading")
             is_empty = self.n_messages() == 0
         if not is_empty:
             check_same_reading(self.path, here, fingerprint)
         if here != fingerprint and self.writable:
-            with self.writing(report_damage):
+            with self.write_transaction(report_damage):
                 self.put("reading", fingerprint)
 
     def age(self, half_life: float | None) -> None:
         """Let messages lose half their weight in so many seconds (None: never), those that are here included."""
         seconds = check_half_life(half_life)
-        with self.writing(report_damage):
+        with self.write_transaction(report_damage):
             store_maintenance.renew_weights(self, seconds)
             ageing = "no ageing" if seconds is None else f"a half-life of {seconds / 86400:g} days"
             self.note(f"recomputed all weights: {ageing}", 1)
@@ -230,7 +230,7 @@ class Store(StoreFile):
         No label is brought below its equal share of the limit. With `now` weights are renewed in any case. Not for
         the middle of a delivery.
         """
-        with self.writing(report_damage):
+        with self.write_transaction(report_damage):
             gone = store_maintenance.enforce_limit(self, self.setting("most_messages", DEFAULT_MAX_MESSAGES))
             ageing, newest = self.ageing, store_maintenance.newest_time(self)
             renewed = newest is not None and ageing.half_life is not None and (now or ageing.is_due(newest))
@@ -244,7 +244,7 @@ class Store(StoreFile):
 
     def recount(self) -> None:
         """Recompute all counts from the messages, if `check` found them wrong."""
-        with self.writing(report_damage):
+        with self.write_transaction(report_damage):
             store_maintenance.recount(self)
             self.note("recounted all messages", 1)
 
@@ -256,17 +256,17 @@ class Store(StoreFile):
 
         `changes` is the store's count when the rows were read that it was fitted to; None: now.
         """
-        with self.writing():
+        with self.write_transaction():
             store_arrays.save_fit(self, model, numbers, columns, meta, changes)
             self.note(f"fitted {model}", 0)
 
     def merge(self, other: str | os.PathLike[str]) -> MergeCounts:
         """Learn the messages of another store; those known here under another label stay so, and are reported."""
         theirs = Store(other, create=False, read_only=True)
-        with theirs, theirs.reading(report_damage), self.writing(report_damage):
+        with theirs, theirs.read_transaction(report_damage), self.write_transaction(report_damage):
             return text_exchange.absorb_store(self, theirs)
 
     def absorb_text(self, lines: Iterable[str]) -> MergeCounts:
         """Learn the messages of a store that was exported; an empty store takes over its labels and settings too."""
-        with self.writing():
+        with self.write_transaction():
             return text_exchange.absorb_text(self, lines)

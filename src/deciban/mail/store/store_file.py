@@ -230,7 +230,7 @@ class StoreFile:
                 time.sleep(WAL_RETRY_SECONDS)
 
     @contextmanager
-    def reading(self, guard: Guard = translate_errors) -> Iterator[None]:
+    def read_transaction(self, guard: Guard = translate_errors) -> Iterator[None]:
         """Begin a block in which all reads see the same state of the store, whoever writes meanwhile.
 
         `guard` converts the errors of the block: by default those of SQLite only, as others are the caller's own.
@@ -248,7 +248,7 @@ class StoreFile:
                     self.db.execute("ROLLBACK")
 
     @contextmanager
-    def writing(self, guard: Guard = translate_errors) -> Iterator[None]:
+    def write_transaction(self, guard: Guard = translate_errors) -> Iterator[None]:
         """Begin a block whose changes are made all or none; other writers wait. Blocks may be nested."""
         self._refuse_forked()
         if self._read_only_reason:
@@ -316,7 +316,7 @@ class StoreFile:
 
     def setting(self, key: str, default: Any = None) -> Any:
         """Return the value of a setting."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             row = self.db.execute("SELECT value FROM setting WHERE key = ?", (key,)).fetchone()
             if row is None:
                 return default
@@ -336,7 +336,7 @@ class StoreFile:
     @property
     def ageing(self) -> Ageing:
         """Return how messages lose weight."""
-        with self.reading(report_damage):
+        with self.read_transaction(report_damage):
             return Ageing(self.setting("half_life"), self.setting("origin"))
 
     def note(self, text: str, changes: int) -> None:
