@@ -112,8 +112,8 @@ def test_bytes_are_read_by_their_encoding():
         (np.zeros(3), "holds float64"),
         (np.array([["a"]]), "2 dimensions"),
         (pa.array([1]), "holds int64"),
-        (pd.DataFrame({"a": ["b"]}), r"a table is no column.*table\['text'\]"),
-        (pl.DataFrame({"a": ["b"]}), r"a table is no column.*table\['text'\]"),
+        (pd.DataFrame({"a": ["b"]}), r"a table is not a column.*table\['text'\]"),
+        (pl.DataFrame({"a": ["b"]}), r"a table is not a column.*table\['text'\]"),
     ],
     ids=str,
 )

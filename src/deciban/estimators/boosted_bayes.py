@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from deciban._typing import Array
 from deciban.engines import InvalidValueError, encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import (
+    N_JOBS,
+    POSITIVE,
+    POSITIVE_INTEGER,
+    allow,
     check_rows,
     check_weight,
     choose_dtype,
@@ -36,7 +40,7 @@ from deciban.scores import finish
 from deciban.scores.posterior import Finish
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class BoostedBayes(Classifier):
     """AdaBoost for many classes over naive Bayes, or any generative estimator of deciban as `estimator`.
 
@@ -59,25 +63,15 @@ class BoostedBayes(Classifier):
     (0.925, 1.0)
     """
 
-    _parameter_constraints = {
-        "estimator": [StrOptions({"gaussian"}), GenerativeClassifier, None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "algorithm": [StrOptions(set(ALGORITHMS))],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": ["random_state", np.random.Generator],
-        "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
-    }
-
-    estimator: Any = field(default="gaussian", kw_only=False)
-    n_estimators: int = 50
-    learning_rate: float = 1.0
-    algorithm: str = "SAMME"
-    n_iter_no_change: int | None = None
-    validation_fraction: float = 0.1
-    random_state: Any = None
-    n_jobs: int | None = None
+    estimator: Any = field(default="gaussian", metadata=allow({"gaussian"}, GenerativeClassifier, None))
+    _: KW_ONLY
+    n_estimators: int = field(default=50, metadata=allow(POSITIVE_INTEGER))
+    learning_rate: float = field(default=1.0, metadata=allow(POSITIVE))
+    algorithm: str = field(default="SAMME", metadata=allow(set(ALGORITHMS)))
+    n_iter_no_change: int | None = field(default=None, metadata=allow(POSITIVE_INTEGER, None))
+    validation_fraction: float = field(default=0.1, metadata=allow(Interval(Real, 0, 1, closed="neither")))
+    random_state: Any = field(default=None, metadata=allow("random_state", np.random.Generator))
+    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X (rows × features, dense or CSR) and labels y."""
@@ -102,9 +96,11 @@ class BoostedBayes(Classifier):
         )
         rows, held = self._split(Examples((X,), codes, weight))
         rate, patience = float(self.learning_rate), self.n_iter_no_change or 0
-        settings = BoostingSettings(self.algorithm, self.n_estimators, rate, held, patience)  # type: ignore[arg-type]
+        algorithm: Any = self.algorithm
+        threads = thread_count(self.n_jobs)
+        settings = BoostingSettings(algorithm, self.n_estimators, rate, held, patience, threads)
         schema = Schema(tuple(self.classes_.tolist()), blocks)
-        return boost(assumption, schema, rows, settings, threads=thread_count(self.n_jobs))
+        return boost(assumption, schema, rows, settings)
 
     def _split(self, rows: Examples) -> tuple[Examples, Examples | None]:
         """Split the rows into those to learn and those held out: an equal share of each class, never all of it."""

@@ -57,7 +57,7 @@ def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: A
 
 @kernel
 def _choose_rows(codes: Codes, w: Array, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Choose rows with weight of each class from the whole block; return their number, and whether these are all."""
+    """Choose rows with weight of each class from all of the block; return their number, and whether these are all."""
     rows, (K, most) = len(codes), chosen.shape
     n_chosen, lacking = np.zeros(K, dtype=np.int64), K
     step = max(1, int(0.618 * rows))

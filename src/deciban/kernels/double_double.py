@@ -32,10 +32,10 @@ def two_product(a: float, b: float) -> tuple[float, float]:
 def add(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
     """Return the sum of two pairs."""
     high, error = two_sum(a, b)
-    low, rest = two_sum(a_low, b_low)
+    low, low_error = two_sum(a_low, b_low)
     error += low
     middle = high + error
-    error = (error - (middle - high)) + rest
+    error = (error - (middle - high)) + low_error
     total = middle + error
     return total, error - (total - middle)
 

@@ -34,19 +34,14 @@ def find_slot(low: np.uint64, high: np.uint64, lows: Words, highs: Words, codes:
 
 @kernel
 def find_codes(
-    utf8: NDArray[np.uint8],
-    offsets: NDArray[np.int32],
-    missing: NDArray[np.bool_],
-    lows: Words,
-    highs: Words,
-    codes: LevelCodes,
-    out: LevelCodes,
-) -> int:
+    utf8: NDArray[np.uint8], offsets: NDArray[np.int32], missing: NDArray[np.bool_], lows: Words, highs: Words,
+    codes: LevelCodes, out: LevelCodes,
+) -> int:  # fmt: skip
     """Write the code of each text, −1 if missing, UNKNOWN if new; return the number of new ones, −1 at a long text.
 
     The length is in the highest byte of the second word: "a" and "a" followed by NUL differ.
     """
-    new, whole = 0, len(utf8) - 16
+    new, last_start = 0, len(utf8) - 16  # from which sixteen bytes can be loaded
     for i in range(len(out)):
         out[i] = -1
         if len(missing) and missing[i]:
@@ -55,7 +50,7 @@ def find_codes(
         if size > MAX_TEXT_BYTES:
             return -1
         low, high = np.uint64(0), np.uint64(0)
-        if start <= whole:
+        if start <= last_start:
             low = word_at(utf8, np.uint64(start)) & BYTE_MASKS[min(size, 8)]
             if size > 8:
                 high = word_at(utf8, np.uint64(start + 8)) & BYTE_MASKS[size - 8]

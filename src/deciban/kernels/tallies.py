@@ -226,5 +226,5 @@ def smooth_entries(klass: Codes, total: Floats, alpha: float, table: Floats, sum
     for i in range(len(total)):
         x = total[i]
         sums[klass[i]] += x
-        whole = int(x) if x < len(table) else 0
-        delta[i] = table[whole] if whole == x else np.log1p(x / alpha)
+        n = int(x) if x < len(table) else 0
+        delta[i] = table[n] if n == x else np.log1p(x / alpha)

@@ -106,6 +106,8 @@ def join_hashes(h: Any, part: Any) -> Any:
 def decode_character(blob: Bytes, at: Any, end: Any) -> Any:
     """Decode the character that begins at a byte; return it and its size in bytes; a malformed one is U+FFFD."""
     c = np.uint64(blob[at])
+    if c < np.uint64(0x80):
+        return c, U1
     size, char = U1, REPLACEMENT_CHARACTER
     if c >= np.uint64(0xF0) and at + U3 < end:
         size = U4
@@ -191,14 +193,9 @@ def eight_bits(x: Any, kind: int) -> Any:
 def bits_of(blob: Bytes, at: Any, end: Any, kind: int) -> Any:
     """Return a bit for each of the next 64 bytes: whether it belongs to a token or to a non-ASCII character."""
     if at + U64 <= np.uint64(len(blob)):
-        bits = eight_bits(word_at(blob, at), kind)
-        bits |= eight_bits(word_at(blob, at + np.uint64(8)), kind) << np.uint64(8)
-        bits |= eight_bits(word_at(blob, at + np.uint64(16)), kind) << np.uint64(16)
-        bits |= eight_bits(word_at(blob, at + np.uint64(24)), kind) << np.uint64(24)
-        bits |= eight_bits(word_at(blob, at + np.uint64(32)), kind) << np.uint64(32)
-        bits |= eight_bits(word_at(blob, at + np.uint64(40)), kind) << np.uint64(40)
-        bits |= eight_bits(word_at(blob, at + np.uint64(48)), kind) << np.uint64(48)
-        bits |= eight_bits(word_at(blob, at + np.uint64(56)), kind) << np.uint64(56)
+        bits = U0
+        for shift in range(0, 64, 8):
+            bits |= eight_bits(word_at(blob, at + np.uint64(shift)), kind) << np.uint64(shift)
     else:
         bits, p = U0, at
         while p < end:
@@ -312,10 +309,7 @@ def read_by_character(blob: Bytes, at: Any, end: Any, alphabet: Alphabet, token:
     page, entry = alphabet.page, alphabet.entry
     n, chars, chunk, shift, h = U0, np.int64(0), U0, U0, U0
     while at < end:
-        if blob[at] < 128:
-            char, n_bytes_read = np.uint64(blob[at]), U1
-        else:
-            char, n_bytes_read = decode_character(blob, at, end)
+        char, n_bytes_read = decode_character(blob, at, end)
         at += n_bytes_read
         e = entry[page[char >> U8], char & LOW8]
         if not e & TOKEN:
@@ -344,10 +338,7 @@ def prepare_characters(
     if in_words:
         text[0], marks[0], n, size, spaces = 32, 0, 1, U1, 1
     while at < end:
-        if blob[at] < 128:
-            char, n_bytes = np.uint64(blob[at]), U1
-        else:
-            char, n_bytes = decode_character(blob, at, end)
+        char, n_bytes = decode_character(blob, at, end)
         at += n_bytes
         e = entry[page[char >> U8], char & LOW8]
         if e & SPECIAL:
@@ -376,12 +367,12 @@ def prepare_characters(
 @kernel
 def hash_bytes(text: Bytes, at: Any, end: Any) -> Any:
     """Return the hash of a text: those of its parts between single spaces, joined."""
-    whole, first = U0, True
+    joined, first = U0, True
     n, chunk, shift, h = U0, U0, U0, U0
     while at <= end:
         if at == end or text[at] == 32:
             part = finish_hash(chunk, h, n)
-            whole = part if first else join_hashes(whole, part)
+            joined = part if first else join_hashes(joined, part)
             first, n, chunk, shift, h = False, U0, U0, U0, U0
         else:
             chunk |= np.uint64(text[at]) << shift
@@ -390,4 +381,4 @@ def hash_bytes(text: Bytes, at: Any, end: Any) -> Any:
             if shift == U64:
                 h, chunk, shift = add_chunk(h, chunk), U0, U0
         at += U1
-    return whole
+    return joined

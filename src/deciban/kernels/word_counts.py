@@ -40,11 +40,11 @@ def find_divisor(times: Codes, distinct: Codes, m: int, values: int, length: int
     """Return the divisor of the values of a document."""
     if length == PLAIN:
         return 1.0
-    whole = 0.0
+    total = 0.0
     for j in range(m):
         x = value_of(times[distinct[j]], values)
-        whole += x if length == SUM else x * x
-    return whole if length == SUM else np.sqrt(whole)
+        total += x if length == SUM else x * x
+    return total if length == SUM else np.sqrt(total)
 
 
 @kernel
@@ -71,7 +71,7 @@ def count_documents(
     Consecutive documents should be of one class: its words are summed in one array, and become entries
     when the class changes.
     """
-    whole = length == PLAIN and values != LOG
+    is_plain = length == PLAIN and values != LOG
     for i in range(first, len(codes)):
         if codes[i] != state[CLASS]:
             if state[ENTRIES] + state[TOUCHED] > len(word):
@@ -81,17 +81,17 @@ def count_documents(
         w = weight[i] if len(weight) else 1.0
         a, b = np.uint64(bounds[i]), np.uint64(bounds[i + 1])
         state[SERIAL] += 1
-        if whole:
-            state[TOUCHED] = add_whole(stream, a, b, w, values, float(state[SERIAL]), sums, touched, state[TOUCHED])
+        if is_plain:
+            state[TOUCHED] = add_tokens(stream, a, b, w, values, float(state[SERIAL]), sums, touched, state[TOUCHED])
         else:
-            state[TOUCHED] = add_shares(
+            state[TOUCHED] = add_distinct_words(
                 stream, a, b, w, values, length, times, distinct, sums, touched, state[TOUCHED]
             )
     return len(codes)
 
 
 @kernel
-def add_whole(
+def add_tokens(
     stream: Ints, a: Any, b: Any, w: float, values: int, serial: float, sums: Floats, touched: Codes, n_touched: int
 ) -> int:
     """Add the tokens of a document without normalisation: occurrences or presence, and documents."""
@@ -110,7 +110,7 @@ def add_whole(
 
 
 @kernel
-def add_shares(
+def add_distinct_words(
     stream: Ints, a: Any, b: Any, w: float, values: int, length: int, times: Codes, distinct: Codes, sums: Floats,
     touched: Codes, n_touched: int,
 ) -> int:  # fmt: skip
@@ -154,10 +154,10 @@ def fill_rows(
                 m += 1
             times[v] += 1
         distinct[:m].sort()
-        whole = find_divisor(times, distinct, m, values, length)
+        divisor = find_divisor(times, distinct, m, values, length)
         for j in range(m):
             v = distinct[j]
-            indices[at], data[at] = v, value_of(times[v], values) / whole
+            indices[at], data[at] = v, value_of(times[v], values) / divisor
             times[v] = 0
             at += 1
         indptr[i + 1] = at

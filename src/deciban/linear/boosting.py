@@ -177,7 +177,8 @@ class BoostingSettings:
     """The algorithm, the greatest number of rounds, and the fraction of each learner's share that is used.
 
     With rows held out (`held`), boosting stops after `patience` rounds without a lower loss of theirs, and the rounds
-    after the minimum are dropped: the loss is their error where learners vote, else their log-loss.
+    after the minimum are dropped: the loss is their error where learners vote, else their log-loss. No result depends
+    on the number of `threads`.
     """
 
     algorithm: Algorithm = "logistic"
@@ -185,6 +186,7 @@ class BoostingSettings:
     rate: float = 0.3
     held: Examples | None = None
     patience: int = 5
+    threads: int = 1
 
     def __post_init__(self) -> None:
         if self.algorithm not in ALGORITHMS:
@@ -202,8 +204,6 @@ def boost(
     schema: Schema,
     rows: Examples,
     settings: BoostingSettings,
-    *,
-    threads: int = 1,
     basis: GenerativeModel | None = None,
 ) -> Boosted:
     """Boost generative models of one block of features or more: each round is one weighted ledger.
@@ -212,8 +212,8 @@ def boost(
     """
     by_class = np.bincount(rows.codes, weights=rows.weight, minlength=len(schema.classes)).astype(np.float64)
     if settings.algorithm != "SAMME" and not by_class.all():  # ln 0 has no mean, but votes can be counted
-        return _boost_seen_classes(assumption, schema, rows, settings, threads, by_class, basis)
-    done = list(_iterate_rounds(assumption, schema, rows, settings, threads))
+        return replace(_boost_seen_classes(assumption, schema, rows, settings, by_class), basis=basis)
+    done = list(_iterate_rounds(assumption, schema, rows, settings))
     losses = [loss for _, _, loss in done if loss is not None]
     if losses:
         done = done[: int(np.argmin(losses)) + 1]
@@ -227,20 +227,14 @@ def boost(
 
 
 def _boost_seen_classes(
-    assumption: Assumption,
-    schema: Schema,
-    rows: Examples,
-    settings: BoostingSettings,
-    threads: int,
-    by_class: Array,
-    basis: GenerativeModel | None,
+    assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings, by_class: Array
 ) -> Boosted:
     """Boost the classes that have rows; in each learner the others are classes without counts."""
     seen = np.flatnonzero(by_class)
     code, K = np.cumsum(by_class > 0).astype(np.int32) - np.int32(1), len(schema.classes)
     held = None if settings.held is None else settings.held._replace(codes=code[settings.held.codes])
     narrow, own = Schema(tuple(schema.classes[k] for k in seen.tolist()), schema.blocks), code[rows.codes]
-    some = boost(assumption, narrow, rows._replace(codes=own), replace(settings, held=held), threads=threads)
+    some = boost(assumption, narrow, rows._replace(codes=own), replace(settings, held=held))
     wide = [
         Ledger(
             replace(model.ledger.schema, classes=schema.classes),
@@ -250,14 +244,14 @@ def _boost_seen_classes(
         for model in some.rounds
     ]
     models = [GenerativeModel(assumption, ledger) for ledger in wide]
-    return Boosted.combine(schema, models, some.shares, some.errors, by_class, some.account, basis)
+    return Boosted.combine(schema, models, some.shares, some.errors, by_class, some.account)
 
 
 def _iterate_rounds(
-    assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings, threads: int
+    assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings
 ) -> Iterator[tuple[GenerativeModel, Step, float | None]]:
     """Yield learner after learner, with the loss of the held-out rows, until there are enough or no better ones."""
-    K, mass = len(schema.classes), float(rows.weights.sum())
+    K, mass, threads = len(schema.classes), float(rows.weights.sum()), settings.threads
     weighting = WEIGHTINGS[settings.algorithm](rows.codes, rows.weights, K, settings.rate)
     steps = settings.rounds * K * sum(int(np.prod(block.shape)) for block in rows.parts)
     held, losses = settings.held, list[float]()

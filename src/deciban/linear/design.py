@@ -11,7 +11,7 @@ summed by a pass, into ∂/∂t (`gradient`). Weights of a block are t ÷ `unit`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Self
 
@@ -90,12 +90,16 @@ class Shared(Part):
 
 @dataclass(slots=True, kw_only=True)
 class Block:
-    """Features as a pass reads them; `centre` is m, 0 where they are used as they are."""
+    """Features as a pass reads them; `centre` is m, empty where they are used as they are.
+
+    With `explicit` the rows are centred and scaled when read, else through the bias.
+    """
 
     X: Any
     scale: Array | None = None
-    centre: Array | float = 0.0
+    centre: Array = field(default_factory=lambda: np.zeros(0))
     unit: Array | None = None
+    explicit: bool = False
 
     @property
     def width(self) -> int:
@@ -105,7 +109,8 @@ class Block:
     def row_weights(self, t: Array) -> tuple[Array, Array]:
         """Return the weights that multiply stored rows, d×M, and the offset to add to the bias."""
         weights = t if self.scale is None else t * self.scale
-        return np.ascontiguousarray(weights.T), -(weights @ self.centre)
+        offset = np.zeros(len(t)) if self.explicit else -(weights @ self.centre)
+        return np.ascontiguousarray(weights.T), offset
 
     def gradient(self, total: Array) -> Array:
         """Compute ∂/∂t from Σ r_i (x_i − m), M×d."""
@@ -116,16 +121,10 @@ class Block:
         return replace(self, X=self.X[rows])
 
 
-@dataclass(slots=True, kw_only=True)
 class DenseBlock(Block):
-    """Columns of numbers. With `explicit` the rows are centred and scaled when read, else through the bias."""
+    """Columns of numbers."""
 
-    explicit: bool
-
-    def row_weights(self, t: Array) -> tuple[Array, Array]:
-        """See `Block.row_weights`."""
-        weights, offset = Block.row_weights(self, t)
-        return weights, np.zeros(len(t)) if self.explicit else offset
+    __slots__ = ()
 
     def read(self, rows: slice | NDArray[np.intp]) -> Array:
         """Return some rows as they are multiplied: unchanged, or centred and in their unit."""

@@ -117,14 +117,13 @@ def fit_evidence_weights(
     rows: FoldedRows,
     C: float | str,
     texts: Mapping[str, TextWeights],
-    threads: int,
     fold_design: FoldDesign | None = None,
 ) -> FittedModel:
     """Fit a weight for the evidence of each column of the naive Bayes model.
 
     `evidence` is that of these rows, texts included, by models that had not learned them.
     """
-    found = fit_predictor([Shared(evidence, 1.0)], rows, len(basis.ledger.rows), C, threads, fold_design)
+    found = fit_predictor([Shared(evidence, 1.0)], rows, len(basis.ledger.rows), C, fold_design)
     account = found.account("evidence", len(rows.codes))
     return _weigh_forms(basis, found.blocks[0], texts, found.bias, account)
 

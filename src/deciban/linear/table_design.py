@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.engines import thread_count
 from deciban.generative import GenerativeModel
 from deciban.linear.design import Dense, Part, Shared, Sparse
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, Account, FittedModel, LearnerName
@@ -71,24 +72,18 @@ def fit_table_logistic(
     parts: Sequence[Any],
     rows: FoldedRows,
     C: float | str,
-    threads: int,
     fold_design: FoldDesign | None = None,
 ) -> FittedModel:
     """Fit logistic regression to a table: weights of the columns replace the forms of the naive Bayes model."""
     blocks = build_table_blocks(basis, parts, rows.weight)
-    found = fit_predictor([block.part for block in blocks], rows, len(basis.ledger.rows), C, threads, fold_design)
+    found = fit_predictor([block.part for block in blocks], rows, len(basis.ledger.rows), C, fold_design)
     forms = [block.form(weights) for block, weights in zip(blocks, found.blocks)]
     account = found.account("logistic", len(rows.codes))
     return FittedModel.of(basis.schema, forms, basis.solved.needs, found.bias, basis.ledger.rows, account, basis)
 
 
 def fit_predictor(
-    parts: Design,
-    rows: FoldedRows,
-    n_classes: int,
-    C: float | str,
-    threads: int,
-    fold_design: FoldDesign | None = None,
+    parts: Design, rows: FoldedRows, n_classes: int, C: float | str, fold_design: FoldDesign | None = None
 ) -> PredictorFit:
     """Fit a predictor to these rows; a class without rows is left out of the fit.
 
@@ -103,8 +98,8 @@ def fit_predictor(
     by_fold = (
         None if fold_design is None else lambda f: [_keep_classes(part, seen, n_classes) for part in fold_design(f)]
     )
-    value = _choose_C(narrow, by_fold, own, len(seen), threads) if isinstance(C, str) else C
-    fit = _fit(narrow, own, len(seen), value, FINAL_TOL, threads)
+    value = _choose_C(narrow, by_fold, own, len(seen)) if isinstance(C, str) else C
+    fit = _fit(narrow, own, len(seen), value, FINAL_TOL)
     blocks = [
         t
         if isinstance(part, Shared)
@@ -142,19 +137,13 @@ def _to_all_classes(t: Array, seen: NDArray[np.intp], n_classes: int, absent: fl
 
 
 def _fit(
-    parts: Design,
-    rows: FoldedRows,
-    n_classes: int,
-    C: float,
-    tol: float,
-    threads: int,
-    start: LogisticFit | None = None,
+    parts: Design, rows: FoldedRows, n_classes: int, C: float, tol: float, start: LogisticFit | None = None
 ) -> LogisticFit:
     """Fit the parts to these rows; their penalties are those at C = 1."""
     penalised = [replace(part, l1=part.l1 / C, l2=part.l2 / C) for part in parts]
     return fit_parts(
         penalised, rows.codes, rows.weight, n_classes, start=None if start is None else (start.parts, start.bias),
-        tol=tol, max_iter=FINAL_MAX_ITER, threads=threads,
+        tol=tol, max_iter=FINAL_MAX_ITER, threads=thread_count(None),
     )  # fmt: skip
 
 
@@ -163,7 +152,7 @@ def _take_rows(design: Design, index: NDArray[np.intp]) -> Design:
     return [replace(part, X=part.X[index]) for part in design]
 
 
-def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n_classes: int, threads: int) -> float:
+def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n_classes: int) -> float:
     """Choose the C whose models without each fold have the least loss on it."""
     n, n_folds = len(rows.codes), int(rows.fold.max(initial=-1)) + 1
     max_folds = _count_choice_folds(parts, min(1.0, MAX_CHOICE_ROWS / n), n_classes, n_folds)
@@ -177,7 +166,7 @@ def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n
 
         def refit(f: int, C: float, before: LogisticFit | None) -> LogisticFit:
             others = sample._replace(weight=np.where(sample.fold == f, 0.0, sample.weights))
-            return _fit(design_of(f), others, n_classes, C, CHOICE_TOL, threads, before)
+            return _fit(design_of(f), others, n_classes, C, CHOICE_TOL, before)
 
         def score(f: int, state: LogisticFit) -> Array:
             design = _take_rows(design_of(f), np.flatnonzero(sample.fold == f))

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels import word_lookup as known
+from deciban.kernels import word_lookup
 from deciban.kernels.tokenizer import Alphabet, TokenArrays, find_tokens, prepare_characters
 from deciban.ledger import Vocabulary
 from deciban.ledger.hashing import SURROGATES, hash_word
@@ -74,14 +74,14 @@ class Lexicon:
         self.pairs = np.zeros(0, dtype=np.uint64)
         self.text = np.empty(16 * capacity, dtype=np.uint8)
         self.place = np.zeros(0, dtype=np.int32)
-        self._allocate(max(capacity, 2 * known.BLOCK))
+        self._allocate(max(capacity, 2 * word_lookup.BLOCK))
         if words.stop and words.hashed is None:
             self._add_stop_words(words.stop)
 
     @property
-    def table(self) -> known.WordTable:
+    def table(self) -> word_lookup.WordTable:
         """The hash table of single words."""
-        return known.WordTable(self.slots, self.hashes, self.begin, self.size, self.text)
+        return word_lookup.WordTable(self.slots, self.hashes, self.begin, self.size, self.text)
 
     @property
     def has_ngrams(self) -> bool:
@@ -94,10 +94,10 @@ class Lexicon:
         self.hashes, self.begin, self.size = (_grow(a, capacity) for a in (self.hashes, self.begin, self.size))
         if self.has_ngrams:
             self.pair, self.pairs = _grow(self.pair, capacity), np.zeros(2 * capacity, dtype=np.uint64)
-            self.pair[self.n_words :] = known.NO_NGRAM
-            known.insert_ngrams(self.n_words, self.pair, self.pairs)
+            self.pair[self.n_words :] = word_lookup.NO_NGRAM
+            word_lookup.insert_ngrams(self.n_words, self.pair, self.pairs)
         self.slots = np.zeros(2 * capacity, dtype=np.uint64)
-        known.insert_words(self.n_words, self.hashes, self.pair, self.slots)
+        word_lookup.insert_words(self.n_words, self.hashes, self.pair, self.slots)
 
     def _add_stop_words(self, stops: Iterable[str]) -> None:
         listed = Documents([word for word in stops if word and " " not in word])
@@ -135,14 +135,16 @@ class Lexicon:
         n = int(bounds[-1])
         self._grow_text(int(buffers.tokens.sizes[:n].sum()) + 32)
         state = np.array([0, 0, self.n_words, self.end])
-        while not known.look_up(buffers.tokens, n, self.grows, self.capacity, self.table, state, buffers.numbers):
-            self.n_words = int(state[known.WORDS])
+        while not word_lookup.look_up(
+            buffers.tokens, n, self.grows, self.capacity, self.table, state, buffers.numbers
+        ):
+            self.n_words = int(state[word_lookup.WORDS])
             self._allocate(2 * self.capacity)
         self._update_sizes(state)
         if not self.n_stop:
             return Stream(buffers.numbers[:n], bounds)
         kept = np.zeros_like(bounds)
-        n = known.remove_stop_words(self.n_stop, buffers.numbers, bounds, kept)
+        n = word_lookup.remove_stop_words(self.n_stop, buffers.numbers, bounds, kept)
         return Stream(buffers.numbers[:n], kept)
 
     def _to_columns(self, buffers: TokenBuffers, bounds: Numbers) -> Stream:
@@ -162,7 +164,7 @@ class Lexicon:
 
     def _update_sizes(self, state: Numbers) -> None:
         if self.grows:
-            self.n_words, self.end = int(state[known.WORDS]), int(state[known.END])
+            self.n_words, self.end = int(state[word_lookup.WORDS]), int(state[word_lookup.END])
 
     def _grow_text(self, n_bytes: int) -> None:
         """Grow the buffer for the texts of new words."""
@@ -177,9 +179,9 @@ class Lexicon:
         buffers.reserve_ngrams(len(tokens.numbers) * (high - low + 1) + 1)
         numbers, bounds = buffers.ngrams, np.zeros_like(tokens.bounds)
         if self.words.hashed is not None:
-            n = known.hash_ngrams(*tokens, low, high, np.uint64(self.mask), numbers, bounds)
+            n = word_lookup.hash_ngrams(*tokens, low, high, np.uint64(self.mask), numbers, bounds)
         else:
-            n = known.collect_ngrams(self._levels(tokens, low, high), tokens.bounds, numbers, bounds)
+            n = word_lookup.collect_ngrams(self._levels(tokens, low, high), tokens.bounds, numbers, bounds)
         return Stream(numbers[:n], bounds)
 
     def _levels(self, tokens: Stream, low: int, high: int) -> Any:
@@ -188,11 +190,11 @@ class Lexicon:
         levels[0] = tokens.numbers
         for n in range(2, high + 1):
             state = np.array([0, 0, self.n_words, self.end, 0])
-            while not known.number_ngrams(
+            while not word_lookup.number_ngrams(
                 n, levels[n - 2], *tokens, self.grows, self.capacity, self.pairs, self.hashes, self.begin, self.pair,
                 state, levels[n - 1],
             ):  # fmt: skip
-                self.n_words = int(state[known.WORDS])
+                self.n_words = int(state[word_lookup.WORDS])
                 self._allocate(2 * self.capacity)
             self._update_sizes(state)
         return levels[low - 1 :]
@@ -220,7 +222,7 @@ class Lexicon:
         high = max(low, min(high, n))  # n-grams longer than the document take no memory
         numbers = np.empty(n * (high - low + 1) + 1, dtype=np.int64)
         state = np.array([0, 0, self.n_words, self.end, 0])
-        while not known.number_character_ngrams(
+        while not word_lookup.number_character_ngrams(
             lowered, marks, n, in_words, low, high, np.uint64(self.mask), self.grows, self.capacity, self.table,
             state, numbers,
         ):  # fmt: skip
@@ -229,14 +231,14 @@ class Lexicon:
             if self.n_words + high > self.capacity:
                 self._allocate(2 * self.capacity)
         self._update_sizes(state)
-        return numbers[: state[known.OUT]]
+        return numbers[: state[word_lookup.OUT]]
 
     def write_texts(self) -> None:
         """Write the texts of n-grams, which are stored as pairs of words."""
         if self.has_ngrams:
-            self._grow_text(int(known.measure_ngram_texts(self.n_words, self.begin, self.size, self.pair)) + 16)
+            self._grow_text(int(word_lookup.measure_ngram_texts(self.n_words, self.begin, self.size, self.pair)) + 16)
             self.end = int(
-                known.write_ngram_texts(self.n_words, self.text, self.begin, self.size, self.pair, self.end)
+                word_lookup.write_ngram_texts(self.n_words, self.text, self.begin, self.size, self.pair, self.end)
             )
 
 
@@ -271,7 +273,7 @@ def _build_fixed(words: Words, vocabulary: Vocabulary) -> Lexicon:
         lexicon.hashes = np.ascontiguousarray(vocabulary.hashes)
         lexicon.begin, lexicon.size = vocabulary.offsets[:-1].copy(), np.diff(vocabulary.offsets)
         lexicon.slots = np.zeros(2 * lexicon.capacity, dtype=np.uint64)
-        known.insert_words(n, lexicon.hashes, lexicon.pair, lexicon.slots)
+        word_lookup.insert_words(n, lexicon.hashes, lexicon.pair, lexicon.slots)
         lexicon.n_stop = 0
     lexicon.grows = False
     return lexicon

@@ -67,11 +67,9 @@ class Words:
 
     def __post_init__(self) -> None:
         self._check_choices()
-        low, high = self._check_ngrams()
-        object.__setattr__(self, "ngrams", (low, high))
+        object.__setattr__(self, "ngrams", self._check_ngrams())
         object.__setattr__(self, "stop", self._check_stop_words())
-        least = 1 if self.tokens == "whitespace" else 2
-        object.__setattr__(self, "least_length", self._check_least_length(least))
+        object.__setattr__(self, "least_length", self._check_least_length())
 
     def _check_choices(self) -> None:
         choices: dict[str, tuple[Any, ...]] = {
@@ -101,16 +99,14 @@ class Words:
         )
 
     def _check_stop_words(self) -> tuple[str, ...] | None:
-        given: Any = self.stop
-        if isinstance(given, str):
-            if given != "english":
-                raise InputError(f"stop must be 'english' or a list of words, not {given!r}")
+        given: Any = () if self.stop is None else self.stop
+        if isinstance(given, str) and given == "english":
             from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
             given = ENGLISH_STOP_WORDS
-        if given is not None and not isinstance(given, Iterable):
+        if isinstance(given, str) or not isinstance(given, Iterable):
             raise InputError(f"stop must be 'english' or a list of words, not {given!r}")
-        given = list(given or ())
+        given = list(given)
         if not given:
             return None
         if self.by_character:
@@ -119,13 +115,13 @@ class Words:
             raise InputError("stop words must be texts")
         return tuple(sorted(set(given)))
 
-    def _check_least_length(self, usual: int) -> int | None:
+    def _check_least_length(self) -> int | None:
         if self.by_character:
             if self.least_length is not None:
                 raise InputError(f"least_length has no meaning where tokens={self.tokens!r}. Hint: ngrams=(3, 5)")
             return None
         if self.least_length is None:
-            return usual
+            return 1 if self.tokens == "whitespace" else 2
         if not _is_integer(self.least_length) or self.least_length < 1:
             raise InputError(f"least_length must be a whole number ≥ 1, not {self.least_length!r}")
         return int(self.least_length)

@@ -93,9 +93,7 @@ def fit_logistic(data: TrainingRows) -> FittedModel:
     """Fit a logistic regression over indicators, standardised numbers and words."""
     uses_labels = any(column.role == "binned" or column.role in OPEN_ROLES for column in data.task.columns)
     fold_design = partial(_logistic_fold_design, data) if uses_labels else None  # else no label influences the design
-    return table_design.fit_table_logistic(
-        data.basis, data.parts, data.folded_rows, data.task.C, engines.thread_count(None), fold_design
-    )
+    return table_design.fit_table_logistic(data.basis, data.parts, data.folded_rows, data.task.C, fold_design)
 
 
 def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
@@ -119,9 +117,8 @@ def fit_evidence(data: TrainingRows) -> FittedModel:
     evidence = _set_text_evidence(out_of_fold_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
     fold_design = partial(_evidence_fold_design, data, text_evidence)
     return evidence_weights.fit_evidence_weights(
-        data.basis, evidence, data.folded_rows, data.task.C, dict(zip(names, weights)), engines.thread_count(None),
-        fold_design,
-    )  # fmt: skip
+        data.basis, evidence, data.folded_rows, data.task.C, dict(zip(names, weights)), fold_design
+    )
 
 
 def _evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array], f: int) -> Design:
@@ -170,15 +167,15 @@ def _set_text_evidence(evidence: Array, data: TrainingRows, read: Sequence[Array
 
 def fit_boosted(data: TrainingRows) -> FittedModel:
     """Fit boosted naive Bayes: the number of rounds is chosen on held-out rows, then all rows are learned."""
-    threads, parts, (codes, weight, fold) = engines.thread_count(None), data.parts, data.folded_rows
+    threads, (codes, weight, fold) = engines.thread_count(None), data.folded_rows
     assumption, schema = replace(data.basis.assumption, prior=ClassPrior()), data.basis.schema
     learned, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    examples, rounds = Examples(parts, codes, weight), MAX_BOOSTING_ROUNDS
+    examples, rounds = Examples(data.parts, codes, weight), MAX_BOOSTING_ROUNDS
     if len(held) and len(np.unique(codes[learned])) > 1:
-        settings = BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, held=examples.take(held))
-        trial = boost(assumption, schema, examples.take(learned), settings, threads=threads)
+        settings = BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, held=examples.take(held), threads=threads)
+        trial = boost(assumption, schema, examples.take(learned), settings)
         rounds = len(trial.rounds)
-    return boost(assumption, schema, examples, BoostingSettings(rounds=rounds), threads=threads, basis=data.basis)
+    return boost(assumption, schema, examples, BoostingSettings(rounds=rounds, threads=threads), data.basis)
 
 
 FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows], FittedModel]] = {

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,9 @@ from deciban.ledger.hashing import hash_row_numbers
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers.preconditioner import (
     Preconditioner,
-    build_diagonal_preconditioners,
     build_preconditioners,
+    compute_diagonal_factors,
+    precondition_by_factor,
 )
 
 MIN_SAMPLE_ROWS = 1 << 14
@@ -91,9 +93,9 @@ def _search(
 ) -> State:
     """Run rounds of L-BFGS, each preconditioned by the curvature where it begins."""
     while True:
-        preconditioners = build_preconditioners(some, state.ts, state.bias, penalties)
         most = min(STEPS_PER_PRECONDITIONER, max_iter - state.n_iter)
-        before, state = state.n_iter, _run_round(rows, penalties, preconditioners, state, tol, most)
+        objective = PreconditionedObjective.around(state, rows, some, penalties)
+        before, state = state.n_iter, _run_round(objective, state, tol, most)
         if state.converged or state.n_iter >= max_iter:
             return state
         if state.n_iter - before < most:
@@ -108,8 +110,7 @@ def _polish(rows: Rows, some: Rows, penalties: Sequence[Array | float], state: S
     """
     best, previous_length = state, np.inf
     for _ in range(MAX_GRADIENT_STEPS):
-        preconditioners = build_preconditioners(some, state.ts, state.bias, penalties)
-        objective = PreconditionedObjective(rows, penalties, preconditioners, [*state.ts, state.bias])
+        objective = PreconditionedObjective.around(state, rows, some, penalties)
         u = objective.pack()
         _, gradient = objective.value(u)
         length = float(np.sqrt(gradient @ gradient))
@@ -125,14 +126,7 @@ def _polish(rows: Rows, some: Rows, penalties: Sequence[Array | float], state: S
     return best
 
 
-def _run_round(
-    rows: Rows,
-    penalties: Sequence[Array | float],
-    preconditioners: Sequence[Preconditioner],
-    state: State,
-    tol: float,
-    max_steps: int,
-) -> State:
+def _run_round(objective: PreconditionedObjective, state: State, tol: float, max_steps: int) -> State:
     """Run some steps of L-BFGS.
 
     Its first step has length one. In preconditioned coordinates the best step is about as long as the gradient, so
@@ -140,7 +134,6 @@ def _run_round(
     """
     from scipy.optimize import minimize
 
-    objective = PreconditionedObjective(rows, penalties, preconditioners, [*state.ts, state.bias])
     u = objective.pack()
     _, gradient = objective.value(u)
     if objective.is_near_minimum(tol):
@@ -173,6 +166,12 @@ class PreconditionedObjective:
     start: list[Array]
     last: tuple[Array, float, Array] | None = None
     max_gradient: float = np.inf
+
+    @classmethod
+    def around(cls, state: State, rows: Rows, some: Rows, penalties: Sequence[Array | float]) -> Self:
+        """Build the objective with preconditioners from the curvature of some rows at this state."""
+        preconditioners = build_preconditioners(some, state.ts, state.bias, penalties)
+        return cls(rows, penalties, preconditioners, [*state.ts, state.bias])
 
     def pack(self) -> Array:
         """Return the coordinates of the starting weights and bias as one vector."""
@@ -243,9 +242,10 @@ def minimise_l1(
 
     total = max(rows.total, np.finfo(float).tiny)
     penalties = [penalty / total for penalty in l2]
-    preconditioners = build_diagonal_preconditioners(rows, state.ts, state.bias, penalties)
-    costs = [np.broadcast_to(l / total, t.shape) * c.factor for l, t, c in zip(l1, state.ts, preconditioners)]
+    factors = compute_diagonal_factors(rows, state.ts, state.bias, penalties)
+    costs = [np.broadcast_to(l / total, t.shape) * factor for l, t, factor in zip(l1, state.ts, factors)]
     cost = np.concatenate([*(c.ravel() for c in costs), np.zeros(state.bias.size)])
+    preconditioners = [precondition_by_factor(factor) for factor in factors]
     smooth = PreconditionedObjective(rows, penalties, preconditioners, [*state.ts, state.bias])
     objective = SplitObjective(smooth, cost)
 

@@ -7,8 +7,8 @@ weights, is left to L-BFGS.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,77 +34,48 @@ MIN_RELATIVE_CURVATURE_SINGLE = 1e-5
 """The least relative curvature of a direction where the Hessian is in single precision."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiagonalPreconditioner:
-    """t = u · factor."""
+class Preconditioner(NamedTuple):
+    """Linear maps between weights t and coordinates u: t = `weights`(u), u = `inverse`(t).
 
-    factor: Array
-
-    def weights(self, u: Array) -> Array:
-        """Convert coordinates to weights."""
-        return u * self.factor
-
-    gradient = weights
-
-    def inverse(self, t: Array) -> Array:
-        """Convert weights to coordinates."""
-        return t / self.factor
-
-
-@dataclass(frozen=True, slots=True)
-class FactoredPreconditioner:
-    """t_g = L_g⁻ᵀ u_g for each group g of weights: those of one score, or all in one vector.
-
-    `inverse_lower` is L⁻¹, `lower` is L; both have one matrix for each group.
+    `gradient` converts a gradient for weights to one for coordinates: it is the transpose of `weights`.
     """
 
-    inverse_lower: Array
-    lower: Array
-
-    def weights(self, u: Array) -> Array:
-        """Convert coordinates to weights."""
-        return (u.reshape(len(self.lower), 1, -1) @ self.inverse_lower).reshape(u.shape)
-
-    def gradient(self, g: Array) -> Array:
-        """Convert a gradient for weights to one for coordinates."""
-        return (self.inverse_lower @ g.reshape(len(self.lower), -1, 1)).reshape(g.shape)
-
-    def inverse(self, t: Array) -> Array:
-        """Convert weights to coordinates."""
-        return (t.reshape(len(self.lower), 1, -1) @ self.lower).reshape(t.shape)
+    weights: Callable[[Array], Array]
+    gradient: Callable[[Array], Array]
+    inverse: Callable[[Array], Array]
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectedPreconditioner:
-    """A preconditioner that removes the direction which changes no posterior: an equal change of all classes' scores.
+def precondition_by_factor(factor: Array) -> Preconditioner:
+    """Return the preconditioner t = u · factor."""
+    return Preconditioner(lambda u: u * factor, lambda g: g * factor, lambda t: t / factor)
+
+
+def _precondition_by_matrices(inverse_lower: Array, lower: Array) -> Preconditioner:
+    """Return t_g = L_g⁻ᵀ u_g for each group g of weights: those of one score, or all of them."""
+    n_groups = len(lower)
+    return Preconditioner(
+        lambda u: (u.reshape(n_groups, 1, -1) @ inverse_lower).reshape(u.shape),
+        lambda g: (inverse_lower @ g.reshape(n_groups, -1, 1)).reshape(g.shape),
+        lambda t: (t.reshape(n_groups, 1, -1) @ lower).reshape(t.shape),
+    )
+
+
+def _remove_direction(inner: Preconditioner, common: Array) -> Preconditioner:
+    """Remove the direction which changes no posterior from a preconditioner: an equal change of all classes' scores.
 
     `common` is that direction for every feature, M×d and of length one. The penalty pulls it to zero, and a search
     that moves along it would take long to return.
     """
 
-    inner: DiagonalPreconditioner | FactoredPreconditioner
-    common: Array
+    def project(t: Array) -> Array:
+        return np.asarray(t - common * np.sum(common * t, axis=0))
 
-    def weights(self, u: Array) -> Array:
-        """Convert coordinates to weights."""
-        return self._project(self.inner.weights(u))
-
-    def gradient(self, g: Array) -> Array:
-        """Convert a gradient for weights to one for coordinates."""
-        return self.inner.gradient(self._project(g))
-
-    def inverse(self, t: Array) -> Array:
-        """Convert weights to coordinates."""
-        return self.inner.inverse(self._project(t))
-
-    def _project(self, t: Array) -> Array:
-        return np.asarray(t - self.common * np.sum(self.common * t, axis=0))
+    return Preconditioner(
+        lambda u: project(inner.weights(u)), lambda g: inner.gradient(project(g)), lambda t: inner.inverse(project(t))
+    )
 
 
-Preconditioner = DiagonalPreconditioner | FactoredPreconditioner | ProjectedPreconditioner
-
-
-def compute_common_direction(n_scores: int, scale: Array | None) -> Array:
+def _compute_common_direction(n_scores: int, scale: Array | None) -> Array:
     """Return the unit vector that changes all scores equally: t_kj ∝ 1/scale_kj; zero where a scale is zero."""
     if scale is None or np.ndim(scale) == 1:
         return np.full((n_scores, 1), n_scores**-0.5)
@@ -121,29 +92,28 @@ def build_preconditioners(
     p, curvature, bias_curvature = _compute_row_curvature(rows, ts, bias)
     found: list[Preconditioner] = []
     for block, penalty in zip(rows.blocks, l2):
-        if isinstance(block, SharedBlock):
-            found.append(_build_diagonal(block, curvature, penalty))
-            continue
         M, d = curvature.shape[1], block.width
-        inner: DiagonalPreconditioner | FactoredPreconditioner
+        if isinstance(block, SharedBlock):
+            found.append(precondition_by_factor(_compute_diagonal_factor(block, curvature, penalty)))
+            continue
         if M > 1 and M * d <= MAX_JOINT_WEIGHTS:
             inner = _factor_jointly(block, p, rows.weight, penalty)
         elif d <= MAX_FACTORED_COLUMNS and M * d * d <= MAX_FACTORED_CELLS:
             inner = _factor_classwise(block, curvature, penalty)
         else:
-            inner = _build_diagonal(block, curvature, penalty)
-        found.append(inner if M == 1 else ProjectedPreconditioner(inner, compute_common_direction(M, block.scale)))
-    M, of_bias = len(bias_curvature), DiagonalPreconditioner(_compute_inverse_root(bias_curvature))
-    return [*found, of_bias if M == 1 else ProjectedPreconditioner(of_bias, np.full(M, M**-0.5))]
+            inner = precondition_by_factor(_compute_diagonal_factor(block, curvature, penalty))
+        found.append(inner if M == 1 else _remove_direction(inner, _compute_common_direction(M, block.scale)))
+    M, of_bias = len(bias_curvature), precondition_by_factor(_compute_inverse_root(bias_curvature))
+    return [*found, of_bias if M == 1 else _remove_direction(of_bias, np.full(M, M**-0.5))]
 
 
-def build_diagonal_preconditioners(
+def compute_diagonal_factors(
     rows: Rows, ts: Sequence[Array], bias: Array, l2: Sequence[Array | float]
-) -> list[DiagonalPreconditioner]:
-    """Build one for every block and one for the bias, each of which scales every weight separately."""
+) -> list[Array]:
+    """Compute the factors of every block's weights and of the bias by which each is scaled separately."""
     _, curvature, bias_curvature = _compute_row_curvature(rows, ts, bias)
-    blocks = [_build_diagonal(block, curvature, penalty) for block, penalty in zip(rows.blocks, l2)]
-    return [*blocks, DiagonalPreconditioner(_compute_inverse_root(bias_curvature))]
+    blocks = [_compute_diagonal_factor(block, curvature, penalty) for block, penalty in zip(rows.blocks, l2)]
+    return [*blocks, _compute_inverse_root(bias_curvature)]
 
 
 def _compute_row_curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tuple[Array, Array, Array]:
@@ -156,18 +126,16 @@ def _compute_row_curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tupl
     return p, curvature, curvature.sum(axis=0)
 
 
-def _build_diagonal(
+def _compute_diagonal_factor(
     block: DenseBlock | SparseBlock | SharedBlock, curvature: Array, l2: Array | float
-) -> DiagonalPreconditioner:
+) -> Array:
     squares = block.sum_squares(curvature)
-    return DiagonalPreconditioner(
-        _compute_inverse_root((squares if block.scale is None else squares * block.scale**2) + l2)
-    )
+    return _compute_inverse_root((squares if block.scale is None else squares * block.scale**2) + l2)
 
 
 def _factor_jointly(
     block: DenseBlock | SparseBlock, p: Array, weight: Array | None, l2: Array | float
-) -> FactoredPreconditioner:
+) -> Preconditioner:
     """Factor Σ w (diag p − p pᵀ) ⊗ x xᵀ + l2 in single precision, which affects only the speed of the search.
 
     The direction common to all classes has no curvature; it is given that of the columns, and is never used.
@@ -190,16 +158,16 @@ def _factor_jointly(
     hessian *= np.outer(factor, factor)
     penalty = np.tile(np.broadcast_to(l2, d), M)
     inverse, lower = _cholesky_inverse(hessian, penalty, MIN_RELATIVE_CURVATURE_SINGLE)
-    return FactoredPreconditioner(inverse[None], lower[None])
+    return _precondition_by_matrices(inverse[None], lower[None])
 
 
-def _factor_classwise(block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float) -> FactoredPreconditioner:
+def _factor_classwise(block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float) -> Preconditioner:
     X, M = block.centre_rows(), curvature.shape[1]
     scale = np.broadcast_to(1.0 if block.scale is None else block.scale, (M, X.shape[1]))
     pairs = [
         _cholesky_inverse(X.T @ (X * curvature[:, k : k + 1]) * np.outer(scale[k], scale[k]), l2) for k in range(M)
     ]
-    return FactoredPreconditioner(*(np.array(matrices) for matrices in zip(*pairs)))
+    return _precondition_by_matrices(*(np.array(matrices) for matrices in zip(*pairs)))
 
 
 def _cholesky_inverse(
