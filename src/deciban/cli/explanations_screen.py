@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len, set_cell_size
+
 from deciban.cli.render import console, heading, line, short, table, to_one_line
 from deciban.plain_json import to_plain
-from deciban.scores.explanation import Reason, format_decibans, format_odds, format_word
+from deciban.scores.explanation import Reason, format_decibans, format_odds, format_word, in_context
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +61,8 @@ class RowExplanation:
             }
         )
         result |= {} if self.name is None else {"file": self.name}
-        result |= {} if self.words is None else {"words": to_plain(self.words.to_list())}
+        if self.words is not None:  # positions are characters of the text
+            result["words"] = to_plain([word._asdict() for word in self.words.words])
         return result
 
 
@@ -127,31 +130,19 @@ def _show_row(out: Console, row: RowExplanation, most: int) -> None:
 
 
 def _show_columns(out: Console, row: RowExplanation, most: int) -> None:
-    from rich.cells import cell_len
-
-    shown, rest = row.entries[:most], row.entries[most:]
-    if rest:
-        shown = [*shown, (f"{len(rest)} more", sum(value for _, value in rest))]
+    shown, hidden = row.entries[:most], row.entries[most:]
+    if hidden:
+        shown = [*shown, (f"{len(hidden)} more", sum(value for _, value in hidden))]
     largest = max([abs(v) for _, v in shown if math.isfinite(v)] + [1e-9])
     width = min(
         max(cell_len(to_one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR_WIDTH - 19
     )
     for name, value in shown:
-        out.print(
-            f"  {pad(name, width)}  {format_decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}".rstrip(),
-            soft_wrap=True,
-        )
-    out.print(
-        f"  {'total':<{width}}  {format_decibans(row.total, DECIBANS_WIDTH)}  {format_odds(row.total)}".rstrip(),
-        soft_wrap=True,
-    )
-
-
-def pad(text: str, width: int) -> str:
-    """Return the text shortened or padded to a width."""
-    from rich.cells import set_cell_size
-
-    return set_cell_size(short(text, width), width)
+        padded = set_cell_size(short(name, width), width)
+        bar = f"  {padded}  {format_decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}"
+        out.print(bar.rstrip(), soft_wrap=True)
+    total = f"  {'total':<{width}}  {format_decibans(row.total, DECIBANS_WIDTH)}  {format_odds(row.total)}"
+    out.print(total.rstrip(), soft_wrap=True)
 
 
 def draw_bar(value: float, largest: float) -> str:
@@ -170,10 +161,6 @@ class RowWords:
     texts: Mapping[str, str]
     others: Sequence[Reason]
 
-    def to_list(self) -> list[dict[str, Any]]:
-        """Return the words for JSON; positions are characters of the text."""
-        return [word._asdict() for word in self.words]
-
 
 def words_of_row(explanation: Explanation, row: int) -> RowWords | None:
     """Return the words of a row; None if the model reads no texts."""
@@ -190,34 +177,24 @@ def _show_words(out: Console, row: RowWords, total: float, most: int) -> None:
     """Print the strongest words and columns, each word with its context."""
     if not row.words and any(row.texts.values()):
         line(out, "(the model knows none of the words)")
-    found = [*row.others, *(Reason(_word_name(w, len(row.texts) > 1), w.decibans, w) for w in row.words)]
+    named = [(f"{w.column}: " if len(row.texts) > 1 else "") + format_word(w.word) for w in row.words]
+    found = [*row.others, *(Reason(name, w.decibans, w) for name, w in zip(named, row.words))]
     found.sort(key=lambda reason: -abs(reason.decibans))
-    shown, rest = found[:most], found[most:]
+    shown, hidden = found[:most], found[most:]
     body = [[short(n, MAX_WORD_WIDTH), f"{w.times}×" if w else "", format_decibans(v).strip()] for n, v, w in shown]
-    if rest:
-        body.append([f"{len(rest)} more", "", format_decibans(sum(value for _, value, _ in rest)).strip()])
+    if hidden:
+        body.append([f"{len(hidden)} more", "", format_decibans(sum(value for _, value, _ in hidden)).strip()])
     body.append(["total", "", format_decibans(total).strip()])
-    from rich.cells import cell_len
-
     head = ["word" if len(row.others) == 1 else "reason", "times", "evidence"]
     width = out.width - sum(max(cell_len(cells[i]) for cells in [head, *body]) + 2 for i in range(3)) - 2
     contexts = ["" if word is None else format_context(row.texts[word.column], word, width) for _, _, word in shown]
-    contexts += ["", format_odds(total)] if rest else [format_odds(total)]
+    contexts += ["", format_odds(total)] if hidden else [format_odds(total)]
     rows = [[*cells, words] for cells, words in zip(body, contexts)]
     table(out, [*head, "first occurrence"], rows, right=[1, 2])
 
 
-def _word_name(word: WordEvidence, several: bool) -> str:
-    shown = format_word(word.word)
-    return f"{word.column}: {shown}" if several else shown
-
-
 def format_context(text: str, word: WordEvidence, width: int) -> str:
     """Return a word with its context in `width` columns of the screen; some characters take two."""
-    from rich.cells import cell_len
-
-    from deciban.scores.explanation import in_context
-
     words = to_one_line(in_context(text, word, width))
     return words if cell_len(words) <= width else to_one_line(in_context(text, word, width // 2))
 
