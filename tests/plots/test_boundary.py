@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB as TheirNB
 import deciban
 from deciban.errors import DecibanError, InputError, MissingExtraError, UndefinedError
 from deciban.plots import boundary
-from deciban.plots.boundary_geometry import make_surface, segments, thresholds
+from deciban.plots.boundary_geometry import find_segments, find_thresholds, make_surface
 from deciban.plots.plot_rows import window_around
 
 IRIS = load_iris(as_frame=True)
@@ -88,7 +88,9 @@ def test_the_pieces_end_where_a_third_class_catches_up(scale):
     X = SEPALS.to_numpy() * scale
     model = deciban.GaussianBayes().fit(X, KIND)
     surface, window = make_surface(model), window_around(X)
-    ends = [piece[i] for pair in surface.pairs for piece in segments(surface, *pair, window, 300) for i in (0, -1)]
+    ends = [
+        piece[i] for pair in surface.pairs for piece in find_segments(surface, *pair, window, 300) for i in (0, -1)
+    ]
     edge = window.span / 1000
     inside = [p for p in ends if (p > window.low + edge).all() and (p < window.high - edge).all()]
     assert inside
@@ -117,7 +119,7 @@ def test_thresholds_of_one_column_solve_equal_joint_densities(first, second, pri
     model = deciban.GaussianNB(priors=priors, var_smoothing=0).fit(X, ["a", "a", "b", "b"])
     ax = boundary(model, X, ["a", "a", "b", "b"])
     marked = [line.get_xdata()[0] for line in ax.lines if line.get_gid() == "threshold"]
-    assert len(marked) == len(thresholds(make_surface(model))) == many
+    assert len(marked) == len(find_thresholds(make_surface(model))) == many
     for x in marked:
         p0, p1 = np.exp(model.predict_joint_log_proba([[x]]))[0]
         assert p0 == pytest.approx(p1, rel=1e-9)

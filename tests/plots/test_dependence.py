@@ -9,7 +9,7 @@ from matplotlib import pyplot
 import deciban
 from deciban.errors import InputError
 from deciban.plots import dependence
-from deciban.plots.dependence import alike
+from deciban.plots.dependence import order_alike
 from tests.plots.readability import assert_readable
 from tests.plots.reports import LONG
 
@@ -74,7 +74,7 @@ def test_of_hundreds_of_features_the_strongest_pairs_are_named():
 
 def test_features_that_depend_on_each_other_stand_together():
     made = found(30, seed=4)
-    places = alike(made.matrix)
+    places = order_alike(made.matrix)
     assert sorted(places.tolist()) == list(range(30))
     near = np.abs(np.subtract.outer(np.arange(30), np.arange(30))) == 1
     strength = np.nan_to_num(made.matrix)

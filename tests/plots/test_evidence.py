@@ -10,7 +10,7 @@ from matplotlib import pyplot
 import deciban
 from deciban.errors import InputError
 from deciban.plots import evidence
-from deciban.plots.evidence import steps
+from deciban.plots.evidence import make_steps
 from tests.plots.readability import assert_readable
 from tests.plots.tables import EXTREMES, clinic, clinic_model, many, many_model, posterior
 
@@ -36,14 +36,14 @@ def test_the_bars_lead_from_even_odds_over_the_prior_to_the_posterior(row):
 
 
 def test_the_prior_comes_first_and_then_the_strongest():
-    _, *parts, _ = steps(clinic_model().explain(clinic()), 0, 12)
+    _, *parts, _ = make_steps(clinic_model().explain(clinic()), 0, 12)
     sizes = [abs(step.decibans) for step in parts]
     assert sizes == sorted(sizes, reverse=True)
 
 
 def test_reasons_without_a_bar_of_their_own_are_one_together():
     explanation = many_model(2, 300).explain(many(2, 300))
-    every, some = steps(explanation, 1, 10**6), steps(explanation, 1, 5)
+    every, some = make_steps(explanation, 1, 10**6), make_steps(explanation, 1, 5)
     assert [step.name for step in some[:6]] == [step.name for step in every[:6]]
     assert some[6].name == f"{len(every) - 7} more"
     assert some[6].decibans == pytest.approx(sum(step.decibans for step in every[6:-1]))
@@ -63,7 +63,7 @@ def test_a_text_is_shown_by_its_words():
     names = [name for name, _, _ in bars(evidence(explanation))]
     assert "“free”" in names
     assert "message" not in " ".join(names)
-    assert steps(explanation, 0, 12)[-2].end == pytest.approx(float(explanation.total[0]))
+    assert make_steps(explanation, 0, 12)[-2].end == pytest.approx(float(explanation.total[0]))
 
 
 def test_documents_are_shown_by_their_words():

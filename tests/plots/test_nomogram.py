@@ -9,7 +9,7 @@ import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.plots import nomogram
 from deciban.plots.nomogram import _explain_row
-from deciban.plots.nomogram_scales import scales
+from deciban.plots.nomogram_scales import compute_scales
 from tests.plots.readability import assert_readable
 from tests.plots.tables import EXTREMES, ROLES, clinic, clinic_model, many, many_model, posterior
 
@@ -19,7 +19,7 @@ def texts(ax, gid):
 
 
 def scale_of(model, name, classes=("ill", "well")):
-    return next(scale for scale in scales(model, classes, 99).columns if scale.name == name)
+    return next(scale for scale in compute_scales(model, classes, 99).columns if scale.name == name)
 
 
 @pytest.mark.parametrize("row", range(0, 120, 13))
@@ -27,7 +27,7 @@ def scale_of(model, name, classes=("ill", "well")):
 def test_the_points_of_a_row_add_up_to_its_posterior(row, most):
     model = clinic_model()
     ax = nomogram(model, clinic(), row=row, most=most)
-    given = scales(model, None, most, _explain_row(model, clinic(), row, None))
+    given = compute_scales(model, None, most, _explain_row(model, clinic(), row, None))
     every = [*given.columns, *([given.together] if given.together else [])]
     total = given.prior + sum(scale.point for scale in every)
     p = posterior(model, clinic(), row)

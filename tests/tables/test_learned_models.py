@@ -186,12 +186,12 @@ def test_pictures_of_such_models_are_drawn(learner):
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_nomogram_has_the_scales_of_what_was_fitted(learner):
     pytest.importorskip("matplotlib")
-    from deciban.plots.nomogram_scales import scales
+    from deciban.plots.nomogram_scales import compute_scales
 
     rows = people(holes=False)
     model = deciban.train(rows, target="group", numbers="number", learner=learner, judge=False)
     result = model.explain(rows.head(1), classes=("a", "b"))
-    found = scales(model, ("a", "b"), 99)
+    found = compute_scales(model, ("a", "b"), 99)
     assert found.prior + result.evidence.sum() == pytest.approx(result.total[0])
     marks = {
         mark.text: mark.decibans

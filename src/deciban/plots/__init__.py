@@ -13,8 +13,7 @@ from deciban.plots.digits import digits
 from deciban.plots.evidence import evidence
 from deciban.plots.learning import comparison, learning
 from deciban.plots.nomogram import nomogram
-from deciban.plots.reliability import reliability
-from deciban.plots.roc import roc
+from deciban.plots.report_curves import reliability, roc
 from deciban.plots.sigmoid import losses, sigmoid
 from deciban.plots.telltales import telltales
 

@@ -83,11 +83,13 @@ def draw_plane(ax: Any, surface: geometry.Surface, view: View, resolution: int) 
     shade = tint(surface.posterior(grid)).reshape(len(y), len(x), 4)
     place: dict[str, Any] = {"extent": (low[0], high[0], low[1], high[1]), "aspect": ax.get_aspect()}
     ax.imshow(shade, origin="lower", interpolation="bilinear", zorder=0, **place)
-    found = {pair: geometry.segments(surface, *pair, view.window, resolution) for pair in surface.pairs}
+    found = {pair: geometry.find_segments(surface, *pair, view.window, resolution) for pair in surface.pairs}
     seen = {pair: pieces for pair, pieces in found.items() if pieces}
     names, are_replaced = geometry.equation_names(view.names, surface.is_linear)
     lines = _draw_boundaries(ax, seen)
-    entries = _boundary_entries(surface, view, seen, lines, names, style.legend_characters(ax))
+    points = ax.get_position().width * ax.figure.get_figwidth() * 72
+    characters = max(24, int((1.15 * points - 130) / 4.7))  # as many as fit into the right column of the legend
+    entries = _boundary_entries(surface, view, seen, lines, names, characters)
     classes = [_draw_class(ax, view, k) for k in range(len(view.classes))]
     style.add_legend(ax, classes, entries)
     ax.set_xlim(low[0], high[0])
@@ -162,7 +164,7 @@ MAX_EXTENSION = 0.5
 
 def draw_axis(ax: Any, model: Any, surface: geometry.Surface, view: View, resolution: int) -> None:
     """Draw curves, thresholds, rows and legend."""
-    cuts = geometry.thresholds(surface)
+    cuts = geometry.find_thresholds(surface)
     low, high = _axis_limits(view.window, cuts)
     no_negatives = hasattr(model, "alpha")  # counts and indicators have a pseudo-count and no negative values
     x = np.linspace(max(low, 0.0) if no_negatives else low, high, resolution)

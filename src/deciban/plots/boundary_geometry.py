@@ -141,11 +141,11 @@ class Threshold(NamedTuple):
     l: int
 
 
-def segments(surface: Surface, k: int, l: int, window: Window, resolution: int) -> list[Array]:
+def find_segments(surface: Surface, k: int, l: int, window: Window, resolution: int) -> list[Array]:
     """Return the visible parts of the boundary of k and l on which no third class is more probable."""
     if surface.is_linear:
         return clip_line(surface, k, l, window)
-    return conic(surface, k, l, window, resolution)
+    return trace_conic(surface, k, l, window, resolution)
 
 
 def clip_line(surface: Surface, k: int, l: int, window: Window) -> list[Array]:
@@ -175,7 +175,7 @@ def _interval(a: Array, b: Array) -> tuple[float, float]:
     return float(t[b > 0].max(initial=-np.inf)), float(t[b < 0].min(initial=np.inf))
 
 
-def conic(surface: Surface, k: int, l: int, window: Window, resolution: int) -> list[Array]:
+def trace_conic(surface: Surface, k: int, l: int, window: Window, resolution: int) -> list[Array]:
     """Return the curve on which the closed-form scores are equal: contours on a grid, refined by Newton steps."""
     from contourpy import contour_generator
 
@@ -233,13 +233,13 @@ def refine_path(gap: Gap, path: Array, window: Window, reach: float) -> Array:
     return np.where((moved <= reach)[:, None], point, path)  # where two branches cross there is no gradient
 
 
-def thresholds(surface: Surface) -> list[Threshold]:
+def find_thresholds(surface: Surface) -> list[Threshold]:
     """Return every x of a single column where the decision changes, in order: at most two for each two classes."""
-    found = [Threshold(x, k, l) for k, l in surface.pairs for x in roots(surface.gap(k, l))]
+    found = [Threshold(x, k, l) for k, l in surface.pairs for x in find_roots(surface.gap(k, l))]
     return sorted(t for t in found if surface.lead(np.array([[t.x]]), t.k, t.l)[0] >= 0)
 
 
-def roots(gap: Gap) -> list[float]:
+def find_roots(gap: Gap) -> list[float]:
     """Return where a x² + w x + b changes sign, by the formula that never subtracts nearly equal numbers."""
     a, w, b = float(gap.A[0, 0]), float(gap.w[0]), gap.b
     if a == 0:
@@ -298,7 +298,11 @@ def _sign(terms: Sequence[tuple[float, str]]) -> float:
 
 
 def _sum(terms: Sequence[tuple[float, str]], sign: float) -> str:
-    shown = [("−" if sign * c < 0 else "+", _term(abs(float(c)), of)) for c, of in terms if c]
+    shown = []
+    for c, name in terms:
+        size = format_scientific(abs(float(c)))
+        term = size if not name else name if size == "1" else f"{size}·{name}"
+        shown += [("−" if sign * c < 0 else "+", term)] if c else []
     if not shown:
         return "0"
     (_, first), *others = shown
@@ -317,9 +321,3 @@ def wrap_equation(text: str, most: int) -> str:
         fits = len(lines[-1]) + 1 + len(part) <= most
         lines = [*lines[:-1], f"{lines[-1]} {part}".strip()] if fits or not lines[-1] else [*lines, part]
     return "\n".join(lines)
-
-
-def _term(size: float, of: str) -> str:
-    if not of:
-        return format_scientific(size)
-    return of if format_scientific(size) == "1" else f"{format_scientific(size)}·{of}"

@@ -142,10 +142,15 @@ def _reach(mean: Array, deviation: Array, deviations: float) -> tuple[float, flo
     return float((mean - deviations * deviation).min()), float((mean + deviations * deviation).max())
 
 
-def conditionals(model: Model, columns: Sequence[str] | None, most: int) -> tuple[list[Conditional], int]:
-    """Return the features of these columns, or the strongest, and how many more there are; texts are excluded."""
+def check_table_model(model: Any) -> None:
+    """Refuse anything but a model of a table."""
     if not isinstance(model, Model):
         raise InputError(f"this picture is of a table model, from deciban.train or load; not {type(model).__name__}")
+
+
+def select_conditionals(model: Model, columns: Sequence[str] | None, most: int) -> tuple[list[Conditional], int]:
+    """Return the features of these columns, or the strongest, and how many more there are; texts are excluded."""
+    check_table_model(model)
     check_positive("most", most)
     description = model.describe()
     every = _every(model, description)

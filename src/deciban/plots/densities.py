@@ -13,7 +13,7 @@ from deciban.errors import InputError
 from deciban.formatting import format_short_percent
 from deciban.model.model import Model
 from deciban.plots import style
-from deciban.plots.conditionals import Conditional, conditionals
+from deciban.plots.conditionals import Conditional, select_conditionals
 from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
 from deciban.plots.style import INK, MAX_LEGEND_CLASSES, colour, dashes, shorten
 from deciban.plots.telltales import arrange_panels
@@ -48,7 +48,7 @@ def densities(
     ['height', 'sport']
     """
     style.need_matplotlib()
-    drawn, left = conditionals(model, columns, most)
+    drawn, left = select_conditionals(model, columns, most)
     if len(drawn) > MAX_PANELS:
         raise InputError(f"a picture has space for {MAX_PANELS} columns, not {len(drawn)}. Hint: most={MAX_PANELS}")
     if ax is not None and len(drawn) != 1:
@@ -57,7 +57,7 @@ def densities(
     axes = _make_axes(len(drawn), len(model.classes)) if ax is None else [ax]
     for i, (panel, one) in enumerate(zip(axes, drawn)):
         _draw_panel(panel, one, data.get(one.name), named=i % arrange_panels(len(drawn))[1] == 0)
-    _explain(axes[0].figure, model, len(drawn), left)
+    _add_note(axes[0].figure, model, len(drawn), left)
     return axes[0] if len(drawn) == 1 else axes[0].figure
 
 
@@ -118,7 +118,7 @@ SHADES = "Greys"
 """The colour map of shares: light is rare and dark is frequent, in print too."""
 
 
-def _explain(figure: Any, model: Model, shown: int, left: int) -> None:
+def _add_note(figure: Any, model: Model, shown: int, left: int) -> None:
     """Add the legend, and a note on columns that are not shown."""
     note = f"; the {shown} most telling of {shown + left} columns" if left else ""
     if len(model.classes) > MAX_LEGEND_CLASSES:
@@ -155,7 +155,7 @@ def draw_curves(ax: Any, conditional: Conditional, K: int, rows: Rows) -> None:
     if rows is not None:
         low = -(0.06 * K + 0.04) * top
         for k in range(K):
-            _rug(ax, rows, k, -(0.06 * k + 0.06) * top)
+            _draw_rug(ax, rows, k, -(0.06 * k + 0.06) * top)
     ax.axhline(0, color=INK, linewidth=0.8)
     ax.set_ylim(low, 1.06 * top)
     _set_limits(ax, conditional, x)
@@ -172,7 +172,7 @@ def draw_curve_rows(ax: Any, conditional: Conditional, K: int, rows: Rows) -> No
         ax.fill_between(x, k, k - height, step="mid" if conditional.is_count else None, **look)
         ax.plot(x, k - height, color=colour(k), linewidth=1.1, zorder=2 + k / K, gid="density")
         if rows is not None:
-            _rug(ax, rows, k, k + 0.02, small=True)
+            _draw_rug(ax, rows, k, k + 0.02, small=True)
     ax.set_ylim(K - 0.7, -1.05)
     _set_limits(ax, conditional, x)
 
@@ -198,7 +198,7 @@ def _set_limits(ax: Any, conditional: Conditional, x: Array) -> None:
         ax.xaxis.set_major_locator(MaxNLocator(7, integer=True))
 
 
-def _rug(ax: Any, rows: Rows, k: int, height: float, small: bool = False) -> None:
+def _draw_rug(ax: Any, rows: Rows, k: int, height: float, small: bool = False) -> None:
     assert rows is not None
     x = np.unique(rows[0][rows[1] == k])
     look = style.marker_look(k, 3.6, 0.3)

@@ -62,7 +62,7 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
     if order not in ("table", "alike"):
         raise InputError(f"order must be 'table' or 'alike', not {order!r}")
     given = np.asarray(found.matrix, dtype=np.float64)
-    places = np.arange(len(names)) if order == "table" else alike(given)
+    places = np.arange(len(names)) if order == "table" else order_alike(given)
     names, given = [names[j] for j in places], given[np.ix_(places, places)]
     without = np.asarray(found.marginal, dtype=np.float64)[np.ix_(places, places)]
     cell = _choose_cell_inches(names) if ax is None else heat_map.measure_cell_inches(ax, len(names))
@@ -75,11 +75,11 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
     return ax
 
 
-def alike(matrix: Array) -> NDArray[np.intp]:
+def order_alike(matrix: Array) -> NDArray[np.intp]:
     """Return an order in which dependent features are next to each other (average linkage).
 
     >>> matrix = np.array([[0, 0, 3.0, 0], [0, 0, 0, 2.0], [3.0, 0, 0, 0], [0, 2.0, 0, 0]])
-    >>> alike(matrix).tolist() in ([0, 2, 1, 3], [1, 3, 0, 2], [2, 0, 1, 3], [0, 2, 3, 1])
+    >>> order_alike(matrix).tolist() in ([0, 2, 1, 3], [1, 3, 0, 2], [2, 0, 1, 3], [0, 2, 3, 1])
     True
     """
     from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering

@@ -58,7 +58,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
     style.check_positive("most", most)
     if not -len(explanation) <= row < len(explanation):
         raise InputError(f"row {row} is not there: the explanation has {len(explanation)} rows, 0 the first")
-    bars = steps(explanation, row, most)
+    bars = make_steps(explanation, row, most)
     ax = style.make_axes(7.6, BAR_PITCH_INCHES * len(bars) + 1.9) if ax is None else ax
     edge = _axis_limits(bars)
     for place, step in enumerate(bars):
@@ -67,7 +67,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
     return ax
 
 
-def steps(explanation: Explanation, row: int, most: int) -> list[Step]:
+def make_steps(explanation: Explanation, row: int, most: int) -> list[Step]:
     """Return the prior, the strongest reasons, the sum of the others, and the total."""
     reasons = _reasons(explanation, row)
     prior = next(reason for reason in reasons if reason.name == "prior" and reason.behind is None)

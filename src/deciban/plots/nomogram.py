@@ -13,8 +13,9 @@ from deciban.model.model import Model
 from deciban.model.table_explanations import explain_rows
 from deciban.plots import style
 from deciban.plots.bayes import probability_of
+from deciban.plots.conditionals import check_table_model
 from deciban.plots.evidence import PROBABILITY_MARKS, choose_probability_marks, clip_evidence, format_evidence
-from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, scales
+from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, compute_scales
 from deciban.plots.style import COLOURS, INK, shorten
 
 TOTAL_RANGE_DB, MAX_TOTAL_RANGE_DB = 45.0, 90.0
@@ -68,7 +69,7 @@ def nomogram(
     style.need_matplotlib()
     style.check_positive("most", most)
     explanation = None if rows is None else _explain_row(model, rows, row, classes)
-    drawn = scales(model, classes, most, explanation)
+    drawn = compute_scales(model, classes, most, explanation)
     every = [_prior_scale(drawn), *drawn.columns, *([] if drawn.together is None else [drawn.together])]
     heights = [SCALE_HEIGHT_INCHES + BRANCH_HEIGHT_INCHES * (len(scale.branches) - 1) for scale in every]
     ax = style.make_axes(WIDTH_INCHES, sum(heights) + 2.9) if ax is None else ax
@@ -86,8 +87,7 @@ def nomogram(
 def _explain_row(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | None) -> Any:
     from deciban.sources.source import open_source
 
-    if not isinstance(model, Model):
-        raise InputError(f"this picture is of a table model, from deciban.train or load; not {type(model).__name__}")
+    check_table_model(model)
     source = rows if hasattr(rows, "batches") else open_source(rows)
     if row < 0:
         raise InputError(f"rows are counted from 0, so there is no row {row}")
@@ -120,7 +120,7 @@ def _draw_scale(ax: Any, y: float, scale: Scale, edge: tuple[float, float], per_
         at = y + BRANCH_HEIGHT_INCHES * i
         _draw_branch(ax, at, branch, edge)
         sides = (-1, 1) if len(scale.branches) == 1 else (-1,) if i == 0 else (1,)
-        _marks(ax, at, [mark for mark in branch.marks if edge[0] <= mark.decibans <= edge[1]], sides, per_point)
+        _draw_marks(ax, at, [mark for mark in branch.marks if edge[0] <= mark.decibans <= edge[1]], sides, per_point)
     if len(scale.branches) == 2:
         first, second = scale.branches
         is_high = math.isclose(first.high, second.high, rel_tol=1e-9, abs_tol=1e-9)
@@ -152,7 +152,7 @@ def _row_height(y: float, scale: Scale) -> float:
         return y
 
 
-def _marks(ax: Any, y: float, marks: Sequence[Mark], sides: Sequence[int], per_point: float) -> None:
+def _draw_marks(ax: Any, y: float, marks: Sequence[Mark], sides: Sequence[int], per_point: float) -> None:
     """Draw ticks, and as many labels as fit above or below the line, the outermost first."""
     taken: dict[int, list[tuple[float, float]]] = {side: [] for side in sides}
     for mark in sorted(marks, key=lambda mark: -abs(mark.decibans)):

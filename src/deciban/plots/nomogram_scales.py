@@ -12,7 +12,7 @@ from deciban import engines
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.model.model import Model
-from deciban.plots.conditionals import Conditional, conditionals
+from deciban.plots.conditionals import Conditional, select_conditionals
 from deciban.plots.densities import shorten_value
 from deciban.scores import DECIBAN
 from deciban.scores.explanation import to_printable
@@ -84,17 +84,15 @@ class Scales:
         return self.prior + sum(s.low for s in every), self.prior + sum(s.high for s in every)
 
 
-def scales(model: Model, classes: tuple[Any, Any] | None, most: int, explanation: Any = None) -> Scales:
+def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, explanation: Any = None) -> Scales:
     """Compute the scale of each column for one class against the other; `explanation` is that of a row, or None."""
-    every, _ = conditionals(model, None, 10**9)
+    every, _ = select_conditionals(model, None, 10**9)
     _refuse_non_additive(model)
     if len(model.classes) < 2:
         raise InputError("a nomogram weighs two classes, and this model has one")
-    k, l = (
-        pair(model, classes)
-        if explanation is None
-        else pair(model, (explanation.winner[0], explanation.runner_up[0]))
-    )
+    if explanation is not None:
+        classes = explanation.winner[0], explanation.runner_up[0]
+    k, l = choose_pair(model, classes)
     by = model.scorer.calibration
     t = 1.0 if by is None else float(by.map.scale or 1.0)
     points: dict[str, float] = {}
@@ -116,7 +114,7 @@ def scales(model: Model, classes: tuple[Any, Any] | None, most: int, explanation
     return Scales(model.classes[k], model.classes[l], prior, tuple(shown), together, total)
 
 
-def pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
+def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
     """Return the indices of two classes: the second against the first of two, the two most frequent of more."""
     from deciban.model.table_explanations import class_pair
 
@@ -135,15 +133,12 @@ def prior_decibans(model: Model, k: int, l: int) -> float:
         if kind == "bags":
             raise InputError("the model reads texts, whose words have no scale. Hint: name a row, or plot telltales")
         rows.append(np.full((1, len(features)), -1) if kind == "levels" else np.full((1, len(features)), np.nan))
-    explanation = model.scorer.explain(rows, (k, l), model.labels, engines.thread_count(None))
-    return _prior_evidence(explanation)
+    return _prior_evidence(model.scorer.explain(rows, (k, l), model.labels, engines.thread_count(None)))
 
 
 def _prior_evidence(explanation: Any) -> float:
     """Return the evidence of the prior and of the bias of fitted weights."""
-    return float(explanation.prior[0]) + (
-        float(explanation.extras["bias"][0]) if "bias" in explanation.extras else 0.0
-    )
+    return float(explanation.prior[0] + explanation.extras.get("bias", [0.0])[0])
 
 
 def _refuse_non_additive(model: Model) -> None:

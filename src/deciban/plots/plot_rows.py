@@ -28,7 +28,7 @@ def read_numbers_and_classes(
     from deciban.sources.arrow_cells import to_numbers, to_texts
 
     wanted: dict[str, ColumnReading] = {**dict.fromkeys(columns, "number"), target: "text"}
-    check_drawn_columns(source, [*columns, target])
+    _check_columns(source, [*columns, target])
     X, y = [np.empty((0, len(columns)))], []
     try:
         for batch in source.batches(check_columns(source, wanted, allow_missing=False)):
@@ -45,7 +45,7 @@ def read_numbers_and_classes(
     return np.concatenate(X)[known], labels[known].astype(str)
 
 
-def check_drawn_columns(source: Source, wanted: Sequence[str]) -> None:
+def _check_columns(source: Source, wanted: Sequence[str]) -> None:
     """Refuse a column that does not exist or is named twice."""
     for i, name in enumerate(wanted):
         if name not in source.columns:

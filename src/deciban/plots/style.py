@@ -166,10 +166,10 @@ def add_legend(ax: Any, classes: Sequence[Any], others: Sequence[Any]) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    shade = {"facecolor": "#8c8c8c", "edgecolor": "none", "alpha": MAX_REGION_OPACITY}
+    shade: dict[str, Any] = {"facecolor": "#8c8c8c", "edgecolor": "none", "alpha": MAX_REGION_OPACITY}
     others = [*others, Patch(**shade, label="deeper: surer of the winner")]
-    look: dict[str, Any] = {"loc": "upper left", "frameon": False, "fontsize": 8.5, "handlelength": 2.8}
-    look["borderaxespad"] = 0.0
+    look: dict[str, Any] = {"loc": "upper left", "frameon": False, "fontsize": 8.5, "borderaxespad": 0.0}
+    look["handlelength"] = 2.8
     if len(classes) > MAX_LEGEND_CLASSES:
         ax.legend(handles=[*classes, *others], bbox_to_anchor=(1.02, 1.0), ncols=legend_columns(len(classes)), **look)
         return
@@ -206,12 +206,6 @@ def add_grid_lines(*axes: Any) -> None:
     for ax in axes:
         ax.grid(color="#e3e3e3", linewidth=0.7)
         ax.set_axisbelow(True)
-
-
-def legend_characters(ax: Any) -> int:
-    """Return how many characters fit into the right column of the legend below the picture."""
-    points = ax.get_position().width * ax.figure.get_figwidth() * 72
-    return max(24, int((1.15 * points - 130) / 4.7))
 
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

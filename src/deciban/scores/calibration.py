@@ -101,17 +101,14 @@ class Isotonic:
         """Return ln p̂(k|x) of each class's curve, normalised."""
         K = log_posterior.shape[1]
         if K == 2:
-            second = self._line(0, clip_log_odds(log_posterior, 1))
+            second = self._interpolate(0, clip_log_odds(log_posterior, 1))
             return np.column_stack([log_sigmoid(-second), log_sigmoid(second)])
-        own = [log_sigmoid(self._line(k, clip_log_odds(log_posterior, k))) for k in range(K)]
+        own = [log_sigmoid(self._interpolate(k, clip_log_odds(log_posterior, k))) for k in range(K)]
         return normalise(np.column_stack(own))
 
-    def _line(self, curve: int, x: Array) -> Array:
-        at, to = (v[self.start[curve] : self.start[curve + 1]] for v in (self.claimed, self.true))
-        right = np.clip(np.searchsorted(at, x), 1, len(at) - 1)
-        left = right - 1
-        along = np.clip((x - at[left]) / (at[right] - at[left]), 0.0, 1.0)
-        return to[left] + along * (to[right] - to[left])
+    def _interpolate(self, curve: int, x: Array) -> Array:
+        points = slice(self.start[curve], self.start[curve + 1])
+        return np.interp(x, self.claimed[points], self.true[points])
 
     def __str__(self) -> str:
         curves = len(self.start) - 1

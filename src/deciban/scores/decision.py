@@ -56,7 +56,12 @@ class Decision:
         place = {label: k for k, label in enumerate(labels)}
         cost = 1.0 - np.eye(len(labels))
         for pair, value in _check_mapping(costs, "costs", "{('sick', 'healthy'): 20}").items():
-            k, a = (_find_code(label, place) for label in _check_pair(pair))
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise InputError(
+                    f"a cost is given for two classes, (truth, predicted), not for {pair!r}. "
+                    f"Hint: costs={{(a, b): 20}}"
+                )
+            k, a = (_find_code(label, place) for label in pair)
             cost[k, a] = _check_number(value, f"the cost of calling {pair[1]!r} what is {pair[0]!r}")
         bounds = {
             _find_code(label, place): _check_probability(value, label)
@@ -79,10 +84,9 @@ class Decision:
 
     def _find_allowed(self, posterior: Array) -> NDArray[np.bool_]:
         """Return which classes the thresholds allow."""
-        has_threshold = np.array([k in (self.thresholds or {}) for k in range(len(self.classes))])
         bound = np.array([(self.thresholds or {}).get(k, np.inf) for k in range(len(self.classes))])
         reached = posterior >= bound
-        return np.where(reached.any(axis=1, keepdims=True), reached, ~has_threshold)
+        return np.where(reached.any(axis=1, keepdims=True), reached, np.isposinf(bound))
 
     def apply(self, posterior: Array) -> NDArray[np.intp]:
         """Return the class code predicted for each row of p(k|x); −1 where it is not decided."""
@@ -134,14 +138,6 @@ def _check_mapping(given: Any, name: str, example: str) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
         raise InputError(f"{name} are a mapping, such as {name}={example}; not {given!r}")
     return given
-
-
-def _check_pair(pair: Any) -> tuple[Any, Any]:
-    if not isinstance(pair, tuple) or len(pair) != 2:
-        raise InputError(
-            f"a cost is given for two classes, (truth, predicted), not for {pair!r}. Hint: costs={{(a, b): 20}}"
-        )
-    return pair
 
 
 def _find_code(label: Any, place: Mapping[Any, int]) -> int:

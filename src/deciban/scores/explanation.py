@@ -65,16 +65,9 @@ class Explanation:
     def __getitem__(self, rows: int | slice) -> Self:
         """Return the explanation of these rows alone."""
         rows = self._slice(rows)
-        return replace(
-            self,
-            evidence=self.evidence[rows],
-            prior=self.prior[rows],
-            total=self.total[rows],
-            winner=self.winner[rows],
-            runner_up=self.runner_up[rows],
-            extras={name: values[rows] for name, values in self.extras.items()},
-            values=None if self.values is None else self.values[rows],
-        )
+        arrays = {name: getattr(self, name)[rows] for name in ("evidence", "prior", "total", "winner", "runner_up")}
+        extras = {name: values[rows] for name, values in self.extras.items()}
+        return replace(self, **arrays, extras=extras, values=None if self.values is None else self.values[rows])
 
     def _slice(self, rows: int | slice) -> slice:
         if isinstance(rows, slice):
@@ -117,24 +110,22 @@ class Explanation:
 
     def _feature_labels(self, row: int, columns: NDArray[np.intp]) -> list[str]:
         """Return the names of the features, with their values where these are known."""
-        named = []
-        for j in columns.tolist():
-            value = None if self.values is None else self.values[row, j]
-            named.append(self.features[j] if value is None else f"{self.features[j]} = {value}")
-        return named
+        values = [None if self.values is None else self.values[row, j] for j in columns]
+        names = [self.features[j] for j in columns.tolist()]
+        return [name if value is None else f"{name} = {value}" for name, value in zip(names, values)]
 
     def text(self, row: int = 0, most: int = 10) -> str:
         """Format one row's reasons as a small table."""
         row = range(len(self))[row]
         reasons = self.reasons(row)
-        shown, rest = reasons[:most], reasons[most:]
+        shown, omitted = reasons[:most], reasons[most:]
         width = max([len(reason.name) for reason in shown] + [len(REMAINDER)])
         lines = [f"{self.winner[row]} rather than {self.runner_up[row]}"]
         for reason in shown:
             lines += self._lines(row, reason, width)
-        if rest:
-            left = Reason(REMAINDER, sum(reason.decibans for reason in rest))
-            lines.append(f"{self._line(left, width)}  ({len(rest)} more)")
+        if omitted:
+            remainder = Reason(REMAINDER, sum(reason.decibans for reason in omitted))
+            lines.append(f"{self._line(remainder, width)}  ({len(omitted)} more)")
         total = float(self.total[row])
         return "\n".join([*lines, f"{self._line(Reason('total', total), width)}  ({format_odds(total)})"])
 
@@ -236,9 +227,7 @@ class TextExplanation(Explanation):
     def places(self, row: int = 0) -> list[Passage]:
         """Return every occurrence of a word with evidence, in the order of the text, with its share of it."""
         row = range(len(self))[row]
-        columns, values = self.nonzero_evidence(row)
-        evidence = dict(zip(columns.tolist(), values.tolist()))
-        found = [one for one in self._find_words(row) if one.column in evidence]
+        evidence, found = self._find_evident_words(row)
         times = Counter(one.column for one in found)
         passages = [Passage(f.start, f.end, f.word, evidence[f.column] / times[f.column]) for f in found]
         return sorted(passages, key=lambda passage: (passage.start, passage.end))
@@ -247,15 +236,22 @@ class TextExplanation(Explanation):
         assert self.find is not None
         return self.find(self.texts[row])
 
+    def _find_evident_words(self, row: int) -> tuple[dict[int, float], list[FoundWord]]:
+        """Return the evidence of each feature that has any, and the words of these features."""
+        evidence = dict(zip(*(values.tolist() for values in self.nonzero_evidence(row))))
+        return evidence, [one for one in self._find_words(row) if one.column in evidence]
+
     def _feature_labels(self, row: int, columns: NDArray[np.intp]) -> list[str]:
-        names = _names_by_feature(self._find_words(row))
-        return [names.get(j, "") for j in columns.tolist()]
+        """Return the words of each feature, as the text has them."""
+        words: dict[int, dict[str, None]] = {}
+        for one in self._find_words(row):
+            words.setdefault(one.column, {})[one.word] = None
+        return [" / ".join(words.get(j, ())) for j in columns.tolist()]
 
     def words(self, row: int = 0) -> list[WordEvidence]:
         """Return every word with evidence, strongest first; words of one hash share its evidence."""
         row = range(len(self))[row]
-        evidence = dict(zip(*(values.tolist() for values in self.nonzero_evidence(row))))
-        found = [one for one in self._find_words(row) if one.column in evidence]
+        evidence, found = self._find_evident_words(row)
         times, together = Counter(one.word for one in found), Counter(one.column for one in found)
         first = {one.word: one for one in sorted(found, key=lambda one: -one.start)}
         words = []
@@ -276,14 +272,6 @@ class TextExplanation(Explanation):
     def _line(self, reason: Reason, width: int) -> str:
         times = "" if reason.behind is None else f"{reason.behind.times}×"
         return f"  {reason.name:<{width}}  {times:>5}  {format_decibans(reason.decibans)}"
-
-
-def _names_by_feature(found: Sequence[FoundWord]) -> dict[int, str]:
-    """Return the words of each feature, as the text has them."""
-    names: dict[int, dict[str, None]] = {}
-    for one in found:
-        names.setdefault(one.column, {})[one.word] = None
-    return {column: " / ".join(words) for column, words in names.items()}
 
 
 def in_context(text: str, found: FoundWord | WordEvidence, width: int) -> str:

@@ -6,6 +6,7 @@ The sum of forms of one kind is a form of that kind where this is possible, else
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -39,7 +40,7 @@ class Summed(ScoreForm):
 
     def joint(self, X: Any) -> Array:
         """See `ScoreForm.joint`."""
-        return reduce(np.add, (form.joint(X) for form in self.forms))
+        return _sum([form.joint(X) for form in self.forms])
 
     def pieces(self, X: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`."""
@@ -47,7 +48,7 @@ class Summed(ScoreForm):
         extras: dict[str, Array] = {}
         for name, value in (extra for piece in every for extra in piece.extras.items()):
             extras[name] = extras.get(name, 0.0) + value
-        return Pieces(reduce(lambda a, b: a + b, (piece.features for piece in every)), extras)
+        return Pieces(reduce(operator.add, (piece.features for piece in every)), extras)
 
     def linear(self) -> Boundary:
         """See `ScoreForm.linear`."""
@@ -57,8 +58,7 @@ class Summed(ScoreForm):
     def quadratic(self) -> Conic:
         """See `ScoreForm.quadratic`."""
         curves = [form.quadratic() for form in self.forms]
-        parts = ([getattr(curve, name) for curve in curves] for name in ("A", "weights", "bias"))
-        return Conic(*(reduce(np.add, part) for part in parts))
+        return Conic(*(_sum([getattr(curve, name) for curve in curves]) for name in ("A", "weights", "bias")))
 
 
 def sum_forms(forms: Sequence[ScoreForm]) -> ScoreForm:
@@ -76,12 +76,8 @@ def sum_forms(forms: Sequence[ScoreForm]) -> ScoreForm:
     """
     if len(forms) == 1:
         return forms[0]
-    add: Callable[[Any], ScoreForm] = SUMS.get(type(forms[0]), _keep_separate)
-    return add(forms)
-
-
-def _keep_separate(forms: Sequence[ScoreForm]) -> Summed:
-    return Summed(tuple(forms))
+    add = SUMS.get(type(forms[0]))
+    return Summed(tuple(forms)) if add is None else add(forms)
 
 
 def _sum_linear(forms: Sequence[Linear]) -> Linear:
@@ -102,7 +98,7 @@ def _sum_sparse_linear(forms: Sequence[SparseLinear]) -> ScoreForm:
     """Add forms as lists where all list the same entries and absence carries no evidence; else as dense weights."""
     first = forms[0]
     if any(form.hard is not None for form in forms):
-        return _keep_separate(forms)
+        return Summed(tuple(forms))
     if all(_has_equal_entries(form, first) for form in forms):
         t = [1.0 if form.evidence_weight is None else float(form.evidence_weight[0]) for form in forms]
         delta, slope, scale = (
@@ -147,7 +143,7 @@ def _sum_dense(forms: Sequence[SparseLinear]) -> Linear:
 def _sum_lookup(forms: Sequence[Lookup]) -> ScoreForm:
     first = forms[0]
     if not all(np.array_equal(form.offset, first.offset) for form in forms):
-        return _keep_separate(forms)
+        return Summed(tuple(forms))
     return Lookup(_sum([f.log_theta for f in forms]), first.offset, _sum([f.unseen for f in forms]))
 
 
@@ -169,7 +165,7 @@ def _sum_diagonal(forms: Sequence[Diagonal]) -> ScoreForm:
     """Compute P = Σ p, μ = Σ pμ/P, and the offsets Σ ln-norms − ½ Σ p(μ_m − μ)² − own ln-norm."""
     precision = _sum([form.precision for form in forms])
     if not (precision > 0).all():
-        return _keep_separate(forms)
+        return Summed(tuple(forms))
     mean = _sum([form.mean * (form.precision / precision) for form in forms])
     spread = _sum([form.precision * (form.mean - mean) ** 2 for form in forms])
     own_norm = 0.5 * (np.log(precision) - math.log(2 * math.pi))
@@ -208,8 +204,7 @@ def scale_form(form: ScoreForm, weight: ArrayLike) -> ScoreForm:
             f"an evidence weight is a finite number, or one for each feature, not {weight!r}. "
             f"Hint: scale_form(form, 0.5)"
         )
-    scale: Callable[[Any, Array], ScoreForm] = SCALES[type(form)]
-    return scale(form, t)
+    return SCALES[type(form)](form, t)
 
 
 def _scale_linear(form: Linear, t: Array) -> Linear:
