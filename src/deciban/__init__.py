@@ -7,9 +7,10 @@ v a level or word, V their number; n a count or weight, w a row's weight; π a c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from deciban._lazy import HOMES, lazy_attributes
+from deciban._lazy import HOMES
 
 __version__ = "0.1.0"
 
@@ -52,4 +53,12 @@ if TYPE_CHECKING:
 
 __all__ = [*HOMES, "__version__"]
 
-__getattr__, __dir__ = lazy_attributes(__name__)
+
+def __getattr__(name: str) -> Any:
+    if name in HOMES:
+        return getattr(import_module(HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["HOMES", "LazyModule", "duckdb", "lazy_attributes", "pa", "pc"]
+__all__ = ["HOMES", "LazyModule", "duckdb", "pa", "pc"]
 
 HOMES = {
     "BernoulliNB": "deciban.estimators.count_estimators",
@@ -66,14 +65,3 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 else:
     duckdb, pa, pc = map(LazyModule, ("duckdb", "pyarrow", "pyarrow.compute"))
-
-
-def lazy_attributes(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` for a package whose public names are in these modules."""
-
-    def get(name: str) -> Any:
-        if name in HOMES:
-            return getattr(import_module(HOMES[name]), name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
-
-    return get, lambda: sorted([*HOMES, "__version__"])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import unicodedata
 from collections.abc import Container, Sequence
-
-ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-"""Control characters with escapes of one letter."""
 
 
 def format_thousands(n: float, form: str = ".0f", gap: str = " ") -> str:
@@ -103,13 +101,8 @@ def escape_controls(text: str, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in keep or unicodedata.category(c) == "Zs" else _escape(c) for c in text)
-
-
-def _escape(char: str) -> str:
-    """Return the JSON escape of one character: a letter, or its code in UTF-16."""
-    code = char.encode("utf-16-be", "surrogatepass").hex()
-    return ESCAPES.get(char) or "".join(f"\\u{code[i : i + 4]}" for i in range(0, len(code), 4))
+    kept = (c.isprintable() or c in keep or unicodedata.category(c) == "Zs" for c in text)
+    return "".join(c if keeps else json.dumps(c)[1:-1] for c, keeps in zip(text, kept))
 
 
 def align_columns(table: Sequence[Sequence[str]], left: Container[int] = (0,)) -> list[str]:

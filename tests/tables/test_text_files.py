@@ -57,7 +57,7 @@ def test_what_a_file_states_is_read(content, columns, rows, tmp_path):
         ('x,y\n1,"a\n2,b\n', "cannot be read in line 2"),
         (b"x,y\n1,caf\xe9\n2,b\n", r"not in UTF-8 in line 2. Hint: --encoding latin-1"),
         ("x,y\n1,a\n2,b\n".encode("utf-16"), r"Hint: --encoding utf-16"),
-        (b"x,y\n1,a\0\n2,b\n", "is no text file"),
+        (b"x,y\n1,a\0\n2,b\n", "is not a text file"),
         ("x,y\ninf,a\n2,b\n", r"'x' holds inf in row 1, which is not finite"),
         (f"x,y\n{ROWS}oops,a\n", r"'x' of .* holds 'oops' in line 150002, which is not a number. Hint: --as x=c"),
         (f"x,y\n{ROWS}1,a,2\n", "ragged: 3 cells in line 150002"),
@@ -98,7 +98,7 @@ def test_other_encodings_are_read_when_they_are_named(tmp_path):
         ("t.arrow", b"ARROW1\0\0", "is not an Arrow file"),
         ("t.jsonl", b'{"x":1,"y":"a"}\nbroken\n', "JSON lines: .*line"),
         ("t.jsonl", b"[1]\n", "no JSON objects"),
-        ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0", "no text file"),
+        ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0", "not a text file"),
     ],
 )
 def test_a_file_that_is_not_what_its_name_states_is_refused(name, content, words, tmp_path):

@@ -188,11 +188,26 @@ def _is_utf8(blob: Bytes, offsets: Offsets) -> bool:
 
 
 def _read_statistic(section: Section, block: Block, K: int) -> Statistic:
-    name = section.text("statistic", among=STATISTICS)
-    kind, reader = STATISTICS[name]
-    if kind != block.kind:
+    name, d = section.text("statistic", among=STATISTICS), block.width
+    if STATISTICS[name] != block.kind:
         section.refuse(f"{name} do not count {block.kind}")
-    part = reader(section, K, block.width)
+    part: Statistic
+    match name:
+        case "Counts":
+            total = _read_weights(section, "total", (K, d))
+            part = Counts(total, _read_weights(section, "weight", (K, 1), (K, d)))
+        case "Levels":
+            table = _read_weights(section, "table", (K, None))
+            part = Levels(table, section.offsets("offset", d, table.shape[1]))
+        case "Cells":
+            cell = section.integers("cell", (None, d), least=0, most=MAX_LEVEL_CODE)
+            part = Cells(cell, _read_weights(section, "count", (K, len(cell))))
+        case "Bags":
+            occurrences = _read_tallies(section, K, d)
+            has_documents = section.has("documents/total")
+            part = Bags(occurrences, _read_tallies(section, K, d, "documents/") if has_documents else occurrences)
+        case _:
+            part = READERS[name](section, K, d)
     if block.levels is not None:
         n_names = np.array([len(names) for names in block.levels], dtype=np.int64)
         if not isinstance(part, (Levels, Cells)) or (part.sizes > n_names).any():
@@ -206,10 +221,6 @@ def _read_weights(section: Section, name: str, *shapes: Shape) -> Array:
     return np.abs(weights) if np.signbit(weights).any() else weights
 
 
-def _read_counts(section: Section, K: int, d: int) -> Counts:
-    return Counts(_read_weights(section, "total", (K, d)), _read_weights(section, "weight", (K, 1), (K, d)))
-
-
 def _read_tallies(section: Section, K: int, d: int, prefix: str = "") -> Tallies:
     total = _read_weights(section, f"{prefix}total", (None,))
     start = section.offsets(f"{prefix}start", d, len(total))
@@ -217,17 +228,6 @@ def _read_tallies(section: Section, K: int, d: int, prefix: str = "") -> Tallies
     if not _is_increasing(klass, start):
         section.refuse("the classes of a feature should be in order, each once")
     return Tallies(start, klass, total, _read_weights(section, "weight", (K, 1)))
-
-
-def _read_bags(section: Section, K: int, d: int) -> Bags:
-    occurrences = _read_tallies(section, K, d)
-    documents = _read_tallies(section, K, d, "documents/") if section.has("documents/total") else occurrences
-    return Bags(occurrences, documents)
-
-
-def _read_levels(section: Section, K: int, d: int) -> Levels:
-    table = _read_weights(section, "table", (K, None))
-    return Levels(table, section.offsets("offset", d, table.shape[1]))
 
 
 def _read_moments(section: Section, K: int, d: int) -> Moments:
@@ -270,11 +270,6 @@ def _read_scatter(section: Section, K: int, d: int) -> Scatter:
     )
 
 
-def _read_cells(section: Section, K: int, d: int) -> Cells:
-    cell = section.integers("cell", (None, d), least=0, most=MAX_LEVEL_CODE)
-    return Cells(cell, _read_weights(section, "count", (K, len(cell))))
-
-
 def _read_grid(section: Section, K: int, d: int) -> Grid:
     cell = section.integers32("cell", (None,), least=1 - BIAS, most=BIAS - 1)
     offset = section.offsets("offset", d, len(cell))
@@ -303,14 +298,13 @@ MAX_SCATTER_VALUE = 1e140
 MAX_LEVEL_CODE = 1 << 32
 """Largest level code of a joint table that is accepted."""
 
-STATISTICS: dict[str, tuple[Kind, Callable[[Section, int, int], Statistic]]] = {
-    "Counts": ("counts", _read_counts),
-    "Tallies": ("counts", _read_tallies),
-    "Levels": ("levels", _read_levels),
-    "Moments": ("moments", _read_moments),
-    "Scatter": ("scatter", _read_scatter),
-    "Cells": ("cells", _read_cells),
-    "Grid": ("grid", _read_grid),
-    "Bags": ("bags", _read_bags),
-}
-"""The kind of block that each statistic counts and its reader, by the statistic's name in the file."""
+STATISTICS: dict[str, Kind] = {
+    "Counts": "counts", "Tallies": "counts", "Levels": "levels", "Moments": "moments", "Scatter": "scatter",
+    "Cells": "cells", "Grid": "grid", "Bags": "bags",
+}  # fmt: skip
+"""The kind of block that each statistic counts, by the statistic's name in the file."""
+
+READERS: dict[str, Callable[[Section, int, int], Statistic]] = {
+    "Tallies": _read_tallies, "Moments": _read_moments, "Scatter": _read_scatter, "Grid": _read_grid,
+}  # fmt: skip
+"""The readers of statistics whose arrays depend on each other."""

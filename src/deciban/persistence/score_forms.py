@@ -61,7 +61,33 @@ def _write_fields(value: Any) -> Section:
 
 def read_score_form(section: Section, K: int, d: int) -> ScoreForm:
     """Read the score form of a section, for K classes and d features."""
-    return READERS[section.text("form", among=READERS)](section, K, d)
+    match section.text("form", among=FORMS):
+        case "Summed":
+            parts = section.parts("forms")
+            if len({part.text("form", among=SUMMABLE_FORMS) for part in parts}) != 1:
+                section.refuse("a sum should be of one or more forms, all of a kind")
+            return Summed(tuple(read_score_form(part, K, d) for part in parts))
+        case "Lookup":
+            log_theta = section.floats("log_theta", (K, None), least=-INFINITY)
+            offset = section.offsets("offset", d, log_theta.shape[1])
+            return Lookup(log_theta, offset, section.floats("unseen", (K, d), least=-INFINITY))
+        case "Diagonal":
+            return Diagonal(
+                section.floats("mean", (K, d)),
+                section.floats("variance", (K, d), least=MIN_POSITIVE),
+                section.optional(section.floats, "trust", (d,)),
+                section.optional(section.floats, "offsets", (K, d)),
+            )
+        case "Table":
+            cell, sizes = section.integers("cell", (None, d)), section.integers("sizes", (d,))
+            if (cell >= sizes).any():
+                section.refuse("a cell lies beyond the levels there are")
+            count = section.floats("count", (K, len(cell)), least=0)
+            alpha, smooth = section.number("alpha", least=0), section.flag("smooth_unseen")
+            trust = section.optional(section.number, "trust")
+            return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, trust)
+        case name:
+            return READERS[name](section, K, d)
 
 
 def _read_linear(section: Section, K: int, d: int) -> Linear:
@@ -94,12 +120,6 @@ def _read_sparse_linear(section: Section, K: int, d: int) -> SparseLinear:
     )
 
 
-def _read_lookup(section: Section, K: int, d: int) -> Lookup:
-    log_theta = section.floats("log_theta", (K, None), least=-INFINITY)
-    offset = section.offsets("offset", d, log_theta.shape[1])
-    return Lookup(log_theta, offset, section.floats("unseen", (K, d), least=-INFINITY))
-
-
 def _read_steps(section: Section, K: int, d: int) -> Steps:
     cuts = section.floats("cuts", (None,))
     start = section.offsets("start", d, len(cuts))
@@ -107,15 +127,6 @@ def _read_steps(section: Section, K: int, d: int) -> Steps:
     if not np.isin(falls, start).all():
         section.refuse("the cuts of a feature should be in order, each once")
     return Steps(cuts, start, section.floats("log_theta", (K, len(cuts) + d), least=-INFINITY))
-
-
-def _read_diagonal(section: Section, K: int, d: int) -> Diagonal:
-    return Diagonal(
-        section.floats("mean", (K, d)),
-        section.floats("variance", (K, d), least=MIN_POSITIVE),
-        section.optional(section.floats, "trust", (d,)),
-        section.optional(section.floats, "offsets", (K, d)),
-    )
 
 
 def _read_full(section: Section, K: int, d: int) -> Full:
@@ -128,24 +139,6 @@ def _read_full(section: Section, K: int, d: int) -> Full:
     return form
 
 
-def _read_table(section: Section, K: int, d: int) -> Table:
-    cell = section.integers("cell", (None, d))
-    sizes = section.integers("sizes", (d,))
-    if (cell >= sizes).any():
-        section.refuse("a cell lies beyond the levels there are")
-    count = section.floats("count", (K, len(cell)), least=0)
-    alpha, smooth = section.number("alpha", least=0), section.flag("smooth_unseen")
-    return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, section.optional(section.number, "trust"))
-
-
-def _read_summed(section: Section, K: int, d: int) -> Summed:
-    parts = section.parts("forms")
-    kinds = {part.text("form", among=SUMMABLE_FORMS) for part in parts}
-    if len(kinds) != 1:
-        section.refuse("a sum should be of one or more forms, all of a kind")
-    return Summed(tuple(read_score_form(part, K, d) for part in parts))
-
-
 CARRIERS = ("log_factorial",)
 """The carrier measures that a linear form may name."""
 
@@ -153,16 +146,12 @@ SUMMABLE_FORMS = ("Diagonal", "Full", "Lookup", "SparseLinear", "Table")
 """The forms that a sum may consist of."""
 
 READERS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
-    "Linear": _read_linear,
-    "SparseLinear": _read_sparse_linear,
-    "Lookup": _read_lookup,
-    "Steps": _read_steps,
-    "Diagonal": _read_diagonal,
-    "Full": _read_full,
-    "Table": _read_table,
-    "Summed": _read_summed,
-}
-"""The reader of each form, by its name in the file."""
+    "Linear": _read_linear, "SparseLinear": _read_sparse_linear, "Steps": _read_steps, "Full": _read_full,
+}  # fmt: skip
+"""The readers of the forms that `read_score_form` does not read itself."""
+
+FORMS = ("Lookup", "Diagonal", "Table", "Summed", *READERS)
+"""The names of the forms in files."""
 
 SOLVED_FORMS: Mapping[str, tuple[str, ...]] = {
     "counts": ("Linear", "SparseLinear"),
@@ -175,16 +164,13 @@ SOLVED_FORMS: Mapping[str, tuple[str, ...]] = {
 }
 """The forms that a family may solve a kind of block into; a file that names another form is invalid."""
 
-_FITTED_FORMS_ONLY = {
-    "levels": ("Summed",),
-    "moments": ("Linear", "Summed"),
-    "scatter": ("Linear", "Summed"),
-    "cells": ("Summed",),
-    "bags": ("Linear",),
-}
-
 FITTED_FORMS: Mapping[str, tuple[str, ...]] = {
-    kind: forms + _FITTED_FORMS_ONLY.get(kind, ()) for kind, forms in SOLVED_FORMS.items()
+    **SOLVED_FORMS,
+    "levels": ("Lookup", "Summed"),
+    "moments": ("Diagonal", "Linear", "Summed"),
+    "scatter": ("Full", "Linear", "Summed"),
+    "cells": ("Table", "Summed"),
+    "bags": ("SparseLinear", "Linear"),
 }
 """The forms of a fitted model for each kind of block: also weights of numbers and words, and sums of forms."""
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self
+
+import numpy as np
 
 from deciban._lazy import duckdb, pa, pc
 from deciban.errors import InputError
@@ -27,7 +30,7 @@ from deciban.sources.database import (
     is_duckdb_error,
     quote_text,
 )
-from deciban.sources.document_files import compression_by_name, open_decompressed
+from deciban.sources.document_files import estimate_lines, open_decompressed
 from deciban.sources.records import DELIMITERS, find_fault, read_records, split_cells
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, convert_read_errors, quote_path, role_hint
 
@@ -79,29 +82,32 @@ class Delimited(FileSource):
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Read the header; all files must have the same."""
-        start = _read_start(paths[0], options.encoding)
-        unquoted = re.sub(r'"[^"]*"', "", _first_record(start))
+        first = _read_start(paths[0], options.encoding)
+        unquoted = re.sub(r'"[^"]*"', "", _first_record(first))
         delimiter = "\t" if form == "tsv" else max(DELIMITERS, key=unquoted.count)
-        columns = _parse_header(start, delimiter, paths[0])
-        line_ends = {_line_end(start)}
-        has_line_breaks = _has_line_break(start)
-        for path in paths[1:]:
-            other = _read_start(path, options.encoding)
-            if _parse_header(other, delimiter, path) != columns:
+        columns = _parse_header(first, delimiter, paths[0])
+        line_ends: set[str] = set()
+        has_line_breaks = False
+        for path in paths:
+            start = first if path == paths[0] else _read_start(path, options.encoding)
+            if _parse_header(start, delimiter, path) != columns:
                 raise InputError(
                     f"{path!r} has other columns than {paths[0]!r}. Hint: files read together need one header"
                 )
-            line_ends.add(_line_end(other))
-            has_line_breaks |= _has_line_break(other)
-        line_ends.discard("")
+            header = _first_record(start)
+            line_ends.update(re.findall(r"\A(\r\n|\r|\n)", start[len(header) : len(header) + 2]))
+            has_line_breaks |= re.search(r"[\r\n]", header) is not None
         if has_line_breaks and len(line_ends) > 1:
             raise InputError(
                 f"{paths[0]!r} and the files read with it have line breaks in the names of columns, and differ in "
                 f"how lines end. Hint: rename the columns, or read the files one by one"
             )
         line_end = line_ends.pop() if has_line_breaks and line_ends else None
-        decimal = _decimal_mark(start, delimiter)
-        return cls(paths, columns, delimiter, options, _estimate_rows(paths, start), decimal, line_end)
+        sample = first[:SAMPLE_BYTES]
+        cells = (cell.strip() for line in sample.splitlines()[1:] for cell in line.split(delimiter))
+        has_commas = delimiter != "," and any(re.fullmatch(COMMA_NUMBER, cell) for cell in cells)
+        n_rows = estimate_lines(paths, sample.encode())
+        return cls(paths, columns, delimiter, options, n_rows, "," if has_commas else ".", line_end)
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
@@ -116,7 +122,7 @@ class Delimited(FileSource):
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
-        """See `Source.batches`; a cell that is no number restarts the reading, now with marks for missing numbers."""
+        """See `Source.batches`; a cell that is not a number restarts the reading, with marks for missing numbers."""
         marked = False
         done = 0
         while True:
@@ -141,11 +147,11 @@ class Delimited(FileSource):
         done = 0
         for batch in self._relation(readings).to_arrow_reader(min(ROWS_PER_BATCH, n_rows)):
             if skip < batch.num_rows:
-                rest = batch.slice(skip)
+                unread = batch.slice(skip)
                 try:
-                    converted = _convert_columns(rest, numbers, self.decimal, database)
+                    converted = _convert_columns(unread, numbers, self.decimal, database)
                 except duckdb.ConversionException:
-                    fault = _find_non_number(rest, numbers, self.decimal, database)
+                    fault = _find_non_number(unread, numbers, self.decimal, database)
                     if fault is None:
                         raise
                     row, place, value = fault
@@ -161,22 +167,15 @@ class Delimited(FileSource):
         """
         for path in self.paths:
             check_gzip(path)
-        numbers = {name for name, reading in wanted.items() if reading == "number"}
-        return connect(self.paths).sql(f"{self._select(wanted)} {self._reader(numbers, self.options.missing)} {more}")
+        alias = {name: f"c{i}" for i, name in enumerate(self.columns)}
+        chosen = ", ".join(alias[name] for name in wanted) or "c0"  # rows are counted even if no column is wanted
+        kinds = {name: "DOUBLE" if wanted.get(name) == "number" else "VARCHAR" for name in self.columns}
+        types = ", ".join(f"{alias[name]}: '{kind}'" for name, kind in kinds.items())
+        return connect(self.paths).sql(f"select {chosen} from {self._reader(types)} {more}")
 
-    def _select(self, wanted: Iterable[str]) -> str:
-        """Begin a query for columns, or for the first column where none is wanted, up to its source."""
-        alias = self._aliases
-        return f"select {', '.join(alias[name] for name in wanted) or 'c0'} from"
-
-    @property
-    def _aliases(self) -> dict[str, str]:
-        return {name: f"c{i}" for i, name in enumerate(self.columns)}
-
-    def _reader(self, numbers: Container[str], missing: Sequence[str]) -> str:
+    def _reader(self, types: str) -> str:
         """Return a call of DuckDB's reader that states everything: names, types, dialect, compression, partitions."""
-        types = ", ".join(f"{c}: '{'DOUBLE' if n in numbers else 'VARCHAR'}'" for n, c in self._aliases.items())
-        nothing = ", ".join(quote_text(text) for text in ("", *missing))
+        nothing = ", ".join(quote_text(text) for text in ("", *self.options.missing))
         line_end = "" if self.line_end is None else f"new_line={quote_text(NEW_LINE[self.line_end])}, "
         delimiter = quote_text(self.delimiter)
         return (
@@ -200,33 +199,22 @@ class Delimited(FileSource):
         return InputError(f"{self.name} cannot be read: {first_line(error)}")
 
     def _locate_non_number(self, row: int, column: str, value: str) -> InputError:
-        """Make the error about a cell that is no number, with its line: blank lines are rows of one column alone."""
-        place = self.columns.index(column)
-        for path in self.paths:
-            for line, (record, _) in enumerate(read_records(path, self.delimiter, self.options.encoding), 1):
-                if line == 1 or not (record or len(self.columns) == 1):
-                    continue
-                if row == 0:
-                    cells, _ = split_cells(record.decode(errors="replace"), self.delimiter)
-                    at = f" in line {line}" if cells[place : place + 1] == [value] else ""
-                    return _non_number_error(column, repr(path), value, at)
-                row -= 1
-        return _non_number_error(column, self.name, value, "")
-
-
-def _non_number_error(column: str, name: str, value: str, at: str) -> InputError:
-    return InputError(
-        f"column {column!r} of {name} holds {value!r}{at}, which is not a number. "
-        f"Hint: {role_hint(column, 'category')} reads it as text; "
-        f"--missing {value!r} (missing=[{value!r}]) reads it as nothing"
-    )
-
-
-def _decimal_mark(start: str, delimiter: str) -> str:
-    """Return a comma if it is not the delimiter and some cells are numbers only with decimal commas; else a point."""
-    lines = start[:SAMPLE_BYTES].splitlines()[1:]
-    cells = (cell.strip() for line in lines for cell in line.split(delimiter))
-    return "," if delimiter != "," and any(re.fullmatch(COMMA_NUMBER, cell) for cell in cells) else "."
+        """Return the error about a cell that is not a number, with its line; blank lines are rows of one column."""
+        rows = (
+            (path, line, record)
+            for path in self.paths
+            for line, (record, _) in enumerate(read_records(path, self.delimiter, self.options.encoding), 1)
+            if line > 1 and (record or len(self.columns) == 1)
+        )
+        name, at, place = self.name, "", self.columns.index(column)
+        for path, line, record in islice(rows, row, row + 1):
+            cells, _ = split_cells(record.decode(errors="replace"), self.delimiter)
+            name, at = repr(path), f" in line {line}" if cells[place : place + 1] == [value] else ""
+        return InputError(
+            f"column {column!r} of {name} holds {value!r}{at}, which is not a number. "
+            f"Hint: {role_hint(column, 'category')} reads it as text; "
+            f"--missing {value!r} (missing=[{value!r}]) reads it as nothing"
+        )
 
 
 def _replace_commas(column: Any) -> Any:
@@ -250,9 +238,7 @@ def _convert_columns(batch: pa.RecordBatch, places: Sequence[int], decimal: str,
 def _find_non_number(
     batch: pa.RecordBatch, places: Sequence[int], decimal: str, database: Any
 ) -> tuple[int, int, str] | None:
-    """Find the first row that holds a text that is no number: the row, the place of the column, and the text."""
-    import numpy as np
-
+    """Find the first row that holds a text that is not a number: the row, the place of the column, and the text."""
     converted = np.asarray(_convert(batch, places, decimal, database, "try_cast", "0.0").is_null())
     known = np.concatenate([np.asarray(batch.column(place).is_valid()) for place in places])
     faults = (converted & known).reshape(len(places), batch.num_rows)
@@ -293,7 +279,7 @@ def _read_start(path: str, encoding: str) -> str:
         raise InputError(f"{path!r} is not in UTF-8. Hint: --encoding utf-16 (encoding='utf-16')")
     if "\0" in text[:1000]:
         raise InputError(
-            f"{path!r} is no text file. Hint: --format (format=) names the format where the ending does not"
+            f"{path!r} is not a text file. Hint: --format (format=) names the format where the ending does not"
         )
     return text
 
@@ -303,16 +289,6 @@ def _first_record(start: str) -> str:
     match = RECORD.match(start)
     assert match is not None
     return match.group()
-
-
-def _line_end(start: str) -> str:
-    """Return the end of the header line, "" where the file has no other line."""
-    place = len(_first_record(start))
-    return "\r\n" if start.startswith("\r\n", place) else start[place : place + 1]
-
-
-def _has_line_break(start: str) -> bool:
-    return re.search(r"[\r\n]", _first_record(start)) is not None
 
 
 def _parse_header(start: str, delimiter: str, path: str) -> list[str]:
@@ -336,11 +312,3 @@ def _parse_header(start: str, delimiter: str, path: str) -> list[str]:
             f"Hint: a Parquet file, or a sparse matrix and an estimator"
         )
     return [name if name.strip() else f"column{place}" for place, name in enumerate(names, 1)]
-
-
-def _estimate_rows(paths: Sequence[str], start: str) -> int | None:
-    """Estimate the number of rows from the length of the first lines; None for compressed files."""
-    if any(compression_by_name(path) for path in paths):
-        return None
-    sample = start[:SAMPLE_BYTES]
-    return round(sum(map(os.path.getsize, paths)) * max(1, sample.count("\n")) / max(1, len(sample.encode())))

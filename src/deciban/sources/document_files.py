@@ -39,7 +39,7 @@ MAX_BATCH_FILES = 1 << 16
 
 HEAD_BYTES = 1 << 16
 BYTE_ORDER_MARK = "\ufeff"
-"""The byte order mark that some programs write at the beginning of a file; it is no part of its text."""
+"""The byte order mark that some programs write at the beginning of a file; it is not part of its text."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,9 @@ class TextLines(FileSource):
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Open the files, and estimate the number of lines from the first ones."""
-        return cls(paths, Decoding.of(options), _estimate_lines(paths))
+        decoding = Decoding.of(options)
+        with convert_read_errors(quote_path(paths[0])), open(paths[0], "rb") as file:
+            return cls(paths, decoding, estimate_lines(paths, file.read(HEAD_BYTES)))
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
@@ -329,12 +331,10 @@ def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
         yield last
 
 
-def _estimate_lines(paths: Sequence[str]) -> int | None:
-    """Estimate the number of lines from the length of the first ones; None for compressed files."""
+def estimate_lines(paths: Sequence[str], start: bytes) -> int | None:
+    """Estimate the number of lines from the length of those at the start; None for compressed files."""
     if any(compression_by_name(path) for path in paths):
         return None
-    with convert_read_errors(quote_path(paths[0])), open(paths[0], "rb") as file:
-        start = file.read(HEAD_BYTES)
     size = 0
     for path in paths:
         with convert_read_errors(quote_path(path)):
