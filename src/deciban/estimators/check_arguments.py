@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -15,7 +17,27 @@ from deciban._typing import Array, Codes
 from deciban.engines import InvalidValueError, encode
 from deciban.errors import DecibanWarning, InputError, unknown_class_error
 from deciban.families.family import ClassPrior
+from deciban.metrics.calibration_fit import METHODS
 from deciban.validation.fold_plan import take_rows
+
+# Values that arguments of several estimators may have; see `allow`.
+NON_NEGATIVE, POSITIVE = Interval(Real, 0, None, closed="left"), Interval(Real, 0, None, closed="neither")
+NON_NEGATIVE_INTEGER, POSITIVE_INTEGER = (Interval(Integral, least, None, closed="left") for least in (0, 1))
+SHARE = Interval(Real, 0, 1, closed="both")
+AUTO = {"auto"}
+MISSING = {"skip", "error"}
+UNSEEN = {"ignore", "smooth", "error"}
+N_JOBS = (None, Interval(Integral, None, None, closed="neither"))
+PRIORS = ("array-like", {"empirical", "smoothed", "uniform"}, None)
+CALIBRATE = ({"auto", *METHODS}, None)
+
+
+def allow(*values: Any) -> dict[str, list[Any]]:
+    """Return the metadata of a constructor's argument, a dataclass field: the values that it may have.
+
+    They are given as in scikit-learn's `_parameter_constraints`, except that a set of texts needs no `StrOptions`.
+    """
+    return {"allowed": [StrOptions(each) if isinstance(each, set) else each for each in values]}
 
 
 def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
@@ -127,10 +149,6 @@ def format_error(
         f"With binarize=None, {estimator} takes values between 0 and 1; {where} holds {bad.value:g}. "
         f"Hint: binarize=0.0 counts what is above zero."
     )
-
-
-PRIOR_NAMES = {"empirical", "smoothed", "uniform"}
-"""The class priors that can be given by name."""
 
 
 def apply_class_weight(

@@ -6,12 +6,12 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from deciban._typing import Array
@@ -19,16 +19,13 @@ from deciban.engines import FEW_ROWS, InvalidValueError, encode_known, thread_co
 from deciban.errors import DecibanError, DecibanWarning, InputError
 from deciban.estimators.check_arguments import check_X, format_error
 from deciban.ledger import Block
-from deciban.metrics.calibration_fit import METHODS, calibrate, check_method
+from deciban.metrics.calibration_fit import calibrate, check_method
 from deciban.persistence import Section
 from deciban.scorer import Scorer
 from deciban.scores import Boundary, Conic, Explanation
 from deciban.scores.calibration import Calibration
 from deciban.scores.decision import REJECTED, Costs, Thresholds, build_rule, take_labels
 from deciban.scores.posterior import Finish, Novelty, density_per_cell, require_novelty
-
-CALIBRATE_CONSTRAINT: list[Any] = [StrOptions({"auto", *METHODS}), None]
-"""The constraint on the argument `calibrate`."""
 
 MAX_LEAVE_ONE_OUT_ROWS = {False: 2000, True: 200}
 """Number of rows up to which novelty is fitted by leave-one-out; beyond it, by ten folds.
@@ -49,13 +46,17 @@ class Classifier(ClassifierMixin, BaseEstimator):
     missing: str
     _scorer: Scorer
     _dtype: np.dtype[Any]
-    _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     _input_tags: ClassVar[dict[str, bool]] = {}
     """The tags of the input that differ from those of other classifiers; see `sklearn.utils.InputTags`."""
 
     _hint = "leave such rows out, or replace the values"
     """The hint of errors about invalid values."""
+
+    @property
+    def _parameter_constraints(self) -> dict[str, list[Any]]:
+        """The values that each argument of the constructor may have, which scikit-learn checks."""
+        return {each.name: each.metadata["allowed"] for each in fields(self)}
 
     @contextmanager
     def _restore_on_error(self) -> Iterator[None]:

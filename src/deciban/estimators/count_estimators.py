@@ -6,17 +6,23 @@ Their base classes have the pseudo-count, the class prior and the attributes of 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from numbers import Real
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.estimators.check_arguments import PRIOR_NAMES, parse_prior
-from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier
+from deciban.estimators.check_arguments import (
+    AUTO,
+    MISSING,
+    N_JOBS,
+    NON_NEGATIVE,
+    PRIORS,
+    allow,
+    parse_prior,
+)
+from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import NO_LIKELIHOOD, Alpha, ClassPrior, Family, to_dense
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
@@ -56,21 +62,13 @@ class SmoothedClassifier(GenerativeClassifier):
 class DiscreteClassifier(SmoothedClassifier):
     """An estimator with scikit-learn's `alpha`, `force_alpha`, `fit_prior`, `class_prior`; `alpha` may be "auto"."""
 
-    _parameter_constraints = {
-        **SHARED_CONSTRAINTS,
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"}), "array-like", Ledger],
-        "fit_prior": ["boolean"],
-        "class_prior": ["array-like", StrOptions(PRIOR_NAMES), None],
-        "force_alpha": ["boolean"],
-    }
-
-    alpha: Any = 1.0
-    force_alpha: bool = True
-    fit_prior: bool = True
-    class_prior: Any = None
-    missing: str = "skip"
-    prior_alpha: float = 1.0
-    n_jobs: int | None = None
+    alpha: Any = field(default=1.0, metadata=allow(NON_NEGATIVE, AUTO, "array-like", Ledger))
+    force_alpha: bool = field(default=True, metadata=allow("boolean"))
+    fit_prior: bool = field(default=True, metadata=allow("boolean"))
+    class_prior: Any = field(default=None, metadata=allow(*PRIORS))
+    missing: str = field(default="skip", metadata=allow(MISSING))
+    prior_alpha: float = field(default=1.0, metadata=allow(NON_NEGATIVE))
+    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
 
     def _family(self, alpha: Any, n_features: int) -> Family:
         raise AssertionError
@@ -132,12 +130,7 @@ class BernoulliNB(CountClassifier):
     0.001
     """
 
-    _parameter_constraints = {
-        **CountClassifier._parameter_constraints,
-        "binarize": [None, Interval(Real, 0, None, closed="left")],
-    }
-
-    binarize: float | None = 0.0
+    binarize: float | None = field(default=0.0, metadata=allow(None, NON_NEGATIVE))
 
     def _family(self, alpha: Any, n_features: int) -> Bernoulli:
         return Bernoulli(alpha, None if self.binarize is None else float(self.binarize))
@@ -175,9 +168,7 @@ class ComplementNB(CountClassifier):
     """
 
     _input_tags, _hint = MultinomialNB._input_tags, MultinomialNB._hint
-    _parameter_constraints = {**CountClassifier._parameter_constraints, "norm": ["boolean"]}
-
-    norm: bool = False
+    norm: bool = field(default=False, metadata=allow("boolean"))
 
     def _family(self, alpha: Any, n_features: int) -> Complement:
         return Complement(alpha, self.norm)

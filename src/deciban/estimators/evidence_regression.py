@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import (
+    AUTO,
+    N_JOBS,
+    NON_NEGATIVE,
+    NON_NEGATIVE_INTEGER,
+    POSITIVE,
+    SHARE,
+    allow,
     check_rows,
     check_weight,
     check_X,
@@ -32,7 +37,6 @@ from deciban.estimators.check_documents import (
 )
 from deciban.estimators.check_tables import check_labels
 from deciban.estimators.classifier_base import refuse_unsound_arguments
-from deciban.estimators.generative_base import SHARED_CONSTRAINTS
 from deciban.estimators.logistic_regression import FittedClassifier
 from deciban.estimators.text_base import DocumentClassifier
 from deciban.estimators.text_classifier import TextClassifier
@@ -92,36 +96,21 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
     [('cheap', 4.3, 0.86), ('buy', 4.3, 0.86)]
     """
 
-    _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "words": [Words, Mapping, None],
-        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "presence": ["boolean"],
-        "length": ["boolean"],
-        "common": [Interval(Real, 0, None, closed="neither"), None],
-        "beta": [Interval(Real, 0, 1, closed="both"), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "encoding": [str],
-        "errors": [StrOptions({"strict", "replace"})],
-        "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
-    }
-
     _method, _sought, _instead = "evidence regression", "trust", "TextClassifier and MultinomialNB"
     _input_tags = {"string": True, "positive_only": True}
 
-    C: float | str = 1.0
-    words: Words | Mapping[str, Any] | None = None
-    alpha: float | str = 1.0
-    presence: bool = True
-    length: bool = True
-    common: float | None = 0.1
-    beta: float | None = None
-    tol: float = 1e-3
-    max_iter: int = 200
-    encoding: str = "utf-8"
-    errors: str = "strict"
-    n_jobs: int | None = None
+    C: float | str = field(default=1.0, metadata=allow(POSITIVE, AUTO))
+    words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
+    alpha: float | str = field(default=1.0, metadata=allow(POSITIVE, AUTO))
+    presence: bool = field(default=True, metadata=allow("boolean"))
+    length: bool = field(default=True, metadata=allow("boolean"))
+    common: float | None = field(default=0.1, metadata=allow(POSITIVE, None))
+    beta: float | None = field(default=None, metadata=allow(SHARE, None))
+    tol: float = field(default=1e-3, metadata=allow(NON_NEGATIVE))
+    max_iter: int = field(default=200, metadata=allow(NON_NEGATIVE_INTEGER))
+    encoding: str = field(default="utf-8", metadata=allow(str))
+    errors: str = field(default="strict", metadata=allow({"strict", "replace"}))
+    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from documents, or rows of counts, and labels y."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from numbers import Real
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.estimators.check_arguments import PRIOR_NAMES, parse_prior
-from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier
+from deciban.estimators.check_arguments import (
+    MISSING,
+    N_JOBS,
+    NON_NEGATIVE,
+    PRIORS,
+    SHARE,
+    allow,
+    parse_prior,
+)
+from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.families.family import GAUSSIAN_PARAMETERS
 from deciban.families.gaussian import Gaussian
 from deciban.generative import Assumption
@@ -24,17 +30,11 @@ class GaussianClassifier(GenerativeClassifier):
     """An estimator of Gaussian features, with scikit-learn's `priors` and imagined rows."""
 
     _prior_name = "priors"
-    _parameter_constraints = {
-        **SHARED_CONSTRAINTS,
-        "priors": ["array-like", StrOptions(PRIOR_NAMES), None],
-        "parameter_prior": [None, Interval(Real, 0, None, closed="left"), Ledger],
-    }
-
-    priors: Any = None
-    parameter_prior: Any = None
-    missing: str = "skip"
-    prior_alpha: float = 1.0
-    n_jobs: int | None = None
+    priors: Any = field(default=None, metadata=allow(*PRIORS))
+    parameter_prior: Any = field(default=None, metadata=allow(None, NON_NEGATIVE, Ledger))
+    missing: str = field(default="skip", metadata=allow(MISSING))
+    prior_alpha: float = field(default=1.0, metadata=allow(NON_NEGATIVE))
+    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
 
     def _family(self, prior_rows: float) -> Gaussian:
         raise AssertionError
@@ -70,12 +70,7 @@ class GaussianNB(GaussianClassifier):
     ['low']
     """
 
-    _parameter_constraints = {
-        **GaussianClassifier._parameter_constraints,
-        "var_smoothing": [Interval(Real, 0, None, closed="left")],
-    }
-
-    var_smoothing: float = 1e-9
+    var_smoothing: float = field(default=1e-9, metadata=allow(NON_NEGATIVE))
 
     def _family(self, prior_rows: float) -> Gaussian:
         return Gaussian("diagonal", None, prior_rows, float(self.var_smoothing))
@@ -112,14 +107,8 @@ class GaussianBayes(GaussianClassifier):
     ([4.0, 4.0], -20.0)
     """
 
-    _parameter_constraints = {
-        **GaussianClassifier._parameter_constraints,
-        "covariance": [StrOptions(set(GAUSSIAN_PARAMETERS))],
-        "shrinkage": [None, StrOptions({"oas"}), Interval(Real, 0, 1, closed="both")],
-    }
-
-    covariance: str = "full"
-    shrinkage: Any = None
+    covariance: str = field(default="full", metadata=allow(set(GAUSSIAN_PARAMETERS)))
+    shrinkage: Any = field(default=None, metadata=allow(None, {"oas"}, SHARE))
 
     def _family(self, prior_rows: float) -> Gaussian:
         if self.covariance == "identity" and self.shrinkage is not None:

@@ -6,12 +6,10 @@ import copy
 import operator
 import warnings
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from deciban._typing import Array, Codes
@@ -31,13 +29,6 @@ from deciban.ledger import Ledger
 from deciban.persistence.assumptions import write_family
 from deciban.scorer import Scorer
 from deciban.scores.calibration import warn_dropped
-
-SHARED_CONSTRAINTS: dict[str, list[Any]] = {
-    "missing": [StrOptions({"skip", "error"})],
-    "prior_alpha": [Interval(Real, 0, None, closed="left")],
-    "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
-}
-"""Constraints on the arguments that every generative estimator has."""
 
 
 class GenerativeClassifier(Classifier):

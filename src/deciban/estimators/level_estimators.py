@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from numbers import Integral, Real
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.errors import InputError
+from deciban.estimators.check_arguments import AUTO, NON_NEGATIVE, POSITIVE_INTEGER, UNSEEN, allow
 from deciban.estimators.count_estimators import DiscreteClassifier
 from deciban.families.level_families import Categorical, Joint, Unseen
 from deciban.ledger import Ledger, Levels
@@ -23,15 +22,9 @@ class LevelClassifier(DiscreteClassifier):
 
     _input_tags = {"categorical": True, "positive_only": True}
     _hint = "levels are codes 0, 1, 2, …; sklearn.preprocessing.OrdinalEncoder makes them, NaN is missing"
-    _parameter_constraints = {
-        **DiscreteClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"}), Ledger],
-        "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
-        "unseen": [StrOptions({"ignore", "smooth", "error"})],
-    }
-
-    min_categories: Any = None
-    unseen: Unseen = "ignore"
+    alpha: Any = field(default=1.0, metadata=allow(NON_NEGATIVE, AUTO, Ledger))
+    min_categories: Any = field(default=None, metadata=allow(None, "array-like", POSITIVE_INTEGER))
+    unseen: Unseen = field(default="ignore", metadata=allow(UNSEEN))
 
     def _min_levels(self, n_features: int) -> tuple[int, ...] | None:
         if self.min_categories is None:
@@ -117,7 +110,7 @@ class JointBayes(LevelClassifier):
     [0, 1, 1, 0]
     """
 
-    alpha: Any = 0.0
+    alpha: Any = field(default=0.0, metadata=allow(NON_NEGATIVE, AUTO, Ledger))
 
     def _family(self, alpha: Any, n_features: int) -> Joint:
         return Joint(float(alpha), self.unseen, self._min_levels(n_features))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,14 @@ from deciban._typing import Array
 from deciban.engines import encode, is_sparse, thread_count
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.check_arguments import (
+    AUTO,
+    MISSING,
+    N_JOBS,
+    NON_NEGATIVE,
+    NON_NEGATIVE_INTEGER,
+    POSITIVE,
+    SHARE,
+    allow,
     apply_class_weight,
     check_rows,
     check_weight,
@@ -123,7 +131,7 @@ class FittedClassifier(Classifier):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class LogisticRegression(FittedClassifier):
     """Logistic regression: ln p(k|x) = w_k·x + b_k up to a term that all classes share, fitted to p(k|x) itself.
 
@@ -146,43 +154,27 @@ class LogisticRegression(FittedClassifier):
     [[6.24]]
     """
 
-    _parameter_constraints = {
-        "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
-        "C": [Interval(Real, 0, None, closed="right"), StrOptions({"auto"})],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
-        "dual": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "random_state": ["random_state"],
-        "solver": [StrOptions(SOLVERS)],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-        "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
-        "start": [StrOptions({"zero", "bayes"})],
-        "missing": [StrOptions({"skip", "error"})],
-    }
-
     _method, _sought, _instead = "logistic regression", "weights", "GaussianNB and other generative estimators"
 
-    penalty: str | None = field(default="deprecated", kw_only=False)
-    C: float | str = 1.0
-    l1_ratio: float | None = 0.0
-    dual: bool = False
-    tol: float = 1e-4
-    fit_intercept: bool = True
-    intercept_scaling: float = 1
-    class_weight: Mapping[Any, float] | str | None = None
-    random_state: Any = None
-    solver: str = "lbfgs"
-    max_iter: int = 100
-    verbose: int = 0
-    warm_start: bool = False
-    n_jobs: int | None = None
-    start: str = "zero"
-    missing: str = "skip"
+    penalty: str | None = field(
+        default="deprecated", metadata=allow({"l1", "l2", "elasticnet"}, None, Hidden(StrOptions({"deprecated"})))
+    )
+    _: KW_ONLY
+    C: float | str = field(default=1.0, metadata=allow(Interval(Real, 0, None, closed="right"), AUTO))
+    l1_ratio: float | None = field(default=0.0, metadata=allow(SHARE, None))
+    dual: bool = field(default=False, metadata=allow("boolean"))
+    tol: float = field(default=1e-4, metadata=allow(NON_NEGATIVE))
+    fit_intercept: bool = field(default=True, metadata=allow("boolean"))
+    intercept_scaling: float = field(default=1, metadata=allow(POSITIVE))
+    class_weight: Mapping[Any, float] | str | None = field(default=None, metadata=allow(dict, {"balanced"}, None))
+    random_state: Any = field(default=None, metadata=allow("random_state"))
+    solver: str = field(default="lbfgs", metadata=allow(SOLVERS))
+    max_iter: int = field(default=100, metadata=allow(NON_NEGATIVE_INTEGER))
+    verbose: int = field(default=0, metadata=allow("verbose"))
+    warm_start: bool = field(default=False, metadata=allow("boolean"))
+    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
+    start: str = field(default="zero", metadata=allow({"zero", "bayes"}))
+    missing: str = field(default="skip", metadata=allow(MISSING))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X (rows × features, dense or CSR) and labels y; `warm_start`: from where the last fit ended."""

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array
 from deciban.engines import thread_count
 from deciban.errors import InputError, UndefinedError
-from deciban.estimators.check_arguments import PRIOR_NAMES, drop_weightless_rows, parse_prior
+from deciban.estimators.check_arguments import (
+    AUTO,
+    CALIBRATE,
+    N_JOBS,
+    NON_NEGATIVE,
+    POSITIVE_INTEGER,
+    PRIORS,
+    UNSEEN,
+    allow,
+    drop_weightless_rows,
+    parse_prior,
+)
 from deciban.estimators.check_tables import (
     FRAME_KINDS,
     append_classes,
@@ -24,8 +33,8 @@ from deciban.estimators.check_tables import (
     to_frame,
     to_table,
 )
-from deciban.estimators.classifier_base import CALIBRATE_CONSTRAINT, refuse_unsound_arguments
-from deciban.estimators.generative_base import SHARED_CONSTRAINTS, GenerativeClassifier, make_generator
+from deciban.estimators.classifier_base import refuse_unsound_arguments
+from deciban.estimators.generative_base import GenerativeClassifier, make_generator
 from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
 from deciban.model.columns import Column, Layout
@@ -75,31 +84,17 @@ class NaiveBayes(GenerativeClassifier):
     missing = "skip"
     _input_tags = {"sparse": False, "string": True, "categorical": True}
 
-    _parameter_constraints = {
-        "roles": [Mapping, None],
-        "blocks": [list, tuple, None],
-        "numbers": [StrOptions({"number", "binned", "auto"}), None],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "parameter_prior": [Interval(Real, 0, None, closed="left")],
-        "priors": ["array-like", StrOptions(PRIOR_NAMES), None],
-        "unseen": [StrOptions({"ignore", "smooth", "error"})],
-        "most_levels": [Interval(Integral, 1, None, closed="left")],
-        "words": [Words, Mapping, None],
-        "calibrate": CALIBRATE_CONSTRAINT,
-        "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
-    }
-
-    roles: Mapping[str, str] | None = None
-    blocks: Sequence[Sequence[str]] | None = None
-    numbers: str | None = None
-    alpha: float | str = 1.0
-    parameter_prior: float = 1.0
-    priors: Any = None
-    unseen: str = "ignore"
-    most_levels: int = MAX_DISTINCT_LEVELS
-    words: Words | Mapping[str, Any] | None = None
-    calibrate: str | None = None
-    n_jobs: int | None = None
+    roles: Mapping[str, str] | None = field(default=None, metadata=allow(Mapping, None))
+    blocks: Sequence[Sequence[str]] | None = field(default=None, metadata=allow(list, tuple, None))
+    numbers: str | None = field(default=None, metadata=allow({"number", "binned", "auto"}, None))
+    alpha: float | str = field(default=1.0, metadata=allow(NON_NEGATIVE, AUTO))
+    parameter_prior: float = field(default=1.0, metadata=allow(NON_NEGATIVE))
+    priors: Any = field(default=None, metadata=allow(*PRIORS))
+    unseen: str = field(default="ignore", metadata=allow(UNSEEN))
+    most_levels: int = field(default=MAX_DISTINCT_LEVELS, metadata=allow(POSITIVE_INTEGER))
+    words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
+    calibrate: str | None = field(default=None, metadata=allow(*CALIBRATE))
+    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
 
     def _options(self, n_classes: int) -> Options:
         prior = parse_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)

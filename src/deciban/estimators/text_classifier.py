@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from deciban._typing import Array, Codes
 from deciban.engines import thread_count
 from deciban.errors import InputError, UndefinedError
 from deciban.estimators import check_documents as texts
-from deciban.estimators.check_arguments import PRIOR_NAMES, drop_weightless_rows
+from deciban.estimators.check_arguments import (
+    AUTO,
+    CALIBRATE,
+    N_JOBS,
+    NON_NEGATIVE,
+    POSITIVE_INTEGER,
+    PRIORS,
+    allow,
+    drop_weightless_rows,
+)
 from deciban.estimators.check_tables import check_labels
-from deciban.estimators.classifier_base import CALIBRATE_CONSTRAINT, refuse_unsound_arguments
+from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.count_estimators import SmoothedClassifier
-from deciban.estimators.generative_base import SHARED_CONSTRAINTS, make_generator
+from deciban.estimators.generative_base import make_generator
 from deciban.estimators.text_base import DocumentClassifier
 from deciban.families.family import NO_LIKELIHOOD
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
@@ -74,41 +81,22 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
     _free_parameters = frozenset({"n_jobs", "calibrate", "words", "encoding", "errors"})
     """Arguments in which two models may differ; tokenizers are compared separately."""
 
-    _parameter_constraints = {
-        "event": [StrOptions(set(EVENTS))],
-        "words": [Words, Mapping, None],
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "norm": ["boolean"],
-        "idf": ["boolean"],
-        "weighting": [StrOptions({"tfidf", "twcnb"}), None],
-        "most": [Interval(Integral, 1, None, closed="left"), None],
-        "by": [StrOptions({"information", "chi2"})],
-        "least": [Interval(Real, 0, None, closed="left")],
-        "fit_prior": ["boolean"],
-        "class_prior": ["array-like", StrOptions(PRIOR_NAMES), None],
-        "prior_alpha": SHARED_CONSTRAINTS["prior_alpha"],
-        "encoding": [str],
-        "errors": [StrOptions({"strict", "replace"})],
-        "calibrate": CALIBRATE_CONSTRAINT,
-        "n_jobs": SHARED_CONSTRAINTS["n_jobs"],
-    }
-
-    event: str = "multinomial"
-    words: Words | Mapping[str, Any] | None = None
-    alpha: float | str = 1.0
-    norm: bool = False
-    idf: bool = False
-    weighting: str | None = None
-    most: int | None = None
-    by: By = "information"
-    least: float = 0
-    fit_prior: bool = True
-    class_prior: Any = None
-    prior_alpha: float = 1.0
-    encoding: str = "utf-8"
-    errors: str = "strict"
-    calibrate: str | None = None
-    n_jobs: int | None = None
+    event: str = field(default="multinomial", metadata=allow(set(EVENTS)))
+    words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
+    alpha: float | str = field(default=1.0, metadata=allow(NON_NEGATIVE, AUTO))
+    norm: bool = field(default=False, metadata=allow("boolean"))
+    idf: bool = field(default=False, metadata=allow("boolean"))
+    weighting: str | None = field(default=None, metadata=allow({"tfidf", "twcnb"}, None))
+    most: int | None = field(default=None, metadata=allow(POSITIVE_INTEGER, None))
+    by: By = field(default="information", metadata=allow({"information", "chi2"}))
+    least: float = field(default=0, metadata=allow(NON_NEGATIVE))
+    fit_prior: bool = field(default=True, metadata=allow("boolean"))
+    class_prior: Any = field(default=None, metadata=allow(*PRIORS))
+    prior_alpha: float = field(default=1.0, metadata=allow(NON_NEGATIVE))
+    encoding: str = field(default="utf-8", metadata=allow(str))
+    errors: str = field(default="strict", metadata=allow({"strict", "replace"}))
+    calibrate: str | None = field(default=None, metadata=allow(*CALIBRATE))
+    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Documents, NDArray[Any]]:
         words = texts.choose_tokenizer(self.words, self.event, self.weighting)
