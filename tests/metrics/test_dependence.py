@@ -77,7 +77,7 @@ def test_thunder_repeats_lightning_whether_or_not_it_rains():
     assert pair.double_counted > 1
     assert pair.action == "drop"
     assert found.drop == ["thunder"]  # lightning tells more about rain
-    assert str(found.advice[0]).startswith("drop thunder: lightning tells")
+    assert str(found.advice[0]).startswith("drop thunder: lightning predicts")
 
 
 def exclusive_or(n=400, seed=6):
@@ -158,7 +158,7 @@ def test_the_weaker_of_two_numbers_that_are_the_same_goes(weaker, other):
     assert alone[weaker].log_loss > alone[other].log_loss
     found = deciban.dependence(table, target="y")
     assert found.drop == [weaker]
-    assert "the same (correlation 1.00 within classes)" in str(found.advice[0])
+    assert "repeats it (correlation 1.00 within classes)" in str(found.advice[0])
 
 
 def test_equal_weights_change_nothing_and_unequal_ones_count_rows_less():

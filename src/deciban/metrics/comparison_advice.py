@@ -31,11 +31,11 @@ THAN_CHANCE = "than chance would explain"
 BEST_SIGN, LEVEL_SIGN = "→", "≈"
 
 
-def table(found: Comparison, times: bool = True) -> list[list[str]]:
+def table(comparison: Comparison, times: bool = True) -> list[list[str]]:
     """Return a line for each learner under the headings."""
-    level, best = found.level, found.best
+    level, best = comparison.level, comparison.best
     lines = [[*HEADINGS, *(["time"] if times else [])]]
-    for each in found.rows:
+    for each in comparison.rows:
         accuracy, n = each.report.accuracy, each.report.effective_rows
         error = float(np.sqrt(accuracy * (1 - accuracy) / n))
         figures = [
@@ -68,18 +68,18 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds > 999 else f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def signs(found: Comparison) -> str:
+def signs(comparison: Comparison) -> str:
     """Return the legend of the signs before the learners."""
-    n = len(found.weight)
+    n = len(comparison.weight)
     words = f"{BEST_SIGN} taken"
-    if any(each is not found.best for each in found.level):
+    if any(each is not comparison.best for each in comparison.level):
         words += f", {LEVEL_SIGN} these {format_thousands(n)} rows show no difference in log-loss to the lowest"
     return f"{words}; paired row by row, 95 % sure of all differences at once"
 
 
-def curve_table(found: Comparison) -> list[list[str]]:
+def curve_table(comparison: Comparison) -> list[list[str]]:
     """Return the mean accuracy of each learner by the number of rows learned, in percent."""
-    curves = found.growth
+    curves = comparison.growth
     assert curves is not None
     printed = select_sizes(len(curves.sizes))
     accuracy = curves.mean("accuracy")
@@ -97,91 +97,91 @@ def select_sizes(n: int) -> list[int]:
     return list(range((n - 1) % step, n, step))
 
 
-def text(found: Comparison) -> str:
+def text(comparison: Comparison) -> str:
     """Return all of a comparison as text."""
-    lines = [*align_columns(table(found), left=(0, 1)), "", f"({signs(found)})", f"({found.measured})"]
-    lines += [f"({note})" for note in found.notes]
-    if found.growth is not None:
-        title = f"accuracy in percent by rows learned, the mean of {found.growth.draws} draws"
-        lines += ["", title, *align_columns(curve_table(found)), "", found.curve_summary]
-    return "\n".join([*lines, "", found.advice])
+    lines = [*align_columns(table(comparison), left=(0, 1)), "", f"({signs(comparison)})", f"({comparison.measured})"]
+    lines += [f"({note})" for note in comparison.notes]
+    if comparison.growth is not None:
+        title = f"accuracy in percent by rows learned, the mean of {comparison.growth.draws} draws"
+        lines += ["", title, *align_columns(curve_table(comparison)), "", comparison.curve_summary]
+    return "\n".join([*lines, "", comparison.advice])
 
 
-def advice(found: Comparison) -> str:
+def advice(comparison: Comparison) -> str:
     """Return a sentence on which learner to use, and why."""
-    best = found.best
-    if len(found.rows) < 2:
+    best = comparison.best
+    if len(comparison.rows) < 2:
         return f"There is {best.name} alone, and nothing to compare it with."
-    if best.name == DEFAULT_LEARNER and len(found.unbeaten) == len(found.rows):
-        n = format_thousands(len(found.weight))
+    if best.name == DEFAULT_LEARNER and len(comparison.unbeaten) == len(comparison.rows):
+        n = format_thousands(len(comparison.weight))
         return (
             f"{_capitalise(best.name)} will do: these {n} rows show no difference between it and any other learner."
         )
-    has_default = DEFAULT_LEARNER in found.names
+    has_default = DEFAULT_LEARNER in comparison.names
     reason = _reason_for_default if best.name == DEFAULT_LEARNER else _reason_over_default if has_default else _lowest
     caveat = ""
-    if best not in found.as_accurate:
-        caveat = f", though {found.most_accurate.name} calls {_share(best.misses)} more of the rows rightly"
-    return f"Take {best.name}: {reason(found)}{caveat}."
+    if best not in comparison.as_accurate:
+        caveat = f", though {comparison.most_accurate.name} calls {_share(best.misses)} more of the rows rightly"
+    return f"Take {best.name}: {reason(comparison)}{caveat}."
 
 
-def _reason_for_default(found: Comparison) -> str:
+def _reason_for_default(comparison: Comparison) -> str:
     """Return why to stay with naive Bayes."""
-    if len(found.level) == 1:
+    if len(comparison.level) == 1:
         return f"its log-loss is lower than that of every other learner, and by more {THAN_CHANCE}"
-    if not found.unbeaten:
+    if not comparison.unbeaten:
         return "it has the lowest log-loss"
-    words = f"these {format_thousands(len(found.weight))} rows show none to be better"
-    others = [each.name for each in found.unbeaten if each is not found.best]
+    words = f"these {format_thousands(len(comparison.weight))} rows show none to be better"
+    others = [each.name for each in comparison.unbeaten if each is not comparison.best]
     if others:
         return f"{words}, and no difference between it and {list_or_count(others)}"
     return f"{words}, and each other to be worse than the best, in log-loss or in the rows that it calls rightly"
 
 
-def _reason_over_default(found: Comparison) -> str:
+def _reason_over_default(comparison: Comparison) -> str:
     """Return how the recommended learner is better than naive Bayes, and which learners are as good as it."""
-    best, default = found.best.name, DEFAULT_LEARNER
-    lower, more = (found.is_better(best, default, figure) for figure in ("log_loss", "accuracy"))
+    best, default = comparison.best.name, DEFAULT_LEARNER
+    lower, more = (comparison.is_better(best, default, figure) for figure in ("log_loss", "accuracy"))
     if not lower and not more:
-        return _lowest(found)
-    gap = found.loss_gap(default, best)
+        return _lowest(comparison)
+    gap = comparison.loss_gap(default, best)
     mean, error = (format_number(abs(value), 3 if abs(gap.mean) >= 0.01 else 4) for value in gap)
     words = f"its log-loss is {mean} ± {error} below that of {default}"
     if not lower:
-        other = f"that of {default}" if found.lowest.name in (best, default) else "the lowest"
+        other = f"that of {default}" if comparison.lowest.name in (best, default) else "the lowest"
         words = f"its log-loss shows no difference to {other}"
     if more:
-        words += f", and it calls {_share(found.accuracy_gap(best, default))} more of the rows rightly"
-    elif found.best in found.as_accurate:
+        words += f", and it calls {_share(comparison.accuracy_gap(best, default))} more of the rows rightly"
+    elif comparison.best in comparison.as_accurate:
         words += f", though the rows that it calls rightly are not more {THAN_CHANCE}"
-    return words + _equals(found, ";")
+    return words + _equals(comparison, ";")
 
 
-def _lowest(found: Comparison) -> str:
+def _lowest(comparison: Comparison) -> str:
     """Return why to use a learner without reference to naive Bayes."""
     words = "it has the lowest log-loss"
-    if found.best is not found.lowest:
+    if comparison.best is not comparison.lowest:
         words = "it has the lowest log-loss of those that no other is shown to beat"
-    return words + _equals(found, ", and")
+    return words + _equals(comparison, ", and")
 
 
 def _share(gap: Gap) -> str:
     return f"{100 * abs(gap.mean):.1f} ± {100 * gap.error:.1f} %"
 
 
-def _equals(found: Comparison, join: str) -> str:
+def _equals(comparison: Comparison, join: str) -> str:
     """Return which learners show no significant difference to the recommended one."""
-    others = [each.name for each in found.unbeaten if each is not found.best]
+    others = [each.name for each in comparison.unbeaten if each is not comparison.best]
     if not others:
         return ""
     verb = "shows" if len(others) == 1 else "show"
-    n = format_thousands(len(found.weight))
+    n = format_thousands(len(comparison.weight))
     return f"{join} {list_or_count(others)} {verb} no difference that these {n} rows could tell"
 
 
-def describe_curves(found: Comparison) -> str:
+def describe_curves(comparison: Comparison) -> str:
     """Return a sentence on the learning curves of naive Bayes and of the recommended learner, or else its partner."""
-    curves, default, other = found.growth, DEFAULT_LEARNER, rival(found)
+    curves, default, other = comparison.growth, DEFAULT_LEARNER, rival(comparison)
     if curves is None or other is None or len(curves.sizes) < 2:
         return ""
     turns = curves.crossings(default, other)
@@ -196,22 +196,22 @@ def describe_curves(found: Comparison) -> str:
     return _describe_lead(default, other, curves.sizes, curves.sides(default, other))
 
 
-def rival(found: Comparison) -> str | None:
+def rival(comparison: Comparison) -> str | None:
     """Return the learner whose curve is compared with that of naive Bayes: the recommended one, or its partner.
 
     None if either has no curve.
     """
-    names = () if found.growth is None else found.growth.names
-    other = found.best.name if found.best.name != DEFAULT_LEARNER else DISCRIMINATIVE_PARTNER
+    names = () if comparison.growth is None else comparison.growth.names
+    other = comparison.best.name if comparison.best.name != DEFAULT_LEARNER else DISCRIMINATIVE_PARTNER
     return other if DEFAULT_LEARNER in names and other in names else None
 
 
-def overtaken_at(found: Comparison) -> float | None:
+def overtaken_at(comparison: Comparison) -> float | None:
     """Return the number of rows at which its rival overtakes naive Bayes; None unless that happens exactly once."""
-    other = rival(found)
-    if found.growth is None or other is None:
+    other = rival(comparison)
+    if comparison.growth is None or other is None:
         return None
-    turns = found.growth.crossings(DEFAULT_LEARNER, other)
+    turns = comparison.growth.crossings(DEFAULT_LEARNER, other)
     return turns[0].at if len(turns) == 1 and turns[0].first_ahead else None
 
 

@@ -5,6 +5,7 @@ Reliability is the share of hits in each bin of confidence; Murphy's decompositi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -288,16 +289,14 @@ class Figures(Result):
         """K×2: the 95 % intervals of precision and recall (Wilson's), and of ranking where the rows were kept."""
         _, rows, called = self._counts * self._rows_per_weight
         intervals = {
-            "precision": np.array([_interval_or_nan(p, wilson(p, n)) for p, n in zip(self.precision, called)]),
-            "recall": np.array([_interval_or_nan(r, wilson(r, n)) for r, n in zip(self.recall, rows)]),
+            "precision": _intervals(wilson, self.precision, called),
+            "recall": _intervals(wilson, self.recall, rows),
         }
         if self._nonempty_sample is not None:
             own = self._nonempty_sample.class_weights * self._rows_per_weight
             others = self._nonempty_sample.positive_weight_rows.weight.sum() * self._rows_per_weight - own
-            areas = zip(self.roc_auc_by_class, own, others)
-            intervals["roc_auc"] = np.array([_interval_or_nan(a, area_interval(a, m, n)) for a, m, n in areas])
-            precisions = zip(self.average_precision_by_class, own)
-            intervals["average_precision"] = np.array([_interval_or_nan(p, wilson(p, m)) for p, m in precisions])
+            intervals["roc_auc"] = _intervals(area_interval, self.roc_auc_by_class, own, others)
+            intervals["average_precision"] = _intervals(wilson, self.average_precision_by_class, own)
         return intervals
 
 
@@ -311,5 +310,7 @@ def _mean(values: Array) -> float:
     return float(finite.mean()) if len(finite) else np.nan
 
 
-def _interval_or_nan(figure: float, ends: Interval) -> Interval:
-    return (np.nan, np.nan) if np.isnan(figure) else ends
+def _intervals(interval: Callable[..., Interval], figures: Array, *rows: Array) -> Array:
+    """Return the interval of each figure, given the numbers of its rows; NaN for a figure that is NaN."""
+    pairs = zip(figures, zip(*rows))
+    return np.array([(np.nan, np.nan) if np.isnan(figure) else interval(figure, *n) for figure, n in pairs])

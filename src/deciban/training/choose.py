@@ -27,7 +27,6 @@ from deciban.model.columns import OPEN_ROLES, Layout
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows
 from deciban.scores.posterior import finish
-from deciban.text.words import Values
 from deciban.training.column_roles import decide
 from deciban.training.evaluate import Split
 from deciban.training.table_folds import rescale_texts, select_columns
@@ -89,8 +88,7 @@ def choose(
     if settings.get("like") is not None:
         free &= {"prior"}
     task = trained.task
-    grid = SettingGrid.of(task, free)
-    searches: list[Callable[[HeldOutFold], ScoredSettings]] = [grid.score]
+    searches: list[Callable[[HeldOutFold], ScoredSettings]] = [lambda held: score_settings(task, free, held)]
     notes: list[str] = []
     if "numbers" in free and "parameter_prior" in free:
         covariances = CovarianceSearch.of(trained, split.assign(task), progress, notes)
@@ -128,61 +126,44 @@ class HeldOutFold:
     rows: Rows
 
 
-@dataclass(frozen=True)
-class SettingGrid:
-    """The grid of settings of `train`; a setting that the table has no use for is not varied."""
+def vary_settings(task: Task, free: set[str]) -> Iterator[tuple[Setting, str | None, Options]]:
+    """Yield each setting of `train` once, with the role of open numbers and its options; the default comes first.
 
-    task: Task
-    numbers: Sequence[str | None]
-    alphas: Sequence[float | str]
-    parameter_priors: Sequence[float]
-    priors: Sequence[str | None]
-    values: Sequence[Values]
+    Settings that are free are varied, if the table has a use for them.
+    """
+    given, roles = task.options, {column.role for column in task.columns}
+    has_open, fixed = bool(roles & set(OPEN_ROLES)), roles - {"skip", *OPEN_ROLES}
+    has_counts, has_gaussians = has_open or bool(fixed - {"number"}), has_open or "number" in fixed
+    has_texts = task.layout.texts and given.words.values == "counts" and given.words.length is None
+    is_prior_free = "parameter_prior" in free and has_gaussians
+    candidates: dict[str, Sequence[Any]] = {
+        "numbers": (None, "number", "binned") if "numbers" in free and has_open else (None,),
+        "alpha": ALPHAS if "alpha" in free and has_counts else (given.alpha,),
+        "parameter_prior": PARAMETER_PRIORS if is_prior_free else (given.parameter_prior,),
+        "prior": CLASS_PRIORS if "prior" in free else (None,),
+        "words": (given.words, *([replace(given.words, values="presence")] if "words" in free and has_texts else [])),
+    }
+    for values in product(*candidates.values()):
+        setting = dict(zip(candidates, values))
+        is_changed = {name: value != candidates[name][0] for name, value in setting.items()}
+        role, prior = setting["numbers"], setting["prior"]
+        if role == "number" and not fixed - {"number"} and is_changed["alpha"]:
+            continue  # Gaussians alone have no pseudo-count
+        if role == "binned" and "number" not in fixed and is_changed["parameter_prior"]:
+            continue
+        class_prior = given.prior if prior is None else ClassPrior(prior)
+        chosen = {name: setting[name] for name in ("alpha", "parameter_prior", "words")}
+        options = replace(given, prior=class_prior, **chosen)
+        order = ("numbers", "alpha", "prior", "parameter_prior", "words")
+        yield Setting({name: setting[name] for name in order if is_changed[name]}), role, options
 
-    @classmethod
-    def of(cls, task: Task, free: set[str]) -> SettingGrid:
-        """Build the grid of the settings that are free and matter for the table."""
-        options, words = task.options, task.options.words
-        roles = {column.role for column in task.columns}
-        has_open = bool(roles & set(OPEN_ROLES))
-        has_counts = has_open or bool(roles - {"number", "skip"})
-        has_gaussians = has_open or "number" in roles
-        presence = "words" in free and task.layout.texts and words.values == "counts" and words.length is None
-        return cls(
-            task,
-            (None, "number", "binned") if "numbers" in free and has_open else (None,),
-            ALPHAS if "alpha" in free and has_counts else (options.alpha,),
-            PARAMETER_PRIORS if "parameter_prior" in free and has_gaussians else (options.parameter_prior,),
-            CLASS_PRIORS if "prior" in free else (None,),
-            ("counts", "presence") if presence else (words.values,),
-        )
 
-    def _settings(self) -> Iterator[tuple[Setting, str | None, Options]]:
-        """Yield each setting once, with the role of open numbers and its options; the default comes first."""
-        given = self.task.options
-        fixed = {column.role for column in self.task.columns} - {"skip", *OPEN_ROLES}
-        every = product(self.numbers, self.alphas, self.parameter_priors, self.priors, self.values)
-        for role, alpha, rows, prior, values in every:
-            if role == "number" and not fixed - {"number"} and alpha != self.alphas[0]:
-                continue  # Gaussians alone have no pseudo-count
-            if role == "binned" and "number" not in fixed and rows != self.parameter_priors[0]:
-                continue
-            words = replace(given.words, values=values)
-            class_prior = given.prior if prior is None else ClassPrior(prior)  # type: ignore[arg-type]
-            options = replace(given, alpha=alpha, parameter_prior=rows, prior=class_prior, words=words)
-            arguments = {
-                "numbers": (role, self.numbers[0]), "alpha": (alpha, self.alphas[0]), "prior": (prior, None),
-                "parameter_prior": (rows, self.parameter_priors[0]), "words": (words, given.words),
-            }  # fmt: skip
-            changed = {name: value for name, (value, default) in arguments.items() if value != default}
-            yield Setting(changed), role, options
-
-    def score(self, held: HeldOutFold) -> ScoredSettings:
-        """Score the rows of one fold under every setting."""
-        scorer = _SettingScorer(self.task, held)
-        for setting, role, options in self._settings():
-            log_prior = log(options.prior.solve(held.ledger.rows))
-            yield setting, finish(scorer.joint(role, options) + log_prior, log_prior, "log_posterior")[0]
+def score_settings(task: Task, free: set[str], held: HeldOutFold) -> ScoredSettings:
+    """Score the rows of one fold under every setting of `train`."""
+    scorer = _SettingScorer(task, held)
+    for setting, role, options in vary_settings(task, free):
+        log_prior = log(options.prior.solve(held.ledger.rows))
+        yield setting, finish(scorer.joint(role, options) + log_prior, log_prior, "log_posterior")[0]
 
 
 class _DecidedBlocks(NamedTuple):

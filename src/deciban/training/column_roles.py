@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from deciban._lazy import pa, pc
 from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean
 from deciban.families.column_losses import binned_loss, gaussian_loss, poisson_loss
@@ -146,8 +147,6 @@ def rule_out_counts(columns: Sequence[Column], negative: Collection[str]) -> lis
 
 def _infer_column(name: str, values: Any, typed: bool, is_complete: bool) -> Column:
     """Infer the role of one column from its first values; `is_complete`: these are all values."""
-    import pyarrow as pa
-
     known = values.drop_null() if values.null_count else values
     if pa.types.is_floating(known.type):
         known = known.filter(pa.array(~np.isnan(known.to_numpy(zero_copy_only=False))))
@@ -237,8 +236,6 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
 
 
 def _is_date(known: Any) -> bool:
-    import pyarrow as pa
-
     if len(known[0].as_py()) < len("2024-01-01"):
         return False
     try:
@@ -257,8 +254,6 @@ def _infer_from_dates(name: str, known: Any, is_complete: bool) -> Column:
 
 def _date_parts(name: str, known: Any, is_complete: bool) -> tuple[str, ...]:
     """Return the parts of dates that vary; where more rows follow, also month and weekday, which may vary yet."""
-    import pyarrow.compute as pc
-
     when = parse_dates(known.drop_null(), name)
     reads = {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}
     always = () if is_complete else ("month", "weekday")

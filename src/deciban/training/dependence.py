@@ -10,7 +10,7 @@ import numpy as np
 
 from deciban.errors import InputError
 from deciban.metrics.dependence import Dependence, Feature, Sample
-from deciban.model.summarise_table import Progress, Rows, TableSummariser
+from deciban.model.summarise_table import Progress
 from deciban.sources.source import role_hint
 from deciban.training.table_rows import Reservoir
 from deciban.training.task import Task, plan
@@ -61,13 +61,15 @@ def dependence(
     )  # fmt: skip
     columns = [replace(c, role="skip", reason="a text") if c.role == "text" else c for c in task.columns]
     task = replace(task, columns=columns)
-    summariser, rows = _read(task, progress)
-    sample, used_roles = _sample(task, summariser, rows)
-    return Dependence.of(sample, target, used_roles, summariser.n_learned)
+    sample, used_roles, n_learned = _read_sample(task, progress)
+    return Dependence.of(sample, target, used_roles, n_learned)
 
 
-def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]:
-    """Read a uniform sample of the rows; return the summariser of all rows as well."""
+def _read_sample(task: Task, progress: Progress | None) -> tuple[Sample, list[str], int]:
+    """Read a uniform sample of the rows, its features in the order of the table.
+
+    Also return the role of each feature, and the number of all rows that have a class.
+    """
     d = len(task.layout.all_features())
     if not 2 <= d <= MAX_DEPENDENCE_FEATURES:
         raise InputError(
@@ -75,22 +77,17 @@ def _read(task: Task, progress: Progress | None) -> tuple[TableSummariser, Rows]
             f"besides {task.target!r} that are not texts. "
             f"Hint: give columns roles, {role_hint('COLUMN', 'category')} or skip"
         )
-    summariser, sample = task.summariser(1), Reservoir(d, task.source.n_rows)
-    sample.capacity = min(sample.capacity, max(1, MAX_COUNTED_PAIRS // (d * (d - 1) // 2)))
-    for rows in summariser.read(task.source, progress):
-        sample.add(rows)
+    summariser, reservoir = task.summariser(1), Reservoir(d, task.source.n_rows)
+    reservoir.capacity = min(reservoir.capacity, max(1, MAX_COUNTED_PAIRS // (d * (d - 1) // 2)))
+    for batch in summariser.read(task.source, progress):
+        reservoir.add(batch)
     total, _ = summariser.total_and_folds  # refuses a table without rows
     if (total.rows > 0).sum() < 2:
         raise InputError(
             f"column {task.target!r} has one class only, and dependence is given the class. Hint: another target"
         )
-    found = sample.rows()
-    assert found is not None
-    return summariser, found
-
-
-def _sample(task: Task, summariser: TableSummariser, rows: Rows) -> tuple[Sample, list[str]]:
-    """Return the rows as features to be measured, in the order of the table, and the role of each."""
+    rows = reservoir.rows()
+    assert rows is not None
     found = {
         feature.name: (Feature(feature.name, kind != "levels", np.asarray(column)), feature.role)
         for (kind, features), columns in zip(task.layout.blocks, rows.columns)
@@ -99,4 +96,4 @@ def _sample(task: Task, summariser: TableSummariser, rows: Rows) -> tuple[Sample
     chosen = [found[feature.name] for feature in task.layout.features_in_table_order()]
     codes = rows.codes.astype(np.int64)
     sample = Sample([feature for feature, _ in chosen], codes, rows.weight, len(summariser.classes))
-    return sample, [role for _, role in chosen]
+    return sample, [role for _, role in chosen], summariser.n_learned

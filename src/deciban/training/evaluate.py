@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.errors import InputError, did_you_mean
+from deciban.errors import InputError
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
@@ -30,7 +30,7 @@ from deciban.training.table_folds import (
     solve_ledger,
 )
 from deciban.training.table_rows import LabelledTable, assign_by_column, concatenate_rows
-from deciban.training.task import Task, check_settings, plan
+from deciban.training.task import Task, check_column, check_settings, plan
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation.fold_models import (
     MAX_REFITTED_ROWS,
@@ -135,9 +135,7 @@ class Split:
         task = plan(source, unlearned=unlearned, **arguments)
         if self.column is not None:
             argument, name = self.column
-            if name not in task.source.columns:
-                near = did_you_mean(name, task.source.columns)
-                raise InputError(f"{task.source.name} has no column {name!r} for the {argument}{near}")
+            check_column(task.source, name, f" for the {argument}")
             if name in (task.target, task.weights):
                 raise InputError(f"column {name!r} is the {'target' if name == task.target else 'weights'} already")
         return task
@@ -213,17 +211,13 @@ def _evaluate_calibrated(task: Task, split: Split, method: str, progress: Progre
 
 
 def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
+    """Evaluate all rows of a table, each scored by the model of all others: in closed form where there is one."""
     if task.needs_rows:
         raise InputError(
             f"'loo' subtracts each row from the ledger, and learner={task.learner!r} would have to learn the "
             f"table again for every row. Hint: --folds 10 (folds=10)"
         )
     trained = train_task(task, 1, progress)
-    return evaluate_leave_one_out(trained, progress).report(trained.model.classes, LEAVE_ONE_OUT_TEXT)
-
-
-def evaluate_leave_one_out(trained: Trained, progress: Progress | None) -> Scorecard:
-    """Evaluate all rows of a table, each scored by the model of all others: in closed form where there is one."""
     found = _score_in_closed_form(trained, progress)
     if found is None or found[1].needs_refit.any():
         n = trained.n_learned if found is None else int(found[1].needs_refit.sum())
@@ -238,7 +232,8 @@ def evaluate_leave_one_out(trained: Trained, progress: Progress | None) -> Score
         found = table.rows, LeaveOneOutScores(refit_each_row(table, trained.total, needs_refit, scores), needs_refit)
     rows, (scores, _) = found
     known = known_classes_without_row(rows.codes, len(trained.total.rows))
-    return Scorecard.of(scores, rows.codes, rows.weight, known, keep=True, number=rows.number)
+    card = Scorecard.of(scores, rows.codes, rows.weight, known, keep=True, number=rows.number)
+    return card.report(trained.model.classes, LEAVE_ONE_OUT_TEXT)
 
 
 def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[Rows, LeaveOneOutScores] | None:

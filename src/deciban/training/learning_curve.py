@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.ledger import Ledger
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.ledger.schema import sort_classes
 from deciban.metrics.learning_curves import LearningCurve
@@ -77,9 +76,11 @@ def learning_curve(
     classes, hashes = read_target(task) if wanted_sizes is not None or any(shares) else ((), NO_HASHES)
     lines = []
     for share in shares:
-        sized = Prefixes.halving(task.source.n_rows) if wanted_sizes is None else Prefixes.of(wanted_sizes, hashes)
+        prefixes = Prefixes.from_halvings(task.source.n_rows)
+        if wanted_sizes is not None:
+            prefixes = Prefixes.from_sizes(wanted_sizes, hashes)
         source = FlippedLabels(task.source, target, classes, share, HELD_OUT_SHARE) if share else task.source
-        lines.append(sized.evaluate(replace(task, source=source), progress))
+        lines.append(prefixes.evaluate(replace(task, source=source), progress))
     numbers = lines[0][0]
     measured = (
         f"{lines[0][1][0].rows} rows, drawn at random, were held out and scored by every model; each model learned "
@@ -134,7 +135,7 @@ class Prefixes:
         self.counts = np.zeros(len(self.ends) + 1, dtype=np.int64)
 
     @classmethod
-    def halving(cls, n_rows: int | None) -> Prefixes:
+    def from_halvings(cls, n_rows: int | None) -> Prefixes:
         """Return the sizes of all rows that are not held out, half of them, a quarter, …; `n_rows` is about known."""
         few = MAX_HALVINGS if n_rows is None else math.log2(max(2.0, n_rows * (1 - HELD_OUT_SHARE) / MIN_CURVE_ROWS))
         shares = [0.5**i for i in reversed(range(1 + min(MAX_HALVINGS, math.ceil(few))))]
@@ -142,9 +143,9 @@ class Prefixes:
         return cls(np.array([min(end, 2**64 - 1) for end in ends], dtype=np.uint64), MIN_CURVE_ROWS)
 
     @classmethod
-    def of(cls, sizes: Sequence[int | float], order: NDArray[np.uint64]) -> Prefixes:
+    def from_sizes(cls, sizes: Sequence[int | float], hashes: NDArray[np.uint64]) -> Prefixes:
         """Return exactly these sizes, given the sorted hashes of the rows."""
-        n = len(order)
+        n = len(hashes)
         rows = sorted(
             {max(1, round(size * n)) if isinstance(size, float) and size <= 1 else int(size) for size in sizes}
         )
@@ -153,7 +154,7 @@ class Prefixes:
                 f"sizes asks for {rows[-1]} rows, and there are {n} to learn from (a fifth is held out). "
                 f"Hint: smaller sizes, or shares: 0.5 is half of these rows"
             )
-        return cls(order[np.array(rows) - 1])
+        return cls(hashes[np.array(rows) - 1])
 
     def __call__(self, codes: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
         """Assign rows to the first size that they are in; the last fold is for rows that no model learns."""
@@ -166,7 +167,7 @@ class Prefixes:
         """Return the number of rows that each model learned, and the report on it."""
         trained = train_task(task, len(self.counts), progress, self)
         trained.check_folds(len(self.counts), "sizes")
-        held_out = _held_out_rows(trained)
+        rows = _held_out_rows(trained)
         prefixes = zip(np.cumsum(self.counts[:-1]).tolist(), enumerate(accumulate(trained.folds[:-1])))
         points = {n: prefix for n, prefix in prefixes if n >= self.fewest}
         if not points:
@@ -174,7 +175,12 @@ class Prefixes:
                 f"{task.source.name} has {trained.n_learned} rows with a class, too few for a learning curve. "
                 f"Hint: sizes=[{max(1, int(self.counts[:-1].sum()))}], or evaluate(…, folds='loo')"
             )
-        return tuple(points), tuple(_report(trained, *prefix, held_out) for prefix in points.values())
+        reports = []
+        for last, ledger in points.values():
+            posterior = learn_up_to(trained.task, ledger, trained.sample, last).scores(rows, "log_posterior")
+            card = Scorecard.of(posterior, rows.codes, rows.weight, ledger.rows > 0, keep=True, number=rows.number)
+            reports.append(card.report(trained.model.classes, f"{len(rows.codes)} rows held out"))
+        return tuple(points), tuple(reports)
 
 
 def _held_out_rows(trained: Trained) -> Rows:
@@ -187,14 +193,6 @@ def _held_out_rows(trained: Trained) -> Rows:
             f"Hint: evaluate(…, folds='loo') evaluates on every row"
         )
     return held
-
-
-def _report(trained: Trained, last: int, ledger: Ledger, rows: Rows) -> Report:
-    """Return the report on the held-out rows by the model of this ledger, of the rows up to this size."""
-    model = learn_up_to(trained.task, ledger, trained.sample, last)
-    posterior = model.scores(rows, "log_posterior")
-    card = Scorecard.of(posterior, rows.codes, rows.weight, ledger.rows > 0, keep=True, number=rows.number)
-    return card.report(trained.model.classes, f"{len(rows.codes)} rows held out")
 
 
 def is_drawn(number: NDArray[np.int64], share: float, draw: int = 1) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.errors import InputError, did_you_mean
+from deciban.errors import InputError
 from deciban.ledger import Schema
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.model.matrices import Matrices, check_columns, make_level_encoders, row_blocks
@@ -21,7 +21,7 @@ from deciban.scorer import vocabularies
 from deciban.sources.arrow_cells import LevelEncoder, to_timestamps
 from deciban.sources.source import ColumnReading, Source
 from deciban.text import Documents
-from deciban.training.task import Task
+from deciban.training.task import Task, check_column
 from deciban.validation.splits import FoldAssignment, assign_by_group, assign_by_order
 
 MAX_SAMPLE_ROWS = 100_000
@@ -126,9 +126,12 @@ class LabelledTable:
 
     def rows(self, matrices: Matrices, progress: Progress | None) -> Iterator[tuple[list[Any], Rows]]:
         """Yield the rows that have a class, with the batches they come from; an unknown class has the code −1."""
-        known = LevelEncoder(self.classes)
-        read = 0
-        for batches in row_blocks(self.source, self._required_columns(matrices), matrices.layout):
+        known, read, numbers = LevelEncoder(self.classes), 0, [self.weights] if self.weights else []
+        for name in (self.target, *numbers):
+            check_column(self.source, name)
+        wanted = check_columns(self.source, matrices.layout.readings(), self.allow_missing)
+        wanted = {**wanted, self.target: "text", **dict.fromkeys(numbers, "number")}
+        for batches in row_blocks(self.source, wanted, matrices.layout):
             codes = np.concatenate([known.encode(batch.column(self.target)) for batch in batches])
             number = np.arange(read, read + len(codes))
             weight = None if self.weights is None else row_weights(batches, self.weights, read)
@@ -138,15 +141,6 @@ class LabelledTable:
             if progress is not None:
                 progress(read)
             yield batches, Rows(matrices.columns(batches), codes.astype(np.int32), weight, number)[is_labelled]
-
-    def _required_columns(self, matrices: Matrices) -> dict[str, ColumnReading]:
-        for name in filter(None, (self.target, self.weights)):
-            if name not in self.source.columns:
-                raise InputError(
-                    f"{self.source.name} has no column {name!r}{did_you_mean(name, self.source.columns)}"
-                )
-        columns = check_columns(self.source, matrices.layout.readings(), self.allow_missing)
-        return {**columns, self.target: "text", **({self.weights: "number"} if self.weights else {})}
 
 
 def table_matrices(task: Task, schema: Schema) -> Matrices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from inspect import signature
 from typing import Any
@@ -15,7 +15,7 @@ from deciban.ledger.schema import sort_classes
 from deciban.linear import fitted_model
 from deciban.model.columns import JOIN_SEPARATOR, JOINABLE_ROLES, OPEN_ROLES, Column, Layout, Role
 from deciban.model.model import Model
-from deciban.model.model_options import JOINT_COVARIANCES, MAX_DISTINCT_LEVELS, Options
+from deciban.model.model_options import JOINT_COVARIANCES, Options
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.source import FileOptions, Source, open_source, read_first_rows, role_hint
@@ -27,6 +27,9 @@ LEARNERS = ("bayes", *fitted_model.LEARNERS)
 
 PENALISED_LEARNERS = ("logistic", "evidence")
 """The learners that have a penalty."""
+
+OPTION_NAMES = ("alpha", "parameter_prior", "covariance", "unseen", "most_levels")
+"""The arguments of `train` that are options of a model; see `Options`."""
 
 MAX_LABEL_SHARE = 0.5
 """The share of distinct values among the rows up to which a column can be the target."""
@@ -86,39 +89,31 @@ def plan(
     sql: str | None = None,
     learner: str | None = None,
     C: float | str = "auto",
-    alpha: float | str = 1.0,
-    parameter_prior: float = 1.0,
-    covariance: Any = None,
-    unseen: Any = "ignore",
-    most_levels: int = MAX_DISTINCT_LEVELS,
     words: Any = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-    missing: Sequence[str] | str = (),
-    hive: bool = False,
     unlearned: Sequence[str] = (),
+    **more: Any,
 ) -> Task:
-    """Plan the task that these arguments describe; see `train`. `unlearned` columns are not learned from."""
-    reading = {"format": format, "encoding": encoding, "errors": errors, "missing": missing, "hive": hive}
-    opened = open_source(source, sql, FileOptions.from_arguments(reading))
-    options = Options(
-        alpha, parameter_prior, unseen, most_levels, words=Words.from_argument(words), covariance=covariance
-    )
+    """Plan the task that these arguments describe; see `train`. `unlearned` columns are not learned from.
+
+    `more` are `OPTION_NAMES`, and the options of reading files.
+    """
+    given = {name: more.pop(name) for name in OPTION_NAMES if name in more}
+    opened = open_source(source, sql, FileOptions.from_arguments(more))
+    options = Options(**given, words=Words.from_argument(words))
     learner, penalty = _learner(learner, C, like)
     if like is not None:
         options, prior = _options_like(like, prior)
-    _check_target(opened, target)
+    if not isinstance(target, str):
+        raise InputError(f"target names a column by a text, not by {target!r}")
+    check_column(opened, target, " for the target")
     head = read_first_rows(opened, HEAD_ROWS)
     _check_labels(head, target)
     if like is not None:
         found = _columns_like(like, target, roles or blocks, numbers, words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
     else:
-        columns = _infer_columns(
-            opened, head, [target, *([weights] if weights else []), *unlearned], roles or {}, numbers
-        )
-        columns = join_columns(columns, blocks, roles)
+        leave_out = [target, *([weights] if weights else []), *unlearned]
+        columns = join_columns(_infer_columns(opened, head, leave_out, roles or {}, numbers), blocks, roles)
         check_shape(options.covariance, columns)
     target_type = _target_type(opened, head, target)
     return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty)
@@ -126,7 +121,8 @@ def plan(
 
 def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Check that all settings are arguments of `train` that describe what is learned, and return them."""
-    known = set(signature(plan).parameters) - {"unlearned"}
+    options = (*OPTION_NAMES, *(field.name for field in fields(FileOptions)))
+    known = {*signature(plan).parameters, *options} - {"unlearned", "more"}
     for name in settings:
         if name not in known:
             near = did_you_mean(name, known)
@@ -176,12 +172,11 @@ def check_learner(learner: Any, C: Any) -> float | str:
     return float(C)
 
 
-def _check_target(source: Source, target: str) -> None:
-    if not isinstance(target, str):
-        raise InputError(f"target names a column by a text, not by {target!r}")
-    if target not in source.columns:
-        near = did_you_mean(target, source.columns) or f". Its columns: {list_names(source.columns)}"
-        raise InputError(f"{source.name} has no column {target!r} for the target{near}")
+def check_column(source: Source, name: str, purpose: str = "") -> None:
+    """Raise an error if a source has no column of this name."""
+    if name not in source.columns:
+        near = did_you_mean(name, source.columns) or f". Its columns: {list_names(source.columns)}"
+        raise InputError(f"{source.name} has no column {name!r}{purpose}{near}")
 
 
 def _infer_columns(
@@ -191,13 +186,9 @@ def _infer_columns(
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
     columns = infer_roles(source, head, leave_out, roles, numbers)
     if all(column.role == "skip" for column in columns):
-        why = (
-            "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
-            or "the target is the only one"
-        )
-        raise InputError(
-            f"no column is left to learn from ({why}). Hint: give one a role, {role_hint('COLUMN', 'ROLE')}"
-        )
+        reasons = "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
+        why, hint = reasons or "the target is the only one", role_hint("COLUMN", "ROLE")
+        raise InputError(f"no column is left to learn from ({why}). Hint: give one a role, {hint}")
     return columns
 
 
@@ -212,7 +203,7 @@ def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
 
 def _columns_like(like: Model, target: str, given: Any, numbers: str | None, words: Any) -> Sequence[Column]:
     if like.target != target:
-        raise InputError(f"the model to be like has the target {like.target!r}, not {target!r}")
+        raise InputError(f"the model of like= has the target {like.target!r}, not {target!r}")
     if given or numbers:
         raise InputError("with like= the roles are those of the other model. Hint: leave roles, blocks, numbers out")
     if words is not None:
@@ -293,27 +284,24 @@ def check_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[
     """Check that the blocks are groups of two or more known columns, and return them with their names in order."""
     if blocks is None:
         return []
-    if isinstance(blocks, (str, Mapping)) or not all(_is_group(block) for block in blocks):
-        raise InputError(
-            f"blocks are lists of columns' names, [['height', 'weight'], …], or 'numbers'; not {blocks!r}"
-        )
+    wrong = f"blocks are lists of columns' names, [['height', 'weight'], …], or 'numbers'; not {blocks!r}"
+    if isinstance(blocks, (str, Mapping)):
+        raise InputError(wrong)
     for block in blocks:
+        is_list = isinstance(block, Sequence) and not isinstance(block, str)
+        if not is_list or not all(isinstance(name, str) for name in block):
+            raise InputError(wrong)
         if len(block) < 2:
             raise InputError(f"a block joins two columns or more, not {list(block)}. Hint: leave it out")
         for name in block:
             if name not in known:
-                raise InputError(
-                    f"{name!r} is to be joined, and is not a column to learn from{did_you_mean(name, [*known])}"
-                )
+                near = did_you_mean(name, [*known])
+                raise InputError(f"{name!r} is to be joined, and is not a column to learn from{near}")
     times = Counter(name for block in blocks for name in block)
     twice = [name for name, n in times.items() if n > 1]
     if twice:
         raise InputError(f"column {twice[0]!r} is named twice among the blocks; a column is joined once")
     return [tuple(sorted(block)) for block in blocks]
-
-
-def _is_group(block: Any) -> bool:
-    return isinstance(block, Sequence) and not isinstance(block, str) and all(isinstance(n, str) for n in block)
 
 
 def _as_number(column: Column, given: Mapping[str, str]) -> Column:

@@ -237,8 +237,8 @@ def _recode_sample(summariser: TableSummariser, total: Ledger, sample: Rows | No
 def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> None:
     """Add to the model its calibration, novelty and held-out report, from the sample scored without each row's fold.
 
-    The report is that of the model as it will be used: with a calibration, of rows calibrated by maps fitted without
-    their folds as well.
+    The novelty is the distribution of ln p(x) per cell or word that the row's model knows. The report is that of the
+    model as it will be used: with a calibration, of rows calibrated by maps fitted without their folds as well.
     """
     scored, model = trained.sample_scores, trained.model
     if scored is None:
@@ -252,7 +252,9 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
         return
     calibration, log_posterior = trained.calibrate(method)
     is_probabilistic = isinstance(model.scorer, GenerativeModel) and model.scorer.assumption.probabilistic
-    novelty = _novelty(scored) if is_probabilistic else None
+    novelty = None
+    if is_probabilistic and scored.cells is not None and (scored.cells > 0).any():  # else no row has a word in common
+        novelty = Novelty.of(density_per_cell(scored.finish("density"), scored.cells), scored.rows.weight)
     model.scorer = model.scorer.with_maps(calibration=calibration, novelty=novelty)
     if judge:
         model.held_out = trained.report(log_posterior, "" if calibration is None else describe_map(calibration))
@@ -261,14 +263,3 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
 def describe_map(calibration: Calibration) -> str:
     """Return the words of a report on calibrated rows."""
     return f", calibrated ({calibration.method}) without it too"
-
-
-def _novelty(scored: TableFoldScores) -> Novelty | None:
-    """Return the distribution of ln p(x) without the row's fold per cell or word that its model knows.
-
-    None where no row has any: texts that have no word in common, for example.
-    """
-    assert scored.cells is not None
-    if not (scored.cells > 0).any():
-        return None
-    return Novelty.of(density_per_cell(scored.finish("density"), scored.cells), scored.rows.weight)

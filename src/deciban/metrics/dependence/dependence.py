@@ -197,8 +197,17 @@ class Dependence:
             if i in found or j in found:
                 continue
             gone, kept = (i, j) if self.information[i] < self.information[j] else (j, i)
-            found[gone] = (kept, f"{self.features[kept]} tells {_how_much(self, i, j)}")
+            found[gone] = (kept, f"{self.features[kept]} {self._describe_repetition(i, j)}")
         return found
+
+    def _describe_repetition(self, i: int, j: int) -> str:
+        """Describe how much of one of two features the other explains."""
+        share, correlation = self.figures["repeats"][i, j], self.figures["correlation"][i, j]
+        if np.isfinite(correlation) and abs(correlation) >= MIN_REPEATED_CORRELATION:
+            return f"repeats it (correlation {correlation:.2f} within classes)"
+        if share >= MIN_REPEATED_SHARE:
+            return f"explains {format_percent(min(share, 1.0), 0)} of it within classes"
+        return f"predicts more alone than both naively, {self.figures['single'][i, j]:.2g} dB a row"
 
     def _joins(self, dropped: set[int]) -> list[Advice]:
         """Return the blocks to join, by the gain of their pairs: connected groups of numbers, pairs of categories."""
@@ -256,20 +265,10 @@ class Dependence:
             [HEAD, *(pair.cells(f"{pair.first}, {pair.second}"[:MAX_PAIR_NAME_CHARACTERS]) for pair in shown)],
             left=(0, 5),
         )
-        title = f"{self.target}: what {len(self.features)} features tell about each other, in decibans a row"
+        title = f"{self.target}: dependence of {len(self.features)} features, in decibans a row"
         more = len(self.pairs) - len(shown)
         left = [f"  … and {more} pairs more"] if more else []
         return "\n".join([title, *(f"  {line}" for line in table), *left, *map(str, self.advice)])
-
-
-def _how_much(found: Dependence, i: int, j: int) -> str:
-    """Describe how much of a feature another one explains."""
-    share, correlation = found.figures["repeats"][i, j], found.figures["correlation"][i, j]
-    if np.isfinite(correlation) and abs(correlation) >= MIN_REPEATED_CORRELATION:
-        return f"the same (correlation {correlation:.2f} within classes)"
-    if share >= MIN_REPEATED_SHARE:
-        return f"{format_percent(min(share, 1.0), 0)} of it within classes"
-    return f"more alone than both naively, {found.figures['single'][i, j]:.2g} dB a row"
 
 
 def _mirror(upper: Array) -> Array:

@@ -79,7 +79,7 @@ class Tables:
         return self.classes.sum(axis=0)
 
     @cached_property
-    def expected(self) -> tuple[Array, Array]:
+    def expected_counts(self) -> tuple[Array, Array]:
         """λ = n_ka n_kb / n_k of each cell, and its variance given the margins as a share of λ."""
         a, b = self.first[:, :, self.owner], self.second[:, None]
         n = self.classes[:, None, self.owner]
@@ -108,7 +108,7 @@ def mutual_information(tables: Tables) -> Information:
     >>> round(float(mutual_information(copied).value[0]), 3), round(float(np.log(2)) - 1 / 200, 3)
     (0.688, 0.688)
     """
-    mean, loose = tables.expected
+    mean, loose = tables.expected_counts
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.where(tables.counts > 0, np.log(tables.counts / np.where(mean > 0, mean, 1.0)), 0.0)
     plain = tables.mean(log_ratio)

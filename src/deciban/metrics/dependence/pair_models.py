@@ -104,7 +104,7 @@ def _left_out_log_posterior(own: Array, all_rows: Array, prior: Array) -> Array:
 
 def _double_counting(tables: Tables, share: Array) -> tuple[Array, Array]:
     """Return E_k[r_l] − I(X;Y|C), l the other classes by their shares, and its standard error."""
-    mean, loose = tables.expected
+    mean, loose = tables.expected_counts
     known = np.maximum(mean, TINY)
     curve = (1 - np.exp(-known) * (1 + known)) / known  # −λ times the second derivative of ln λ + E₁(λ)
     more = psi(tables.counts + 1) - np.log(known) - exp1(known) - 0.5 * (1 - loose) * curve
