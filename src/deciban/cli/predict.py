@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deciban._lazy import pa
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
@@ -91,8 +92,6 @@ class Predictions:
     def __init__(
         self, model: Model, view: CopyingView, proba: bool, rule: Decision | None, reject_novel: float | None
     ) -> None:
-        import pyarrow as pa
-
         self.model, self.view, self.proba = model, view, proba
         self.rule, self.reject_novel = rule, reject_novel
         self.labels = pa.array(model.labels)
@@ -121,7 +120,6 @@ class Predictions:
 
     def _batch(self, batches: Any, p: Any, winner: Any) -> Any:
         import numpy as np
-        import pyarrow as pa
 
         columns = self.view.copied_columns(batches)
         undecided = winner < 0

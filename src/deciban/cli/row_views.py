@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.sources.source import SourceView
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deciban.sources.source import ColumnReading
 
 COPIED_PREFIX = "\0carried:"
@@ -60,8 +59,6 @@ class CopyingView(SourceView):
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """Yield the wanted and the copied columns; a cell of both is read once, as text, and converted here."""
-        import pyarrow as pa
-
         texts: ColumnReading = "text"
         read = {**wanted, **dict.fromkeys(self.copied, texts)}
         both = [n for n in self.copied if wanted.get(n) == "number"] if not self.typed else []
@@ -78,8 +75,6 @@ class CopyingView(SourceView):
 
     def copied_columns(self, batches: Sequence[Any]) -> list[Any]:
         """Return the copied columns of these batches."""
-        import pyarrow as pa
-
         return [
             pa.concat_arrays([decode_dictionary(batch.column(COPIED_PREFIX + name)) for batch in batches])
             for name in self.copied
@@ -88,8 +83,6 @@ class CopyingView(SourceView):
 
 def decode_dictionary(array: Any) -> Any:
     """Return the values of a dictionary array; other arrays are returned unchanged."""
-    import pyarrow as pa
-
     if not pa.types.is_dictionary(array.type):
         return array
     values = array.dictionary
@@ -101,9 +94,6 @@ def decode_dictionary(array: Any) -> Any:
 
 def _parse_numbers(texts: Any, column: str, name: str, decimal: str) -> Any:
     """Parse texts as numbers, by the rules for numbers in files."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     from deciban.sources.csv_files import MISSING_NUMBERS
 
     words = pc.utf8_trim_whitespace(texts.cast(pa.string()))

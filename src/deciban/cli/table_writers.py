@@ -12,6 +12,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from deciban._lazy import pa, pc
 from deciban.cli.command_groups import UsageError
 from deciban.cli.output import atomic_file
 from deciban.errors import InputError
@@ -98,8 +99,6 @@ def _open_format(form: str, file: Any, schema: Any, changes: Sequence[Change]) -
         with _convert_write_errors(pq.ParquetWriter)(file, schema) as writer:
             yield _convert_write_errors(writer.write_batch)
     else:
-        import pyarrow as pa
-
         with pa.ipc.new_file(file, schema) as writer:
             yield writer.write_batch
 
@@ -123,7 +122,6 @@ def _make_csv_writer(file: Any, schema: Any, delimiter: str, changes: Sequence[C
 
 def _convert_write_errors(write: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a writer so that a value or a type that the format cannot hold raises an InputError."""
-    import pyarrow as pa
 
     def attempt(*arguments: Any) -> Any:
         try:
@@ -142,8 +140,6 @@ def _apply(changes: Sequence[Change], text: str) -> str:
 
 def _decode_texts(batch: Any) -> Any:
     """Convert texts and bytes of any type to plain texts; bytes that are not UTF-8 cannot be written."""
-    import pyarrow as pa
-
     text_kinds = (
         *(pa.string(), pa.large_string(), pa.string_view()),
         *(pa.binary(), pa.large_binary(), pa.binary_view()),
@@ -160,8 +156,6 @@ def _decode_texts(batch: Any) -> Any:
 
 def _change_texts(batch: Any, changes: Sequence[Change]) -> Any:
     """Apply the changes to every text; each different text of a column is changed once."""
-    import pyarrow as pa
-
     columns = list(batch.columns)
     for i, column in enumerate(columns):
         if changes and pa.types.is_large_string(column.type):
@@ -173,9 +167,6 @@ def _change_texts(batch: Any, changes: Sequence[Change]) -> Any:
 
 def _needs_quotes(batch: Any, delimiter: str) -> bool:
     """Return whether a text contains a delimiter, quote or line end; pyarrow quotes all texts or none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     special = f'["\r\n{delimiter}]'
     texts = [column for column in batch.columns if pa.types.is_large_string(column.type)]
     return any(pc.any(pc.match_substring_regex(column, special)).as_py() for column in texts)

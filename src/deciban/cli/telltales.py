@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deciban._lazy import pa
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.model_files import load
@@ -61,8 +62,6 @@ def telltales(
 
 def _write(classes: list[ClassTelltales], out: str, as_json: bool, safe_cells: bool) -> None:
     """Write a row for each word."""
-    import pyarrow as pa
-
     rows = [{"class": str(each.label), **word} for each in classes for word in each.rows()]
     texts = [("class", pa.string()), ("word", pa.string())]
     schema = pa.schema([*texts, *((name, pa.float64()) for name in WORD_FIGURES)])

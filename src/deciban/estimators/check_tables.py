@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
+from deciban._lazy import pa
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import check_label_type
 from deciban.sources.arrow_sources import Frame
 from deciban.sources.source import open_source
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FRAME_KINDS = ("pandas", "polars", "table", "array")
 """Kinds of frame: pandas, polars, another table with names, or an array."""
@@ -44,8 +42,6 @@ def _is_frame(X: Any) -> bool:
 
 
 def _from_frame(estimator: Any, X: Any, reset: bool) -> pa.Table:
-    import pyarrow as pa
-
     source = open_source(X)
     if isinstance(source, Frame):
         table = source.table
@@ -84,8 +80,6 @@ def append_classes(
 
     A class is its number, padded with zeros so that the order of the texts is that of the numbers.
     """
-    import pyarrow as pa
-
     names = [f"{k:08}" for k in range(n_classes)]
     target = make_unique_name("class", table.column_names)
     coded = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names, pa.string()))
@@ -111,8 +105,6 @@ def frame_kind(X: Any) -> str:
 
 def to_frame(kind: str, names: Sequence[str], columns: Mapping[str, Any], n: int) -> Any:
     """Return columns as a frame of this kind, in the order of the names; columns that are not given are missing."""
-    import pyarrow as pa
-
     table = pa.table({name: columns.get(name, pa.nulls(n, pa.float64())) for name in names})
     if kind == "pandas":
         return table.to_pandas()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._lazy import pa, pc
 from deciban._typing import Array
 from deciban.engines import thread_count
 from deciban.errors import InputError, UndefinedError
@@ -51,8 +52,6 @@ from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles, rule_o
 from deciban.training.task import Task, join_columns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deciban.families.telltales import Telltale
     from deciban.model.description import Description
 
@@ -134,8 +133,6 @@ class NaiveBayes(GenerativeClassifier):
         return replace(ledger, schema=Schema(tuple(self.classes_.tolist()), ledger.schema.blocks))
 
     def _infer_columns(self, table: pa.Table) -> tuple[Column, ...]:
-        import pyarrow.compute as pc
-
         source = Frame(table)
         columns = infer_roles(source, read_first_rows(source, HEAD_ROWS), (), self.roles or {}, self.numbers)
         countable = [column.name for column in columns if column.role == "countable"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.ledger.hashing import SURROGATES
 
@@ -60,8 +61,6 @@ class Documents:
         """Concatenate the documents of the parts, in order."""
         if len(parts) == 1:
             return parts[0]
-        import pyarrow as pa
-
         return cls(array=pa.chunked_array([part.array for part in parts]).combine_chunks())
 
     def __len__(self) -> int:
@@ -174,8 +173,6 @@ def decode(data: bytes, name: str, encoding: str, errors: str) -> str:
 
 def _from_pandas(column: Any, encoding: str, errors: str) -> Documents:
     """Convert a pandas column through Arrow; value by value where it holds other types or lone surrogates."""
-    import pyarrow as pa
-
     try:
         return _from_arrow(_to_arrow(pa.Array.from_pandas(column)), encoding, errors)
     except (UnicodeEncodeError, pa.ArrowException):
@@ -184,8 +181,6 @@ def _from_pandas(column: Any, encoding: str, errors: str) -> Documents:
 
 def _to_arrow(source: Any) -> Any:
     """Convert any column to a pyarrow array of plain texts: no dictionaries, no views."""
-    import pyarrow as pa
-
     if not isinstance(source, (pa.Array, pa.ChunkedArray)):
         source = pa.chunked_array(source) if hasattr(source, "__arrow_c_stream__") else pa.array(source)
     chunks = source.chunks if isinstance(source, pa.ChunkedArray) else [source]
@@ -194,8 +189,6 @@ def _to_arrow(source: Any) -> Any:
 
 
 def _without_dictionary(array: Any) -> Any:
-    import pyarrow as pa
-
     words = array.dictionary if pa.types.is_dictionary(array.type) else array
     if pa.types.is_string_view(words.type):
         words = words.cast(pa.string())
@@ -203,8 +196,6 @@ def _without_dictionary(array: Any) -> Any:
 
 
 def _from_arrow(array: Any, encoding: str, errors: str) -> Documents:
-    import pyarrow as pa
-
     kind = array.type
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
         return _from_list(array.to_pylist(), encoding, errors)
@@ -222,8 +213,6 @@ def _from_arrow(array: Any, encoding: str, errors: str) -> Documents:
 
 def _pack(texts: Sequence[str | None]) -> Any:
     """Pack texts into a pyarrow array; lone surrogates, which UTF-8 cannot encode, take three bytes each."""
-    import pyarrow as pa
-
     try:
         return pa.array(texts, pa.large_string())
     except (UnicodeEncodeError, pa.ArrowException):
