@@ -5,6 +5,7 @@ it was seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from deciban.cli.error_handling import handle_errors
@@ -184,7 +185,7 @@ def _format_host(name: str) -> str:
 
 def _for_each(places: Mapping[str, str], describe: Callable[[str, str], str]) -> dict[str, Callable[[str], str]]:
     """Return a description for each of some prefixes, of the word that belongs to the prefix and of the value."""
-    return {prefix: lambda value, word=word: describe(word, value) for prefix, word in places.items()}
+    return {prefix: partial(describe, word) for prefix, word in places.items()}
 
 
 DESCRIPTIONS: dict[str, Callable[[str], str]] = {

@@ -198,7 +198,8 @@ def format_counts(counts: Mapping[str, int], others: Mapping[str, int] | None = 
 
 def format_inseparable(model: str, messages: dict[str, int]) -> str:
     """Return the message for labels that the words of their messages do not separate."""
+    held = format_counts(messages, separator=" and ")
     return (
-        f"{model}: nothing fitted to {format_counts(messages, separator=' and ')}: the words of these messages do not "
-        "separate the labels. Hint: is each message learned under its right label? (deciban mail relabel)"
+        f"{model}: nothing fitted to {held}: the words of these messages do not separate the labels. "
+        "Hint: is each message learned under its right label? (deciban mail relabel)"
     )

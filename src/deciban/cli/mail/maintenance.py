@@ -197,10 +197,8 @@ def _report(name: str, merged: MergeCounts, quiet: bool) -> dict[str, Any]:
     """Report the messages of another store, and return the figures for JSON."""
     disputed = [{"digest": digest.hex(), "here": here, "there": there} for digest, here, there in merged.disputed]
     if not quiet:
-        text = f"{name}: {format_thousands(merged.new)} new, {format_thousands(merged.known)} known already"
-        print_stderr(
-            text + (f", {format_thousands(len(disputed))} known here under another label" if disputed else "")
-        )
+        counts = {"new": merged.new, "known already": merged.known}
+        print_stderr(f"{name}: {format_counts(counts, {'known here under another label': len(disputed)})}")
         for message in disputed[:MAX_SHOWN_DISPUTES]:
             print_stderr(f"  {message['digest']}: {message['here']} here, {message['there']} there")
         if len(disputed) > MAX_SHOWN_DISPUTES:

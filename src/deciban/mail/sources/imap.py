@@ -109,16 +109,14 @@ class ImapFolder:
 
     def uids(self, since: int = 1) -> Iterator[int]:
         """Yield the UIDs of the messages, from a UID on, in order."""
-        if self.messages <= SEARCH_UIDS or not self.next_uid:
-            yield from self._search(f"{since}:*", since)
-            return
-        for begin in range(since, self.next_uid, SEARCH_UIDS):
-            yield from self._search(f"{begin}:{begin + SEARCH_UIDS - 1}", begin)
-
-    def _search(self, uids: str, since: int) -> list[int]:
-        response = self._send("SEARCH", "UID", uids)
-        found = {int(word) for line in response if isinstance(line, bytes) for word in line.split() if word.isdigit()}
-        return sorted(uid for uid in found if uid >= since)  # "7:*" has the last message even if it is below 7
+        ranges = [(since, "*")]
+        if self.messages > SEARCH_UIDS and self.next_uid:
+            begins = range(since, self.next_uid, SEARCH_UIDS)
+            ranges = [(begin, str(begin + SEARCH_UIDS - 1)) for begin in begins]
+        for begin, end in ranges:
+            lines = [line for line in self._send("SEARCH", "UID", f"{begin}:{end}") if isinstance(line, bytes)]
+            found = {int(word) for line in lines for word in line.split() if word.isdigit()}
+            yield from sorted(uid for uid in found if uid >= begin)  # "7:*" has the last message even if below 7
 
     def fetch_attributes(self, uids: list[int]) -> list[Attributes]:
         """Fetch sizes, times and flags, without the messages."""

@@ -104,7 +104,9 @@ def read_mail(
     if kind in FOLDER_KINDS:
         found = _read_files(_list_files(_resolve_path(path), kind, subfolders, problems), problems)
     else:
-        found = _read_pipe(path, problems) if kind == "stdin" else _read_file(_single_file(path), problems)
+        place = Path(path).expanduser()
+        file = MessageFile(str(place), folders.is_trashed(place.name), is_single=place.suffix.lower() == ".eml")
+        found = _read_pipe(path, problems) if kind == "stdin" else _read_file(file, problems)
     return found if trashed else _drop_trashed(path, found, problems)
 
 
@@ -157,11 +159,6 @@ def read_stream(stream: BinaryIO) -> bytes:
     b'From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n'
     """
     return stream.read(max_read_bytes())
-
-
-def _single_file(path: str | Path) -> MessageFile:
-    place = _resolve_path(path)
-    return MessageFile(str(place), folders.is_trashed(place.name), is_single=place.suffix.lower() == ".eml")
 
 
 def _resolve_path(path: str | Path) -> Path:

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from deciban.errors import DecibanError
 from deciban.mail.spamd.connections import ByteBudget, Connection, Limits, open_listener
@@ -99,7 +99,8 @@ class Server:
         self._schedule_maintenance()  # a server before this one may have learned last
         try:
             ready()
-            await asyncio.wait({accepting, loop.run_in_executor(None, stop.wait)}, return_when="FIRST_COMPLETED")
+            ends: set[asyncio.Future[Any]] = {accepting, loop.run_in_executor(None, stop.wait)}
+            await asyncio.wait(ends, return_when="FIRST_COMPLETED")
             accepting.cancel()
             await asyncio.wait({accepting})
             self._accept_backlog(listener)
