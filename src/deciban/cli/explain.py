@@ -7,8 +7,7 @@ from typing import Any
 
 from deciban.cli import options as a
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
-from deciban.cli.model_files import open_model
-from deciban.cli.output import print_json
+from deciban.cli.output import open_model, print_json
 from deciban.cli.parser import DEBUG, JSON, command, number
 from deciban.errors import InputError
 

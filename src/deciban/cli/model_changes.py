@@ -11,8 +11,7 @@ from deciban.cli import options as a
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
-from deciban.cli.model_files import open_model
-from deciban.cli.output import check_output, save
+from deciban.cli.output import check_output, open_model, save
 from deciban.cli.parser import DEBUG, argument, command, option
 from deciban.cli.progress import progress
 
