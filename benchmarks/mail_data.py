@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from deciban.mail.evaluation.labelled_mail import LabelledMail
+from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 from . import table_data, text_data
@@ -28,7 +28,9 @@ class Mail(NamedTuple):
 
     def read(self, reading: TokenOptions = DEFAULT_OPTIONS, processes: int = 1) -> LabelledMail:
         """Read the tokens; a message's name is its number."""
-        return LabelledMail.read(((str(i), raw) for i, raw in enumerate(self.raws)), self.codes, reading, processes)
+        labels = (LABELS[code] for code in self.codes)
+        labelled = ((label, (str(i), raw)) for i, (label, raw) in enumerate(zip(labels, self.raws)))
+        return LabelledMail.read(labelled, reading, processes)
 
     def split(self, seed: int) -> tuple[Rows, Rows]:
         """Draw messages to learn and to test by, as `lab_evidence.split` does."""

@@ -19,6 +19,7 @@ from deciban.mail.evaluation.evaluate_filter import (
 )
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds, choose_thresholds
 from deciban.mail.evaluation.labelled_mail import (
+    LABELS,
     LabelledMail,
     draw_folds,
     draw_split,
@@ -42,9 +43,13 @@ def mix_messages(seed: int, n: int = N) -> tuple[list[bytes], list[int]]:
     return [raw for pair in zip(ham, spam) for raw in pair], [0, 1] * n
 
 
+def read_labelled(raws: list[bytes], codes: list[int]) -> LabelledMail:
+    return LabelledMail.read((LABELS[code], (str(i), raw)) for i, (code, raw) in enumerate(zip(codes, raws)))
+
+
 def read_mixed(seed: int = 0, n: int = N) -> LabelledMail:
     raws, codes = mix_messages(seed, n)
-    return LabelledMail.read([(str(i), raw) for i, raw in enumerate(raws)], codes)
+    return read_labelled(raws, codes)
 
 
 def learn_messages(mail: MailFilter, raws: list[bytes], codes: list[int]) -> None:
@@ -56,7 +61,7 @@ def learn_messages(mail: MailFilter, raws: list[bytes], codes: list[int]) -> Non
 def test_the_filter_in_memory_gives_the_verdicts_of_a_store(tmp_path: Path, model: str) -> None:
     raws, codes = mix_messages(3)
     train = range(50)
-    mail = LabelledMail.read([(str(i), raw) for i, raw in enumerate(raws)], codes)
+    mail = read_labelled(raws, codes)
     trained = InMemoryFilter(mail, model)  # type: ignore[arg-type]
     trained.learn(train)
     trained.refit(force=True)
@@ -74,7 +79,7 @@ def test_the_filter_in_memory_gives_the_verdicts_of_a_store(tmp_path: Path, mode
 
 def test_online_scores_are_those_of_a_store_on_the_way(tmp_path: Path) -> None:
     raws, codes = mix_messages(5)
-    report = evaluate_online(LabelledMail.read([(str(i), raw) for i, raw in enumerate(raws)], codes))
+    report = evaluate_online(read_labelled(raws, codes))
     with MailFilter(tmp_path / "mail.db") as store:
         refits = 0
         for raw, code, score in zip(raws, codes, report.scores):
@@ -88,7 +93,7 @@ def test_online_scores_are_those_of_a_store_on_the_way(tmp_path: Path) -> None:
 
 def test_the_same_message_is_learned_once_and_moves_with_its_label() -> None:
     raws, codes = mix_messages(1)
-    twice = LabelledMail.read([(str(i), raw) for i, raw in enumerate([*raws, raws[0]])], [*codes, 1])
+    twice = read_labelled([*raws, raws[0]], [*codes, 1])
     moved, plain = InMemoryFilter(twice), InMemoryFilter(twice)
     moved.learn([*range(len(raws)), 3, len(raws)])
     plain.learn([*range(1, len(raws)), len(raws)])
@@ -97,7 +102,7 @@ def test_the_same_message_is_learned_once_and_moves_with_its_label() -> None:
 
 def test_messages_under_both_labels_judge_nothing_and_repeated_ones_judge_once() -> None:
     raws, codes = mix_messages(1, 3)
-    mail = LabelledMail.read([(str(i), raw) for i, raw in enumerate([*raws, raws[0], raws[1]])], [*codes, 0, 0])
+    mail = read_labelled([*raws, raws[0], raws[1]], [*codes, 0, 0])
     assert mail.deduplicate().names == ("0", "2", "3", "4", "5")
 
 
@@ -215,6 +220,6 @@ def test_mail_is_put_in_order_of_arrival_or_of_names(tmp_path: Path) -> None:
     assert mail.counts() == (2, 2)
     assert [name.rpartition("/")[2] for name in mail.sort_by_arrival().names] == ["1", "4", "2", "3"]
     assert [name.rpartition("/")[2] for name in mail.sort_by_name().names] == ["1", "2", "3", "4"]
-    undated = LabelledMail.read([("a", b"\n\nx")], [0])
+    undated = read_labelled([b"\n\nx"], [0])
     with pytest.raises(InputError, match="--order name"):
         undated.sort_by_arrival()

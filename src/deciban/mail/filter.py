@@ -36,10 +36,10 @@ MIN_MESSAGES_TO_LOAD: Final = 50
 """For a chunk of so many messages all tokens of a store are loaded, where they are few enough."""
 
 MAX_LOADED_TOKENS: Final = 1_000_000
-"""Tokens of a store that is loaded whole: some 200 MB."""
+"""Tokens of a store that is loaded completely: some 200 MB."""
 
 MAX_BATCH_CACHED_TOKENS: Final = 1 << 20
-"""Tokens that are cached while many messages are classified by a store that is not loaded whole."""
+"""Tokens that are cached while many messages are classified by a store that is not loaded completely."""
 
 
 def default_store() -> Path:
@@ -190,7 +190,7 @@ class MailFilter:
     def refit(self, force: bool = False) -> RefitResult:
         """Fit the model to all messages if that is due, or always with `force`. Not for the middle of a delivery.
 
-        The result is true if the model was fitted, and otherwise says why it was not.
+        The result is true if the model was fitted, and otherwise gives the reason why it was not.
         """
         return refit_store(self.store, self.model) if force or self.is_fit_due() else RefitResult.NOT_DUE
 

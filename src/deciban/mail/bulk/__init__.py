@@ -1,1 +1,1 @@
-"""Many messages at once: reader processes, batches of tokens, and scores of whole batches."""
+"""Many messages at once: reader processes, batches of tokens, and scores of batches."""

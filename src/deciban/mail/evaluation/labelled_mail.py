@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import count, repeat
 from typing import Any, Final, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Codes
 from deciban.errors import InputError
-from deciban.mail.bulk.read_batches import read_batches
+from deciban.mail.bulk.read_batches import LabelledInput, read_batches
 from deciban.mail.message.headers import arrival_time
 from deciban.mail.model.mail_models import POSITIVE_LABEL
 from deciban.mail.sources.message_sources import read_mail, source_kind
@@ -27,7 +26,6 @@ LABELS: Final = ("ham", POSITIVE_LABEL)
 DATED_SOURCES: Final = ("maildir", "mbox", "imap")
 """Sources that know when a message arrived; the dates of files in other folders tell when they were copied."""
 
-Named = tuple[str, bytes]
 Rows = NDArray[np.intp]
 Sizes = tuple[int, int, int]
 
@@ -49,23 +47,27 @@ class LabelledMail:
 
     @classmethod
     def read(
-        cls, found: Iterable[Named], codes: Sequence[int] | Codes, reading: TokenOptions = DEFAULT_OPTIONS,
-        processes: int | None = 1,
-    ) -> Self:  # fmt: skip
-        r"""Read named messages with the code of each.
+        cls, labelled: Iterable[LabelledInput], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1
+    ) -> Self:
+        r"""Read messages, each with its label.
 
-        >>> found = [("1", b"\n\ntea for two"), ("2", b"\n\ntwo pills")]
-        >>> mail = LabelledMail.read(found, [0, 1], TokenOptions(names=False))
+        >>> found = [("ham", ("1", b"\n\ntea for two")), ("spam", ("2", b"\n\ntwo pills"))]
+        >>> mail = LabelledMail.read(found, TokenOptions(names=False))
         >>> mail.words, mail.tokens[1].tolist()
         (('type:text/plain', 'tea', 'for', 'two', 'pills'), [0, 3, 4])
         """
-        words, names, digests, tokens = word_numbers(), list[str](), list[bytes](), list[Numbers]()
-        for batch in read_batches((("", message) for message in found), processes, reading):
+        words, names, digests, codes = word_numbers(), list[str](), list[bytes](), list[int]()
+        times, tokens = list[float | None](), list[Numbers]()
+        for batch in read_batches(labelled, processes, reading):
             names += batch.names
             digests += batch.digests
+            codes += map(LABELS.index, batch.labels)
+            times += batch.times
             tokens += np.split(number_words(batch.words, words)[batch.indices], np.cumsum(batch.sizes)[:-1])
-        times = np.full(len(names), math.nan)
-        return cls(tuple(names), tuple(digests), np.array(codes, dtype=np.int32), times, tuple(tokens), tuple(words))
+        arrival = np.array(times, dtype=np.float64)
+        return cls(
+            tuple(names), tuple(digests), np.array(codes, dtype=np.int32), arrival, tuple(tokens), tuple(words)
+        )
 
     def take(self, rows: NDArray[Any]) -> LabelledMail:
         """Return some of the messages, in this order."""
@@ -113,21 +115,17 @@ def read_labelled_mail(
     progress: Callable[[int], None] = lambda done: None,
 ) -> LabelledMail:  # fmt: skip
     """Read all mail of some sources (whatever `read_mail` reads), ham and spam."""
-    codes: list[int] = []
-    times: list[float] = []
+    done = count(1)
 
-    def contents() -> Iterable[Named]:
-        for code, path in chain(((0, path) for path in ham), ((1, path) for path in spam)):
-            dated = source_kind(path) in DATED_SOURCES
-            for found in read_mail(path):
-                codes.append(code)
-                known = arrival_time(found.raw), found.time if dated else None, math.nan
-                times.append(next(time for time in known if time is not None))
-                progress(len(codes))
-                yield found.name, found.raw
+    def find_messages() -> Iterator[LabelledInput]:
+        for label, path in [*zip(repeat(LABELS[0]), ham), *zip(repeat(LABELS[1]), spam)]:
+            is_dated = source_kind(path) in DATED_SOURCES
+            for message in read_mail(path):
+                arrival = arrival_time(message.raw)
+                progress(next(done))
+                yield label, replace(message, time=message.time if arrival is None and is_dated else arrival)
 
-    read = LabelledMail.read(contents(), (), reading, processes)
-    return replace(read, codes=np.array(codes, dtype=np.int32), times=np.array(times, dtype=np.float64))
+    return LabelledMail.read(find_messages(), reading, processes)
 
 
 def parse_sizes(text: str) -> Sizes:
@@ -138,7 +136,7 @@ def parse_sizes(text: str) -> Sizes:
     """
     parts = text.split("/")
     if len(parts) != 3 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
-        form = "three numbers of messages, to learn, to choose by and to judge by, as in 400/50/50"
+        form = "three numbers of messages, to learn, to choose by and to test by, as in 400/50/50"
         raise InputError(f"split {text!r}: a split is {form}")
     return int(parts[0]), int(parts[1]), int(parts[2])
 
