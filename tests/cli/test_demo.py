@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import deciban
-from deciban.cli.output import write_folder as write
+from deciban.cli.files import write_folder as write
 from deciban.errors import InputError
 from tests.cli.terminal import call
 

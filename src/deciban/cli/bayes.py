@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deciban.cli.output import print_json
+from deciban.cli.files import print_json
 from deciban.cli.parser import DEBUG, JSON, command, number, option
 from deciban.cli.plot.picture_options import PICTURE_OPTIONS, Picture
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deciban import __version__
-from deciban.cli.output import check_folder, print_json, write_folder
+from deciban.cli.files import check_folder, print_json, write_folder
 from deciban.cli.parser import DEBUG, JSON, command, option
 from deciban.cli.render import heading
 from deciban.formatting import format_signed

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
+from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
-from deciban.cli.output import print_json
 from deciban.cli.parser import DEBUG, JSON, command, without
 from deciban.cli.render import command as print_command
 from deciban.cli.render import console, format_row_count, heading, line, print_title, quote_word, short, table

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
-from deciban.cli.output import open_model, print_json
+from deciban.cli.files import open_model, print_json
 from deciban.cli.parser import DEBUG, JSON, argument, command
 from deciban.cli.render import console, count, heading, line, pairs, print_title, short, table
 from deciban.formatting import format_number, format_signed

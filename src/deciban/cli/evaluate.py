@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
 from deciban.cli.command_groups import UsageError
+from deciban.cli.files import open_model, print_json
 from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_table
-from deciban.cli.output import open_model, print_json
 from deciban.cli.parser import DEBUG, JSON, command, flag, option
 from deciban.cli.progress import progress
 from deciban.cli.render import command as print_command

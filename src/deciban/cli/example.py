@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
-from deciban.cli.output import check_folder, folder_error
+from deciban.cli.files import check_folder, folder_error
 from deciban.cli.parser import DEBUG, argument, command, option
 
 FOLDER = Path(__file__).parent / "examples"

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from deciban.cli import options as a
+from deciban.cli.files import open_model, print_json
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
-from deciban.cli.output import open_model, print_json
 from deciban.cli.parser import DEBUG, JSON, command, number
 from deciban.errors import InputError
 

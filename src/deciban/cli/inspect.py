@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
-from deciban.cli.output import format_file_size, load, print_json
+from deciban.cli.files import format_file_size, load, print_json
 from deciban.cli.parser import DEBUG, JSON, command
 from deciban.cli.render import console, count, heading, line, pairs, print_title, table
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
+from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
-from deciban.cli.output import print_json
 from deciban.cli.parser import DEBUG, JSON, command, option
 from deciban.cli.render import console, line, print_title, table
 from deciban.cli.training_options import call_on_table, find_target

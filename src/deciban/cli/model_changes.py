@@ -10,8 +10,8 @@ from typing import Any, Literal
 from deciban.cli import options as a
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
+from deciban.cli.files import check_output, open_model, save
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
-from deciban.cli.output import check_output, open_model, save
 from deciban.cli.parser import DEBUG, argument, command, option
 from deciban.cli.progress import progress
 

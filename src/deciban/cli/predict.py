@@ -12,8 +12,8 @@ from deciban._lazy import pa
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
+from deciban.cli.files import check_output, open_model
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
-from deciban.cli.output import check_output, open_model
 from deciban.cli.parser import DEBUG, argument, command, flag, repeated
 from deciban.cli.progress import progress
 from deciban.cli.table_writers import check_safe_cells, open_table_writer

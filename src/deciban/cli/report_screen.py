@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.output import format_file_size
+from deciban.cli.files import format_file_size
 from deciban.cli.render import (
     command,
     console,

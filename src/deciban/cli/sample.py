@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
-from deciban.cli.output import check_output, open_model
+from deciban.cli.files import check_output, open_model
 from deciban.cli.parser import DEBUG, command, number
 from deciban.cli.table_writers import check_safe_cells, open_table_writer
 

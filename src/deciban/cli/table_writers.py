@@ -14,7 +14,7 @@ from typing import Any
 
 from deciban._lazy import pa, pc
 from deciban.cli.command_groups import UsageError
-from deciban.cli.output import atomic_file
+from deciban.cli.files import atomic_file
 from deciban.errors import InputError
 from deciban.formatting import escape_controls
 from deciban.plain_json import to_json

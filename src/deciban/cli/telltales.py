@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deciban._lazy import pa
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
-from deciban.cli.output import check_output, load, print_json
+from deciban.cli.files import check_output, load, print_json
 from deciban.cli.parser import DEBUG, JSON, command, option, repeated
 from deciban.cli.render import console, count, heading, line, print_packed, print_title, short, table
 from deciban.cli.table_writers import check_safe_cells, open_table_writer

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, show_spinner
+from deciban.cli.files import check_output, default_file, print_json, save
 from deciban.cli.inputs import open_table
-from deciban.cli.output import check_output, default_file, print_json, save
 from deciban.cli.parser import DEBUG, JSON, command, option, switch
 from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_target
 

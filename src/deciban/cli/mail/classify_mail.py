@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from deciban.cli.error_handling import describe_error, handle_errors
 from deciban.cli.exit_codes import NO_VERDICT, NOT_SPAM, VERDICTS
+from deciban.cli.files import escape_for_terminal
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, open_to_classify, read_stdin
-from deciban.cli.output import escape_for_terminal
 from deciban.errors import DecibanError
 from deciban.formatting import to_one_line
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
+from deciban.cli.files import print_json
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.mail_inputs import (
     MessageReader,
@@ -20,7 +21,6 @@ from deciban.cli.mail.mail_inputs import (
     read_messages,
     store_path,
 )
-from deciban.cli.output import print_json
 from deciban.errors import ForgetError
 from deciban.formatting import format_thousands
 

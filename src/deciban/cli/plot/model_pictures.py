@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import show_spinner
+from deciban.cli.files import open_model
 from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_table
-from deciban.cli.output import open_model
 from deciban.cli.parser import number as number_option
 from deciban.cli.parser import option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, To, open_optional_table, picture_command

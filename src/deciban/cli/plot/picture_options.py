@@ -13,8 +13,8 @@ from typing import Any, Final
 from deciban.cli import options as a
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
+from deciban.cli.files import atomic_file, check_output
 from deciban.cli.inputs import TableInput, open_table
-from deciban.cli.output import atomic_file, check_output
 from deciban.cli.parser import DEBUG, Argument, Command, in_section, number, option, without
 
 ENDINGS = (".png", ".svg", ".pdf")
