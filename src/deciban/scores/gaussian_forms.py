@@ -212,7 +212,7 @@ class Full(ScoreForm):
         """See `ScoreForm.joint`."""
         x = np.asarray(X, dtype=np.float64)
         score = np.empty((len(x), self.n_classes))
-        for have, rows in group_by_missing(x):
+        for have, rows in group_by_missing(~np.isnan(x)):
             complete = have.all() and len(rows) == len(x)  # then the rows are not copied
             score[rows] = self.score_complete(x) if complete else self.marginal(have).score_complete(x[rows][:, have])
         np.nan_to_num(score, copy=False, nan=-np.inf, neginf=-np.inf)  # squares overflow
@@ -250,7 +250,7 @@ class Full(ScoreForm):
         """
         x = np.asarray(X, dtype=np.float64)
         features, shape = np.zeros(x.shape), np.zeros(len(x))
-        for have, rows in group_by_missing(x):
+        for have, rows in group_by_missing(~np.isnan(x)):
             parts = self.marginal(have).complete_pieces(x[rows][:, have], k[rows], l[rows])
             features[np.ix_(rows, have)], shape[rows] = parts
         if self.evidence_weight is not None:
@@ -303,10 +303,10 @@ def multiply_score(weight: float, score: Array) -> Array:
         return np.where(np.isneginf(score), impossible, weight * score)
 
 
-def group_by_missing(x: Array) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
-    """Group the rows by the features that they have."""
-    have = ~np.isnan(x)
+def group_by_missing(have: NDArray[np.bool_]) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+    """Group rows by the features that they have: return each set of features, and the numbers of its rows."""
     if have.all():
-        return [(np.ones(x.shape[1], dtype=np.bool_), np.arange(len(x)))]
-    kinds, which = np.unique(have, axis=0, return_inverse=True)
-    return [(kind, np.flatnonzero(which.reshape(-1) == i)) for i, kind in enumerate(kinds)]
+        return [(np.ones(have.shape[1], dtype=np.bool_), np.arange(len(have)))]
+    group = np.unique(np.packbits(have, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    by_group = np.argsort(group, kind="stable")
+    return [(have[rows[0]], rows) for rows in np.split(by_group, np.cumsum(np.bincount(group))[:-1])]

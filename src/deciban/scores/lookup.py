@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.scores.explanation import Pieces
-from deciban.scores.gaussian_forms import multiply_score
+from deciban.scores.gaussian_forms import group_by_missing, multiply_score
 from deciban.scores.score_form import ScoreForm
 
 CHUNK_CELLS = 1 << 16
@@ -225,22 +225,20 @@ class Table(ScoreForm):
     def _match_rows(self, codes: NDArray[Any], have: NDArray[np.bool_]) -> Array:
         """Return the counts of each class that match each row, n×K."""
         count = np.empty((len(codes), self.n_classes))
-        complete = have.all(axis=1)
-        count[complete] = _find_counts(codes[complete], *self._numbered_cells)
-        part = np.flatnonzero(~complete)
-        pattern, which = _distinct(np.packbits(have[part], axis=1))
-        order = np.argsort(which, kind="stable")
-        for rows in np.split(part[order], np.cumsum(np.bincount(which, minlength=len(pattern)))[:-1]):
-            if len(rows):
-                features = np.flatnonzero(have[rows[0]])
+        for present, rows in group_by_missing(have):
+            features = np.flatnonzero(present)
+            if present.all():
+                count[rows] = _find_counts(codes[rows], *self._numbered_cells)
+            else:
                 count[rows] = self._sum_matches(codes[np.ix_(rows, features)], features)
         return count
 
     def _sum_matches(self, codes: NDArray[Any], features: NDArray[np.intp]) -> Array:
         """Return the counts of the cells that match each row in these features, r×K."""
         if len(codes) < MIN_GROUPED_ROWS:
-            first, which = _distinct(codes)
-            return np.stack([self._search_row(codes[i], features) for i in first])[which]
+            distinct = {row.tobytes(): row for row in codes}
+            found = {key: self._search_row(row, features) for key, row in distinct.items()}
+            return np.stack([found[row.tobytes()] for row in codes])
         return _find_counts(codes, *_group_cells(self._small_cells[:, features], self.pooled_count))
 
     def _search_row(self, row: NDArray[Any], features: NDArray[np.intp]) -> Array:
@@ -268,23 +266,10 @@ def _log(x: Array) -> Array:
         return np.log(x)
 
 
-def _number_rows(rows: NDArray[Any]) -> tuple[dict[bytes, int], NDArray[np.intp]]:
-    """Number the distinct rows in order of appearance; return their numbers, and the number of each row."""
-    number: dict[bytes, int] = {}
-    return number, np.array([number.setdefault(row.tobytes(), len(number)) for row in rows], dtype=np.intp)
-
-
-def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the first place of each distinct row, and the number of each row."""
-    number, which = _number_rows(rows)
-    first = np.empty(len(number), dtype=np.intp)
-    first[which[::-1]] = np.arange(len(rows))[::-1]
-    return first, which
-
-
 def _group_cells(cell: NDArray[Any], count: Array) -> tuple[dict[bytes, int], Array]:
-    """Return the distinct cells and their counts by class; a last row of zeros is for all others."""
-    number, which = _number_rows(cell)
+    """Return the numbers of the distinct cells and their counts by class; a last row of zeros is for all others."""
+    number: dict[bytes, int] = {}
+    which = np.array([number.setdefault(row.tobytes(), len(number)) for row in cell], dtype=np.intp)
     return number, np.stack([np.bincount(which, weights=c, minlength=len(number) + 1) for c in count], axis=1)
 
 
