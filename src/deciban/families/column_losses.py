@@ -39,7 +39,23 @@ def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:
     >>> binned_loss(Grid.of(x, y, None, 2), 1.0).round(2).tolist()
     [0.34]
     """
-    return _loss_by_groups(_ColumnGaussians(moments, prior_rows).scores, grid)
+    n = np.broadcast_to(moments.weight, moments.mean.shape)
+    left = np.maximum(n - 1, 0.0)
+    lever = divide(np.ones_like(n), left)
+    mean, pooled = moments.mean + moments.rest, pooled_variance(moments)
+    variance = Gaussian(prior_rows=prior_rows).variances(moments)
+    floor = VARIANCE_FLOOR * scale(total_variance(moments))
+
+    def scores(cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
+        low, high = edges(cells), edges(cells + 1)
+        width, gap = high - low, low / 2 + high / 2 - mean[:, j]
+        squares = np.maximum(moments.m2[:, j] - gap**2 * (n * lever)[:, j], 0.0)
+        own = divide(prior_rows * pooled[j] + squares, prior_rows + left[:, j], pooled[j])
+        with_all = log(n)[:, j] + _log_density(gap, variance[:, j], width)
+        without = _log_density(gap + gap * lever[:, j], np.maximum(own, floor[j]), width)
+        return with_all, log(left)[:, j] + without
+
+    return _loss_by_groups(scores, grid)
 
 
 def binned_loss(grid: Grid, alpha: float, priced: bool = False) -> Array:
@@ -72,7 +88,11 @@ def poisson_loss(counts: Counts, grid: Grid, alpha: float) -> Array:
 def _loss_by_groups(
     scores: Callable[[NDArray[np.int32], NDArray[np.intp]], tuple[Array, Array]], grid: Grid
 ) -> Array:
-    """Return the mean loss of each column, in groups of columns; `scores` takes cells and their columns."""
+    """Return the mean loss of each column, in groups of columns.
+
+    `scores` takes cells and their columns, and returns ln n_k p(x|k) with all rows, and without one of that class and
+    cell.
+    """
     losses, first = [np.zeros(0)], 0
     for run in grid.runs():
         losses.append(_mean_loss(*scores(run.cell, run.owner + first), run.table, run.offset))
@@ -115,30 +135,6 @@ def _bin_scores(counts: Levels, alpha: float) -> tuple[Array, Array]:
 def _poisson_score(x: Array, rate: Array) -> Array:
     """Return x ln λ − λ; with rate 0 only the count 0 is possible."""
     return x * np.where(x == 0, 0.0, log(rate)) - rate
-
-
-class _ColumnGaussians:
-    """The Gaussians of each class and column, with all rows and without one."""
-
-    def __init__(self, moments: Moments, prior_rows: float) -> None:
-        self.prior_rows = prior_rows
-        self.n = np.broadcast_to(moments.weight, moments.mean.shape)
-        self.left = np.maximum(self.n - 1, 0.0)
-        self.lever = divide(np.ones_like(self.n), self.left)
-        self.mean, self.m2 = moments.mean + moments.rest, moments.m2
-        self.variance = Gaussian(prior_rows=prior_rows).variances(moments)
-        self.pooled = pooled_variance(moments)
-        self.floor = VARIANCE_FLOOR * scale(total_variance(moments))
-
-    def scores(self, cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Return ln n_k p(x|k) at each cell of column j with all rows, and without one of that class and cell."""
-        low, high = edges(cells), edges(cells + 1)
-        x, width = low / 2 + high / 2, high - low
-        gap, lever = x - self.mean[:, j], self.lever[:, j]
-        squares = np.maximum(self.m2[:, j] - gap**2 * (self.n * self.lever)[:, j], 0.0)
-        own = divide(self.prior_rows * self.pooled[j] + squares, self.prior_rows + self.left[:, j], self.pooled[j])
-        with_all = log(self.n)[:, j] + _log_density(gap, self.variance[:, j], width)
-        return with_all, log(self.left)[:, j] + _log_density(gap + gap * lever, np.maximum(own, self.floor[j]), width)
 
 
 def _log_density(gap: Array, variance: Array, width: Array) -> Array:

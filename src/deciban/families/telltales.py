@@ -129,20 +129,18 @@ def _evidence(
     if family.event == "bernoulli":
         rows = float(part.weight[k, 0]), float(np.delete(part.weight, k).sum())
         evidence, cautious = _log_odds(contrast, rows, alpha), _log_odds(contrast, rows, larger)
-        posterior = _odds_cumulants(contrast.here, rows[0], larger).minus(
-            _odds_cumulants(contrast.there, rows[1], larger)
-        )
-        return evidence, *_ends(evidence, evidence, cautious, posterior)
+        here, there = (_odds_cumulants(n, N, larger) for n, N in zip((contrast.here, contrast.there), rows))
+        return evidence, *_ends(evidence, evidence, cautious, here.minus(there))
     counts, V = _contrast_words(part.documents.take_features(kept.places), k, contrast.words), len(kept.places)
     sides = (counts.here, counts.all_here), (counts.there, counts.all_there)
     here, there = (_share_cumulants(n, N, larger, V) for n, N in sides)
     bold, cautious = (_log_shares(counts, a, V) for a in (alpha, larger))
     if family.event == "complement":
         form = family.solve(part)
-        evidence = _above_others(form, k, kept.places[contrast.words])
-        return evidence, *_ends(evidence, bold, cautious, here.minus(there), float(form.scale[k]))
-    evidence = _log_shares(contrast, alpha, V)
-    return evidence, *_ends(evidence, bold, cautious, here.minus(there))
+        evidence, scale = _above_others(form, k, kept.places[contrast.words]), float(form.scale[k])
+    else:
+        evidence, scale = _log_shares(contrast, alpha, V), 1.0
+    return evidence, *_ends(evidence, bold, cautious, here.minus(there), scale)
 
 
 def _ends(

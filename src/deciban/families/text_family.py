@@ -216,24 +216,24 @@ class Text(Family):
         """
         self._require_likelihood("rows to draw")
         places, counted = self.select_words(part)
-        urn = counted if self.alpha else counted.fill_empty_classes()
-        bags = draw_bags(urn, self._word_rates(urn, mean_length(counted)), codes, rng)
+        entries = counted if self.alpha else counted.fill_empty_classes()
+        bags = self._make_urn(entries, mean_length(counted)).draw(codes, rng)
         if self.event == "bernoulli":
             bags.data = np.minimum(bags.data, 1.0)
         bags.indices = places[bags.indices].astype(bags.indices.dtype)
         bags.resize((len(codes), part.n_features))
         return bags
 
-    def _word_rates(self, urn: Tallies, length: Array) -> WordRates:
-        """Return the mean number of words of a document of each class, and their shares.
+    def _make_urn(self, entries: Tallies, length: Array) -> _WordUrn:
+        """Return the words from which documents of a mean length are drawn.
 
         A word that occurs Poisson −ln(1 − θ) times is absent with probability 1 − θ: presence is drawn as words are.
         """
-        n, a = urn.weight[:, 0], self.alpha
+        n, a = entries.weight[:, 0], self.alpha
         if self.event == "multinomial":
-            return WordRates(urn.total, np.full(len(n), a), length)
-        own, flat = -np.log1p(-urn.total / (n + a)[urn.klass]), np.log1p(a / (n + a))
-        return WordRates(own, flat, urn.per_class(own) + flat * urn.n_features)
+            return _WordUrn(entries, entries.total, np.full(len(n), a), length)
+        own, flat = -np.log1p(-entries.total / (n + a)[entries.klass]), np.log1p(a / (n + a))
+        return _WordUrn(entries, own, flat, entries.per_class(own) + flat * entries.n_features)
 
     def log_likelihood(self, part: Bags, solved: Bags) -> float:
         """See `Family.log_likelihood`; for the kept words, Σ_k N_k bias_k + Σ_kv n_kv weight_kv."""
@@ -288,49 +288,38 @@ def _extend_form(form: SparseLinear, places: NDArray[np.intp], V: int) -> Sparse
     return replace(form, start=np.cumsum(start), base=base, mute=mute, hard=hard)
 
 
-class WordRates(NamedTuple):
-    """The weight of each entry, the additional weight of every word by class, and the mean length of documents."""
-
-    own: Array
-    flat: Array
-    length: Array
-
-
-def draw_bags(part: Tallies, rates: WordRates, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
-    """Draw a bag for each class code, CSR, without a table of classes × words; lengths are Poisson.
-
-    A class has its own words, each with its weight, and in addition every word with equal weight: the pseudo-counts.
-    So a word is drawn by searching a random number among the cumulative weights of the class's own words; beyond the
-    last of them it is any word.
-    """
-    from scipy.sparse import csr_array, vstack
-
-    longest = float(rates.length.max(initial=0.0))
-    if longest > MAX_MEAN_LENGTH:
-        raise InputError(
-            f"documents of {longest:g} words on average are too long to draw: at most {MAX_MEAN_LENGTH}. "
-            f"Hint: scale the model down."
-        )
-    urn = _WordUrn(part, rates)
-    step = max(1, int(WORDS_PER_BATCH / max(longest, 1.0)))
-    bags = [csr_array((0, part.n_features))]
-    bags += [urn.bags(codes[at : at + step], rng) for at in range(0, len(codes), step)]
-    return csr_array(vstack(bags))
-
-
 class _WordUrn:
-    """The entries class by class, with their cumulative weights."""
+    """The words of each class with their weights, from which bags are drawn without a table of classes × words.
 
-    def __init__(self, part: Tallies, rates: WordRates) -> None:
+    A class has its own words, the entries of `part`, each with its weight `own`, and in addition every word with
+    the weight `flat` of the class: the pseudo-counts. So a word is drawn by searching a random number among the
+    cumulative weights of the class's own words; beyond the last of them it is any word. The number of words is
+    Poisson, with the class's mean `length`.
+    """
+
+    def __init__(self, part: Tallies, own: Array, flat: Array, length: Array) -> None:
         order = np.argsort(part.klass, kind="stable")
-        self.word, self.length, self.flat, self.V = part.feature[order], rates.length, rates.flat, part.n_features
+        self.word, self.length, self.flat, self.V = part.feature[order], length, flat, part.n_features
         first = np.concatenate([[0], np.cumsum(np.bincount(part.klass, minlength=part.n_classes))])
         self.first, self.last = first[:-1], first[1:] - 1
-        self.total = np.concatenate([[0.0], np.cumsum(rates.own[order])])
+        self.total = np.concatenate([[0.0], np.cumsum(own[order])])
         self.below, self.own = self.total[first[:-1]], np.diff(self.total[first])
 
-    def bags(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
-        """Draw a bag for each class code."""
+    def draw(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
+        """Draw a bag for each class code, CSR."""
+        from scipy.sparse import csr_array, vstack
+
+        longest = float(self.length.max(initial=0.0))
+        if longest > MAX_MEAN_LENGTH:
+            raise InputError(
+                f"documents of {longest:g} words on average are too long to draw: at most {MAX_MEAN_LENGTH}. "
+                f"Hint: scale the model down."
+            )
+        step = max(1, int(WORDS_PER_BATCH / max(longest, 1.0)))
+        batches = [self._draw_batch(codes[at : at + step], rng) for at in range(0, len(codes), step)]
+        return csr_array(vstack([csr_array((0, self.V)), *batches]))
+
+    def _draw_batch(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
         from scipy.sparse import csr_array
 
         row = np.repeat(np.arange(len(codes)), rng.poisson(self.length[codes]))

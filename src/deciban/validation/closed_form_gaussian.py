@@ -64,16 +64,15 @@ def score_by_kernel(
 
     Returns what is wanted of each row, and which rows need a refit.
     """
-    family, part, form = model.assumption.families[0], model.complete.parts[0], model.solved.forms[0]
+    family: Any = model.assumption.families[0]
+    part: Any = model.complete.parts[0]
+    form: Any = model.solved.forms[0]
     if not isinstance(X, np.ndarray) or not X.size or not _is_kernel_applicable(family, part, form):
         return None
     K = form.n_classes
     loops, finishing = load_kernels("held_out_scores", K * X.size), fast.load_kernels("score", K * X.size)
     if loops is None or finishing is None:
         return None
-    assert isinstance(part, Moments)
-    assert isinstance(form, Diagonal)
-    assert isinstance(family, Gaussian)
     moves, weights, fixed = _prior(model)
     n = part.weight[:, 0]
     spread = total_variance(part)
