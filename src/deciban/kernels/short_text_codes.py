@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels.compile import kernel
-from deciban.kernels.tokenizer import word_at
+from deciban.kernels.tokenizer import load_word
 from deciban.ledger.hashing import BYTE_MASKS
 
 Words = NDArray[np.uint64]
@@ -51,9 +51,9 @@ def find_codes(
             return -1
         low, high = np.uint64(0), np.uint64(0)
         if start <= last_start:
-            low = word_at(utf8, np.uint64(start)) & BYTE_MASKS[min(size, 8)]
+            low = load_word(utf8, np.uint64(start)) & BYTE_MASKS[min(size, 8)]
             if size > 8:
-                high = word_at(utf8, np.uint64(start + 8)) & BYTE_MASKS[size - 8]
+                high = load_word(utf8, np.uint64(start + 8)) & BYTE_MASKS[size - 8]
         else:
             for j in range(min(size, 8)):
                 low |= np.uint64(utf8[start + j]) << np.uint64(8 * j)

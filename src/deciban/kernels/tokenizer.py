@@ -167,7 +167,7 @@ def lower_ascii(x: Any) -> Any:
 
 
 @kernel
-def word_at(blob: Bytes, at: Any) -> Any:
+def load_word(blob: Bytes, at: Any) -> Any:
     """Load eight bytes as one number: one instruction, since the place is unsigned and never wraps."""
     word = U0
     for j in range(8):
@@ -195,7 +195,7 @@ def bits_of(blob: Bytes, at: Any, end: Any, kind: int) -> Any:
     if at + U64 <= np.uint64(len(blob)):
         bits = U0
         for shift in range(0, 64, 8):
-            bits |= eight_bits(word_at(blob, at + np.uint64(shift)), kind) << np.uint64(shift)
+            bits |= eight_bits(load_word(blob, at + np.uint64(shift)), kind) << np.uint64(shift)
     else:
         bits, p = U0, at
         while p < end:
@@ -257,13 +257,13 @@ def find_tokens(
                 if b + U8 > size:  # loading eight bytes from its end would exceed the array
                     beyond = U1
                 while p + U8 <= b and not beyond:
-                    x = word_at(blob, p)
+                    x = load_word(blob, p)
                     beyond = x & SIGNS
                     x = lower_ascii(x & ~SIGNS) if lower else x
                     store(texts, written + (p - a), x)
                     h, p = add_chunk(h, x), p + U8
                 if not beyond:
-                    x = word_at(blob, p) & ((U1 << ((b - p) << U3)) - U1)
+                    x = load_word(blob, p) & ((U1 << ((b - p) << U3)) - U1)
                     beyond = x & SIGNS
                     x = lower_ascii(x & ~SIGNS) if lower else x
                     if n_bytes > U7:
