@@ -190,7 +190,7 @@ def eight_bits(x: Any, kind: int) -> Any:
 
 
 @kernel
-def bits_of(blob: Bytes, at: Any, end: Any, kind: int) -> Any:
+def read_token_bits(blob: Bytes, at: Any, end: Any, kind: int) -> Any:
     """Return a bit for each of the next 64 bytes: whether it belongs to a token or to a non-ASCII character."""
     if at + U64 <= np.uint64(len(blob)):
         bits = U0
@@ -214,7 +214,7 @@ def find_edges(blob: Bytes, at: Any, stop: Any, end: Any, kind: int, n: int, edg
     """
     inside = np.uint64(n & 1)
     while at < stop:
-        bits = bits_of(blob, at, end, kind)
+        bits = read_token_bits(blob, at, end, kind)
         changes = bits ^ (bits << U1 | inside)
         while changes:
             edges[n] = np.int64(at + trailing_zeros(changes))
