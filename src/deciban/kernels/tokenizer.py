@@ -183,7 +183,7 @@ def store(text: Bytes, at: Any, chunk: Any) -> None:
 
 
 @kernel
-def eight_bits(x: Any, kind: int) -> Any:
+def gather_token_bits(x: Any, kind: int) -> Any:
     """Return a bit for each of eight bytes: whether it belongs to a token or to a non-ASCII character."""
     mine = token_bytes(x & ~SIGNS, kind) | (x & SIGNS)
     return ((mine >> U7) * GATHER_FACTOR) >> U56
@@ -195,11 +195,11 @@ def read_token_bits(blob: Bytes, at: Any, end: Any, kind: int) -> Any:
     if at + U64 <= np.uint64(len(blob)):
         bits = U0
         for shift in range(0, 64, 8):
-            bits |= eight_bits(load_word(blob, at + np.uint64(shift)), kind) << np.uint64(shift)
+            bits |= gather_token_bits(load_word(blob, at + np.uint64(shift)), kind) << np.uint64(shift)
     else:
         bits, p = U0, at
         while p < end:
-            bits |= (eight_bits(np.uint64(blob[p]), kind) & U1) << (p - at)
+            bits |= (gather_token_bits(np.uint64(blob[p]), kind) & U1) << (p - at)
             p += U1
             if p - at == U64:
                 break
