@@ -148,7 +148,7 @@ def bytes_in_range(x: Any, low: Any, high: Any) -> Any:
 
 
 @kernel
-def token_bytes(x: Any, kind: int) -> Any:
+def mark_token_bytes(x: Any, kind: int) -> Any:
     """Return bit 7 of each byte of x, all below 128, that belongs to a token: eight bytes at a time."""
     if kind == WORD_KIND:
         alphabetic = bytes_in_range(x | (ONES * np.uint64(0x20)), ONES * np.uint64(0x61), ONES * np.uint64(0x7A))
@@ -185,7 +185,7 @@ def store(text: Bytes, at: Any, chunk: Any) -> None:
 @kernel
 def gather_token_bits(x: Any, kind: int) -> Any:
     """Return a bit for each of eight bytes: whether it belongs to a token or to a non-ASCII character."""
-    mine = token_bytes(x & ~SIGNS, kind) | (x & SIGNS)
+    mine = mark_token_bytes(x & ~SIGNS, kind) | (x & SIGNS)
     return ((mine >> U7) * GATHER_FACTOR) >> U56
 
 
