@@ -142,7 +142,7 @@ def encode_character(char: Any, text: Bytes, at: Any) -> Any:
 
 
 @kernel
-def bytes_in_range(x: Any, low: Any, high: Any) -> Any:
+def mark_bytes_in_range(x: Any, low: Any, high: Any) -> Any:
     """Return bit 7 of each byte of x, all below 128, in the range low to high (each repeated in all eight bytes)."""
     return ((x | SIGNS) - low) & ((high | SIGNS) - x) & SIGNS
 
@@ -151,19 +151,19 @@ def bytes_in_range(x: Any, low: Any, high: Any) -> Any:
 def mark_token_bytes(x: Any, kind: int) -> Any:
     """Return bit 7 of each byte of x, all below 128, that belongs to a token: eight bytes at a time."""
     if kind == WORD_KIND:
-        alphabetic = bytes_in_range(x | (ONES * np.uint64(0x20)), ONES * np.uint64(0x61), ONES * np.uint64(0x7A))
-        digits = bytes_in_range(x, ONES * np.uint64(0x30), ONES * np.uint64(0x39))
-        return alphabetic | digits | bytes_in_range(x, ONES * np.uint64(0x5F), ONES * np.uint64(0x5F))
+        alphabetic = mark_bytes_in_range(x | (ONES * np.uint64(0x20)), ONES * np.uint64(0x61), ONES * np.uint64(0x7A))
+        digits = mark_bytes_in_range(x, ONES * np.uint64(0x30), ONES * np.uint64(0x39))
+        return alphabetic | digits | mark_bytes_in_range(x, ONES * np.uint64(0x5F), ONES * np.uint64(0x5F))
     if kind == WHITESPACE_KIND:
-        blank = bytes_in_range(x, ONES * np.uint64(0x09), ONES * np.uint64(0x0D))
-        return ~(blank | bytes_in_range(x, ONES * np.uint64(0x1C), ONES * np.uint64(0x20))) & SIGNS
-    return ~bytes_in_range(x, ONES * np.uint64(0x20), ONES * np.uint64(0x20)) & SIGNS
+        blank = mark_bytes_in_range(x, ONES * np.uint64(0x09), ONES * np.uint64(0x0D))
+        return ~(blank | mark_bytes_in_range(x, ONES * np.uint64(0x1C), ONES * np.uint64(0x20))) & SIGNS
+    return ~mark_bytes_in_range(x, ONES * np.uint64(0x20), ONES * np.uint64(0x20)) & SIGNS
 
 
 @kernel
 def lower_ascii(x: Any) -> Any:
     """Convert eight bytes below 128 to lower case: bytes from A to Z get bit 5."""
-    return x | bytes_in_range(x, ONES * np.uint64(0x41), ONES * np.uint64(0x5A)) >> U2
+    return x | mark_bytes_in_range(x, ONES * np.uint64(0x41), ONES * np.uint64(0x5A)) >> U2
 
 
 @kernel
