@@ -71,14 +71,14 @@ def find_slot(
             if hashes[word] == h:
                 if h < TOP:
                     return s
-                if np.uint64(size[word]) == n and bytes_are_equal(text, np.uint64(begin[word]), token, at, n):
+                if np.uint64(size[word]) == n and are_bytes_equal(text, np.uint64(begin[word]), token, at, n):
                     return s
         s = (s + U1) & mask
     return s
 
 
 @kernel
-def bytes_are_equal(text: Bytes, a: Any, token: Bytes, b: Any, n: Any) -> Any:
+def are_bytes_equal(text: Bytes, a: Any, token: Bytes, b: Any, n: Any) -> Any:
     """Return whether n bytes at a of `text` equal those at b of `token`."""
     j = U0
     while j < n and text[a + j] == token[b + j]:
