@@ -57,7 +57,6 @@ JOINABLE_ROLES: Mapping[Role, Literal["gaussian", "combinations"]] = {
 JOIN_SEPARATOR = " & "
 """The separator between the names of joined columns, and between the levels of a combination."""
 
-
 MAX_KEY = 1 << 62
 """Largest number of a combination: beyond it, the combinations that occur are renumbered."""
 
@@ -80,7 +79,7 @@ class Column:
     def features(self) -> tuple[Feature, ...]:
         """The column's own features, or the one of all columns that it is joined with."""
         if self.block:
-            return (Feature.of_combinations(self.block),)
+            return (Feature(JOIN_SEPARATOR.join(self.block), "category", joined=self.block),)
         if self.role == "date":
             return tuple(Feature(self.name, self.role, part) for part in self.parts)
         return (Feature(self.name, self.role),)
@@ -94,11 +93,6 @@ class Feature:
     role: Role
     part: str | None = None
     joined: tuple[str, ...] = ()
-
-    @classmethod
-    def of_combinations(cls, columns: tuple[str, ...]) -> Feature:
-        """Return the feature of the combinations of several columns."""
-        return cls(JOIN_SEPARATOR.join(columns), "category", joined=columns)
 
     @property
     def name(self) -> str:
@@ -183,11 +177,6 @@ class Layout:
     def features_in_table_order(self) -> tuple[Feature, ...]:
         """Return every feature once, in the order of the table."""
         return tuple(dict.fromkeys(feature for column in self.columns for feature in self.features_of(column)))
-
-    def table_order(self) -> list[int]:
-        """Return the index of each feature among all features of the blocks, in the order of the table."""
-        index = {feature.name: i for i, feature in enumerate(self.all_features())}
-        return [index[feature.name] for feature in self.features_in_table_order()]
 
     def all_features(self) -> tuple[Feature, ...]:
         """Return all features, block by block."""

@@ -108,7 +108,7 @@ def format_row_count(rows: float) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class LevelTable:
     """One feature's levels or bins: their names, counts (K×V), ln θ, pseudo-count α and number of pseudo-counts."""
 
     feature: str
@@ -141,7 +141,7 @@ class BlockSummariser:
             return find_strongest_levels(table, self.prior, self.labels)
         return self._find_strongest_words(j) if isinstance(self.part, Bags) else self._class_means(j)
 
-    def table(self, j: int) -> Table | None:
+    def table(self, j: int) -> LevelTable | None:
         """Return the levels or bins of feature j; None where it has neither."""
         if isinstance(self.part, Levels):
             return self._level_table(j)
@@ -150,7 +150,7 @@ class BlockSummariser:
     def _alpha(self, j: int) -> float:
         return float(broadcast_alpha(self.family.alpha, self.part.n_features)[j])
 
-    def _level_table(self, j: int) -> Table:
+    def _level_table(self, j: int) -> LevelTable:
         """Return the distinct levels of feature j; one more stands for all levels that the family pools."""
         family: Categorical = self.family
         full = family.full(self.part)
@@ -169,9 +169,9 @@ class BlockSummariser:
 
         own = counts.table[:, counts.offset[j] : counts.offset[j + 1]]
         n_alphas = size + (family.unseen == "smooth")
-        return Table(self.names[j], name, own, form.log_theta[:, a + first[:size]], self._alpha(j), n_alphas)
+        return LevelTable(self.names[j], name, own, form.log_theta[:, a + first[:size]], self._alpha(j), n_alphas)
 
-    def _bin_table(self, j: int) -> Table:
+    def _bin_table(self, j: int) -> LevelTable:
         form = self.form
         assert isinstance(form, Steps)
         if self._binned is None:
@@ -186,7 +186,7 @@ class BlockSummariser:
             return f"from {cuts[b - 1]:.5g}{upper}"
 
         counts = self._binned.table[:, own]
-        return Table(self.names[j], name, counts, form.log_theta[:, own], self._alpha(j), counts.shape[1])
+        return LevelTable(self.names[j], name, counts, form.log_theta[:, own], self._alpha(j), counts.shape[1])
 
     def _find_strongest_words(self, j: int) -> list[LevelEffect]:
         """Return the words with the strongest evidence for each class, at most `MAX_SUMMARY_CLASSES` in all."""
@@ -230,7 +230,7 @@ class BlockSummariser:
         return "rate", rate, rate
 
 
-def find_strongest_levels(table: Table, prior: Array, labels: NDArray[Any]) -> list[LevelEffect]:
+def find_strongest_levels(table: LevelTable, prior: Array, labels: NDArray[Any]) -> list[LevelEffect]:
     """Return for each class the level with the strongest evidence for it, by the lower end of the interval.
 
     A level that was seen once may by chance have the largest estimate; it should not be listed first.
@@ -242,7 +242,7 @@ def find_strongest_levels(table: Table, prior: Array, labels: NDArray[Any]) -> l
     return sorted((effect for effect in found if effect is not None), key=lambda e: -e.low)[:MAX_SUMMARY_CLASSES]
 
 
-def _find_strongest_level(k: int, table: Table, prior: Array, labels: NDArray[Any]) -> LevelEffect | None:
+def _find_strongest_level(k: int, table: LevelTable, prior: Array, labels: NDArray[Any]) -> LevelEffect | None:
     seen = np.flatnonzero(table.counts.sum(axis=0) > 0)
     others = np.delete(np.arange(len(prior)), k)
     share = divide(prior[others], np.full(len(others), prior[others].sum()), 1 / len(others))
@@ -261,7 +261,7 @@ def _find_strongest_level(k: int, table: Table, prior: Array, labels: NDArray[An
     return LevelEffect(table.feature, table.name(v), labels[k], best * DECIBAN, low * DECIBAN, high * DECIBAN, rows)
 
 
-def _variance_of_log_theta(table: Table, classes: Any, seen: NDArray[np.intp]) -> Array:
+def _variance_of_log_theta(table: LevelTable, classes: Any, seen: NDArray[np.intp]) -> Array:
     """Approximate the variance of ln θ: one over the rows that have the level, less one over all rows."""
     counts = np.atleast_2d(table.counts[classes]).sum(axis=0)
     n = counts.sum() + table.alpha * table.levels
@@ -270,7 +270,9 @@ def _variance_of_log_theta(table: Table, classes: Any, seen: NDArray[np.intp]) -
     )
 
 
-def _compute_interval(table: Table, k: int, others: NDArray[np.intp], share: Array, v: int) -> tuple[float, float]:
+def _compute_interval(
+    table: LevelTable, k: int, others: NDArray[np.intp], share: Array, v: int
+) -> tuple[float, float]:
     """Return the central 90 % interval of the evidence over draws of the probabilities given the counts."""
     rng = np.random.default_rng(0)
     order = np.concatenate([[k], others])

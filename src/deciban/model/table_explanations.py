@@ -108,8 +108,9 @@ def explain_rows(
     batches = [batch for each, _ in kept for batch in each]
     if model.layout.texts:
         result = _sum_words(model, result, [part.shape[1] for part in parts], batches)
-    order, values = model.layout.table_order(), _cell_values(model, batches, len(result))
-    features = [result.features[i] for i in order]
+    index = {feature.name: i for i, feature in enumerate(model.layout.all_features())}
+    order = [index[feature.name] for feature in model.layout.features_in_table_order()]
+    features, values = [result.features[i] for i in order], _cell_values(model, batches, len(result))
     return replace(result, evidence=result.evidence[:, order], features=features, values=values)
 
 
@@ -170,40 +171,27 @@ def _cell_values(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
     out = np.empty((n, len(features)), dtype=object)
     for j, feature in enumerate(features):
         columns = [_format_column(batches, name, feature, n) for name in feature.columns]
-        out[:, j] = columns[0] if len(columns) == 1 else [_join_cells(cells) for cells in zip(*columns)]
+        out[:, j] = [None if None in cells else JOIN_SEPARATOR.join(map(str, cells)) for cells in zip(*columns)]
     return out
 
 
 def _format_column(batches: list[Any], name: str, feature: Feature, n: int) -> list[str | None]:
     """Return the cells of a column as text; None where the column is absent."""
     arrays = [batch.column(name) for batch in batches if batch.schema.get_field_index(name) >= 0]
-    cells = [cell for array in arrays for cell in _cells(array, feature)]
-    format_cell = _shorten_text if feature.role == "text" else _format_cell
-    return [format_cell(cell) for cell in cells[:n]] if cells else [None] * n
+    cells: list[Any] = []
+    for array in arrays:
+        if feature.part is None:
+            cells += array.to_pylist()
+        else:  # the code −1 stands for a missing date
+            names = (*DATE_PARTS[feature.part], None)
+            cells += [names[i] for i in extract_date_part(array, feature.part, feature.column)]
+    return [_format_cell(cell, feature.role == "text") for cell in cells[:n]] if cells else [None] * n
 
 
-def _join_cells(cells: tuple[str | None, ...]) -> str | None:
-    """Return the cells of joined columns as one text; None where one of them is missing."""
-    return None if None in cells else JOIN_SEPARATOR.join(map(str, cells))
-
-
-def _cells(array: Any, feature: Feature) -> list[Any]:
-    if feature.part is None:
-        return list(array.to_pylist())
-    names = DATE_PARTS[feature.part]
-    return [names[i] if i >= 0 else None for i in extract_date_part(array, feature.part, feature.column)]
-
-
-def _format_cell(cell: Any) -> str | None:
+def _format_cell(cell: Any, is_text: bool) -> str | None:
+    """Return a cell as text, and as much of a text as fits on a line; None where the cell is missing."""
     if cell is None or cell != cell:
         return None
+    if is_text:
+        return clip_text(to_printable(str(cell)[: 4 * MAX_TEXT_CHARACTERS]).strip(), MAX_TEXT_CHARACTERS)
     return f"{cell:g}" if isinstance(cell, float) else str(cell)
-
-
-def _shorten_text(text: Any) -> str | None:
-    """Return as much of a text as fits on a line."""
-    return (
-        None
-        if text is None
-        else clip_text(to_printable(str(text)[: 4 * MAX_TEXT_CHARACTERS]).strip(), MAX_TEXT_CHARACTERS)
-    )

@@ -25,7 +25,7 @@ from deciban.ledger.grid import cell_numbers
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import FittedModel
-from deciban.model.feature_summaries import MAX_SUMMARY_CLASSES, Z90, BlockSummariser, Table, WeightEffect
+from deciban.model.feature_summaries import MAX_SUMMARY_CLASSES, Z90, BlockSummariser, LevelTable, WeightEffect
 from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Steps
 from deciban.sources.arrow_cells import format_label
 
@@ -135,7 +135,7 @@ class WeightSummariser(BlockSummariser):
             return self._word_effects(j)
         return self._number_effect(j) if isinstance(self.form, Linear) else []
 
-    def _level_effects(self, table: Table) -> list[WeightEffect]:
+    def _level_effects(self, table: LevelTable) -> list[WeightEffect]:
         """Return for each class the level with the largest sum of evidence for it over all rows."""
         evidence = self.contrasts @ table.log_theta
         rows = table.counts.sum(axis=0)

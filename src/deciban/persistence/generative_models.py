@@ -19,31 +19,8 @@ from deciban.ledger import Block, Ledger, Needs, Schema
 from deciban.linear.boosting import Boosted
 from deciban.linear.fitted_model import LEARNERS, Account, FittedModel
 from deciban.linear.sample_weights import ALGORITHMS
-from deciban.persistence import Section
+from deciban.persistence import Section, ledgers, score_forms
 from deciban.persistence.assumptions import read_class_prior, read_family, write_class_prior, write_family
-from deciban.persistence.ledgers import (
-    read_blocks_without_levels,
-    read_blocks_without_names,
-    read_classes,
-    read_ledger,
-    read_level_arrays,
-    read_schema,
-    write_ledger,
-    write_schema,
-)
-from deciban.persistence.score_forms import (
-    FITTED_FORMS,
-    INFINITY,
-    MIN_POSITIVE,
-    SOLVED_FORMS,
-    read_calibration,
-    read_novelty,
-    read_priors,
-    read_score_form,
-    write_calibration,
-    write_novelty,
-    write_score_form,
-)
 from deciban.persistence.section import MAX_NUMBER
 from deciban.scorer import Scorer, Solved
 from deciban.scores import Lookup
@@ -70,20 +47,20 @@ class StoredGenerativeModel(GenerativeModel):
     @cached_property
     def ledger(self) -> Ledger:
         """The ledger, read on first use."""
-        return read_ledger(self._section.part("ledger"))
+        return ledgers.read_ledger(self._section.part("ledger"))
 
     @cached_property
     def schema(self) -> Schema:
         """The names of classes, features and levels; the statistics are not read."""
         if "ledger" in vars(self):
             return self.ledger.schema
-        return read_schema(self._section.part("ledger").part("schema"))
+        return ledgers.read_schema(self._section.part("ledger").part("schema"))
 
     @cached_property
     def outline(self) -> Schema:
         """The names of classes and features; the names of levels, perhaps a million, are not read."""
         schema = self._section.part("ledger").part("schema")
-        return Schema(read_classes(schema), read_blocks_without_levels(schema))
+        return Schema(ledgers.read_classes(schema), ledgers.read_blocks_without_levels(schema))
 
     @cached_property
     def level_names(self) -> Sequence[Sequence[str]]:
@@ -91,7 +68,7 @@ class StoredGenerativeModel(GenerativeModel):
         if "ledger" in vars(self):
             return super().level_names
         schema = self._section.part("ledger").part("schema")
-        return [LevelNames(names) for names in read_level_arrays(schema)]
+        return [LevelNames(names) for names in ledgers.read_level_arrays(schema)]
 
     def unsolved(self) -> GenerativeModel:
         """Return the model without the solution that the file holds."""
@@ -104,17 +81,17 @@ class StoredGenerativeModel(GenerativeModel):
             return self.unsolved().solved
         section, ledger = self._section.part("solved"), self._section.part("ledger")
         schema = ledger.part("schema")
-        K, blocks = len(read_classes(schema)), read_blocks_without_names(schema)
+        K, blocks = len(ledgers.read_classes(schema)), ledgers.read_blocks_without_names(schema)
         form_sections, statistics = section.parts("forms"), ledger.parts("parts")
         if not len(form_sections) == len(statistics) == len(blocks):
             section.refuse(f"there are {len(form_sections)} score forms for {len(blocks)} blocks of features")
-        forms = _read_forms(form_sections, blocks, K, SOLVED_FORMS)
+        forms = _read_forms(form_sections, blocks, K, score_forms.SOLVED_FORMS)
         for part, form, family, statistic in zip(form_sections, forms, self.assumption.families, statistics):
             if isinstance(form, Lookup):  # every level that is counted or declared has a score
                 sizes = np.diff(statistic.integers("offset", (len(form.offset),)))
                 if (np.diff(form.offset) < np.maximum(sizes, family.min_levels or 0)).any():  # type: ignore[attr-defined]
                     part.refuse("fewer levels have scores than were counted or are known to exist")
-        return Solved(*read_priors(section, K), forms, self.assumption.needs)
+        return Solved(*score_forms.read_priors(section, K), forms, self.assumption.needs)
 
     def __reduce__(self) -> Any:
         return GenerativeModel, (self.assumption, self.ledger, self.calibration, self.novelty)
@@ -127,14 +104,14 @@ def write_scorer(scorer: Scorer) -> Section:
         return _write_generative_model(scorer)
     section = Section().add("learned", write_fitted_model(scorer))
     if scorer.calibration is not None:
-        section.add("calibration", write_calibration(scorer.calibration))
+        section.add("calibration", score_forms.write_calibration(scorer.calibration))
     if isinstance(scorer, Boosted):
         rounds = Section().put("shares", scorer.shares).put("errors", scorer.errors)
         rounds.add_all("learners", [_write_generative_model(model) for model in scorer.rounds])
         section.add("rounds", rounds)
     if scorer.basis is not None:
         return section.add("basis", _write_generative_model(scorer.basis))
-    return section.add("schema", write_schema(scorer.schema))
+    return section.add("schema", ledgers.write_schema(scorer.schema))
 
 
 def read_scorer(section: Section) -> Scorer:
@@ -142,7 +119,7 @@ def read_scorer(section: Section) -> Scorer:
     if not section.has("learned"):
         return _read_generative_model(section)
     basis = _read_generative_model(section.part("basis")) if section.has("basis") else None
-    schema = read_schema(section.part("schema")) if basis is None else basis.outline
+    schema = ledgers.read_schema(section.part("schema")) if basis is None else basis.outline
     model = read_fitted_model(section.part("learned"), schema, basis)
     if section.has("rounds"):
         model = _read_rounds(section.part("rounds"), model)
@@ -158,7 +135,7 @@ def _read_rounds(section: Section, fitted: FittedModel) -> Boosted:
             section.refuse("a learner has other classes or features than the boosted model")
     if not rounds or fitted.account.settings.get("algorithm") not in ALGORITHMS:
         section.refuse("there should be a learner, and an algorithm that boosts it")
-    shares = section.floats("shares", (len(rounds),), least=MIN_POSITIVE)
+    shares = section.floats("shares", (len(rounds),), least=score_forms.MIN_POSITIVE)
     errors = section.floats("errors", (len(rounds),), least=0, most=1)
     values = {field.name: getattr(fitted, field.name) for field in fields(fitted)}
     return Boosted(**values, rounds=rounds, shares=shares, errors=errors)
@@ -170,51 +147,51 @@ def _write_generative_model(model: GenerativeModel) -> Section:
     families = [write_family(f, block.width) for f, block in zip(assumption.families, blocks)]
     section = Section().put("missing", assumption.missing).add_all("families", families)
     section.add("prior", write_class_prior(assumption.prior))
-    section.add("ledger", write_ledger(model.ledger))
+    section.add("ledger", ledgers.write_ledger(model.ledger))
     if assumption.imagined is not None:
-        section.add("imagined", write_ledger(assumption.imagined))
+        section.add("imagined", ledgers.write_ledger(assumption.imagined))
     if model.calibration is not None:
-        section.add("calibration", write_calibration(model.calibration))
+        section.add("calibration", score_forms.write_calibration(model.calibration))
     if model.novelty is not None:
-        section.add("novelty", write_novelty(model.novelty))
+        section.add("novelty", score_forms.write_novelty(model.novelty))
     with suppress(DecibanError):  # a ledger that cannot be solved now is solved, or refused, when the file is used
         solved = Section().put("prior", model.solved.prior).put("log_prior", model.solved.log_prior)
-        read_priors(solved, len(model.solved.prior))
+        score_forms.read_priors(solved, len(model.solved.prior))
         section.add("solved", solved.add_all("forms", _write_forms(model.solved, blocks)))
     return section
 
 
 def _write_forms(solved: Solved, blocks: Sequence[Block]) -> list[Section]:
-    return [write_score_form(form, block.width) for form, block in zip(solved.forms, blocks)]
+    return [score_forms.write_score_form(form, block.width) for form, block in zip(solved.forms, blocks)]
 
 
 def _read_forms(parts: Sequence[Section], blocks: Sequence[Block], K: int, among: AllowedForms) -> tuple[Any, ...]:
     """Read the score form of each block, which must be one of those that its kind of block may have."""
     for part, block in zip(parts, blocks):
         part.text("form", among=among[block.kind])
-    return tuple(read_score_form(part, K, block.width) for part, block in zip(parts, blocks))
+    return tuple(score_forms.read_score_form(part, K, block.width) for part, block in zip(parts, blocks))
 
 
 def _read_generative_model(section: Section) -> GenerativeModel:
     ledger, parts = section.part("ledger"), section.parts("families")
     schema = ledger.part("schema")
-    K, blocks = len(read_classes(schema)), read_blocks_without_names(schema)
+    K, blocks = len(ledgers.read_classes(schema)), ledgers.read_blocks_without_names(schema)
     if len(parts) != len(blocks):
         section.refuse(f"there are {len(parts)} families for {len(blocks)} blocks of features")
     families = tuple(read_family(part, block.width) for part, block in zip(parts, blocks))
     for part, needs, block in zip(parts, (family.needs() for family in families), blocks):
         if (needs.kind, needs.reading) != (block.kind, block.reading):
             part.refuse(f"it takes {needs.kind} of {needs.reading}, not {block.kind} of {block.reading}")
-    imagined = read_ledger(section.part("imagined")) if section.has("imagined") else None
+    imagined = ledgers.read_ledger(section.part("imagined")) if section.has("imagined") else None
     prior = read_class_prior(section.part("prior"), K)
     missing = section.text("missing", among=["skip", "error"])
     calibration = _read_optional_calibration(section, K)
-    novelty = read_novelty(section.part("novelty")) if section.has("novelty") else None
+    novelty = score_forms.read_novelty(section.part("novelty")) if section.has("novelty") else None
     return StoredGenerativeModel(Assumption(families, prior, imagined, missing), section, calibration, novelty)
 
 
 def _read_optional_calibration(section: Section, K: int) -> Calibration | None:
-    return read_calibration(section.part("calibration"), K) if section.has("calibration") else None
+    return score_forms.read_calibration(section.part("calibration"), K) if section.has("calibration") else None
 
 
 def write_fitted_model(model: FittedModel) -> Section:
@@ -243,13 +220,13 @@ def read_fitted_model(section: Section, schema: Schema, basis: GenerativeModel |
     rows = section.floats("rows", (K,), least=0, most=MAX_NUMBER)
     if not rows.any():
         section.refuse("there are no rows of any class")
-    priors = read_priors(section, K)
+    priors = score_forms.read_priors(section, K)
     forms, needs = section.parts("forms"), section.parts("needs")
     if not len(forms) == len(needs) == len(blocks):
         section.refuse(f"there are {len(forms)} score forms and {len(needs)} needs for {len(blocks)} blocks")
     solved = Solved(
         *priors,
-        _read_forms(forms, blocks, K, FITTED_FORMS),
+        _read_forms(forms, blocks, K, score_forms.FITTED_FORMS),
         tuple(_read_needs(part, block) for part, block in zip(needs, blocks)),
         section.floats("bias", (K,)),
     )
@@ -257,7 +234,7 @@ def read_fitted_model(section: Section, schema: Schema, basis: GenerativeModel |
 
 
 def _read_needs(section: Section, block: Block) -> Needs:
-    threshold = section.optional(section.number, "threshold", -INFINITY, INFINITY)
+    threshold = section.optional(section.number, "threshold", -np.inf, np.inf)
     flags = {name: section.flag(name) for name in ("signed", "skips", "unit")}
     return Needs(block.kind, threshold, **flags, words=block.reading if block.kind == "bags" else "")
 
@@ -283,9 +260,9 @@ def _read_report(section: Section) -> Account:
         trust = dict(zip(names, section.floats("trust", (len(names),)).tolist()))
     return Account(
         learner,
-        {name: INFINITY if value == "inf" else value for name, value in settings.header.items()},
-        section.number("objective", -INFINITY, INFINITY, allow_nan=True),
-        section.number("loss", -INFINITY, INFINITY, allow_nan=True),
+        {name: np.inf if value == "inf" else value for name, value in settings.header.items()},
+        section.number("objective", -np.inf, np.inf, allow_nan=True),
+        section.number("loss", -np.inf, np.inf, allow_nan=True),
         section.integer("n_iter"),
         section.flag("converged"),
         section.flag("separable"),

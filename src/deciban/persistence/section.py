@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -29,6 +30,7 @@ MAX_NUMBER = 1e300
 """Largest number that is read unless other bounds are given: sums of such numbers do not overflow."""
 
 
+@dataclass(eq=False)
 class Section:
     """A part of a file: a header, and the arrays whose names begin with the section's name. Sections are nested.
 
@@ -41,17 +43,11 @@ class Section:
     1.0
     """
 
-    def __init__(
-        self,
-        header: dict[str, Any] | None = None,
-        arrays: Mapping[str, NDArray[Any]] | None = None,
-        name: str = "",
-        file: str | None = None,
-        eager: bool = True,
-    ) -> None:
-        self.header = {} if header is None else header
-        self.arrays: Mapping[str, NDArray[Any]] = {} if arrays is None else arrays
-        self.name, self.file, self.eager = name, file, eager
+    header: dict[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    name: str = ""
+    file: str | None = None
+    eager: bool = True
 
     def put(self, name: str, value: Any) -> Section:
         """Write an array, or a JSON value; an infinite number or NaN is written by its name."""

@@ -14,7 +14,7 @@ from deciban.generative import GenerativeModel
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Feature
 from deciban.model.description import Description
-from deciban.model.feature_summaries import BlockSummariser, Table, make_block_summarisers
+from deciban.model.feature_summaries import BlockSummariser, LevelTable, make_block_summarisers
 from deciban.model.model import Model
 from deciban.plots.style import check_positive
 from deciban.scores import Diagonal
@@ -34,8 +34,8 @@ class Conditional:
     block: int
     j: int
     missing: float
-    table: Table | None
-    fitted: Table | None = None
+    table: LevelTable | None
+    fitted: LevelTable | None = None
     """The table of fitted weights, for models other than naive Bayes."""
 
     @property
@@ -73,7 +73,7 @@ class Conditional:
         assert table is not None
         return self._sort_values(table)
 
-    def _sort_values(self, table: Table) -> tuple[list[str], Array]:
+    def _sort_values(self, table: LevelTable) -> tuple[list[str], Array]:
         names = self._names(table)
         place = {name: i for i, name in enumerate(self.feature.fixed_levels)}
         order = sorted(range(len(names)), key=lambda v: place.get(names[v], len(place)))
@@ -91,7 +91,7 @@ class Conditional:
         place = {name: v for v, name in enumerate(self._names(self.table))}
         return self.table.counts.sum(axis=0)[[place[name] for name in self.values()[0]]]
 
-    def _names(self, table: Table) -> list[str]:
+    def _names(self, table: LevelTable) -> list[str]:
         V = table.counts.shape[1]
         if V == 1 and self.feature.role == "binned":
             return ["any number"]

@@ -18,18 +18,8 @@ import numpy as np
 
 from deciban._lazy import duckdb, pa, pc
 from deciban.errors import InputError
-from deciban.sources.database import (
-    PLAIN_FILES,
-    ROWS_PER_BATCH,
-    check_gzip,
-    common_compression,
-    connect,
-    first_line,
-    format_paths,
-    is_conversion_error,
-    is_duckdb_error,
-    quote_text,
-)
+from deciban.sources import database
+from deciban.sources.database import PLAIN_FILES, common_compression, format_paths, quote_text
 from deciban.sources.document_files import estimate_lines, open_decompressed
 from deciban.sources.records import DELIMITERS, find_fault, read_records, split_cells
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, convert_read_errors, quote_path, role_hint
@@ -115,7 +105,7 @@ class Delimited(FileSource):
         try:
             table = self._relation(wanted, f"limit {n}").to_arrow_table()
         except Exception as error:
-            if not is_duckdb_error(error):
+            if not database.is_duckdb_error(error):
                 raise
             raise self._diagnose(error) from None
         columns = [_replace_commas(column) for column in table.columns] if self.decimal == "," else table.columns
@@ -132,26 +122,27 @@ class Delimited(FileSource):
                     done += batch.num_rows
                 return
             except Exception as error:
-                if not is_duckdb_error(error):
+                if not database.is_duckdb_error(error):
                     raise
-                if marked or not is_conversion_error(error):
+                # the message about a value that does not have its column's type begins so, whatever cells it quotes
+                if marked or not str(error).startswith("Conversion Error: "):
                     raise self._diagnose(error) from None
                 marked = True
 
     def _read(self, wanted: Mapping[str, ColumnReading], marked: bool, skip: int) -> Iterator[pa.RecordBatch]:
         """Read all rows but the first ones; with `marked`, numbers are read as texts, which are then converted."""
         readings = dict.fromkeys(wanted, "text") if marked else wanted
-        n_rows = max(MIN_TEXT_ROWS, TEXT_BATCH_CELLS // max(1, len(wanted))) if marked else ROWS_PER_BATCH
+        n_rows = max(MIN_TEXT_ROWS, TEXT_BATCH_CELLS // max(1, len(wanted))) if marked else database.ROWS_PER_BATCH
         numbers = [place for place, reading in enumerate(wanted.values()) if marked and reading == "number"]
-        database = connect()
+        connection = database.connect()
         done = 0
-        for batch in self._relation(readings).to_arrow_reader(min(ROWS_PER_BATCH, n_rows)):
+        for batch in self._relation(readings).to_arrow_reader(min(database.ROWS_PER_BATCH, n_rows)):
             if skip < batch.num_rows:
                 unread = batch.slice(skip)
                 try:
-                    converted = _convert_columns(unread, numbers, self.decimal, database)
+                    converted = _convert_columns(unread, numbers, self.decimal, connection)
                 except duckdb.ConversionException:
-                    fault = _find_non_number(unread, numbers, self.decimal, database)
+                    fault = _find_non_number(unread, numbers, self.decimal, connection)
                     if fault is None:
                         raise
                     row, place, value = fault
@@ -166,12 +157,12 @@ class Delimited(FileSource):
         The columns are selected without expressions: DuckDB's time to plan those grows with the square of the number.
         """
         for path in self.paths:
-            check_gzip(path)
+            database.check_gzip(path)
         alias = {name: f"c{i}" for i, name in enumerate(self.columns)}
         chosen = ", ".join(alias[name] for name in wanted) or "c0"  # rows are counted even if no column is wanted
         kinds = {name: "DOUBLE" if wanted.get(name) == "number" else "VARCHAR" for name in self.columns}
         types = ", ".join(f"{alias[name]}: '{kind}'" for name, kind in kinds.items())
-        return connect(self.paths).sql(f"select {chosen} from {self._reader(types)} {more}")
+        return database.connect(self.paths).sql(f"select {chosen} from {self._reader(types)} {more}")
 
     def _reader(self, types: str) -> str:
         """Return a call of DuckDB's reader that states everything: names, types, dialect, compression, partitions."""
@@ -196,7 +187,7 @@ class Delimited(FileSource):
             fault = find_fault(path, line, self.delimiter, self.options.encoding, len(self.columns))
             if fault is not None:
                 return InputError(f"{path!r} {fault}")
-        return InputError(f"{self.name} cannot be read: {first_line(error)}")
+        return InputError(f"{self.name} cannot be read: {database.first_line(error)}")
 
     def _locate_non_number(self, row: int, column: str, value: str) -> InputError:
         """Return the error about a cell that is not a number, with its line; blank lines are rows of one column."""
@@ -224,22 +215,22 @@ def _replace_commas(column: Any) -> Any:
     return pc.replace_substring(column, ",", ".") if pc.all(pc.or_(fits, known)).as_py() else column
 
 
-def _convert_columns(batch: pa.RecordBatch, places: Sequence[int], decimal: str, database: Any) -> pa.RecordBatch:
+def _convert_columns(batch: pa.RecordBatch, places: Sequence[int], decimal: str, connection: Any) -> pa.RecordBatch:
     """Convert columns of texts to numbers, all by one query; marks for missing numbers become nulls."""
     if not places:
         return batch
     columns = list(batch.columns)
-    numbers = _convert(batch, places, decimal, database, "cast").combine_chunks()
+    numbers = _convert(batch, places, decimal, connection, "cast").combine_chunks()
     for i, place in enumerate(places):
         columns[place] = numbers.slice(i * batch.num_rows, batch.num_rows)
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
 def _find_non_number(
-    batch: pa.RecordBatch, places: Sequence[int], decimal: str, database: Any
+    batch: pa.RecordBatch, places: Sequence[int], decimal: str, connection: Any
 ) -> tuple[int, int, str] | None:
     """Find the first row that holds a text that is not a number: the row, the place of the column, and the text."""
-    converted = np.asarray(_convert(batch, places, decimal, database, "try_cast", "0.0").is_null())
+    converted = np.asarray(_convert(batch, places, decimal, connection, "try_cast", "0.0").is_null())
     known = np.concatenate([np.asarray(batch.column(place).is_valid()) for place in places])
     faults = (converted & known).reshape(len(places), batch.num_rows)
     if not faults.any():
@@ -250,12 +241,12 @@ def _find_non_number(
 
 
 def _convert(
-    batch: pa.RecordBatch, places: Sequence[int], decimal: str, database: Any, cast: str, missing: str = "null"
+    batch: pa.RecordBatch, places: Sequence[int], decimal: str, connection: Any, cast: str, missing: str = "null"
 ) -> pa.ChunkedArray:
     """Convert columns of texts, one after another, to one of numbers; marks for missing numbers become `missing`."""
     texts = pa.chunked_array([batch.column(place) for place in places]).cast(pa.large_string()).combine_chunks()
     number = "replace(t, ',', '.')" if decimal == "," else "t"
-    relation = database.from_arrow(pa.table({"t": texts})).project(
+    relation = connection.from_arrow(pa.table({"t": texts})).project(
         f"case when regexp_full_match(t, {MISSING_PATTERN}) then {missing} else {cast}({number} as double) end as x"
     )
     return relation.to_arrow_table()["x"]

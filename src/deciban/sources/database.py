@@ -87,11 +87,6 @@ def is_duckdb_error(error: Any) -> bool:
     return isinstance(error, duckdb.Error) or (isinstance(error, OSError) and error.errno is None)
 
 
-def is_conversion_error(error: Exception) -> bool:
-    """Return whether a value does not have its column's type: the message begins so, whatever cells it quotes."""
-    return str(error).startswith("Conversion Error: ")
-
-
 PLAIN_FILES = "hive_partitioning=false, filename=false, union_by_name=false"
 """For DuckDB's readers of files: columns come from what is in the files, and never from their names."""
 
