@@ -14,8 +14,6 @@ from deciban.cli.render import console, heading, line, print_title, table
 from deciban.cli.training_options import call_on_table, format_training_command
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from deciban.metrics.comparison import Comparison
 
 
@@ -53,14 +51,17 @@ def compare(times: bool, json: bool, **options: Any) -> None:
 def compare_learners(table: TableInput, options: Mapping[str, Any]) -> Comparison:
     """Compare the learners on a table."""
     names, curve = ("learners", "folds", "groups", "draws", "sizes"), options["curve"]
-    comparison: Comparison = call_on_table("compare", table, options, *names, again="comparing", curve=curve)
+    comparison: Comparison = call_on_table("compare", table, options, names, again="comparing", curve=curve)
     return comparison
 
 
 def show(comparison: Comparison, data: TableInput, as_json: bool, times: bool, recommended: str) -> None:
     """Print the figures as JSON or as tables, then the recommended command."""
     if as_json:
-        print_json(to_dict(comparison, times))
+        figures = comparison.to_dict()
+        for each in [] if times else figures["learners"]:
+            del each["seconds"]
+        print_json(figures)
         return
     from deciban.metrics import comparison_advice
 
@@ -71,27 +72,12 @@ def show(comparison: Comparison, data: TableInput, as_json: bool, times: bool, r
     for note in (comparison_advice.signs(comparison), comparison.measured, *comparison.notes):
         line(out, f"({note})")
     if comparison.growth is not None:
-        _show_curves(out, comparison)
+        held_out = f"on {comparison.growth.held_out} rows held out, the mean of {comparison.growth.draws} draws"
+        heading(out, "Accuracy % by rows learned", held_out)
+        head, *body = comparison_advice.curve_table(comparison)
+        table(out, head, body, right=range(1, len(head)))
+        if comparison.curve_summary:
+            line(out, comparison.curve_summary)
     heading(out, "Advice")
     line(out, comparison.advice)
     print_command(out, recommended)
-
-
-def to_dict(comparison: Comparison, times: bool) -> dict[str, Any]:
-    """Return the comparison for JSON, with training times or without."""
-    figures = comparison.to_dict()
-    if not times:
-        figures["learners"] = [{k: v for k, v in each.items() if k != "seconds"} for each in figures["learners"]]
-    return figures
-
-
-def _show_curves(out: Console, comparison: Comparison) -> None:
-    from deciban.metrics import comparison_advice
-
-    assert comparison.growth is not None
-    held_out = f"on {comparison.growth.held_out} rows held out, the mean of {comparison.growth.draws} draws"
-    heading(out, "Accuracy % by rows learned", held_out)
-    head, *body = comparison_advice.curve_table(comparison)
-    table(out, head, body, right=range(1, len(head)))
-    if comparison.curve_summary:
-        line(out, comparison.curve_summary)

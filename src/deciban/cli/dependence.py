@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
 from deciban.cli.files import print_json
-from deciban.cli.inputs import TableInput, open_table
+from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, JSON, command, without
 from deciban.cli.render import command as print_command
 from deciban.cli.render import console, format_row_count, heading, line, print_title, quote_word, short, table
 from deciban.cli.training_options import call_on_table
 
 if TYPE_CHECKING:
-    from deciban.metrics.dependence import Dependence, Pair
+    from deciban.metrics.dependence import Dependence
 
 MAX_NAME_WIDTH = 12
 """The characters of a column's name that are shown."""
@@ -38,10 +38,8 @@ def dependence(most: int, json: bool, **options: Any) -> None:
             show(found, table.name, most, options["data"])
 
 
-def measure_dependence(table: TableInput, options: Mapping[str, Any]) -> Dependence:
-    """Compute the dependence of a table's columns."""
-    found: Dependence = call_on_table("dependence", table, options, doing="measuring")
-    return found
+measure_dependence = partial(call_on_table, "dependence", doing="measuring")
+"""Compute the dependence of the columns of a table."""
 
 
 def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
@@ -55,7 +53,11 @@ def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
     rows = f"{format_row_count(found.rows)}{among}"
     print_title(out, f"{found.target} of {name}: {pair_count} of {len(found.features)} features, in {rows}")
     heading(out, "Pairs", "mutual information of two columns, in decibans per row")
-    table(out, HEAD, [_row(pair) for pair in found.pairs[:most]], right=[1, 2, 3, 4])
+    body = [
+        pair.cells(f"{short(pair.first, MAX_NAME_WIDTH)}, {short(pair.second, MAX_NAME_WIDTH)}")
+        for pair in found.pairs[:most]
+    ]
+    table(out, HEAD, body, right=[1, 2, 3, 4])
     if pairs > most:
         line(out, f"… and {pairs - most} more pairs (--most {pairs} shows them all)")
     line(
@@ -68,26 +70,10 @@ def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
         line(out, str(advice))
     if not found.advice:
         line(out, "nothing: no column repeats another, and no two inform more together than naive Bayes assumes")
-    else:
-        _show_next(found, data)
-
-
-def _row(pair: Pair) -> list[str]:
-    return pair.cells(f"{short(pair.first, MAX_NAME_WIDTH)}, {short(pair.second, MAX_NAME_WIDTH)}")
-
-
-def _show_next(found: Dependence, data: list[str]) -> None:
-    """Print the evaluation that follows the advice."""
-    out = console()
+        return
     heading(out, "Next")
     line(out, "measure whether the whole model improves, with these options and without them:")
-    joins = [f"--join {quote_word(','.join(_quote_name(name) for name in block))}" for block in found.blocks]
+    joins = [f"--join {quote_word(a.join_list(block))}" for block in found.blocks]
     skips = [f"--as {quote_word(f'{name}=skip')}" for name in found.drop]
     where = " ".join(map(quote_word, data)) or "DATA"
     print_command(out, f"deciban evaluate {where} --target {quote_word(found.target)} {' '.join([*skips, *joins])}")
-
-
-def _quote_name(name: str) -> str:
-    """Quote a name that contains a comma or quotes, for a list between commas."""
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"' if "," in name or '"' in name else name

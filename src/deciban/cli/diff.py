@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
 from deciban.cli.files import open_model, print_json
+from deciban.cli.inspect import describe_options
 from deciban.cli.parser import DEBUG, JSON, argument, command
 from deciban.cli.render import console, count, heading, line, pairs, print_title, short, table
 from deciban.formatting import format_number, format_signed
@@ -38,48 +39,37 @@ def diff(model: Path, other: Path, most: int, json: bool) -> None:
 def differences(first: Model, second: Model) -> dict[str, Any]:
     """Return each difference as [first, second]; equal values are absent."""
     one, two = first.describe(), second.describe()
+    facts, others = _describe(first, one), _describe(second, two)
     return {
         "same": first.ledger == second.ledger
         and (first.options, first.roles, first.account) == (second.options, second.roles, second.account),
-        "target": _find_changes({"": first.target}, {"": second.target}),
-        "rows": _find_changes({"": one.weight}, {"": two.weight}),
-        "class_rows": _find_changes(_class_weights(one), _class_weights(two)),
-        "priors": _find_changes(_priors(one), _priors(two)),
-        "roles": _find_changes(first.roles, second.roles),
-        "blocks": _find_changes(_blocks_of(first), _blocks_of(second)),
-        "options": _find_changes(_options(first), _options(second)),
+        **{part: _find_changes(facts[part], others[part]) for part in facts},
         "evidence": _evidence_changes(one, two),
     }
 
 
 def _find_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[Any]]:
-    names = dict.fromkeys([*first, *second])
-    return {n: [first.get(n), second.get(n)] for n in names if not _is_equal(first.get(n), second.get(n))}
+    """Return the values that differ, of both models; floats that differ by rounding only are equal."""
+    both = {name: [first.get(name), second.get(name)] for name in dict.fromkeys([*first, *second])}
+    return {name: pair for name, pair in both.items() if not _is_equal(*pair)}
 
 
 def _is_equal(x: Any, y: Any) -> bool:
-    """Return whether two values are equal; floats up to rounding."""
     return math.isclose(x, y, rel_tol=1e-9) if isinstance(x, float) and isinstance(y, float) else bool(x == y)
 
 
-def _class_weights(description: Description) -> dict[str, float]:
-    return {str(share.label): share.weight for share in description.classes}
-
-
-def _priors(description: Description) -> dict[str, float]:
-    return {str(share.label): share.prior for share in description.classes}
-
-
-def _options(model: Model) -> dict[str, Any]:
-    from deciban.cli.inspect import describe_options
-
+def _describe(model: Model, description: Description) -> dict[str, dict[str, Any]]:
+    """Return the facts of a model that are compared; for a column of a block the names in its block."""
     learner = "bayes" if model.account is None else model.account.short
-    return {**describe_options(model), "learner": learner}
-
-
-def _blocks_of(model: Model) -> dict[str, str]:
-    """Return for each column of a block the names in its block."""
-    return {column.name: ", ".join(column.block) for column in model.columns if column.block}
+    return {
+        "target": {"": model.target},
+        "rows": {"": description.weight},
+        "class_rows": {str(share.label): share.weight for share in description.classes},
+        "priors": {str(share.label): share.prior for share in description.classes},
+        "roles": model.roles,
+        "blocks": {column.name: ", ".join(column.block) for column in model.columns if column.block},
+        "options": {**describe_options(model), "learner": learner},
+    }
 
 
 def _evidence_changes(one: Description, two: Description) -> list[dict[str, Any]]:

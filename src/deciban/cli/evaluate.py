@@ -66,7 +66,7 @@ def evaluate(
     with open_table(options) as table:
         if choose:
             _check_choose(options, requests)
-            choice = call_on_table("choose", table, options, *FOLD_OPTIONS, again="learning pairs")
+            choice = call_on_table("choose", table, options, FOLD_OPTIONS, again="learning pairs")
             _show_choice(choice, table, options, json)
             return
         report = evaluate_table(table, options)
@@ -85,7 +85,7 @@ def evaluate_table(table: TableInput, options: Mapping[str, Any]) -> Report:
         return _evaluate_model(table, options)
     if options["allow_missing_columns"]:
         raise UsageError("--allow-missing-columns is for --model: training uses the columns there are")
-    report: Report = call_on_table("evaluate", table, options, *FOLD_OPTIONS)
+    report: Report = call_on_table("evaluate", table, options, FOLD_OPTIONS)
     return report
 
 

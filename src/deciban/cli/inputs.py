@@ -89,21 +89,16 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
         paths, format = [folders], "folders"
     reading = (options["encoding"], tuple(options["missing"] or ()), options.get("errors", "strict"), hive)
     if paths != ["-"]:
-        _refuse_absent(paths)
+        if "-" in paths:
+            raise UsageError("- (standard input) cannot be read together with other files")
+        absent = [path for path in paths if not os.path.exists(path)] if len(paths) > 1 else []
+        if absent:
+            raise InputError(f"there is no file {absent[0]!r}. Hint: a pattern is written in quotes, 'day-*.csv'")
         name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
         yield TableInput(paths, name, sql, format, *reading)
         return
     with spool_stdin() as path, rename_in_errors(path, STDIN):
         yield TableInput([str(path)], STDIN, None, format, *reading)
-
-
-def _refuse_absent(paths: Sequence[str]) -> None:
-    if "-" in paths:
-        raise UsageError("- (standard input) cannot be read together with other files")
-    if len(paths) > 1:
-        for path in paths:
-            if not os.path.exists(path):
-                raise InputError(f"there is no file {path!r}. Hint: a pattern is written in quotes, 'day-*.csv'")
 
 
 @contextmanager

@@ -29,7 +29,8 @@ def inspect(model: Path, most: int, json: bool) -> None:
         return
     description = found.describe()
     if json:
-        facts = {"file": str(model), **describe_origin(found), "options": describe_options(found)}
+        origin = {"source": found.origin.source, "created": found.origin.created, "weights": found.weights}
+        facts = {"file": str(model), **origin, "options": describe_options(found)}
         print_json({**facts, **description.to_dict()})
         return
     _show(model, found, description, most)
@@ -57,11 +58,6 @@ def _show_estimator(found: Any, as_json: bool) -> None:
     if facts["calibration"] is not None:
         heading(out, "Calibration")
         line(out, facts["calibration"])
-
-
-def describe_origin(model: Model) -> dict[str, Any]:
-    """Return the origin of a model: source, date, and column of weights."""
-    return {"source": model.origin.source, "created": model.origin.created, "weights": model.weights}
 
 
 def describe_options(model: Model) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
 from deciban.cli.files import print_json
-from deciban.cli.inputs import TableInput, open_table
+from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, JSON, command, option
 from deciban.cli.render import console, line, print_title, table
 from deciban.cli.training_options import call_on_table, find_target
@@ -36,10 +36,8 @@ def learning(json: bool, **options: Any) -> None:
         show(measure_curve(table, options), title, json)
 
 
-def measure_curve(table: TableInput, options: Mapping[str, Any]) -> LearningCurve:
-    """Compute the learning curve of a table."""
-    curve: LearningCurve = call_on_table("learning_curve", table, options, "sizes", "flipped", again="learning")
-    return curve
+measure_curve = partial(call_on_table, "learning_curve", names=("sizes", "flipped"), again="learning")
+"""Compute the learning curve of a table."""
 
 
 def show(curve: LearningCurve, title: str, as_json: bool) -> None:

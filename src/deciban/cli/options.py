@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import csv
+import io
 from argparse import ArgumentTypeError
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,13 @@ def number_or_auto(text: str) -> float | str:
 def split_list(text: str) -> list[str]:
     """Split at commas; a part that contains a comma is written in double quotes."""
     return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def join_list(parts: Iterable[str]) -> str:
+    """Join parts with commas; a part that contains a comma or quotes is written in double quotes."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="").writerow(parts)
+    return written.getvalue()
 
 
 def parse_numbers(text: str) -> list[float]:

@@ -92,7 +92,11 @@ def _open_format(form: str, file: Any, schema: Any, changes: Sequence[Change]) -
     if form in ("csv", "tsv"):
         yield _make_csv_writer(file, schema, "\t" if form == "tsv" else ",", changes)
     elif form == "jsonl":
-        yield _convert_write_errors(lambda batch: _write_json_lines(file, batch, changes))
+
+        def write_lines(batch: Any) -> None:
+            file.write("".join(f"{_apply(changes, to_json(row))}\n" for row in batch.to_pylist()).encode())
+
+        yield _convert_write_errors(write_lines)
     elif form == "parquet":
         import pyarrow.parquet as pq
 
@@ -170,7 +174,3 @@ def _needs_quotes(batch: Any, delimiter: str) -> bool:
     special = f'["\r\n{delimiter}]'
     texts = [column for column in batch.columns if pa.types.is_large_string(column.type)]
     return any(pc.any(pc.match_substring_regex(column, special)).as_py() for column in texts)
-
-
-def _write_json_lines(file: Any, batch: Any, changes: Sequence[Change]) -> None:
-    file.write("".join(f"{_apply(changes, to_json(row))}\n" for row in batch.to_pylist()).encode())

@@ -34,7 +34,7 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
         find_target(table, options)  # reports a missing --target before all else
         out = output or default_file(options["data"] or [options["folders"] or ""])
         check_output(out, table.paths)
-        model = call_on_table("train", table, options, "calibrate", judge=judge)
+        model = call_on_table("train", table, options, ["calibrate"], judge=judge)
         with show_spinner("describing the model …"):
             model.origin = replace(model.origin, source=table.name)
             from deciban.cli.report_screen import show_training, training_figures

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli.command_groups import UsageError
@@ -47,7 +47,7 @@ def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
 
 
 def call_on_table(
-    function: str, table: TableInput, options: Mapping[str, Any], *names: str, doing: str = "learning",
+    function: str, table: TableInput, options: Mapping[str, Any], names: Sequence[str] = (), doing: str = "learning",
     again: str = "evaluating", **arguments: Any,
 ) -> Any:  # fmt: skip
     """Call a function of deciban on a table, with the options of the model, those of `names`, and `arguments`.
@@ -65,8 +65,11 @@ def call_on_table(
 def training_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were given (not None), as `deciban.train` takes them."""
     arguments = {name: value for name, value in options.items() if value is not None}
-    if "like" in arguments:
-        _check_like(arguments)
+    for name in LIKE_OPTIONS if "like" in arguments else ():
+        if arguments.get(name):
+            raise UsageError(
+                f"--like takes roles and assumptions from its model, so {option_name(name)} cannot be given"
+            )
     words = parse_words(**{name: arguments.pop(name, None) for name in WORD_OPTIONS})
     if words is not None:
         arguments["words"] = words
@@ -80,14 +83,6 @@ def training_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
         "prior": parse_prior,
     }
     return {name: parsers[name](value) if name in parsers else value for name, value in arguments.items()}
-
-
-def _check_like(options: Mapping[str, Any]) -> None:
-    for name in LIKE_OPTIONS:
-        if options.get(name):
-            raise UsageError(
-                f"--like takes roles and assumptions from its model, so {option_name(name)} cannot be given"
-            )
 
 
 def option_name(parameter: str) -> str:

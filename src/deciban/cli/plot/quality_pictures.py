@@ -118,7 +118,7 @@ def _reports_of_calibration(table: TableInput, options: Mapping[str, Any], metho
 
 def _train(table: TableInput, options: Mapping[str, Any]) -> Report:
     """Train a model and return the report of its evaluation on held-out rows."""
-    report: Report | None = call_on_table("train", table, options, "calibrate").held_out
+    report: Report | None = call_on_table("train", table, options, ["calibrate"]).held_out
     if report is None:
         raise InputError(
             f"{table.name} cannot be evaluated in training, so there is nothing to draw before and after"
