@@ -118,16 +118,6 @@ class Moments(CentredStatistic):
         return cls(np.zeros((n_classes, 1)), zeros, zeros, zeros)
 
     @property
-    def n_classes(self) -> int:
-        """K."""
-        return self.mean.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """d."""
-        return self.mean.shape[1]
-
-    @property
     def squares(self) -> Pair:
         """M2 in two parts."""
         return Pair(self.m2, self.m2_rest)
@@ -163,12 +153,6 @@ class Moments(CentredStatistic):
         if lacking.any():
             k, j = (int(i) for i in np.argwhere(lacking)[0])
             raise NotLearnedError("mean", k, j, float(self.mean[k, j]), float(other.mean[k, j]))
-
-    def __mul__(self, factor: float) -> Self:
-        weight = self.weight_pair.scale(factor)
-        kept = weight.high != 0
-        mean, m2 = self.mean_pair.where(kept), self.squares.scale(factor).where(kept)
-        return type(self)(weight.high, *mean, m2.high, weight.low, m2.low)
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`."""

@@ -89,16 +89,6 @@ class Scatter(CentredStatistic):
         return cls(*(np.zeros((K, d, d)) for _ in range(4)))
 
     @property
-    def n_classes(self) -> int:
-        """K."""
-        return self.comoment.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """d."""
-        return self.comoment.shape[1]
-
-    @property
     def complete(self) -> bool:
         """Whether nothing was missing, so that every pair of features occurred in the same rows."""
         return bool((self.weight == self.weight[:, :1, :1]).all())
@@ -111,21 +101,21 @@ class Scatter(CentredStatistic):
         return Moments(*(a[:, d, d] if a.shape[2] > 1 else a[:, :, 0] for a in parts))
 
     @property
-    def products(self) -> Pair:
+    def squares(self) -> Pair:
         """The co-moments C in two parts."""
         return Pair(self.comoment, self.comoment_rest)
 
     def __add__(self, other: Self) -> Self:
         with np.errstate(over="ignore", invalid="ignore"):
             both = merge_means(self, other)
-            total = _add_between(self.products, other.products, both)
+            total = _add_between(self.squares, other.squares, both)
         return type(self)(both.weight.high, *both.mean, total.high, both.weight.low, total.low)
 
     def __sub__(self, other: Self) -> Self:
         """Return the scatter that, merged with `other`, gives this one."""
         with np.errstate(over="ignore", invalid="ignore"):
             left = subtract_means(self, other)
-            total = _add_between(self.products, other.products, left, sign=-1)
+            total = _add_between(self.squares, other.squares, left, sign=-1)
         n = left.weight.high
         if (n == 0).any():
             _ = self.moments - other.moments  # refuses to subtract all rows where others were learned
@@ -144,12 +134,6 @@ class Scatter(CentredStatistic):
         tolerance = MEAN_ROUNDING_FRACTION * np.sqrt(divide(past.m2, past.weight)) * lever_own
         mean = mean_of_constant(self.mean_pair, m2.high[:, :, None] == 0, tolerance[:, :, None])
         return replace(self, mean=mean.high, rest=mean.low)
-
-    def __mul__(self, factor: float) -> Self:
-        weight = self.weight_pair.scale(factor)
-        kept = weight.high != 0
-        mean, total = self.mean_pair.where(kept), self.products.scale(factor).where(kept)
-        return type(self)(weight.high, *mean, total.high, weight.low, total.low)
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`."""

@@ -145,7 +145,10 @@ def add_to_pair(mean: Array, rest: Array, step: Array) -> tuple[Array, Array]:
 
 
 class CentredStatistic(Statistic):
-    """Sums about a mean; weight and mean are pairs of doubles."""
+    """Sums about a mean; weight, mean and squares are pairs of doubles.
+
+    The fields are, in this order: weight, mean, its remainder, the squares, and the remainders of weight and squares.
+    """
 
     __slots__ = ()
     weight: Array
@@ -159,6 +162,21 @@ class CentredStatistic(Statistic):
                 object.__setattr__(self, name, np.zeros_like(getattr(self, name.removesuffix("_rest"))))
 
     @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.mean.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+        return self.mean.shape[1]
+
+    @property
+    @abstractmethod
+    def squares(self) -> Pair:
+        """The squares about the mean in two parts."""
+
+    @property
     def weight_pair(self) -> Pair:
         """The weight in two parts."""
         return Pair(self.weight, self.weight_rest)
@@ -167,6 +185,12 @@ class CentredStatistic(Statistic):
     def mean_pair(self) -> Pair:
         """The mean in two parts."""
         return Pair(self.mean, self.rest)
+
+    def __mul__(self, factor: float) -> Self:
+        weight = self.weight_pair.scale(factor)
+        kept = weight.high != 0
+        mean, squares = self.mean_pair.where(kept), self.squares.scale(factor).where(kept)
+        return type(self)(weight.high, *mean, squares.high, weight.low, squares.low)  # type: ignore[call-arg]
 
 
 class Merged(NamedTuple):
