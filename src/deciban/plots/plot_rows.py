@@ -91,8 +91,7 @@ def make_view(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Se
             f"a picture shows a model of one or two columns; this {type(model).__name__} was fitted on {d}. "
             "Hint: fit it on two, as in model.fit(X[:, [0, 1]], y), and name them: boundary(..., features=(0, 1))."
         )
-    places = _places(X, features, d)
-    _check_names(model, X, places)
+    places = _find_columns(model, X, features, d)
     rows = _numbers(X)[:, places]
     if getattr(model, "binarize", None) is not None:  # the model uses only whether the value exceeds it
         rows = np.where(np.isnan(rows), np.nan, rows > model.binarize)
@@ -113,39 +112,28 @@ def _column_names(model: Any, places: Sequence[int], names: Sequence[str] | None
     return [str(name) for name in names]
 
 
-def _places(X: Any, features: Sequence[Feature], d: int) -> list[int]:
-    width = len(_columns(X)) or _numbers(X).shape[1]
+def _find_columns(model: Any, X: Any, features: Sequence[Feature], d: int) -> list[int]:
+    """Return the numbers of d columns of X; refuse columns that the model was not fitted on."""
+    names = [str(name) for name in getattr(X, "columns", [])]
+    width = len(names) or _numbers(X).shape[1]
     wanted = list(features)[:1] if d == 1 and tuple(features) == (0, 1) else list(features)
     if len(wanted) != d:
         many = "column" if d == 1 else "two columns"
         raise InputError(f"features must name the {many} the model was fitted on, not {tuple(features)!r}")
-    return [_place(X, feature, width) for feature in wanted]
-
-
-def _place(X: Any, feature: Feature, width: int) -> int:
-    if isinstance(feature, str):
-        names = _columns(X)
-        if feature not in names:
+    for feature in wanted:
+        if isinstance(feature, str) and feature not in names:
             has = f"X has {', '.join(names)}" if names else "X has no column names. Hint: give numbers"
             raise InputError(f"features names the column {feature!r}, and {has}.")
-        return names.index(feature)
-    if not 0 <= feature < width:
-        raise InputError(f"features names column {feature}, and X has {width} (0 to {width - 1}).")
-    return int(feature)
-
-
-def _columns(X: Any) -> list[str]:
-    return [str(name) for name in getattr(X, "columns", [])]
-
-
-def _check_names(model: Any, X: Any, places: Sequence[int]) -> None:
-    """Refuse columns whose names differ from those that the model was fitted on."""
-    fitted, names = getattr(model, "feature_names_in_", None), _columns(X)
-    if fitted is None or not names:
-        return
-    chosen, wanted = [names[j] for j in places], [str(name) for name in fitted]
-    if chosen != wanted:
-        raise InputError(f"the model was fitted on {wanted}, and features picks {chosen}. Hint: features={wanted!r}")
+        if not isinstance(feature, str) and not 0 <= feature < width:
+            raise InputError(f"features names column {feature}, and X has {width} (0 to {width - 1}).")
+    found = [names.index(feature) if isinstance(feature, str) else int(feature) for feature in wanted]
+    if names and hasattr(model, "feature_names_in_"):
+        chosen, fitted = [names[j] for j in found], [str(name) for name in model.feature_names_in_]
+        if chosen != fitted:
+            raise InputError(
+                f"the model was fitted on {fitted}, and features picks {chosen}. Hint: features={fitted!r}"
+            )
+    return found
 
 
 def _numbers(X: Any) -> Array:
