@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 MAX_REPEATED_BYTES = 180
@@ -58,15 +58,10 @@ def create_temporary_file(target: Path, mode: int) -> Path:
 
 def _sync(path: Path) -> None:
     """Flush a file or folder to disk; some systems cannot open a folder, and need not."""
-    if path.is_dir():
-        with suppress(OSError):
-            _sync_handle(os.open(path, os.O_RDONLY))
-    else:
-        _sync_handle(os.open(path, os.O_RDWR))
-
-
-def _sync_handle(handle: int) -> None:
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    is_folder = path.is_dir()
+    with suppress(OSError) if is_folder else nullcontext():
+        handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -92,12 +92,8 @@ class Options:
 
     def _choose_covariance(self, default: Covariance) -> Covariance:
         """Return the covariance of joined numbers, or of others; the option applies to one of these only."""
-        is_joint = default in JOINT_COVARIANCES
-        return (
-            default
-            if self.covariance is None or (self.covariance in JOINT_COVARIANCES) != is_joint
-            else self.covariance
-        )
+        applies = (self.covariance in JOINT_COVARIANCES) == (default in JOINT_COVARIANCES)
+        return self.covariance if self.covariance is not None and applies else default
 
     def _family(self, kind: Kind, features: tuple[Feature, ...]) -> Family:
         match kind:
@@ -111,13 +107,9 @@ class Options:
                 return Poisson(self.pseudo_count)
             case "bags":
                 return Text(self.words.reading, alpha=self.pseudo_count)
-        min_levels = tuple(map(_min_levels, features))
+        # the levels known in advance, even if not all were seen: 2 of a flag, 12 months of a year
+        min_levels = tuple(2 if feature.role == "flag" else len(feature.fixed_levels) for feature in features)
         return Categorical(self.pseudo_count, self.unseen, min_levels, holes="unseen", most=self.most_levels)
-
-
-def _min_levels(feature: Feature) -> int:
-    """Return the number of levels known in advance: 2 of a flag, 12 months of a year, even if not all were seen."""
-    return 2 if feature.role == "flag" else len(feature.fixed_levels)
 
 
 def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
