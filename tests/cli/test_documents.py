@@ -12,7 +12,7 @@ import pytest
 
 from deciban.cli.app import GROUP
 from tests.cli.replay import quicker_than
-from tests.cli.terminal import EXAMPLES, done
+from tests.cli.terminal import EXAMPLES, call, done
 
 ROOT = Path(__file__).parents[2]
 
@@ -110,10 +110,37 @@ def test_the_example_has_a_column_for_every_kind_of_role():
     assert any(value == "" for row in rows for value in row.values())
 
 
-def test_completion_is_offered_for_a_shell():
-    command = [sys.executable, "-m", "deciban.cli.main", "--show-completion", "bash"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "complete" in found.stdout
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_completion_is_offered_for_a_shell(shell, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    script = done("--show-completion", shell).stdout
+    assert "_DECIBAN_COMPLETE" in script
+    for _ in range(2):
+        path = Path(done("--install-completion", shell).stdout.split(": ")[0])
+    assert path.read_text() == script
+    assert call("--show-completion", "tcsh").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("ev", ["evaluate"]),
+        ("plot den", ["densities"]),
+        ("train --numbers ", ["number", "binned", "auto"]),
+        ("mail classify --t", ["--top", "--trashed"]),
+        ("--v", ["--version"]),
+        ("train pat", []),
+    ],
+)
+def test_bash_completes_commands_options_and_their_values(words, expected):
+    program = Path(sys.executable).parent / "deciban"
+    last = " ''" if words.endswith(" ") else ""
+    script = [
+        f'eval "$({program} --show-completion bash)"', f"COMP_WORDS=(deciban {words}{last})",
+        "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))", f"_deciban_completion {program}", 'echo "${COMPREPLY[@]}"',
+    ]  # fmt: skip
+    found = subprocess.run(["bash", "-c", "\n".join(script)], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == expected
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["mail", "--help"]])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from deciban.cli.command_groups import CommandEntry, Group, UsageError
+from deciban.cli.error_handling import handle_errors
 from deciban.cli.exit_codes import WRONG_USAGE
 
 GROUP: Final = Group(
@@ -61,8 +62,6 @@ def run(words: Sequence[str], group: Group = GROUP) -> int:
         if isinstance(found, Group):
             return run(others, found)
         values = found.parse(f"{group.name} {name}", others)
-        from deciban.cli.error_handling import handle_errors
-
         with handle_errors(values.pop("debug")):
             return found.function(**values) or 0
     except UsageError as error:
@@ -78,5 +77,6 @@ def _run_option(name: str, shell: str | None = None) -> int:
     else:
         from deciban.cli.completion import install_script, shell_script
 
-        print(shell_script(shell) if name == "--show-completion" else install_script(shell))
+        with handle_errors(debug=False):
+            print(shell_script(shell) if name == "--show-completion" else install_script(shell))
     return 0
