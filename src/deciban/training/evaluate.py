@@ -19,10 +19,11 @@ from deciban.metrics.scorecard import Scorecard
 from deciban.model.matrices import UnseenValueMonitor
 from deciban.model.model import Model
 from deciban.model.summarise_table import Progress, Rows
-from deciban.sources.arrow_sources import Frame
 from deciban.sources.source import FileOptions, Source, open_source
 from deciban.training.column_roles import decide
 from deciban.training.table_folds import (
+    count_parts,
+    count_rows,
     learn_before_each,
     learn_excluding_each,
     score_out_of_fold,
@@ -227,7 +228,8 @@ def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
                 f"that is done for at most {MAX_REFITTED_ROWS} rows. Hint: folds=100 is nearly the same, and far "
                 f"quicker; or fix the role of numbers, numbers='number'"
             )
-        table = RowsInMemory.of(trained, progress)
+        batches = [batch[has_weight(batch)] for _, batch in trained.read_rows()]
+        table = RowsInMemory(trained, concatenate_rows(batches), progress)
         scores, needs_refit = (None, np.ones(n, dtype=np.bool_)) if found is None else found[1]
         found = table.rows, LeaveOneOutScores(refit_each_row(table, trained.total, needs_refit, scores), needs_refit)
     rows, (scores, _) = found
@@ -266,53 +268,22 @@ class RowsInMemory:
     """The labelled rows of a small table, in memory, of which any subset can be counted again."""
 
     trained: Trained
-    table: Any
     rows: Rows
-    """The codes, weights and numbers of the rows, without their columns."""
     progress: Progress | None
-
-    @classmethod
-    def of(cls, trained: Trained, progress: Progress | None) -> RowsInMemory:
-        """Read the rows once more."""
-        import pyarrow as pa
-
-        tables, kept, first = [], [], 0
-        for batches, batch in trained.read_rows():
-            rows = batch[has_weight(batch)]
-            block = pa.Table.from_batches(batches)
-            present = np.zeros(block.num_rows, dtype=np.bool_)
-            present[rows.number - first] = True
-            tables.append(block.filter(pa.array(present)))
-            kept.append(replace(rows, columns=[]))
-            first += block.num_rows
-        return cls(trained, pa.concat_tables(tables), concatenate_rows(kept), progress)
 
     def count_together(self, index: NDArray[np.intp]) -> Ledger:
         """Return the ledger of these rows."""
-        return self._count(index, 1)[0]
+        return count_rows(self.trained.task, self.trained.total.schema, self.rows[index])
 
     def count_each(self, index: NDArray[np.intp]) -> Sequence[Ledger]:
         """Return the ledger of each of these rows."""
-        ledgers = self._count(index, len(index))
-        if len(ledgers) == len(index):
-            return ledgers
-        half = len(index) // 2  # too many cells for the ledgers of so many rows at once
-        return [*self.count_each(index[:half]), *self.count_each(index[half:])]
+        part, schema = np.arange(len(index), dtype=np.int32), self.trained.total.schema
+        return count_parts(self.trained.task, schema, self.rows[index], part, len(index))
 
     def score_each(self, index: NDArray[np.intp], ledgers: Iterator[Ledger]) -> Array:
         """Score each of these rows by the model of the ledger of all other rows."""
-        task = replace(self.trained.task, source=Frame(self.table.take(index)))
-        ((_, rows),) = replace(self.trained, task=task).read_rows()
-        models = (solve_ledger(task, ledger) for ledger in ledgers)
-        scores = [model.scores(rows[i : i + 1], "log_posterior") for i, model in enumerate(models)]
+        models = (solve_ledger(self.trained.task, ledger) for ledger in ledgers)
+        scores = [model.scores(self.rows[[i]], "log_posterior") for i, model in zip(index, models)]
         if self.progress is not None:
             self.progress(int(self.rows.number[index[-1]]) + 1)
         return np.concatenate(scores)
-
-    def _count(self, index: NDArray[np.intp], n_folds: int) -> list[Ledger]:
-        """Return the ledgers of these rows, assigned to folds in turn."""
-        task = replace(self.trained.task, classes=[str(label) for label in self.trained.total.schema.classes])
-        summariser = task.summariser(n_folds, lambda codes, number: number.astype(np.int32) % n_folds)
-        for _ in summariser.read(Frame(self.table.take(index))):
-            pass
-        return summariser.ledgers()

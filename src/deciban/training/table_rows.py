@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban import engines
 from deciban.errors import InputError
 from deciban.ledger import Schema
 from deciban.ledger.hashing import hash_row_numbers
@@ -100,13 +101,21 @@ def concatenate_rows(kept: Sequence[Rows]) -> Rows:
     weight = (
         None if kept[0].weight is None else np.concatenate([rows.weight for rows in kept if rows.weight is not None])
     )
-    columns = [
-        [Documents.concatenate(c) if isinstance(c[0], Documents) else np.concatenate(c) for c in zip(*blocks)]
-        for blocks in zip(*(rows.columns for rows in kept))
-    ]
+    columns = [[_concatenate_columns(c) for c in zip(*blocks)] for blocks in zip(*(rows.columns for rows in kept))]
     codes, number = (np.concatenate([getattr(rows, name) for rows in kept]) for name in ("codes", "number"))
     fold = None if kept[0].fold is None else np.concatenate([rows.fold for rows in kept if rows.fold is not None])
     return Rows(columns, codes, weight, number, fold)
+
+
+def _concatenate_columns(columns: Sequence[Any]) -> Any:
+    """Concatenate a column of all batches: numbers or codes, documents, or matrices of words."""
+    if isinstance(columns[0], Documents):
+        return Documents.concatenate(columns)
+    if engines.is_sparse(columns[0]):
+        from scipy.sparse import vstack
+
+        return vstack(columns, format="csr")
+    return np.concatenate(columns)
 
 
 @dataclass(frozen=True)

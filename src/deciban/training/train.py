@@ -197,10 +197,7 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     sampled = _recode_sample(summariser, total, sample.rows(len(classes)))
     negative = negative_columns(task.layout, total)
     if negative:
-        kept = [
-            [j for j, feature in enumerate(features) if feature.column not in negative] if kind == "counts" else None
-            for kind, features in task.layout.blocks
-        ]
+        kept = _features_without_counts(task, negative)
         total, folds = total.choose(kept), [fold.choose(kept) for fold in folds]
         sampled = None if sampled is None else select_columns(sampled, kept)
         task = replace(task, columns=rule_out_counts(task.columns, negative))
@@ -214,6 +211,14 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     )  # fmt: skip
     model.scorer.solved  # noqa: B018  a model that cannot be solved is an error here
     return Trained(task, model, total, folds, sampled, summariser.n_learned, certain if assign is None else {})
+
+
+def _features_without_counts(task: Task, names: Sequence[str]) -> list[list[int] | None]:
+    """Return the features of each block without the counts of these columns; None for all features of a block."""
+    return [
+        [j for j, feature in enumerate(features) if feature.column not in names] if kind == "counts" else None
+        for kind, features in task.layout.blocks
+    ]
 
 
 def _recode_sample(summariser: TableSummariser, total: Ledger, sample: Rows | None) -> Rows | None:
