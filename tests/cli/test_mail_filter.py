@@ -178,7 +178,7 @@ def with_little_memory(megabytes, *arguments):
 
 def test_a_filter_that_cannot_even_be_loaded_passes_the_message(capfdbinary, monkeypatch, tmp_path):
     (tmp_path / "message").write_bytes(NEW * 100)
-    monkeypatch.setitem(sys.modules, "deciban.cli.mail.filter_mail", None)
+    monkeypatch.setitem(sys.modules, "deciban.cli.mail.classify_mail", None)
     before = os.dup(0)
     with (tmp_path / "message").open("rb") as message:
         os.dup2(message.fileno(), 0)
@@ -277,7 +277,7 @@ def test_an_error_escapes_the_characters_that_a_terminal_would_obey(store, tmp_p
     def fail(*_, **__):
         raise FileNotFoundError(2, "No such file", "a\x1b[2J")
 
-    monkeypatch.setattr("deciban.cli.mail.filter_mail.insert_verdict", fail)
+    monkeypatch.setattr("deciban.cli.mail.classify_mail.insert_verdict", fail)
     monkeypatch.setattr("deciban.cli.mail.classify_mail.classify_stdin", fail)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(NEW)))
     assert run(["filter", "--store", str(store)]) == 0
@@ -416,7 +416,7 @@ def test_a_closed_stream_asks_to_try_again(store, closed, more):
 
 def test_a_closed_output_asks_to_try_again_though_the_filter_cannot_even_be_loaded(monkeypatch, tmp_path):
     """The plainest way of passing a message on has no other stream to write to either."""
-    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['deciban.cli.mail.filter_mail'] = None")
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['deciban.cli.mail.classify_mail'] = None")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
     assert with_closed((1,), "filter", "--store", "none.db") == (75, b"", "")
 

@@ -20,7 +20,7 @@ GROUP: Final = Group(
     {
         "learn": CommandEntry("Learn what is ham and what is spam.", "learn_mail"),
         "classify": CommandEntry("Classify messages.", "classify_mail"),
-        "filter": CommandEntry("Write the verdict on a message into its header.", "filter_mail", "filter_message"),
+        "filter": CommandEntry("Write the verdict on a message into its header.", "classify_mail", "filter_message"),
         "explain": CommandEntry("Show why a message gets its verdict.", "explain_mail"),
         "unlearn": CommandEntry("Forget messages.", "learn_mail"),
         "relabel": CommandEntry("Change the label of messages that were learned.", "learn_mail"),
@@ -73,7 +73,7 @@ def run(arguments: Sequence[str]) -> int:
 def _refuse(name: str, error: UsageError) -> int:
     """Report wrong usage; `filter` passes the message on all the same."""
     if name == "filter":
-        from deciban.cli.mail.filter_mail import pass_unchanged
+        from deciban.cli.mail.classify_mail import pass_unchanged
 
         pass_unchanged(str(error))
         return 0
