@@ -10,11 +10,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.ledger.schema import sort_classes
@@ -28,9 +29,6 @@ from deciban.training.table_folds import learn_up_to
 from deciban.training.table_rows import read_labelled_batches
 from deciban.training.task import Task, check_fold_settings, plan
 from deciban.training.train import Trained, train_task
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 HELD_OUT_SHARE = 0.2
 """The share of the rows that are held out, and that every model is evaluated on."""
@@ -238,6 +236,4 @@ class FlippedLabels(SourceView):
         return np.where(chosen, (codes + step) % K, codes)
 
     def _labels(self, codes: NDArray[np.int64]) -> Any:
-        import pyarrow as pa
-
         return pa.array(list(self.classes), pa.string()).take(pa.array(codes, mask=codes < 0))

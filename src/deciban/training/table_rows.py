@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.ledger import Schema
 from deciban.ledger.hashing import hash_row_numbers
@@ -206,9 +207,6 @@ def assign_by_column(task: Task, by: Literal["groups", "order"], column: str, n_
 
 def _ranks(cells: Sequence[Any], name: str) -> NDArray[np.int64]:
     """Return the dense rank of each value, from the least on; −1 where it is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not cells:
         return np.zeros(0, dtype=np.int64)
     values = pa.chunked_array(cells).unify_dictionaries().combine_chunks()
@@ -225,8 +223,6 @@ def _ranks(cells: Sequence[Any], name: str) -> NDArray[np.int64]:
 
 def _sortable(array: Any) -> Any:
     """Return values in their intended order: texts that are all numbers or all dates as these, others as texts."""
-    import pyarrow as pa
-
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):

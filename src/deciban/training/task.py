@@ -9,6 +9,7 @@ from functools import cached_property
 from inspect import signature
 from typing import Any
 
+from deciban._lazy import pa
 from deciban.errors import InputError, did_you_mean, list_names
 from deciban.families.family import ClassPrior
 from deciban.ledger.schema import sort_classes
@@ -213,8 +214,6 @@ def _columns_like(like: Model, target: str, given: Any, numbers: str | None, wor
 
 def _target_type(source: Source, head: Any, target: str) -> str:
     """Return the type of the labels, if it is more than text."""
-    import pyarrow as pa
-
     if not source.typed:
         return "string"
     kind = head.schema.field(target).type
@@ -225,8 +224,6 @@ def _target_type(source: Source, head: Any, target: str) -> str:
 
 def _check_labels(head: Any, target: str) -> None:
     """Raise an error if the target is a quantity or an identifier, before the table is read."""
-    import pyarrow as pa
-
     if pa.types.is_nested(head.schema.field(target).type):
         raise InputError(f"column {target!r} is of type {head.schema.field(target).type}, which names no classes")
     labels = head.column(target).drop_null()
