@@ -135,12 +135,12 @@ class TextLines(FileSource):
 
     def _batches(self, size: int) -> Iterator[pa.RecordBatch]:
         for path in self.paths:
-            for text in _whole_lines(self.decoding.read_pieces(path, size)):
+            for text in _complete_lines(self.decoding.read_pieces(path, size)):
                 yield pa.RecordBatch.from_arrays([self.decoding.split_lines(text, path)], names=[TEXT])
 
 
 @dataclass(frozen=True)
-class WholeFiles:
+class DocumentFiles:
     """Files that are one document each; `files` are named from the `folder` that they are in."""
 
     files: Sequence[str]
@@ -195,7 +195,7 @@ class WholeFiles:
 
 
 @dataclass(frozen=True)
-class Folders(WholeFiles):
+class Folders(DocumentFiles):
     """Documents whose class is the name of the sub-folder that contains them, at any depth."""
 
     columns: Sequence[str] = (CLASS, TEXT, FILE)
@@ -209,7 +209,7 @@ class Folders(WholeFiles):
         return cls(interleave_classes(_list_classes(paths[0])), decoding, paths[0])
 
     def columns_from_names(self, files: Sequence[str]) -> dict[str, Any]:
-        """See `WholeFiles.columns_from_names`."""
+        """See `DocumentFiles.columns_from_names`."""
         columns = super().columns_from_names(files)
         labels = [name.partition("/")[0] for name in columns[FILE].to_pylist()]
         return {CLASS: pa.array(labels, pa.string()), **columns}
@@ -317,17 +317,16 @@ def compression_by_name(path: str) -> str | None:
     return next((kind for ending, kind in COMPRESSIONS.items() if path.lower().endswith(ending)), None)
 
 
-def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
+def _complete_lines(pieces: Iterable[str]) -> Iterator[str]:
     """Yield the text cut where lines end, without the \\n of each last line; only \\n ends a line."""
     parts: list[str] = []  # a long line comes in many pieces, joined only once
     for piece in pieces:
-        done, newline, rest = piece.rpartition("\n")
+        done, newline, unfinished = piece.rpartition("\n")
         if newline:
             yield "".join([*parts, done])
             parts = []
-        parts.append(rest)
-    last = "".join(parts)
-    if last:
+        parts.append(unfinished)
+    if last := "".join(parts):
         yield last
 
 

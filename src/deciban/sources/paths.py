@@ -36,7 +36,7 @@ READERS = {
     "parquet": ("arrow_sources", "Parquet"),
     "arrow": ("arrow_sources", "Ipc"),
     "lines": ("document_files", "TextLines"),
-    "text": ("document_files", "WholeFiles"),
+    "text": ("document_files", "DocumentFiles"),
     "folders": ("document_files", "Folders"),
 }
 """The module and the class that read each format, imported when needed; `open` has the paths, options and format."""

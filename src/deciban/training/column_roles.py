@@ -25,7 +25,7 @@ from deciban.model.model_options import Options
 from deciban.scores import DECIBAN
 from deciban.sources.arrow_cells import parse_dates, to_timestamps
 from deciban.sources.csv_files import MISSING_NUMBERS
-from deciban.sources.document_files import FILE, TEXT, TextLines, WholeFiles
+from deciban.sources.document_files import FILE, TEXT, TextLines, DocumentFiles
 from deciban.sources.source import Source, role_hint
 
 HEAD_ROWS = 20_480
@@ -88,7 +88,7 @@ def infer_roles(
             continue
         if name in given:
             columns.append(_given_column(name, given[name], values, source.typed))
-        elif isinstance(source, (TextLines, WholeFiles)) and name in DOCUMENT_COLUMNS:
+        elif isinstance(source, (TextLines, DocumentFiles)) and name in DOCUMENT_COLUMNS:
             columns.append(DOCUMENT_COLUMNS[name])
         else:
             columns.append(_apply_numbers(_infer_column(name, values, source.typed, is_complete), numbers))
