@@ -119,8 +119,7 @@ def _moments_of_column(
 def _moments_with_missing(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
     """Compute moments of rows with missing values; columns with outliers are summed again in pairs of doubles."""
     moments = _empty_moments(K, X.shape[1], X.shape[1])
-    plain_sums = moments.weight, moments.mean, moments.rest, moments.m2, moments.weight_rest
-    if not kernels.fill_moments_with_missing(X, codes, w, *plain_sums):
+    if not kernels.fill_moments_with_missing(X, codes, w, tuple(moments.arrays().values())):
         return None
     centre, limit = np.empty((2, K, X.shape[1]))
     kernels.find_scales(X, codes, w, centre, limit)

@@ -275,11 +275,7 @@ def find_best_classes(joint: Array, log_prior: Array, out: NDArray[np.intp]) -> 
     Returns the number of such rows, or −1 at a score that is NaN or +∞.
     """
     rows, K = joint.shape
-    largest_prior = 0
-    for k in range(1, K):
-        if log_prior[k] > log_prior[largest_prior]:
-            largest_prior = k
-    impossible = 0
+    largest_prior, impossible = np.argmax(log_prior), 0
     has_nan = False
     for i in range(rows):
         best = 0

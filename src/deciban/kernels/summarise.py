@@ -175,10 +175,12 @@ def sum_exactly(
 
 
 @kernel
-def fill_moments_with_missing(
-    X: NDArray[Any], codes: Codes, w: Array, n: Array, mean: Array, rest: Array, m2: Array, n_rest: Array
-) -> bool:
-    """Fill weight and mean in two parts and centred squares, all K×d, of a block of rows without outliers."""
+def fill_moments_with_missing(X: NDArray[Any], codes: Codes, w: Array, moments: MomentArrays) -> bool:
+    """Fill weight and mean in two parts and centred squares, all K×d, of a block of rows without outliers.
+
+    NaN is left out. Returns False at ±∞.
+    """
+    n, mean, rest, m2, n_rest, _ = moments
     rows, d = X.shape
     for i in range(rows):
         k = codes[i]

@@ -73,13 +73,7 @@ def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total
                 x = np.float64(X[i, j])
                 non_finite += x - x
                 total[k, j] += wi if x > threshold else 0.0
-    if non_finite != 0.0:
-        return False
-    for k in range(K):
-        for j in range(d):
-            if not np.isfinite(total[k, j]):
-                return False
-    return True
+    return non_finite == 0.0 and np.isfinite(total).all()
 
 
 @kernel
