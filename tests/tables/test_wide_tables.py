@@ -111,7 +111,7 @@ def test_lines_of_json_lack_keys_and_objects(tmp_path):
         {"json": None, "a": None, "c'd": None},
     ]
     path.write_text("[1, 2]\n[3]\n")
-    with pytest.raises(InputError, match="holds lines that are no JSON objects"):
+    with pytest.raises(InputError, match="holds lines that are not JSON objects"):
         open_source(path)
 
 

@@ -25,7 +25,7 @@ from deciban.model.model_options import Options
 from deciban.scores import DECIBAN
 from deciban.sources.arrow_cells import parse_dates, to_timestamps
 from deciban.sources.csv_files import MISSING_NUMBERS
-from deciban.sources.document_files import FILE, TEXT, TextLines, DocumentFiles
+from deciban.sources.document_files import FILE, TEXT, DocumentFiles, TextLines
 from deciban.sources.source import Source, role_hint
 
 HEAD_ROWS = 20_480
@@ -92,20 +92,14 @@ def infer_roles(
             columns.append(DOCUMENT_COLUMNS[name])
         else:
             columns.append(_apply_numbers(_infer_column(name, values, source.typed, is_complete), numbers))
-    _check_parts(columns)
-    return columns
-
-
-def _check_parts(columns: Sequence[Column]) -> None:
-    """Raise an error if a column has the name of a part of a date."""
     used = {column.name for column in columns if column.role != "skip"}
-    for column in columns:
-        for part in column.parts:
-            if f"{column.name}.{part}" in used:
-                raise InputError(
-                    f"column '{column.name}.{part}' has the name of the {part} of the date {column.name!r}. "
-                    f"Hint: rename it, or leave one of them out, {role_hint('COLUMN', 'skip')}"
-                )
+    for date, part in ((column.name, part) for column in columns for part in column.parts):
+        if f"{date}.{part}" in used:
+            raise InputError(
+                f"column '{date}.{part}' has the name of the {part} of the date {date!r}. "
+                f"Hint: rename it, or leave one of them out, {role_hint('COLUMN', 'skip')}"
+            )
+    return columns
 
 
 def _given_column(name: str, role: str, values: Any, typed: bool) -> Column:

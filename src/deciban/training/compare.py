@@ -24,7 +24,7 @@ from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.model.summarise_table import Progress, Rows
 from deciban.training.evaluate import Split
 from deciban.training.learning_curve import HELD_OUT_SHARE, MIN_CURVE_ROWS
-from deciban.training.table_folds import FoldModel, count_rows, learn
+from deciban.training.table_folds import FoldModel, count_rows, learn, score_out_of_fold
 from deciban.training.task import NUMBER_ROLES, PENALISED_LEARNERS, Task, check_fold_settings, check_learner
 from deciban.training.train import Trained, train_task
 from deciban.validation.splits import check_n_folds
@@ -130,7 +130,6 @@ class LearnerComparison:
         self.trained, self.candidates, self.progress = trained, candidates, progress
         self.rows, self.layout = trained.sample, trained.task.layout
         self.candidate_rows = [candidate.rearrange(self.layout, self.rows) for candidate in candidates]
-        self.n_classes = len(trained.total.schema.classes)
         self.todo = self.done = 0
 
     def run(self, n_folds: int, draws: Draws | None, notes: Sequence[str]) -> Comparison:
@@ -138,45 +137,31 @@ class LearnerComparison:
         self.todo = len(self.candidates) * (n_folds + (draws.n_draws * len(draws.sizes) if draws else 0))
         which = self.trained.describe_sample(len(self.rows.codes))
         measured = f"{n_folds}-fold: {which}, each scored by models without its fold, the same folds for all"
-        known = self._known_classes()
-        scored = [self._score_candidate(i, n_folds) for i in range(len(self.candidates))]
+        scored, known = zip(*(self._score_candidate(i, n_folds) for i in range(len(self.candidates))))
         found = compare_candidates(
-            self.trained.task.target, scored, self.rows.codes, self.rows.weight, known,
+            self.trained.task.target, scored, self.rows.codes, self.rows.weight, known[0],
             self.trained.model.classes, measured,
         )  # fmt: skip
         growth = self._learning_curves(draws, found.names) if draws and draws.sizes else None
         more = [] if growth or not draws else ["there are too few rows for learning curves"]
         return replace(found, growth=growth, notes=(*notes, *found.notes, *more))
 
-    def _fold(self, f: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the rows that fold f's model learns, and those that it scores."""
-        assert self.rows.fold is not None
-        return np.flatnonzero(self.rows.fold != f), np.flatnonzero(self.rows.fold == f)
-
-    def _known_classes(self) -> NDArray[np.bool_]:
-        """Return which classes the models that score each row have learned, n×K."""
-        assert self.rows.fold is not None
-        known = np.zeros((len(self.rows.codes), self.n_classes), dtype=bool)
-        for f in np.unique(self.rows.fold):
-            learned, held = self._fold(f)
-            known[held] = np.bincount(self.rows.codes[learned], minlength=self.n_classes) > 0
-        return known
-
-    def _score_candidate(self, i: int, n_folds: int) -> CandidateScores:
-        """Score all rows by one candidate, fold by fold."""
+    def _score_candidate(self, i: int, n_folds: int) -> tuple[CandidateScores, NDArray[np.bool_]]:
+        """Score all rows by one candidate, fold by fold; also return the classes that each row's model knows, n×K."""
         candidate, rows = self.candidates[i], self.candidate_rows[i]
-        log_posterior = np.zeros((len(rows.codes), self.n_classes))
         seconds, parameters = [], []
-        for f in range(n_folds):
-            learned, held = self._fold(f)
-            if len(held):
-                model, took = candidate.learn(rows[learned])
-                log_posterior[held] = model.scores(rows[held], "log_posterior")
+
+        def learn_folds() -> Iterator[FoldModel]:
+            for f in range(n_folds):
+                model, took = candidate.learn(rows[np.flatnonzero(rows.fold != f)])
                 seconds.append(took)
                 parameters.append(model.scorer.n_parameters)
-            self._tick()
+                self._tick()
+                yield model
+
+        scored = score_out_of_fold(learn_folds(), rows, "log_posterior")
         mean = float(np.mean(seconds)), float(np.median(parameters))
-        return CandidateScores(candidate.name, candidate.arguments, log_posterior, *mean)
+        return CandidateScores(candidate.name, candidate.arguments, scored.scores, *mean), scored.known
 
     def _learning_curves(self, draws: Draws, names: Sequence[str]) -> LearningCurves:
         """Return the learning curves of the named learners, from every draw and size."""
