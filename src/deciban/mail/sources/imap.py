@@ -77,7 +77,10 @@ class ImapFolder:
         """Open the folder again, to see new messages."""
         folder = self.address.folder
         with translate_errors(self.address):
-            separator = self._find_separator() if "/" in folder else "/"
+            separator = "/"
+            if "/" in folder:  # which may be another character on this server
+                found = re.search(rb'\) "(.)" ', _last_line(self._connection.list('""', '""')[1]))
+                separator = found[1].decode("latin-1") if found else "/"
             for name in dict.fromkeys((folder, folder.replace("/", separator))):
                 self._connection.allowed = MAX_RESPONSE_BYTES
                 kind, response = self._connection.select(encode_folder(name), readonly=True)
@@ -91,11 +94,6 @@ class ImapFolder:
         shown = ", ".join(names[:MAX_LISTED_NAMES]) + (" …" if len(names) > MAX_LISTED_NAMES else "")
         near = did_you_mean(folder, names) or "."
         raise InputError(f"{self.address}: there is no folder {folder!r}{near} Hint: there are {shown}")
-
-    def _find_separator(self) -> str:
-        """Return the character between a folder and the folders in it, on this server."""
-        found = re.search(rb'\) "(.)" ', _last_line(self._connection.list('""', '""')[1]))
-        return found[1].decode("latin-1") if found else "/"
 
     def _folder_names(self) -> list[str]:
         self._connection.allowed = MAX_RESPONSE_BYTES

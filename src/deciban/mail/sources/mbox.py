@@ -47,7 +47,7 @@ _TIME = re.compile(rb"[ \t]\d{1,2}:\d\d(?::\d\d)?(?=[ \t])")
 _YEAR = re.compile(rb"[ \t](?:19|20)\d\d\b")
 _YEAR_AND_TIME = re.compile(rb"(?:19|20)\d\d[ \t]\d\d?:\d\d")
 _SOMEBODY = re.compile(rb"From [ \t]*+\S*+[ \t]*+\r?\Z|[^\n]*(?:[ \t]\d{1,2}:\d\d|\b(?:19|20)\d\d\b)")
-_FIELD = re.compile(rb"(?:>?From [^\n]*\n)*[!-9;-~]{1,200}[ \t]*:")
+FIELD = re.compile(rb"(?:>?From [^\n]*\n)*[!-9;-~]{1,200}[ \t]*:")
 _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _MOZILLA = re.compile(rb"X-Mozilla-Status:[ \t]*([0-9A-Fa-f]{4})\b")
 _DATE = re.compile(
@@ -178,7 +178,7 @@ def is_mbox(start: bytes) -> bool:
     end = start.find(b"\n")
     if end < 0 or not start.startswith(b"From "):
         return False
-    return _has_date(start[:end]) or bool(_FIELD.match(start, end + 1))
+    return _has_date(start[:end]) or bool(FIELD.match(start, end + 1))
 
 
 def split_mbox(chunks: Iterator[bytes], limit: int) -> Iterator[MboxMessage]:
@@ -189,7 +189,7 @@ def split_mbox(chunks: Iterator[bytes], limit: int) -> Iterator[MboxMessage]:
     """
     window = _Window(chunks)
     line = window.take_line() if window.skip_to_start() else b""
-    while window.has_data():
+    while window.fill(1):
         raw = window.take_message(limit)
         if line or raw.strip():
             yield MboxMessage(line, _QUOTED.sub(rb"\1", raw) if b">From " in raw else raw)
@@ -206,21 +206,17 @@ class _Window:
     data: bytearray = field(default_factory=bytearray)
     ended: bool = False
 
-    def has_data(self) -> bool:
-        while not self.data and not self.ended:
-            self.fill()
+    def fill(self, size: int) -> bool:
+        """Read chunks until there are so many bytes or the chunks end; return whether there are any."""
+        while len(self.data) < size and not self.ended:
+            chunk = next(self.chunks, None)
+            self.ended = chunk is None
+            self.data += chunk or b""
         return bool(self.data)
-
-    def fill(self) -> None:
-        """Read one chunk more."""
-        chunk = next(self.chunks, None)
-        self.ended = chunk is None
-        self.data += chunk or b""
 
     def skip_to_start(self) -> bool:
         """Skip to the "From " line at the start of the file; return whether there is one."""
-        while len(self.data) < CONTEXT_BYTES and not self.ended:
-            self.fill()
+        self.fill(CONTEXT_BYTES)
         if not is_mbox(bytes(self.data[:CONTEXT_BYTES])):
             return False
         del self.data[: self.data.index(b"From ")]
@@ -245,7 +241,7 @@ class _Window:
                 dropped = len(self.data) - CONTEXT_BYTES
                 del self.data[:dropped]
                 searched = max(0, searched - dropped)
-            self.fill()
+            self.fill(len(self.data) + 1)
         end = len(self.data) if at is None else at
         raw = kept or strip_separator(self.data[: min(end, limit + CONTEXT_BYTES)])[:limit]
         del self.data[:end]
@@ -270,7 +266,7 @@ def _is_start(data: bytearray, at: int) -> bool:
     line = bytes(data[at:end])
     before = bytes(data[max(0, at - 3) : at - 1])  # the bytes before the newline that ends the previous line
     empty = at == 1 or before.endswith(b"\n") or before in (b"\n\r", b"\r")
-    header = bool(_FIELD.match(data, end + 1, end + CONTEXT_BYTES))
+    header = bool(FIELD.match(data, end + 1, end + CONTEXT_BYTES))
     if _has_date(line):
         return empty or header
     return empty and header and bool(_SOMEBODY.match(line))
@@ -307,11 +303,6 @@ def parse_time(line: bytes) -> float | None:
     seconds = timegm((year, _MONTHS[found[1]], day, hour, minute, min(int(found[5] or 0), 59)))
     zone = int(found[6] or found[8] or 0)
     return float(seconds - (abs(zone) // 100 * 3600 + abs(zone) % 100 * 60) * (1 if zone > 0 else -1))
-
-
-def has_header(raw: bytes) -> bool:
-    """Return whether bytes begin with a header field."""
-    return bool(_FIELD.match(raw))
 
 
 def is_trashed(raw: bytes) -> bool:

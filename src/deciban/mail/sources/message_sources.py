@@ -225,7 +225,7 @@ def _number_messages(
     message = next(messages, None)
     while message:
         following = next(messages, None)
-        if not (message.line or following is None or mbox.has_header(message.raw)):
+        if not (message.line or following is None or mbox.FIELD.match(message.raw)):
             size = len(message.raw)
             reason = f'{size} bytes before the first "From " line are not a message and were left out'
             problems(Problem(name, reason, messages=0))
