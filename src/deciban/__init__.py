@@ -16,11 +16,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from deciban.estimators.boosted_bayes import BoostedBayes as BoostedBayes
-    from deciban.estimators.count_estimators import BernoulliNB as BernoulliNB
-    from deciban.estimators.count_estimators import ComplementNB as ComplementNB
-    from deciban.estimators.count_estimators import MultinomialNB as MultinomialNB
-    from deciban.estimators.count_estimators import PoissonNB as PoissonNB
     from deciban.estimators.cross_validate import cross_validate as cross_validate
+    from deciban.estimators.discrete_estimators import BernoulliNB as BernoulliNB
+    from deciban.estimators.discrete_estimators import ComplementNB as ComplementNB
+    from deciban.estimators.discrete_estimators import MultinomialNB as MultinomialNB
+    from deciban.estimators.discrete_estimators import PoissonNB as PoissonNB
     from deciban.estimators.evidence_regression import EvidenceRegression as EvidenceRegression
     from deciban.estimators.gaussian_estimators import GaussianBayes as GaussianBayes
     from deciban.estimators.gaussian_estimators import GaussianNB as GaussianNB

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["HOMES", "LazyModule", "duckdb", "pa", "pc"]
 
 HOMES = {
-    "BernoulliNB": "deciban.estimators.count_estimators",
+    "BernoulliNB": "deciban.estimators.discrete_estimators",
     "BoostedBayes": "deciban.estimators.boosted_bayes",
     "CategoricalNB": "deciban.estimators.level_estimators",
-    "ComplementNB": "deciban.estimators.count_estimators",
+    "ComplementNB": "deciban.estimators.discrete_estimators",
     "EvidenceRegression": "deciban.estimators.evidence_regression",
     "GaussianBayes": "deciban.estimators.gaussian_estimators",
     "GaussianNB": "deciban.estimators.gaussian_estimators",
     "JointBayes": "deciban.estimators.level_estimators",
     "LogisticRegression": "deciban.estimators.logistic_regression",
     "MailFilter": "deciban.mail.filter",
-    "MultinomialNB": "deciban.estimators.count_estimators",
+    "MultinomialNB": "deciban.estimators.discrete_estimators",
     "NaiveBayes": "deciban.estimators.naive_bayes",
-    "PoissonNB": "deciban.estimators.count_estimators",
+    "PoissonNB": "deciban.estimators.discrete_estimators",
     "TextClassifier": "deciban.estimators.text_classifier",
     "Words": "deciban.text",
     "BayesTable": "deciban.metrics.bayes_table",

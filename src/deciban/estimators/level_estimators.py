@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import AUTO, NON_NEGATIVE, POSITIVE_INTEGER, UNSEEN, allow
-from deciban.estimators.count_estimators import DiscreteClassifier
+from deciban.estimators.discrete_estimators import DiscreteClassifier
 from deciban.families.level_families import Categorical, Joint, Unseen
 from deciban.ledger import Ledger, Levels
 

@@ -24,7 +24,7 @@ from deciban.estimators.check_arguments import (
 )
 from deciban.estimators.check_tables import check_labels
 from deciban.estimators.classifier_base import refuse_unsound_arguments
-from deciban.estimators.count_estimators import SmoothedClassifier
+from deciban.estimators.discrete_estimators import SmoothedClassifier
 from deciban.estimators.generative_base import make_generator
 from deciban.estimators.text_base import DocumentClassifier
 from deciban.families.family import NO_LIKELIHOOD
