@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from deciban.estimators.boosted_bayes import BoostedBayes as BoostedBayes
     from deciban.estimators.cross_validate import cross_validate as cross_validate
     from deciban.estimators.discrete_estimators import BernoulliNB as BernoulliNB
+    from deciban.estimators.discrete_estimators import CategoricalNB as CategoricalNB
     from deciban.estimators.discrete_estimators import ComplementNB as ComplementNB
+    from deciban.estimators.discrete_estimators import JointBayes as JointBayes
     from deciban.estimators.discrete_estimators import MultinomialNB as MultinomialNB
     from deciban.estimators.discrete_estimators import PoissonNB as PoissonNB
     from deciban.estimators.evidence_regression import EvidenceRegression as EvidenceRegression
     from deciban.estimators.gaussian_estimators import GaussianBayes as GaussianBayes
     from deciban.estimators.gaussian_estimators import GaussianNB as GaussianNB
-    from deciban.estimators.level_estimators import CategoricalNB as CategoricalNB
-    from deciban.estimators.level_estimators import JointBayes as JointBayes
     from deciban.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from deciban.estimators.naive_bayes import NaiveBayes as NaiveBayes
     from deciban.estimators.text_classifier import TextClassifier as TextClassifier
