@@ -93,7 +93,7 @@ def add_row_scores(X: SparseArrays, first: int, weights: Array, scores: Array) -
 
 
 @kernel
-def column_sums(
+def sum_columns(
     columns: SparseArrays, first: int, last: int, rows: Array, centre: Array, total: Array, out: Array
 ) -> None:
     """Compute out_j = Σ_i (x_ij − centre_j) · rows_i (n×M) for a range of columns (CSC); total is Σ_i rows_i."""

@@ -99,7 +99,7 @@ class Rows:
         for block, total in zip(self.blocks, totals):
             if isinstance(block, SparseBlock):
                 assert residual is not None
-                total = self.column_sums(block, residual)
+                total = self.sum_columns(block, residual)
             assert total is not None
             if isinstance(block, DenseBlock) and not block.explicit:
                 total = total - bias_gradient[:, None] * block.centre
@@ -126,7 +126,7 @@ class Rows:
         results = map_small_items(compute, self._blocks_of(slice(0, len(out))), self.threads)
         return sum(loss for loss, _ in results), sum(slope for _, slope in results)
 
-    def column_sums(self, block: SparseBlock, residual: Array) -> Array:
+    def sum_columns(self, block: SparseBlock, residual: Array) -> Array:
         """Compute Σ_i r_i (x_i − m) of a sparse block, M×d."""
         C, total, kernels = block.columns, residual.sum(axis=0), self.kernels
         if kernels is None:
@@ -134,7 +134,7 @@ class Rows:
         out, columns = np.empty((block.width, self.n_scores)), (C.data, C.indices, C.indptr)
 
         def write_stripe(stripe: slice) -> None:
-            kernels.column_sums(columns, stripe.start, stripe.stop, residual, block.centre, total, out)
+            kernels.sum_columns(columns, stripe.start, stripe.stop, residual, block.centre, total, out)
 
         list(map_in_threads(write_stripe, split_evenly(C.indptr, SPARSE_COLUMN_STRIPES), self.threads))
         return out.T

@@ -259,7 +259,7 @@ class DualProblem:
         """Compute t of every block."""
         alpha, _, share = self.split(at.coefficients)
         alpha, block = np.ascontiguousarray(alpha), self.gram.block
-        ts = [block.gradient(self.rows.column_sums(block, alpha))]
+        ts = [block.gradient(self.rows.sum_columns(block, alpha))]
         if len(self.first) > 1:
             ends = np.cumsum([first.size for first in self.first[1:]])[:-1].tolist()
             extra = np.split(np.sqrt(self.freedom) * self.gram.extra_weights(alpha), ends)
