@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from deciban.linear.solvers.logistic import fit_matrix
+from tests.linear.fitting import fit_matrix
 
 
 def random_rows():
@@ -127,8 +127,9 @@ def test_small_fits_load_no_kernels():
     import sys
 
     code = (
-        "import sys, numpy as np; from deciban.linear.solvers.logistic import fit_matrix;"
-        "X = np.arange(40.0).reshape(20, 2); fit_matrix(X, (np.arange(20) % 2).astype(np.int32), None, 2, l2=1.0);"
+        "import sys, numpy as np; from deciban.linear.solvers.logistic import Dense, fit_parts;"
+        "part, y = Dense(np.arange(40.0).reshape(20, 2), 1.0), (np.arange(20) % 2).astype(np.int32);"
+        "fit_parts([part], y, None, 2);"
         "assert 'numba' not in sys.modules and 'sklearn' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,7 +9,8 @@ from deciban.linear.design import Shared, Sparse, prepare_block
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers import dual_lbfgs
 from deciban.linear.solvers.gram import build_gram
-from deciban.linear.solvers.logistic import fit_matrix, fit_parts
+from deciban.linear.solvers.logistic import fit_parts
+from tests.linear.fitting import fit_matrix
 
 
 def words(n=60, d=400, M=3, seed=0):

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.linear_model import LogisticRegression
 
-from deciban.linear.solvers.logistic import Dense, Shared, Sparse, fit_matrix, fit_parts
+from deciban.linear.solvers.logistic import Dense, Shared, Sparse, fit_parts
+from tests.linear.fitting import fit_matrix
 
 
 def table(n, d, n_classes, seed=0, noise=1.0):

@@ -4,8 +4,9 @@ import scipy.sparse as sp
 
 from deciban.kernels import logistic_loss as kernel
 from deciban.linear.design import Dense, Shared, Sparse
-from deciban.linear.solvers.logistic import _prepare_rows, fit_matrix
+from deciban.linear.solvers.logistic import _prepare_rows
 from deciban.linear.solvers.logistic_objective import compute_losses
+from tests.linear.fitting import fit_matrix
 
 N, D = 300, 5
 

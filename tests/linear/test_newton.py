@@ -14,9 +14,9 @@ from deciban.linear.solvers.logistic import (
     _build_initial_state,
     _prepare_rows,
     _scale_penalties,
-    fit_matrix,
     fit_parts,
 )
+from tests.linear.fitting import fit_matrix
 
 
 def rows(K, n=200, d=4, seed=0):

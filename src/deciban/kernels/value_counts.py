@@ -55,9 +55,8 @@ START, SHIFT = (
 def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total: Array) -> bool:
     """Add Σ w [x > threshold], or Σ w x where the threshold is NaN, to `total` (K×d)."""
     rows, d = X.shape
-    K = total.shape[0]
     plain = np.isnan(threshold)
-    non_finite = 0.0
+    invalid = 0.0
     for i in range(rows):
         k = codes[i]
         wi = w[i] if len(w) else 1.0
@@ -67,13 +66,13 @@ def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total
                 x = wi * X[i, j]
                 total[k, j] += x
                 low = min(low, x)
-            non_finite += low
+            invalid += low
         else:
             for j in range(d):
                 x = np.float64(X[i, j])
-                non_finite += x - x
+                invalid += x - x
                 total[k, j] += wi if x > threshold else 0.0
-    return non_finite == 0.0 and np.isfinite(total).all()
+    return invalid == 0.0 and np.isfinite(total).all()
 
 
 @kernel

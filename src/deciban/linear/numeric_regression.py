@@ -22,7 +22,7 @@ from deciban.ledger.hashing import sample_row_numbers
 from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import Account, FittedModel, Setting
 from deciban.linear.penalty_choice import CHOICE_TOL, FoldedRows, PenaltyChoice, Refit, ScoreFold, choose_C_by_folds
-from deciban.linear.solvers.logistic import LogisticFit, fit_matrix
+from deciban.linear.solvers.logistic import Dense, LogisticFit, Sparse, fit_parts
 from deciban.linear.solvers.logistic_objective import compute_losses, contrast, expand_to_classes
 from deciban.scores import Linear
 
@@ -86,9 +86,10 @@ class NumberRows:
         self, settings: LogisticSettings, C: float, start: Weights | None, weight: Array | None = None
     ) -> LogisticFit:
         """Fit the weights at this C; `weight` replaces the weights of the rows."""
-        weight, (l2, l1) = self.weight if weight is None else weight, settings.penalty(C)
-        return fit_matrix(
-            self.X, self.codes, weight, self.n_classes, l2=l2, l1=l1, intercept=settings.intercept, start=start,
+        part = (Sparse if is_sparse(self.X) else Dense)(self.X, *settings.penalty(C))
+        return fit_parts(
+            [part], self.codes, self.weight if weight is None else weight, self.n_classes,
+            start=None if start is None else ([start[0]], start[1]), intercept=settings.intercept,
             tol=settings.tol, max_iter=settings.max_iter, threads=self.threads,
         )  # fmt: skip
 

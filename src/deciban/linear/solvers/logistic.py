@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from deciban.linear.solvers import dual_lbfgs, lbfgs, newton
 from deciban.linear.solvers.lbfgs import MIN_SAMPLE_ROWS, State, sample_rows
 from deciban.linear.solvers.logistic_objective import contrast, count_scores
 
-__all__ = ["Dense", "LogisticFit", "Shared", "Sparse", "fit_matrix", "fit_parts"]
+__all__ = ["Dense", "LogisticFit", "Shared", "Sparse", "fit_parts"]
 
 
 MIN_THREADED_PRODUCTS = 1 << 22
@@ -54,33 +53,6 @@ class LogisticFit:
         return self.parts[0]
 
 
-def fit_matrix(
-    X: Any,
-    codes: Codes,
-    weight: Array | None,
-    n_classes: int,
-    *,
-    l2: float,
-    l1: float = 0.0,
-    scale: Array | None = None,
-    start: tuple[Array, Array] | None = None,
-    **options: Any,
-) -> LogisticFit:
-    """Fit the weights and bias that minimise Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W² + l1 Σ |W|.
-
-    X is dense or CSR, without missing values. With `scale` the features of class k are scale_k · x, and the weights,
-    returned and penalised, are those of these features. `options` are those of `fit_parts`.
-
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1], dtype=np.int32)
-    >>> fit = fit_matrix(X, y, None, 2, l2=1.0)
-    >>> fit.weights.round(3).tolist(), fit.bias.round(3).tolist()
-    ([[0.453]], [-0.679])
-    """
-    part = (Dense if isinstance(X, np.ndarray) else Sparse)(X, l2, l1, scale)
-    first = None if start is None else ((start[0],), start[1])
-    return fit_parts([part], codes, weight, n_classes, start=first, **options)
-
-
 def fit_parts(
     parts: Sequence[Part],
     codes: Codes,
@@ -93,10 +65,18 @@ def fit_parts(
     max_iter: int = 100,
     threads: int = 1,
 ) -> LogisticFit:
-    """Fit weights and bias for several blocks of features side by side, each with its own penalty.
+    """Fit the weights and bias that minimise Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W² + l1 Σ |W|.
+
+    The features x are several blocks side by side, without missing values, each with its own penalty. The weights of
+    a block with a scale, returned and penalised, are those of the features scale_k · x of class k.
 
     The search ends where the possible gain is about tol² of the objective, or after `max_iter` steps; with l1, whose
     steps are cheaper, after ten times as many.
+
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1], dtype=np.int32)
+    >>> fit = fit_parts([Dense(X, l2=1.0)], y, None, 2)
+    >>> fit.weights.round(3).tolist(), fit.bias.round(3).tolist()
+    ([[0.453]], [-0.679])
     """
     import scipy.linalg  # noqa: F401  before threads are limited: SciPy has a BLAS of its own
 
