@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from deciban.cli.command_groups import UsageError
-from deciban.cli.parser import number, repeated
+from deciban.cli.parser import list_option, number
 
 if TYPE_CHECKING:
     from deciban.metrics.ranking import DecisionCosts
     from deciban.metrics.ranking import Threshold as FoundThreshold
     from deciban.metrics.report import Report
 
-COST: Final = repeated(
+COST: Final = list_option(
     "--cost", "TRUTH:CALLED=NUMBER",
     "The cost of predicting CALLED where the class is TRUTH: sick:healthy=20. An error costs 1 by default.",
 )  # fmt: skip
@@ -23,7 +23,7 @@ REJECT: Final = number(
     "The cost of no decision: a row is left undecided where every prediction has a greater expected cost.",
     kind=float,
 )  # fmt: skip
-THRESHOLD: Final = repeated(
+THRESHOLD: Final = list_option(
     "--threshold", "CLASS=P", "Predict CLASS only where its probability is at least P: spam=0.98."
 )
 REJECT_NOVEL: Final = number(
@@ -31,7 +31,7 @@ REJECT_NOVEL: Final = number(
     "Leave rows undecided that are unlike the training rows, and SHARE of the usual rows with them: 0.01.",
     kind=float,
 )  # fmt: skip
-WANT: Final = repeated(
+WANT: Final = list_option(
     "--want", "CLASS:FIGURE=P", "Find the threshold of CLASS for a precision or recall of P: spam:precision=0.99."
 )
 

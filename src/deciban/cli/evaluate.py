@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from deciban.cli import options as a
 from deciban.cli.command_groups import UsageError
 from deciban.cli.files import open_model, print_json
 from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_table
-from deciban.cli.parser import DEBUG, JSON, command, flag, option
+from deciban.cli.parser import DEBUG, JSON, command, flag, number, option
 from deciban.cli.progress import progress
 from deciban.cli.render import command as print_command
 from deciban.cli.render import console, heading, line, print_title, table
@@ -26,20 +25,10 @@ FOLD_OPTIONS = ("folds", "groups", "order", "calibrate")
 """The options of cross-validation."""
 
 
-def parse_folds(text: str) -> int | str:
-    """Parse a number of folds, or the word loo."""
-    if text == "loo":
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is neither a whole number nor loo (leave-one-out)") from None
-
-
 @command(
     option("--model", "MODEL", "Evaluate this model on DATA instead.", type=Path),
-    option("--folds", "NUMBER|loo", "How many folds the rows are split into (default 10), or loo: leave-one-out.",
-           type=parse_folds),
+    number("--folds", "NUMBER|loo", "How many folds the rows are split into (default 10), or loo: leave-one-out.",
+           word="loo"),
     option("--groups", "COL", "Keep rows with the same value in this column in one fold; it is not learned from."),
     option(
         "--order", "COL",

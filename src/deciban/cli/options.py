@@ -9,24 +9,15 @@ import csv
 import io
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
 from deciban.cli.command_groups import UsageError
-from deciban.cli.parser import argument, choice, flag, in_section, number, option, repeated
+from deciban.cli.parser import argument, choice, flag, in_section, list_option, number, option
 
 COVARIANCES: Final = "full|tied|diagonal|tied_diagonal|spherical|tied_spherical|identity"
 TABLE_FILES: Final = ".csv, .tsv, .jsonl, .parquet or .arrow file"
-
-
-def number_or_auto(text: str) -> float | str:
-    """Parse a number, or the word auto."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is neither a number nor auto") from None
 
 
 def split_list(text: str) -> list[str]:
@@ -78,7 +69,7 @@ TABLE_OPTIONS: Final = (
                default="utf-8"),
         choice("--errors", "strict|replace",
                "How invalid bytes of a document are treated: as an error, or replaced by U+FFFD.", default="strict"),
-        repeated("--missing", "TEXT", "A text that stands for a missing value in any column."),
+        list_option("--missing", "TEXT", "A text that stands for a missing value in any column."),
         flag("--hive",
              "Read folders of DATA that are named KEY=VALUE as a column KEY, in addition to those of the files."),
     ),
@@ -86,7 +77,7 @@ TABLE_OPTIONS: Final = (
 """The arguments that name a table and say how it is read; see `inputs.open_table`."""
 
 TARGET: Final = option("--target", "COL", "The column to predict.")
-ROLES: Final = repeated(
+ROLES: Final = list_option(
     "--as", "COL=ROLE", "Treat a column as number, binned, count, flag, category, date, text or skip.", dest="roles"
 )
 WEIGHTS: Final = option("--weights", "COL", "The column of the rows' weights.")
@@ -100,9 +91,9 @@ MODEL_OPTIONS: Final = in_section(
         "The learner: naive Bayes (the default), logistic regression, evidence regression (a weight for the evidence "
         "of each column), or boosted naive Bayes.",
     ),
-    option("--C", "NUMBER|auto",
+    number("--C", "NUMBER|auto",
            "Inverse strength of the penalty of logistic and evidence regression; auto (the default): chosen by "
-           "cross-validation.", type=number_or_auto),
+           "cross-validation.", kind=float, word="auto"),
     ROLES,
     option("--join", "COL,COL,…",
            "Model columns jointly: numbers with their covariances, flags and categories as combinations. May be "
@@ -114,10 +105,10 @@ MODEL_OPTIONS: Final = in_section(
     WEIGHTS,
     option("--classes", "A,B,…", "The classes: any other in DATA is an error, and a class without rows is allowed."),
     PRIOR,
-    option(
+    number(
         "--alpha", "NUMBER|auto",
         "Pseudo-count of every level, bin, rate and word (default 1); auto: the one of greatest marginal likelihood.",
-        type=number_or_auto,
+        kind=float, word="auto",
     ),
     number("--parameter-prior", "NUMBER",
            "Pseudo-rows with a number's overall variance in every class (default 1).", kind=float),
@@ -154,7 +145,7 @@ SAFE_CELLS: Final = flag(
 )
 
 
-def most(help: str, default: int, maximum: float = float("inf"), names: str = "--most") -> Any:
+def most(help: str, default: int, maximum: float = inf, names: str = "--most") -> Any:
     """Declare the option that says how many columns, words or rows are shown."""
     return number(names, "NUMBER", help, minimum=1, maximum=maximum, default=default)
 

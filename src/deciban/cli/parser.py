@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final, NamedTuple, NoReturn
 
 from deciban.cli.command_groups import HELP_ENTRY, UsageError, format_examples, format_paragraph, format_table
@@ -75,7 +76,7 @@ def option(names: str, metavar: str, help: str, **settings: Any) -> Argument:
     return argument(*names.split(), metavar=metavar, help=help, **settings)
 
 
-def repeated(name: str, metavar: str, help: str, **settings: Any) -> Argument:
+def list_option(name: str, metavar: str, help: str, **settings: Any) -> Argument:
     """Declare an option that may be given several times, for a list of values."""
     return option(name, metavar, f"{help} May be repeated.", action="append", **settings)
 
@@ -97,30 +98,27 @@ def switch(name: str, help: str) -> Argument:
 
 
 def number(
-    names: str,
-    metavar: str,
-    help: str,
-    minimum: float = float("-inf"),
-    maximum: float = float("inf"),
-    kind: type = int,
-    **settings: Any,
-) -> Argument:
-    """Declare an option that takes a number from `minimum` to `maximum`."""
+    names: str, metavar: str, help: str, minimum: float = -inf, maximum: float = inf, kind: type = int,
+    word: str | None = None, **settings: Any,
+) -> Argument:  # fmt: skip
+    """Declare an option that takes a number from `minimum` to `maximum`, or a word."""
+    wanted = "whole number" if kind is int else "number"
 
     def convert(text: str) -> Any:
+        if text == word:
+            return text
         try:
             value = kind(text)
         except ValueError:
-            whole = "whole " if kind is int else ""
-            raise argparse.ArgumentTypeError(f"{text!r} is not a {whole}number") from None
+            why = f"is not a {wanted}" if word is None else f"is neither a {wanted} nor {word}"
+            raise argparse.ArgumentTypeError(f"{text!r} {why}") from None
         if value > maximum:
             raise argparse.ArgumentTypeError(f"{text} is more than {maximum:g}")
-        if not value >= minimum and minimum > float("-inf"):
+        if not value >= minimum and minimum > -inf:
             raise argparse.ArgumentTypeError(f"{text} is less than {minimum:g}")
         return value
 
-    limits = f"{minimum:g} to {maximum:g}" if maximum < float("inf") else f"{minimum:g} or more"
-    limits = limits if minimum > float("-inf") else ""
+    limits = f"{minimum:g} to {maximum:g}" if maximum < inf else f"{minimum:g} or more" if minimum > -inf else ""
     return option(names, metavar, help, type=convert, **settings)._replace(limits=limits)
 
 

@@ -14,7 +14,7 @@ from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import check_output, open_model
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
-from deciban.cli.parser import DEBUG, argument, command, flag, repeated
+from deciban.cli.parser import DEBUG, argument, command, flag, list_option
 from deciban.cli.progress import progress
 from deciban.cli.table_writers import check_safe_cells, open_table_writer
 from deciban.errors import InputError
@@ -31,7 +31,7 @@ UNDECIDED = "\0undecided"
 @command(
     a.MODEL_FILE, a.TABLE_OUTPUT,
     flag("--proba", "Add a column p(CLASS) for every class."),
-    repeated("--keep", "COL", "Copy a column of DATA to the output; by default the file, of documents."),
+    list_option("--keep", "COL", "Copy a column of DATA to the output; by default the file, of documents."),
     argument("--all", dest="everything", action="store_true", help="Copy all columns of DATA to the output."),
     a.JSON_LINES, a.SAFE_CELLS, d.COST, d.REJECT, d.THRESHOLD, d.REJECT_NOVEL, a.PRIOR, a.ALLOW_MISSING,
     *a.TABLE_OPTIONS, DEBUG,

@@ -12,7 +12,7 @@ from deciban._lazy import pa
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import check_output, load, print_json
-from deciban.cli.parser import DEBUG, JSON, command, option, repeated
+from deciban.cli.parser import DEBUG, JSON, command, list_option, option
 from deciban.cli.render import console, count, heading, line, print_packed, print_title, short, table
 from deciban.cli.table_writers import check_safe_cells, open_table_writer
 from deciban.errors import InputError
@@ -20,7 +20,7 @@ from deciban.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-LABELS = repeated("--class", "LABEL", "Show this class only.", dest="labels")
+LABELS = list_option("--class", "LABEL", "Show this class only.", dest="labels")
 COLUMN = option("--column", "COL", "The column of texts, where the model has several.")
 MAX_DETAILED_CLASSES = 6
 """The largest number of classes for which each word has its own line."""

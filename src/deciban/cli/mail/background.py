@@ -24,8 +24,8 @@ FOLDER: Final = "a Maildir, or imaps://user@host/Folder."
 
 
 @a.command(
-    a.repeated("--ham", "FOLDER", f"Where wanted mail is: {FOLDER}", required=True),
-    a.repeated("--junk", "FOLDER", f"Where spam is moved to: {FOLDER}", required=True),
+    a.list_option("--ham", "FOLDER", f"Where wanted mail is: {FOLDER}", required=True),
+    a.list_option("--junk", "FOLDER", f"Where spam is moved to: {FOLDER}", required=True),
     a.number("--every", "SECONDS", "Time from one look to the next.", minimum=0.1, kind=float, default=30.0),
     a.flag("--once", "Look once and end, as for cron."),
     a.STORE, a.NO_FIT, a.DEBUG,

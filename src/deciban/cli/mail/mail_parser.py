@@ -17,7 +17,7 @@ from deciban.cli.parser import command as command
 from deciban.cli.parser import flag as flag
 from deciban.cli.parser import number as number
 from deciban.cli.parser import option as option
-from deciban.cli.parser import repeated as repeated
+from deciban.cli.parser import repeated as list_option
 
 JSON_LINES: Final = flag("--json", "Print a line of JSON for each message.")
 STORE: Final = option(
