@@ -61,41 +61,34 @@ class Conditional:
         rows[:, self.j] = x
         return rows
 
-    def values(self) -> tuple[list[str], Array]:
-        """Return the names of levels or bins, and p(value|k), K×V; parts of dates in the order of the calendar."""
+    def values(self) -> tuple[list[str], Array, Array]:
+        """Return the names of levels or bins, p(value|k), K×V, and the count of each value."""
         assert self.table is not None
-        names, log_theta = self._sort_values(self.table)
-        return names, np.exp(log_theta)
+        names, order = self._sort_values(self.table)
+        return names, np.exp(self.table.log_theta[:, order]), self.table.counts.sum(axis=0)[order]
 
     def value_scores(self) -> tuple[list[str], Array]:
         """Return the names of levels or bins, and their scores: ln p(value|k), or fitted weights."""
         table = self.fitted or self.table
         assert table is not None
-        return self._sort_values(table)
+        names, order = self._sort_values(table)
+        return names, table.log_theta[:, order]
 
-    def _sort_values(self, table: LevelTable) -> tuple[list[str], Array]:
-        names = self._names(table)
+    def _sort_values(self, table: LevelTable) -> tuple[list[str], list[int]]:
+        """Return the names of the values and their indices; parts of dates in the order of the calendar."""
+        V = table.counts.shape[1]
+        if V == 1 and self.feature.role == "binned":
+            return ["any number"], [0]
+        names = [table.name(v).removeprefix("= ") for v in range(V)]
         place = {name: i for i, name in enumerate(self.feature.fixed_levels)}
-        order = sorted(range(len(names)), key=lambda v: place.get(names[v], len(place)))
-        return [names[v] for v in order], table.log_theta[:, order]
+        order = sorted(range(V), key=lambda v: place.get(names[v], len(place)))
+        return [names[v] for v in order], order
 
     def scores_at(self, x: Array) -> Array:
         """Return the scores at each x, n×K: ln p(x|k), or fitted weights."""
         if not isinstance(self.model.scorer, FittedModel):
             return self.log_likelihood(x)
         return self.model.scorer.solved.forms[self.block].joint(self._rows(x))
-
-    def value_counts(self) -> Array:
-        """Return the count of each value, in the order of `values`."""
-        assert self.table is not None
-        place = {name: v for v, name in enumerate(self._names(self.table))}
-        return self.table.counts.sum(axis=0)[[place[name] for name in self.values()[0]]]
-
-    def _names(self, table: LevelTable) -> list[str]:
-        V = table.counts.shape[1]
-        if V == 1 and self.feature.role == "binned":
-            return ["any number"]
-        return [table.name(v).removeprefix("= ") for v in range(V)]
 
     def reach(self) -> tuple[float, float]:
         """Return the range in which the curves are drawn."""

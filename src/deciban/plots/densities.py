@@ -235,10 +235,10 @@ def draw_share_shades(ax: Any, conditional: Conditional, K: int) -> None:
 
 def most_common_values(conditional: Conditional) -> tuple[list[str], Array]:
     """Return the most frequent values in their own order, and the sum of the others."""
-    names, share = conditional.values()
+    names, share, counts = conditional.values()
     if len(names) <= MAX_VALUES:
         return names, share
-    kept = np.sort(np.argsort(-conditional.value_counts(), kind="stable")[: MAX_VALUES - 1])
+    kept = np.sort(np.argsort(-counts, kind="stable")[: MAX_VALUES - 1])
     others = np.delete(share, kept, axis=1).sum(axis=1, keepdims=True)
     kept_names = [names[v] for v in kept.tolist()]
     return [*kept_names, f"{len(names) - len(kept)} others"], np.concatenate([share[:, kept], others], axis=1)

@@ -159,9 +159,8 @@ def _finish(ax: Any, bars: Sequence[Step], edge: tuple[float, float], favoured: 
 
 
 PROBABILITY_MARKS = (
-    *(1e-12, 1e-9, 1e-6, 1e-4, 0.001, 0.01, 0.1, 0.5),
-    *(0.9, 0.99, 0.999, 0.9999, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12),
-)
+    1e-12, 1e-9, 1e-6, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 1 - 1e-6, 1 - 1e-9, 1 - 1e-12,
+)  # fmt: skip
 """The probabilities that are marked on a scale of decibans, where they fit."""
 
 

@@ -13,26 +13,18 @@ from deciban.errors import InputError, MissingExtraError
 from deciban.scores.explanation import to_printable
 
 COLOURS = (
-    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"),
-    *("#D55E00", "#999933", "#882255", "#777777", "#332288"),
-)
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255", "#777777", "#332288",
+)  # fmt: skip
 """The colours of Okabe and Ito, ordered so that neighbours differ in lightness; Tol's where theirs is too pale."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
 """The markers: one more than there are colours, so that pairs of both repeat only after 110 classes."""
 
 DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (6, 2)),
-    (0, (1, 1.5)),
-    (0, (6, 2, 1, 2)),
-    (0, (3, 1.5)),
-    (0, (9, 2, 2, 2)),
-    (0, (6, 2, 1, 2, 1, 2)),
-    (0, (1, 4)),
-    (0, (12, 3)),
-    (0, (3, 3, 1, 3)),
-)
+    "-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1.5)), (0, (9, 2, 2, 2)), (0, (6, 2, 1, 2, 1, 2)),
+    (0, (1, 4)), (0, (12, 3)), (0, (3, 3, 1, 3)),
+)  # fmt: skip
+"""The line styles: solid, then dashes and gaps in points."""
 
 INK = "#1a1a1a"
 EDGE = "#ffffff"

@@ -119,14 +119,8 @@ class Linear(ScoreForm):
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`."""
-        x = self.binarise(X)
-        parts = np.nan_to_num(x) * (self.weights[k] - self.weights[l])
-        if self.offsets is not None:
-            parts += np.where(np.isnan(x), 0.0, self.offsets[k] - self.offsets[l])
-        if self.impossible is not None:
-            parts += self.impossible.pieces(x, (k,), (l,))
         gap = self.bias[k] - self.bias[l]
-        return Pieces(parts, {"bias": gap} if gap.any() else {})
+        return Pieces(self._contrast_values(self.binarise(X), (k,), (l,)), {"bias": gap} if gap.any() else {})
 
     def stored_pieces(self, Z: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """Return the pieces of CSR rows: evidence of stored values, and that of all absent features as `absent`."""
@@ -134,17 +128,23 @@ class Linear(ScoreForm):
         Z = Z.astype(np.float64)
         row = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
         at_k, at_l = (k[row], Z.indices), (l[row], Z.indices)
-        parts = np.nan_to_num(x) * (self.weights[at_k] - self.weights[at_l])
+        Z.data = self._contrast_values(x, at_k, at_l)
         gap = self.complete_bias[k] - self.complete_bias[l]
         if self.offsets is not None:
             stored = self.offsets[at_k] - self.offsets[at_l]
-            parts += np.where(np.isnan(x), 0.0, stored)
             gap = gap - np.bincount(row, weights=stored, minlength=Z.shape[0])
         if self.impossible is not None:
-            parts += self.impossible.pieces(x, at_k, at_l)
             gap = gap + self.impossible.unstored_pieces(row, Z.indices, k, l)
-        Z.data = parts
         return Pieces(Z, {"absent": gap} if gap.any() else {})
+
+    def _contrast_values(self, x: Array, at_k: tuple[Any, ...], at_l: tuple[Any, ...]) -> Array:
+        """Return the evidence of values x; `at_k` and `at_l` index their weights in class k and in class l."""
+        parts = np.nan_to_num(x) * (self.weights[at_k] - self.weights[at_l])
+        if self.offsets is not None:
+            parts += np.where(np.isnan(x), 0.0, self.offsets[at_k] - self.offsets[at_l])
+        if self.impossible is not None:
+            parts += self.impossible.pieces(x, at_k, at_l)
+        return parts
 
     def linear(self) -> Boundary:
         """See `ScoreForm.linear`."""
