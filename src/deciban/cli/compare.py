@@ -9,8 +9,7 @@ from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, command, number, option, switch, without
-from deciban.cli.render import command as print_command
-from deciban.cli.render import console, heading, line, print_title, table
+from deciban.cli.render import make_console, print_command, print_heading, print_line, print_table, print_title
 from deciban.cli.training_options import call_on_table, format_training_command
 
 if TYPE_CHECKING:
@@ -65,19 +64,19 @@ def show(comparison: Comparison, data: TableInput, as_json: bool, times: bool, r
         return
     from deciban.metrics import comparison_advice
 
-    out = console()
+    out = make_console()
     print_title(out, f"{comparison.target} of {data.name}, by {len(comparison.rows)} learners")
     head, *body = comparison_advice.table(comparison, times)
-    table(out, head, body, right=range(2, len(head)), wide=1)
+    print_table(out, head, body, right=range(2, len(head)), wide=1)
     for note in (comparison_advice.signs(comparison), comparison.measured, *comparison.notes):
-        line(out, f"({note})")
+        print_line(out, f"({note})")
     if comparison.growth is not None:
         held_out = f"on {comparison.growth.held_out} rows held out, the mean of {comparison.growth.draws} draws"
-        heading(out, "Accuracy % by rows learned", held_out)
+        print_heading(out, "Accuracy % by rows learned", held_out)
         head, *body = comparison_advice.curve_table(comparison)
-        table(out, head, body, right=range(1, len(head)))
+        print_table(out, head, body, right=range(1, len(head)))
         if comparison.curve_summary:
-            line(out, comparison.curve_summary)
-    heading(out, "Advice")
-    line(out, comparison.advice)
+            print_line(out, comparison.curve_summary)
+    print_heading(out, "Advice")
+    print_line(out, comparison.advice)
     print_command(out, recommended)

@@ -15,7 +15,7 @@ from rich.text import Text
 from deciban import __version__
 from deciban.cli.files import check_folder, print_json, write_folder
 from deciban.cli.parser import DEBUG, JSON, command, option
-from deciban.cli.render import heading
+from deciban.cli.render import print_heading
 from deciban.formatting import format_signed
 from deciban.plain_json import to_json
 
@@ -77,14 +77,16 @@ def _draw_picture(stderr: Console) -> bytes | None:
 def show_results(out: Console, tumours: SplitResults, digits: SplitResults, forgetting: Sequence[Forgetting]) -> None:
     """Print the results."""
     out.print(Text(f"deciban {__version__}: classify by weighing evidence"), style="bold")
-    heading(out, "Tumours", f"benign or malignant? Learned from {tumours.learned}, held out {tumours.held_out}.")
+    print_heading(
+        out, "Tumours", f"benign or malignant? Learned from {tumours.learned}, held out {tumours.held_out}."
+    )
     out.print(table(tumours.results))
     out.print("  Log-loss: lower is better; 0.693 is tossing a coin.", soft_wrap=True)
     if tumours.reason is not None:
         explain(out, tumours.reason)
-    heading(out, "Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
+    print_heading(out, "Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
     out.print(table(digits.results))
-    heading(out, "Forgetting", "learn everything, forget a part: equal to never having learned it.")
+    print_heading(out, "Forgetting", "learn everything, forget a part: equal to never having learned it.")
     for line in forgetting:
         equal = "equal ledgers" if line.same_ledger else f"posteriors equal to {line.largest_difference:.0e}"
         out.print(Text(f"  {line.model}: {line.learned} − {line.forgotten} rows, {equal}."), soft_wrap=True)
@@ -103,7 +105,7 @@ def table(results: Sequence[Result]) -> Table:
 
 def explain(out: Console, reason: Reason) -> None:
     """Print the evidence for one prediction, and its sum."""
-    heading(out, "Why?", f"the least certain tumour held out ({reason.truth}), by GaussianNB:")
+    print_heading(out, "Why?", f"the least certain tumour held out ({reason.truth}), by GaussianNB:")
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
     out.print(
         Text(
@@ -117,7 +119,7 @@ def explain(out: Console, reason: Reason) -> None:
 
 def show_files(out: Console, files: Sequence[Path]) -> None:
     """Print which files were written, and where to read on."""
-    heading(out, "Written")
+    print_heading(out, "Written")
     width = max(len(str(path)) for path in files)
     for path in files:
         out.print(Text(f"  {path!s:<{width}}  {CONTENTS[path.name]}"), soft_wrap=True)

@@ -9,8 +9,17 @@ from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, JSON, command, without
-from deciban.cli.render import command as print_command
-from deciban.cli.render import console, format_row_count, heading, line, print_title, quote_word, short, table
+from deciban.cli.render import (
+    format_row_count,
+    make_console,
+    print_command,
+    print_heading,
+    print_line,
+    print_table,
+    print_title,
+    quote_word,
+    shorten,
+)
 from deciban.cli.training_options import call_on_table
 
 if TYPE_CHECKING:
@@ -46,33 +55,35 @@ def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
     """Print the pairs, the advice, and the command that follows it."""
     from deciban.metrics.dependence import HEAD
 
-    out = console()
+    out = make_console()
     among = "" if found.rows == found.rows_read else f" of {format_row_count(found.rows_read)}"
     pairs = len(found.pairs)
     pair_count = f"{pairs} pair{'s' if pairs > 1 else ''}"
     rows = f"{format_row_count(found.rows)}{among}"
     print_title(out, f"{found.target} of {name}: {pair_count} of {len(found.features)} features, in {rows}")
-    heading(out, "Pairs", "mutual information of two columns, in decibans per row")
+    print_heading(out, "Pairs", "mutual information of two columns, in decibans per row")
     body = [
-        pair.cells(f"{short(pair.first, MAX_NAME_WIDTH)}, {short(pair.second, MAX_NAME_WIDTH)}")
+        pair.cells(f"{shorten(pair.first, MAX_NAME_WIDTH)}, {shorten(pair.second, MAX_NAME_WIDTH)}")
         for pair in found.pairs[:most]
     ]
-    table(out, HEAD, body, right=[1, 2, 3, 4])
+    print_table(out, HEAD, body, right=[1, 2, 3, 4])
     if pairs > most:
-        line(out, f"… and {pairs - most} more pairs (--most {pairs} shows them all)")
-    line(
+        print_line(out, f"… and {pairs - most} more pairs (--most {pairs} shows them all)")
+    print_line(
         out,
         "Naive Bayes assumes 0 given the class; p is the chance of as much if that were true. Twice: evidence for "
         "the true class that is counted twice; below 0, too little of it is counted.",
     )
-    heading(out, "What to do")
+    print_heading(out, "What to do")
     for advice in found.advice:
-        line(out, str(advice))
+        print_line(out, str(advice))
     if not found.advice:
-        line(out, "nothing: no column repeats another, and no two inform more together than naive Bayes assumes")
+        print_line(
+            out, "nothing: no column repeats another, and no two inform more together than naive Bayes assumes"
+        )
         return
-    heading(out, "Next")
-    line(out, "measure whether the whole model improves, with these options and without them:")
+    print_heading(out, "Next")
+    print_line(out, "measure whether the whole model improves, with these options and without them:")
     joins = [f"--join {quote_word(a.join_list(block))}" for block in found.blocks]
     skips = [f"--as {quote_word(f'{name}=skip')}" for name in found.drop]
     where = " ".join(map(quote_word, data)) or "DATA"

@@ -13,8 +13,7 @@ from deciban.cli.files import open_model, print_json
 from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number, option
 from deciban.cli.progress import progress
-from deciban.cli.render import command as print_command
-from deciban.cli.render import console, heading, line, print_title, table
+from deciban.cli.render import make_console, print_command, print_heading, print_line, print_table, print_title
 from deciban.cli.training_options import call_on_table, find_target, format_training_command, option_name
 
 if TYPE_CHECKING:
@@ -104,13 +103,13 @@ def show(report: Report, title: str, as_json: bool, requests: d.DecisionRequests
     if as_json:
         print_json(report.to_dict() | requests.to_dict(report))
         return
-    from deciban.cli.report_screen import decisions, quality
+    from deciban.cli.report_screen import show_decisions, show_quality
 
     costs, thresholds = requests.costs_of(report), requests.thresholds_of(report)  # errors precede all output
-    out = console()
+    out = make_console()
     print_title(out, title)
-    quality(out, report, confusion=True)
-    decisions(out, costs, thresholds)
+    show_quality(out, report, confusion=True)
+    show_decisions(out, costs, thresholds)
 
 
 def _check_choose(options: Mapping[str, Any], requests: d.DecisionRequests) -> None:
@@ -134,21 +133,21 @@ def _show_choice(choice: Choice, data: TableInput, options: Mapping[str, Any], a
     from deciban.metrics.choice import HEADINGS
 
     target = find_target(data, options)
-    out = console()
+    out = make_console()
     print_title(out, f"{target} of {data.name}, under {len(choice.results)} settings")
     body = [[*row[:3], row[3].partition(" ")[0], *row[4:]] for row in choice.table()]  # to fit 80 columns
-    table(out, HEADINGS, body, right=[2, 3, 4, 5], wide=1)
+    print_table(out, HEADINGS, body, right=[2, 3, 4, 5], wide=1)
     left = len(choice.results) - len(choice.table())
     if left:
-        line(out, f"… and {left} more settings: --json has them all")
+        print_line(out, f"… and {left} more settings: --json has them all")
     for note in (choice.measured, *choice.notes):
-        line(out, f"({note})")
-    heading(out, "Best")
+        print_line(out, f"({note})")
+    print_heading(out, "Best")
     if choice.estimator != "train":
         arguments = ", ".join(f"{name}={value!r}" for name, value in choice.best.items())
-        line(out, f"In Python: deciban.{choice.estimator}({arguments})")
+        print_line(out, f"In Python: deciban.{choice.estimator}({arguments})")
         return
-    line(
+    print_line(
         out,
         str(choice.recommendation.setting)
         if choice.best

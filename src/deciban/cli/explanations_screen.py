@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 
-from deciban.cli.render import console, heading, line, short, table, to_one_line
+from deciban.cli.render import make_console, print_heading, print_line, print_table, shorten, to_one_line
 from deciban.plain_json import to_plain
 from deciban.scores.explanation import Reason, format_decibans, format_odds, format_word, in_context
 
@@ -107,22 +107,22 @@ def explain_table_rows(
 
 def show(rows: list[RowExplanation], most: int) -> None:
     """Print the explanations one below the other."""
-    out = console()
+    out = make_console()
     for row in rows:
         _show_row(out, row, most)
     out.print()
-    line(out, "dB is decibans: +10 is ten to one for, +3 two to one, −10 ten to one against.")
+    print_line(out, "dB is decibans: +10 is ten to one for, +3 two to one, −10 ten to one against.")
 
 
 def _show_row(out: Console, row: RowExplanation, most: int) -> None:
     width = 20 if row.name is None else 30
-    truth = "" if row.truth is None else f"; in truth {short(str(row.truth), width)}"
+    truth = "" if row.truth is None else f"; in truth {shorten(str(row.truth), width)}"
     probability = format_probability(row.probability, math.isfinite(row.total))
-    chance = f"{short(str(row.prediction), width)}, probability {probability}{truth}"
-    heading(out, f"Row {row.row}", chance if row.name is None else short(row.name, out.width - 20))
+    chance = f"{shorten(str(row.prediction), width)}, probability {probability}{truth}"
+    print_heading(out, f"Row {row.row}", chance if row.name is None else shorten(row.name, out.width - 20))
     if row.name is not None:
-        line(out, chance)
-    line(out, f"why {short(str(row.favoured), 30)} rather than {short(str(row.against), 30)}:")
+        print_line(out, chance)
+    print_line(out, f"why {shorten(str(row.favoured), 30)} rather than {shorten(str(row.against), 30)}:")
     if row.words is None:
         _show_columns(out, row, most)
     else:
@@ -138,7 +138,7 @@ def _show_columns(out: Console, row: RowExplanation, most: int) -> None:
         max(cell_len(to_one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR_WIDTH - 19
     )
     for name, value in shown:
-        padded = set_cell_size(short(name, width), width)
+        padded = set_cell_size(shorten(name, width), width)
         bar = f"  {padded}  {format_decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}"
         out.print(bar.rstrip(), soft_wrap=True)
     total = f"  {'total':<{width}}  {format_decibans(row.total, DECIBANS_WIDTH)}  {format_odds(row.total)}"
@@ -176,12 +176,12 @@ def words_of_row(explanation: Explanation, row: int) -> RowWords | None:
 def _show_words(out: Console, row: RowWords, total: float, most: int) -> None:
     """Print the strongest words and columns, each word with its context."""
     if not row.words and any(row.texts.values()):
-        line(out, "(the model knows none of the words)")
+        print_line(out, "(the model knows none of the words)")
     named = [(f"{w.column}: " if len(row.texts) > 1 else "") + format_word(w.word) for w in row.words]
     found = [*row.others, *(Reason(name, w.decibans, w) for name, w in zip(named, row.words))]
     found.sort(key=lambda reason: -abs(reason.decibans))
     shown, hidden = found[:most], found[most:]
-    body = [[short(n, MAX_WORD_WIDTH), f"{w.times}×" if w else "", format_decibans(v).strip()] for n, v, w in shown]
+    body = [[shorten(n, MAX_WORD_WIDTH), f"{w.times}×" if w else "", format_decibans(v).strip()] for n, v, w in shown]
     if hidden:
         body.append([f"{len(hidden)} more", "", format_decibans(sum(value for _, value, _ in hidden)).strip()])
     body.append(["total", "", format_decibans(total).strip()])
@@ -190,7 +190,7 @@ def _show_words(out: Console, row: RowWords, total: float, most: int) -> None:
     contexts = ["" if word is None else format_context(row.texts[word.column], word, width) for _, _, word in shown]
     contexts += ["", format_odds(total)] if hidden else [format_odds(total)]
     rows = [[*cells, words] for cells, words in zip(body, contexts)]
-    table(out, [*head, "first occurrence"], rows, right=[1, 2])
+    print_table(out, [*head, "first occurrence"], rows, right=[1, 2])
 
 
 def format_context(text: str, word: WordEvidence, width: int) -> str:

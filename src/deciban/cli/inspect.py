@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli import options as a
 from deciban.cli.files import format_file_size, load, print_json
 from deciban.cli.parser import DEBUG, JSON, command
-from deciban.cli.render import console, count, heading, line, pairs, print_title, table
+from deciban.cli.render import (
+    format_count,
+    make_console,
+    print_heading,
+    print_line,
+    print_pairs,
+    print_table,
+    print_title,
+)
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
@@ -49,15 +57,15 @@ def _show_estimator(found: Any, as_json: bool) -> None:
     if as_json:
         print_json(facts)
         return
-    out = console()
+    out = make_console()
     out.print(f"{facts['estimator']}, trained on a matrix", style="bold", soft_wrap=True)
-    heading(out, "Classes")
-    line(out, ", ".join(map(str, facts["classes"][:20])) + (" …" if len(facts["classes"]) > 20 else ""))
-    heading(out, "Parameters")
-    pairs(out, [(name, str(value)) for name, value in facts["parameters"].items()])
+    print_heading(out, "Classes")
+    print_line(out, ", ".join(map(str, facts["classes"][:20])) + (" …" if len(facts["classes"]) > 20 else ""))
+    print_heading(out, "Parameters")
+    print_pairs(out, [(name, str(value)) for name, value in facts["parameters"].items()])
     if facts["calibration"] is not None:
-        heading(out, "Calibration")
-        line(out, facts["calibration"])
+        print_heading(out, "Calibration")
+        print_line(out, facts["calibration"])
 
 
 def describe_options(model: Model) -> dict[str, Any]:
@@ -87,46 +95,50 @@ def format_option(value: Any) -> str:
 
 
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
-    from deciban.cli.report_screen import classes, format_missing, strongest
+    from deciban.cli.report_screen import format_missing, show_classes, show_strongest
 
-    out = console()
+    out = make_console()
     print_title(out, f"{path}: a model of {model.target}")
-    without = f" ({count(description.rows_without_class)} without a class)" if description.rows_without_class else ""
-    pairs(
+    without = (
+        f" ({format_count(description.rows_without_class)} without a class)" if description.rows_without_class else ""
+    )
+    print_pairs(
         out,
         [
-            ("rows read", count(description.rows) + without),
-            ("weight", count(description.weight)),
+            ("rows read", format_count(description.rows) + without),
+            ("weight", format_count(description.weight)),
             ("learned from", model.origin.source or "–"),
             ("made", model.origin.created or "–"),
             *([("trust", model.account.trust_text)] if model.account and model.account.trust else []),
-            ("parameters", count(description.n_parameters)),
+            ("parameters", format_count(description.n_parameters)),
             ("file", format_file_size(path)),
         ],
     )
-    heading(out, "Classes")
-    classes(out, description)
-    heading(out, "Assumptions")
-    pairs(out, [(name.replace("_", " "), format_option(value)) for name, value in describe_options(model).items()])
-    heading(out, "Columns")
+    print_heading(out, "Classes")
+    show_classes(out, description)
+    print_heading(out, "Assumptions")
+    print_pairs(
+        out, [(name.replace("_", " "), format_option(value)) for name, value in describe_options(model).items()]
+    )
+    print_heading(out, "Columns")
     body = [[note.name, note.role, note.reason + format_missing(note)] for note in description.columns]
-    table(out, ["column", "role", "why"], body, wide=2)
-    heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
-    strongest(out, description, most)
+    print_table(out, ["column", "role", "why"], body, wide=2)
+    print_heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
+    show_strongest(out, description, most)
     _show_columns(out, model, description, most)
 
 
 def _show_columns(out: Any, model: Model, description: Description, most: int) -> None:
     """Print the telltales of texts, and a sentence for each class of the other strongest columns."""
-    from deciban.cli.report_screen import telltales
+    from deciban.cli.report_screen import show_telltales
 
-    telltales(out, model)
+    show_telltales(out, model)
     texts = [text.column for text in model.layout.texts]
     others = tuple(strength for strength in description.strongest[:most] if strength.feature not in texts)
     if others:
-        heading(out, "Evidence by class" if not texts else "Evidence by class of the other columns")
+        print_heading(out, "Evidence by class" if not texts else "Evidence by class of the other columns")
     for strength in others:
         if strength.summaries:
-            line(out, strength.feature)
+            print_line(out, strength.feature)
         for summary in strength.summaries:
-            line(out, str(summary), indent=4)
+            print_line(out, str(summary), indent=4)

@@ -37,7 +37,7 @@ def forget(model: Path, output: str | None, **options: Any) -> None:
 
 
 def _change(what: Literal["add", "forget"], path: Path, output: str | None, options: Mapping[str, Any]) -> None:
-    from deciban.cli.render import count, format_row_count
+    from deciban.cli.render import format_count, format_row_count
 
     with direct_role_hints_to_training(), open_table(options) as table:
         out = output or str(path)
@@ -52,7 +52,7 @@ def _change(what: Literal["add", "forget"], path: Path, output: str | None, opti
     if out != "-":
         done = "learned" if what == "add" else "forgot"
         changed = format_row_count(abs(after - before))
-        print_stderr(f"{out}: {done} {changed}, {count(before)} before and {count(after)} now")
+        print_stderr(f"{out}: {done} {changed}, {format_count(before)} before and {format_count(after)} now")
 
 
 @command(

@@ -136,11 +136,11 @@ def _print_counts(called: Counter[str], out: str | None) -> None:
     """Print the number of rows of each class to standard error, unless the rows go to standard output."""
     if out is None or out == "-":
         return
-    from deciban.cli.render import count, format_row_count
+    from deciban.cli.render import format_count, format_row_count
 
     undecided = called.pop(UNDECIDED, 0)
-    most = ", ".join(f"{label} {count(n)}" for label, n in called.most_common(5) if n)
+    most = ", ".join(f"{label} {format_count(n)}" for label, n in called.most_common(5) if n)
     more = f" and {len(called) - 5} other classes" if len(called) > 5 else ""
-    more += f"; undecided {count(undecided)}" if undecided else ""
+    more += f"; undecided {format_count(undecided)}" if undecided else ""
     rows = undecided + called.total()
     print_stderr(f"{format_row_count(rows)} to {out}" + (f": {most}{more}" if most else ""))

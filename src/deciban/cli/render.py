@@ -21,7 +21,7 @@ MAX_LINE_WIDTH = 100
 """The characters of a line on a wide terminal; longer lines are hard to read."""
 
 
-def console(stderr: bool = False) -> Console:
+def make_console(stderr: bool = False) -> Console:
     """Return a console for text and tables; without colours in a pipe, or if NO_COLOR is set."""
     result = Console(stderr=stderr, highlight=False, emoji=False, markup=False)
     if result.width > MAX_LINE_WIDTH:
@@ -34,7 +34,7 @@ def print_title(out: Console, title: str) -> None:
     out.print(to_one_line(title), style="bold", soft_wrap=True)
 
 
-def heading(out: Console, title: str, what: str = "") -> None:
+def print_heading(out: Console, title: str, what: str = "") -> None:
     """Print a heading and, on the same line, an explanation."""
     out.print()
     out.print(Text.assemble((to_one_line(title), "bold"), to_one_line(f"  {what}") if what else ""), soft_wrap=True)
@@ -48,17 +48,17 @@ def print_stripped(out: Console, thing: Any) -> None:
         out.print(Text(words.rstrip()), soft_wrap=True)
 
 
-def pairs(out: Console, entries: Iterable[tuple[str, str]]) -> None:
+def print_pairs(out: Console, entries: Iterable[tuple[str, str]]) -> None:
     """Print names and values in two columns."""
     shown = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     shown.add_column(no_wrap=True)
     shown.add_column(overflow="fold")
     for name, value in entries:
-        shown.add_row(Text(f"  {short(name, MAX_NAME_WIDTH)}"), Text(to_one_line(value)))
+        shown.add_row(Text(f"  {shorten(name, MAX_NAME_WIDTH)}"), Text(to_one_line(value)))
     print_stripped(out, shown)
 
 
-def table(
+def print_table(
     out: Console,
     head: Sequence[str],
     rows: Iterable[Sequence[Any]],
@@ -66,7 +66,7 @@ def table(
     wide: int | None = None,
 ) -> None:
     """Print a table without rules; long names lose their middle, and only the column `wide` is wrapped."""
-    body = [[short(str(row[0]), MAX_NAME_WIDTH), *(to_one_line(str(cell)) for cell in row[1:])] for row in rows]
+    body = [[shorten(str(row[0]), MAX_NAME_WIDTH), *(to_one_line(str(cell)) for cell in row[1:])] for row in rows]
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for i, name in enumerate(head):
         shown.add_column(
@@ -81,10 +81,10 @@ def table(
     print_stripped(out, shown)
 
 
-def short(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """Shorten a text to a width: keep both ends of a long name, since names often differ in the last letters.
 
-    >>> short("concentration in mmol per litre, day 12", 20)
+    >>> shorten("concentration in mmol per litre, day 12", 20)
     'concentratio… day 12'
     """
     text = to_one_line(text)
@@ -96,7 +96,7 @@ def short(text: str, width: int) -> str:
     return set_cell_size(text, width - 1 - cell_len(text[-tail:])) + "…" + text[-tail:]
 
 
-def line(out: Console, words: str, indent: int = 2) -> None:
+def print_line(out: Console, words: str, indent: int = 2) -> None:
     """Print an indented line, wrapped with the same indent."""
     from rich.padding import Padding
 
@@ -112,22 +112,22 @@ def print_packed(out: Console, parts: Iterable[str], indent: int = 2) -> None:
         else:
             rows.append(part)
     for row in rows:
-        line(out, row, indent)
+        print_line(out, row, indent)
 
 
-def command(out: Console, words: str) -> None:
+def print_command(out: Console, words: str) -> None:
     """Print a command to copy, which is never wrapped."""
     out.print(Text(f"  {to_one_line(words)}"), soft_wrap=True)
 
 
-def count(n: float) -> str:
+def format_count(n: float) -> str:
     """Format a number of rows, or a weight."""
     return format_thousands(n) if float(n).is_integer() else format_thousands(n, ".4g")
 
 
 def format_row_count(n: float) -> str:
     """Format a number of rows with its unit: 1 row, 2 rows."""
-    return f"{count(n)} row{'' if n == 1 else 's'}"
+    return f"{format_count(n)} row{'' if n == 1 else 's'}"
 
 
 def quote_word(word: str) -> str:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli.files import format_file_size
 from deciban.cli.render import (
-    command,
-    console,
-    count,
+    format_count,
     format_row_count,
-    heading,
-    line,
-    pairs,
+    make_console,
+    print_command,
+    print_heading,
+    print_line,
+    print_pairs,
+    print_table,
     print_title,
     quote_word,
-    short,
-    table,
+    shorten,
     to_one_line,
 )
 from deciban.formatting import format_number, format_percent
@@ -57,26 +57,26 @@ EVALUATION_ENTRIES = ("rows", "balanced accuracy", "Brier score", "area under RO
 """The entries of a report that are shown by `evaluate` alone."""
 
 
-def quality(out: Console, report: Report, confusion: bool = False) -> None:
+def show_quality(out: Console, report: Report, confusion: bool = False) -> None:
     """Print accuracy, log-loss and calibration with notes, and on request figures by class and the confusion."""
     entries = [entry for entry in report.entries() if entry[0] not in EVALUATION_ENTRIES or confusion]
-    pairs(out, entries)
+    print_pairs(out, entries)
     for note in report.notes():
-        line(out, f"({note})")
+        print_line(out, f"({note})")
     if confusion and len(report.classes) > 1:
         _show_classes(out, report)
         _show_confusion(out, report)
 
 
-def decisions(out: Console, costs: DecisionCosts | None, thresholds: Sequence[Threshold]) -> None:
+def show_decisions(out: Console, costs: DecisionCosts | None, thresholds: Sequence[Threshold]) -> None:
     """Print the costs of decisions, and the thresholds for a precision or recall."""
     if costs is not None:
-        heading(out, "Decisions", "of the least expected cost")
+        print_heading(out, "Decisions", "of the least expected cost")
         usual = f"predicting the most probable class: {costs.cost_of_most_probable:.4f}"
         entries = [("cost per row", f"{costs.cost:.4f} ({usual})"), ("undecided", format_percent(costs.undecided, 2))]
-        pairs(out, [*entries, ("accuracy of the others", format_percent(costs.accuracy, 2))])
+        print_pairs(out, [*entries, ("accuracy of the others", format_percent(costs.accuracy, 2))])
     if thresholds:
-        heading(out, "Thresholds", "predict --threshold CLASS=P; 95 % intervals in brackets")
+        print_heading(out, "Thresholds", "predict --threshold CLASS=P; 95 % intervals in brackets")
         body = [
             [found.label, found.probability_text, *(
                 f"{format_percent(share)} ({100 * low:.1f} to {100 * high:.1f})"
@@ -86,16 +86,16 @@ def decisions(out: Console, costs: DecisionCosts | None, thresholds: Sequence[Th
             )]
             for found in thresholds
         ]  # fmt: skip
-        table(out, ["class", "from p", "precision", "recall"], body, right=range(1, 4))
+        print_table(out, ["class", "from p", "precision", "recall"], body, right=range(1, 4))
 
 
 def _show_classes(out: Console, report: Report) -> None:
     if len(report.classes) > MAX_LISTED_CLASSES:
         return
-    heading(out, "Classes", "precision: of the rows predicted so; recall: of the rows that are so")
+    print_heading(out, "Classes", "precision: of the rows predicted so; recall: of the rows that are so")
     figures = zip(report.by_class(), report.rows_by_class)
-    body = [[label, *cells[:-1], count(rows)] for (label, *cells), rows in figures]
-    table(out, ["class", "precision", "recall", "F1", "rows"], body, right=range(1, 5))
+    body = [[label, *cells[:-1], format_count(rows)] for (label, *cells), rows in figures]
+    print_table(out, ["class", "precision", "recall", "F1", "rows"], body, right=range(1, 5))
 
 
 def _show_confusion(out: Console, report: Report) -> None:
@@ -107,19 +107,19 @@ def _show_confusion(out: Console, report: Report) -> None:
             if k != l and n > 0
         ]
         most = sorted(wrong, reverse=True)[:MAX_CONFUSED_PAIRS]
-        heading(out, "Most often confused")
-        body = [[truth, short(called, 30), count(n)] for n, truth, called in most]
-        table(out, ["true class", "predicted", "rows"], body, right=[2])
+        print_heading(out, "Most often confused")
+        body = [[truth, shorten(called, 30), format_count(n)] for n, truth, called in most]
+        print_table(out, ["true class", "predicted", "rows"], body, right=[2])
         return
-    heading(out, "Confusion", "a line for each true class, a column for each predicted class")
+    print_heading(out, "Confusion", "a line for each true class, a column for each predicted class")
     body = []
     for k, (label, counts) in enumerate(zip(report.classes, report.confusion)):
         share = format_percent(counts[k] / counts.sum()) if counts.sum() else "–"
-        body.append([label, *(count(n) for n in counts), share])
+        body.append([label, *(format_count(n) for n in counts), share])
     width = max(5, 40 // len(report.classes))
-    table(
+    print_table(
         out,
-        ["", *(short(str(label), width) for label in report.classes), "right"],
+        ["", *(shorten(str(label), width) for label in report.classes), "right"],
         body,
         right=range(1, len(report.classes) + 2),
     )
@@ -149,28 +149,28 @@ def show_training(
     `measured` whether held-out quality was requested, `of_documents` whether the rows are files or lines, and
     `calibrated` whether calibration was requested.
     """
-    out = console(stderr=to_stderr)
+    out = make_console(stderr=to_stderr)
     _show_rows(out, model, description)
-    heading(out, "Classes", f"of {to_one_line(model.target)}")
-    classes(out, description)
-    heading(out, "Columns", "and the role of each (--as COLUMN=ROLE changes it)")
-    columns(out, description.columns)
-    heading(out, "Held out", "quality on rows that were not learned from")
+    print_heading(out, "Classes", f"of {to_one_line(model.target)}")
+    show_classes(out, description)
+    print_heading(out, "Columns", "and the role of each (--as COLUMN=ROLE changes it)")
+    show_columns(out, description.columns)
+    print_heading(out, "Held out", "quality on rows that were not learned from")
     if model.held_out is not None:
-        quality(out, model.held_out)
+        show_quality(out, model.held_out)
         _show_calibration(out, model, model.held_out, calibrated)
     elif measured:  # `evaluate` in folds would fail for the same reason
-        line(
+        print_line(
             out,
             "not measured: with so many classes and levels, the ledgers of ten folds do not fit into memory. Keep "
             "some rows out of the training, and evaluate the model on them:",
         )
-        command(out, f"deciban evaluate HELD_OUT.csv --model {'MODEL' if path == '-' else quote_word(path)}")
+        print_command(out, f"deciban evaluate HELD_OUT.csv --model {'MODEL' if path == '-' else quote_word(path)}")
     else:
-        line(out, "not measured (--no-judge). deciban evaluate measures it")
-    heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
-    strongest(out, description, STRONGEST_COLUMNS)
-    telltales(out, model)
+        print_line(out, "not measured (--no-judge). deciban evaluate measures it")
+    print_heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
+    show_strongest(out, description, STRONGEST_COLUMNS)
+    show_telltales(out, model)
     _show_next(out, path, is_named, model, of_documents)
 
 
@@ -179,17 +179,17 @@ def _show_calibration(out: Console, model: Model, held_out: Report, requested: b
     from deciban.metrics.calibration_fit import is_clearly_miscalibrated
 
     if model.calibration is not None:
-        pairs(out, [("calibration", str(model.calibration))])
+        print_pairs(out, [("calibration", str(model.calibration))])
     elif requested:
-        pairs(out, [("calibration", "none: no map lowers the log-loss by more than its standard error")])
+        print_pairs(out, [("calibration", "none: no map lowers the log-loss by more than its standard error")])
     elif is_clearly_miscalibrated(held_out):
-        line(out, "(the probabilities are off by more than chance explains; --calibrate auto corrects them)")
+        print_line(out, "(the probabilities are off by more than chance explains; --calibrate auto corrects them)")
 
 
 def _show_rows(out: Console, model: Model, description: Description) -> None:
     without = model.origin.rows_without_class
     left_out = f"; {format_row_count(without)} without {to_one_line(model.target)} left out" if without else ""
-    weight = "" if model.weights is None else f", of weight {count(model.ledger.n_rows)}"
+    weight = "" if model.weights is None else f", of weight {format_count(model.ledger.n_rows)}"
     learned = model.origin.rows_read - without
     words = f"{model.origin.source}: learned from {format_row_count(learned)}{weight}{left_out}"
     print_title(out, words)
@@ -197,32 +197,32 @@ def _show_rows(out: Console, model: Model, description: Description) -> None:
         out.print(to_one_line(f"by {model.account}"), soft_wrap=True)
 
 
-def classes(out: Console, description: Description) -> None:
+def show_classes(out: Console, description: Description) -> None:
     """Print each class with its rows and its prior."""
     shown = sorted(description.classes, key=lambda share: -share.weight)[:MAX_CLASSES]
-    body = [[share.label, count(share.weight), f"{100 * share.prior:.1f} %"] for share in shown]
-    table(out, ["class", "rows", "prior"], body, right=[1, 2])
+    body = [[share.label, format_count(share.weight), f"{100 * share.prior:.1f} %"] for share in shown]
+    print_table(out, ["class", "rows", "prior"], body, right=[1, 2])
     if len(description.classes) > len(shown):
-        line(out, f"… and {len(description.classes) - len(shown)} more classes")
+        print_line(out, f"… and {len(description.classes) - len(shown)} more classes")
 
 
-def columns(out: Console, notes: Sequence[ColumnNote]) -> None:
+def show_columns(out: Console, notes: Sequence[ColumnNote]) -> None:
     """Print each column with its role and the reason; of a wide table how many columns have each role, and the first
     of them.
     """
     if len(notes) <= MAX_COLUMNS:
         body = [[note.name, note.role, note.reason + format_missing(note)] for note in notes]
-        table(out, ["column", "role", "why"], body, wide=2)
+        print_table(out, ["column", "role", "why"], body, wide=2)
         return
     roles: dict[str, list[str]] = {}
     for note in notes:
-        roles.setdefault(note.role, []).append(short(note.name, 20))
+        roles.setdefault(note.role, []).append(shorten(note.name, 20))
     entries = [
         (f"{len(names)} {role}", ", ".join(names[:8]) + (" …" if len(names) > 8 else ""))
         for role, names in sorted(roles.items(), key=lambda item: -len(item[1]))
     ]
-    pairs(out, entries)
-    line(out, "deciban inspect shows them all, with reasons")
+    print_pairs(out, entries)
+    print_line(out, "deciban inspect shows them all, with reasons")
 
 
 def format_missing(note: ColumnNote) -> str:
@@ -232,7 +232,7 @@ def format_missing(note: ColumnNote) -> str:
     return f"; {100 * note.missing:.0f}% missing" if note.missing >= 0.1 else f"; {100 * note.missing:.2g}% missing"
 
 
-def strongest(out: Console, description: Description, most: int) -> None:
+def show_strongest(out: Console, description: Description, most: int) -> None:
     """Print the columns with the strongest evidence for the true class."""
     shown = description.strongest[:most]
     largest = max([s.evidence for s in shown if math.isfinite(s.evidence)] + [1e-9])
@@ -248,8 +248,8 @@ def strongest(out: Console, description: Description, most: int) -> None:
         for s in shown
     ]
     names = ["column", *(["trust"] if trusted else []), "evidence", "90 % interval", ""]
-    table(out, names, body, right=[1, 2] if trusted else [1])
-    line(out, "dB is decibans: 10 is ten to one, 3 about two to one.")
+    print_table(out, names, body, right=[1, 2] if trusted else [1])
+    print_line(out, "dB is decibans: 10 is ten to one, 3 about two to one.")
 
 
 def draw_bar(evidence: float, largest: float) -> str:
@@ -257,18 +257,18 @@ def draw_bar(evidence: float, largest: float) -> str:
     return "" if math.isnan(evidence) else "█" * round(BAR_WIDTH * min(1.0, max(0.0, evidence / largest)))
 
 
-def telltales(out: Console, model: Model) -> None:
+def show_telltales(out: Console, model: Model) -> None:
     """Print a line with the telltales of each class; of the first classes if there are many."""
     if model.options.words.hashed is not None:
         return
     for text in model.layout.texts:
         where = f", in {to_one_line(text.column)}" if len(model.layout.texts) > 1 else ""
-        heading(out, "Telltales", f"of each class, the strongest first{where}")
+        print_heading(out, "Telltales", f"of each class, the strongest first{where}")
         shown = model.classes[:MAX_CLASSES]
         body = [[label, ", ".join(_telltale_words(model, label, text.column))] for label in shown]
-        table(out, ["class", "words"], body, wide=1)
+        print_table(out, ["class", "words"], body, wide=1)
         if len(model.classes) > len(shown):
-            line(out, f"… and {len(model.classes) - len(shown)} more classes")
+            print_line(out, f"… and {len(model.classes) - len(shown)} more classes")
 
 
 def _telltale_words(model: Model, label: Any, column: str) -> list[str]:
@@ -277,18 +277,18 @@ def _telltale_words(model: Model, label: Any, column: str) -> list[str]:
     found = [
         format_word(word.word) for word in model.telltales(label, TELLTALES_PER_CLASS, column) if word.decibans > 0
     ]
-    return [short(word, 20) for word in found] or ["–"]
+    return [shorten(word, 20) for word in found] or ["–"]
 
 
 def _show_next(out: Console, path: str, is_named: bool, model: Model, of_documents: bool) -> None:
     if path == "-":
         return
-    heading(out, "Written")
+    print_heading(out, "Written")
     note = "" if is_named else "; -o names another file"
-    line(out, f"{path} ({format_file_size(path)}{note})")
-    heading(out, "Next")
+    print_line(out, f"{path} ({format_file_size(path)}{note})")
+    print_heading(out, "Next")
     new = "NEW.txt --format text" if of_documents else "NEW.csv"
     for words in ("predict", "explain"):
-        command(out, f"deciban {words} {quote_word(path)} {new}")
+        print_command(out, f"deciban {words} {quote_word(path)} {new}")
     for words in ("telltales", "inspect") if model.layout.texts else ("inspect",):
-        command(out, f"deciban {words} {quote_word(path)}")
+        print_command(out, f"deciban {words} {quote_word(path)}")

@@ -13,7 +13,16 @@ from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import check_output, load, print_json
 from deciban.cli.parser import DEBUG, JSON, command, list_option, option
-from deciban.cli.render import console, count, heading, line, print_packed, print_title, short, table
+from deciban.cli.render import (
+    format_count,
+    make_console,
+    print_heading,
+    print_line,
+    print_packed,
+    print_table,
+    print_title,
+    shorten,
+)
 from deciban.cli.table_writers import check_safe_cells, open_table_writer
 from deciban.errors import InputError
 
@@ -74,25 +83,25 @@ def show(path: Path, classes: list[ClassTelltales]) -> None:
     """Print a table for each class; if there are many, words with their decibans, as many to a line as fit."""
     from deciban.scores.explanation import format_word
 
-    out = console()
+    out = make_console()
     print_title(out, f"{path}: telltales of each class, the strongest first")
     few = len(classes) <= MAX_DETAILED_CLASSES
     for each in classes:
-        heading(out, str(each.label))
+        print_heading(out, str(each.label))
         if not each.words:
-            line(out, "no word is evidence for it")
+            print_line(out, "no word is evidence for it")
         elif few:
             _show_table(out, each)
         else:
-            words = [(short(format_word(word.word), MAX_WORD_WIDTH), word.decibans) for word in each.words]
+            words = [(shorten(format_word(word.word), MAX_WORD_WIDTH), word.decibans) for word in each.words]
             print_packed(out, [f"{word} {decibans:.0f}" for word, decibans in words])
     out.print()
     if few:
-        line(out, "dB is decibans for the class against all others: 10 is ten to one.")
-        line(out, "times, documents: in the class : in all other classes.")
+        print_line(out, "dB is decibans for the class against all others: 10 is ten to one.")
+        print_line(out, "times, documents: in the class : in all other classes.")
     else:
-        line(out, "Numbers are decibans for the class against all others: 10 is ten to one.")
-        line(out, "--class LABEL shows intervals and counts.")
+        print_line(out, "Numbers are decibans for the class against all others: 10 is ten to one.")
+        print_line(out, "--class LABEL shows intervals and counts.")
 
 
 def _show_table(out: Console, telltales: ClassTelltales) -> None:
@@ -102,15 +111,15 @@ def _show_table(out: Console, telltales: ClassTelltales) -> None:
     head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]
     body = [
         [
-            short(format_word(word.word), MAX_WORD_WIDTH),
+            shorten(format_word(word.word), MAX_WORD_WIDTH),
             f"{word.decibans:.1f} dB",
             *([f"({word.low:.1f} … {word.high:.1f})"] if has_intervals else []),
-            f"{count(word.count)} : {count(word.elsewhere)}",
-            f"{count(word.documents)} : {count(word.documents_elsewhere)}",
+            f"{format_count(word.count)} : {format_count(word.elsewhere)}",
+            f"{format_count(word.documents)} : {format_count(word.documents_elsewhere)}",
         ]
         for word in telltales.words
     ]
-    table(out, head, body, right=[1, len(head) - 2, len(head) - 1])
+    print_table(out, head, body, right=[1, len(head) - 2, len(head) - 1])
 
 
 @dataclass(frozen=True)

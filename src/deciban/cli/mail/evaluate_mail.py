@@ -11,7 +11,7 @@ from deciban.cli.files import print_json
 from deciban.cli.mail import mail_parser as a
 from deciban.cli.mail.explain_mail import describe_token
 from deciban.cli.mail.mail_inputs import check_paths, count_messages
-from deciban.cli.render import console, heading, line, pairs, table, to_one_line
+from deciban.cli.render import make_console, print_heading, print_line, print_pairs, print_table, to_one_line
 from deciban.formatting import format_signed
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def show_report(report: Report) -> None:
     """Show an evaluation: what was done, the metrics, and the mistakes, the learning curve or the spread of draws."""
     from deciban.mail.evaluation.evaluate_filter import DrawsReport, OnlineReport, SplitReport
 
-    out = console()
+    out = make_console()
     first = report.draws[0] if isinstance(report, DrawsReport) else report
     n = first.metrics.ham + first.metrics.spam
     if isinstance(first, SplitReport):
@@ -195,7 +195,7 @@ def show_report(report: Report) -> None:
         return
     if isinstance(report, SplitReport):
         shown = ", ".join(f"{alpha:g} (log-loss {loss:.4f})" for alpha, loss in sorted(report.tried.items()))
-        pairs(out, [
+        print_pairs(out, [
             ("smoothing", f"{report.alpha:g}, of {shown}" if len(report.tried) > 1 else "as usual"),
             ("ham up to, spam from", f"p = {report.thresholds[0]:g} and {report.thresholds[1]:g}"),
         ])  # fmt: skip
@@ -214,27 +214,27 @@ def _show_spread(out: Console, report: DrawsReport) -> None:
     for name, (words, kind) in SPREAD_ROWS.items():
         show = percent if kind == "share" else "{:.3f}".format
         rows.append([words, *map(show, report.spread(SPREAD[name]))])
-    heading(out, "On the messages to test on", "over all draws")
-    table(out, ["", "mean", "deviation"], rows, right=(1, 2))
+    print_heading(out, "On the messages to test on", "over all draws")
+    print_table(out, ["", "mean", "deviation"], rows, right=(1, 2))
 
 
 def _show_curve(out: Console, curve: Sequence[CurvePoint]) -> None:
     """Show the learning curve of an online evaluation."""
-    heading(out, "On the way", "wrong at p ≥ ½, by hundreds")
+    print_heading(out, "On the way", "wrong at p ≥ ½, by hundreds")
     every = max(1, -(-len(curve) // CURVE_POINTS))
     chosen = [step for i, step in enumerate(curve) if i < 2 or i % every == 0 or i == len(curve) - 1]
     rows = [[str(s.upto), f"{s.ham_wrong} of {s.ham}", f"{s.spam_wrong} of {s.spam}"] for s in chosen]
-    table(out, ["up to", "ham", "spam"], rows, right=(0, 1, 2))
+    print_table(out, ["up to", "ham", "spam"], rows, right=(0, 1, 2))
 
 
 def _show_metrics(out: Console, metrics: FilterMetrics) -> None:
     """Show the confusion table and the metrics."""
-    heading(out, "Verdicts")
+    print_heading(out, "Verdicts")
     rows = [[name, *map(str, row)] for name, row in zip(("ham", "spam"), metrics.confusion)]
-    table(out, ["of", "called ham", "spam", "unsure"], rows, right=(1, 2, 3))
+    print_table(out, ["of", "called ham", "spam", "unsure"], rows, right=(1, 2, 3))
     low, high = metrics.error_interval
-    heading(out, "At p ≥ ½", "where every message must be ham or spam")
-    pairs(out, [
+    print_heading(out, "At p ≥ ½", "where every message must be ham or spam")
+    print_pairs(out, [
         ("errors", f"{metrics.ham_wrong + metrics.spam_wrong}, {percent(metrics.error)} "
                    f"(95 %: {percent(low)} to {percent(high)})"),
         ("ham misclassified (hm)", percent(1 - metrics.ham_recall)),
@@ -250,12 +250,12 @@ def _show_mistakes(out: Console, mistakes: Sequence[Mistake]) -> None:
     if not mistakes:
         return
     shown = f"the surest {MAX_MISTAKES} of {len(mistakes)}; --json has all" if len(mistakes) > MAX_MISTAKES else ""
-    heading(out, "Mistakes", shown or f"{len(mistakes)}, the surest first")
+    print_heading(out, "Mistakes", shown or f"{len(mistakes)}, the surest first")
     for mistake in mistakes[:MAX_MISTAKES]:
         verdict = mistake.verdict
-        line(out, f"{mistake.label}: {mistake.name}")
-        line(out, f"p(spam) = {verdict.probability:.4f}, {format_signed(verdict.decibans, 1)} dB", indent=6)
+        print_line(out, f"{mistake.label}: {mistake.name}")
+        print_line(out, f"p(spam) = {verdict.probability:.4f}, {format_signed(verdict.decibans, 1)} dB", indent=6)
         for words, sign in (("for spam", 1), ("for ham", -1)):
             clues = [clue for clue in verdict.clues if clue.decibans * sign > 0][:MAX_CLUES]
             found = ", ".join(f"{describe_token(clue.token)} {format_signed(clue.decibans, 1)}" for clue in clues)
-            line(out, f"{words}: {found or 'little'}", indent=6)
+            print_line(out, f"{words}: {found or 'little'}", indent=6)

@@ -83,23 +83,25 @@ def _format_json(name: str, verdict: Verdict) -> str:
 
 
 def _show(name: str, verdict: Verdict, raw: bytes) -> None:
-    from deciban.cli.render import console, heading, line, pairs, table, to_one_line
+    from deciban.cli.render import make_console, print_heading, print_line, print_pairs, print_table, to_one_line
     from deciban.mail.message.message import read_message
 
-    out = console()
-    heading(out, to_one_line(name))
+    out = make_console()
+    print_heading(out, to_one_line(name))
     evidence = f"{format_signed(verdict.decibans, 1)} dB for {verdict.of}, by {verdict.model}"
-    line(out, f"{verdict.label}: p({verdict.of}) = {verdict.probability:.4f}, {evidence}")
+    print_line(out, f"{verdict.label}: p({verdict.of}) = {verdict.probability:.4f}, {evidence}")
     headers = dict(reversed(read_message(raw).headers))
-    pairs(out, [(name, headers[name][:MAX_HEADER_CHARACTERS]) for name in ("from", "subject") if headers.get(name)])
+    print_pairs(
+        out, [(name, headers[name][:MAX_HEADER_CHARACTERS]) for name in ("from", "subject") if headers.get(name)]
+    )
     labels = list(verdict.learned)
     columns = labels if len(labels) <= MAX_LABEL_COLUMNS else [verdict.of, OTHERS]
     head = ["decibans", *columns, "what"]
-    table(out, head, _rows(verdict, columns), right=range(len(head) - 1), wide=len(head) - 1)
+    print_table(out, head, _rows(verdict, columns), right=range(len(head) - 1), wide=len(head) - 1)
     if verdict.why:
-        line(out, f"unsure: {verdict.why}")
+        print_line(out, f"unsure: {verdict.why}")
     for part in verdict.cut:
-        line(out, f"not read: {part}")
+        print_line(out, f"not read: {part}")
 
 
 def _rows(verdict: Verdict, columns: list[str]) -> list[list[str]]:

@@ -15,9 +15,9 @@ from deciban.cli.parser import Command
 from deciban.cli.parser import argument as argument
 from deciban.cli.parser import command as command
 from deciban.cli.parser import flag as flag
+from deciban.cli.parser import list_option as list_option
 from deciban.cli.parser import number as number
 from deciban.cli.parser import option as option
-from deciban.cli.parser import repeated as list_option
 
 JSON_LINES: Final = flag("--json", "Print a line of JSON for each message.")
 STORE: Final = option(

@@ -74,12 +74,12 @@ def _reason_not_ready(messages: dict[str, int]) -> str:
 
 
 def _show(figures: dict[str, Any]) -> None:
-    from deciban.cli.render import console, heading, pairs, to_one_line
+    from deciban.cli.render import make_console, print_heading, print_pairs, to_one_line
 
-    out = console()
-    heading(out, to_one_line(figures["store"]))
+    out = make_console()
+    print_heading(out, to_one_line(figures["store"]))
     entries = _describe(figures) if figures["exists"] else []
-    pairs(out, [*entries, ("ready", "yes" if figures["ready"] else f"no: {figures['why']}")])
+    print_pairs(out, [*entries, ("ready", "yes" if figures["ready"] else f"no: {figures['why']}")])
 
 
 def _describe(figures: dict[str, Any]) -> list[tuple[str, str]]:
