@@ -17,9 +17,6 @@ from deciban._typing import Array
 from deciban.engines import InvalidValueError, encode, encode_known, thread_count
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import (
-    N_JOBS,
-    POSITIVE,
-    POSITIVE_INTEGER,
     allow,
     check_rows,
     check_weight,
@@ -65,13 +62,13 @@ class BoostedBayes(Classifier):
 
     estimator: Any = field(default="gaussian", metadata=allow({"gaussian"}, GenerativeClassifier, None))
     _: KW_ONLY
-    n_estimators: int = field(default=50, metadata=allow(POSITIVE_INTEGER))
-    learning_rate: float = field(default=1.0, metadata=allow(POSITIVE))
+    n_estimators: int = field(default=50, metadata=allow("positive integer"))
+    learning_rate: float = field(default=1.0, metadata=allow("positive"))
     algorithm: str = field(default="SAMME", metadata=allow(set(ALGORITHMS)))
-    n_iter_no_change: int | None = field(default=None, metadata=allow(POSITIVE_INTEGER, None))
+    n_iter_no_change: int | None = field(default=None, metadata=allow("positive integer", None))
     validation_fraction: float = field(default=0.1, metadata=allow(Interval(Real, 0, 1, closed="neither")))
     random_state: Any = field(default=None, metadata=allow("random_state", np.random.Generator))
-    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
+    n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X (rows × features, dense or CSR) and labels y."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, validate_data
 
 from deciban._typing import Array, Codes
 from deciban.engines import InvalidValueError, encode
@@ -20,24 +20,33 @@ from deciban.families.family import ClassPrior
 from deciban.metrics.calibration_fit import METHODS
 from deciban.validation.fold_plan import take_rows
 
-# Values that arguments of several estimators may have; see `allow`.
-NON_NEGATIVE, POSITIVE = Interval(Real, 0, None, closed="left"), Interval(Real, 0, None, closed="neither")
-NON_NEGATIVE_INTEGER, POSITIVE_INTEGER = (Interval(Integral, least, None, closed="left") for least in (0, 1))
-SHARE = Interval(Real, 0, 1, closed="both")
-AUTO = {"auto"}
-MISSING = {"skip", "error"}
-UNSEEN = {"ignore", "smooth", "error"}
-N_JOBS = (None, Interval(Integral, None, None, closed="neither"))
-PRIORS = ("array-like", {"empirical", "smoothed", "uniform"}, None)
-CALIBRATE = ({"auto", *METHODS}, None)
+NAMED_VALUES: dict[str, list[Any]] = {
+    "non-negative": [Interval(Real, 0, None, closed="left")],
+    "positive": [Interval(Real, 0, None, closed="neither")],
+    "non-negative integer": [Interval(Integral, 0, None, closed="left")],
+    "positive integer": [Interval(Integral, 1, None, closed="left")],
+    "share": [Interval(Real, 0, 1, closed="both")],
+    "auto": [StrOptions({"auto"})],
+    "missing": [StrOptions({"skip", "error"})],
+    "unseen": [StrOptions({"ignore", "smooth", "error"})],
+    "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
+    "priors": ["array-like", StrOptions({"empirical", "smoothed", "uniform"}), None],
+    "calibrate": [StrOptions({"auto", *METHODS}), None],
+}
+"""Values that arguments of several estimators may have, by the names that `allow` takes."""
 
 
 def allow(*values: Any) -> dict[str, list[Any]]:
     """Return the metadata of a constructor's argument, a dataclass field: the values that it may have.
 
-    They are given as in scikit-learn's `_parameter_constraints`, except that a set of texts needs no `StrOptions`.
+    They are given by their names in `NAMED_VALUES`, as a set of texts, or as in scikit-learn's
+    `_parameter_constraints`.
     """
-    return {"allowed": [StrOptions(each) if isinstance(each, set) else each for each in values]}
+    allowed: list[Any] = []
+    for each in values:
+        named = NAMED_VALUES.get(each) if isinstance(each, str) else None
+        allowed += named or [StrOptions(each) if isinstance(each, set) else each]
+    return {"allowed": allowed}
 
 
 def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
@@ -53,6 +62,17 @@ def check_label_type(y: NDArray[Any]) -> NDArray[Any]:
     if y.dtype.kind not in "iubUS":
         check_classification_targets(y)
     return y
+
+
+def check_labels(estimator: Any, y: Any, rows: Any) -> NDArray[Any]:
+    """Return y as an array with a label for each row of a table, or each document."""
+    if y is None:
+        raise InputError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+    labels: NDArray[Any] = _check_y(y, estimator=estimator)
+    check_consistent_length(rows, labels)
+    return check_label_type(labels)
 
 
 def get_feature_names(estimator: Any) -> tuple[str, ...] | None:

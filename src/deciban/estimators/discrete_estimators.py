@@ -16,17 +16,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.estimators.check_arguments import (
-    AUTO,
-    MISSING,
-    N_JOBS,
-    NON_NEGATIVE,
-    POSITIVE_INTEGER,
-    PRIORS,
-    UNSEEN,
-    allow,
-    parse_prior,
-)
+from deciban.estimators.check_arguments import allow, parse_prior
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import NO_LIKELIHOOD, Alpha, ClassPrior, Family, to_dense
@@ -68,13 +58,13 @@ class SmoothedClassifier(GenerativeClassifier):
 class DiscreteClassifier(SmoothedClassifier):
     """An estimator with scikit-learn's `alpha`, `force_alpha`, `fit_prior`, `class_prior`; `alpha` may be "auto"."""
 
-    alpha: Any = field(default=1.0, metadata=allow(NON_NEGATIVE, AUTO, "array-like", Ledger))
+    alpha: Any = field(default=1.0, metadata=allow("non-negative", "auto", "array-like", Ledger))
     force_alpha: bool = field(default=True, metadata=allow("boolean"))
     fit_prior: bool = field(default=True, metadata=allow("boolean"))
-    class_prior: Any = field(default=None, metadata=allow(*PRIORS))
-    missing: str = field(default="skip", metadata=allow(MISSING))
-    prior_alpha: float = field(default=1.0, metadata=allow(NON_NEGATIVE))
-    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
+    class_prior: Any = field(default=None, metadata=allow("priors"))
+    missing: str = field(default="skip", metadata=allow("missing"))
+    prior_alpha: float = field(default=1.0, metadata=allow("non-negative"))
+    n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def _family(self, alpha: Any, n_features: int) -> Family:
         raise AssertionError
@@ -136,7 +126,7 @@ class BernoulliNB(CountClassifier):
     0.001
     """
 
-    binarize: float | None = field(default=0.0, metadata=allow(None, NON_NEGATIVE))
+    binarize: float | None = field(default=0.0, metadata=allow(None, "non-negative"))
 
     def _family(self, alpha: Any, n_features: int) -> Bernoulli:
         return Bernoulli(alpha, None if self.binarize is None else float(self.binarize))
@@ -230,9 +220,9 @@ class LevelClassifier(DiscreteClassifier):
 
     _input_tags = {"categorical": True, "positive_only": True}
     _hint = "levels are codes 0, 1, 2, …; sklearn.preprocessing.OrdinalEncoder makes them, NaN is missing"
-    alpha: Any = field(default=1.0, metadata=allow(NON_NEGATIVE, AUTO, Ledger))
-    min_categories: Any = field(default=None, metadata=allow(None, "array-like", POSITIVE_INTEGER))
-    unseen: Unseen = field(default="ignore", metadata=allow(UNSEEN))
+    alpha: Any = field(default=1.0, metadata=allow("non-negative", "auto", Ledger))
+    min_categories: Any = field(default=None, metadata=allow(None, "array-like", "positive integer"))
+    unseen: Unseen = field(default="ignore", metadata=allow("unseen"))
 
     def _min_levels(self, n_features: int) -> tuple[int, ...] | None:
         if self.min_categories is None:
@@ -318,7 +308,7 @@ class JointBayes(LevelClassifier):
     [0, 1, 1, 0]
     """
 
-    alpha: Any = field(default=0.0, metadata=allow(NON_NEGATIVE, AUTO, Ledger))
+    alpha: Any = field(default=0.0, metadata=allow("non-negative", "auto", Ledger))
 
     def _family(self, alpha: Any, n_features: int) -> Joint:
         return Joint(float(alpha), self.unseen, self._min_levels(n_features))

@@ -14,13 +14,8 @@ from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import (
-    AUTO,
-    N_JOBS,
-    NON_NEGATIVE,
-    NON_NEGATIVE_INTEGER,
-    POSITIVE,
-    SHARE,
     allow,
+    check_labels,
     check_rows,
     check_weight,
     check_X,
@@ -35,7 +30,6 @@ from deciban.estimators.check_documents import (
     root_mean_square_length,
     to_count_rows,
 )
-from deciban.estimators.check_tables import check_labels
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.logistic_regression import FittedClassifier
 from deciban.estimators.text_base import DocumentClassifier
@@ -99,18 +93,18 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
     _method, _sought, _instead = "evidence regression", "trust", "TextClassifier and MultinomialNB"
     _input_tags = {"string": True, "positive_only": True}
 
-    C: float | str = field(default=1.0, metadata=allow(POSITIVE, AUTO))
+    C: float | str = field(default=1.0, metadata=allow("positive", "auto"))
     words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
-    alpha: float | str = field(default=1.0, metadata=allow(POSITIVE, AUTO))
+    alpha: float | str = field(default=1.0, metadata=allow("positive", "auto"))
     presence: bool = field(default=True, metadata=allow("boolean"))
     length: bool = field(default=True, metadata=allow("boolean"))
-    common: float | None = field(default=0.1, metadata=allow(POSITIVE, None))
-    beta: float | None = field(default=None, metadata=allow(SHARE, None))
-    tol: float = field(default=1e-3, metadata=allow(NON_NEGATIVE))
-    max_iter: int = field(default=200, metadata=allow(NON_NEGATIVE_INTEGER))
+    common: float | None = field(default=0.1, metadata=allow("positive", None))
+    beta: float | None = field(default=None, metadata=allow("share", None))
+    tol: float = field(default=1e-3, metadata=allow("non-negative"))
+    max_iter: int = field(default=200, metadata=allow("non-negative integer"))
     encoding: str = field(default="utf-8", metadata=allow(str))
     errors: str = field(default="strict", metadata=allow({"strict", "replace"}))
-    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
+    n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from documents, or rows of counts, and labels y."""

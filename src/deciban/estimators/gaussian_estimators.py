@@ -9,15 +9,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.estimators.check_arguments import (
-    MISSING,
-    N_JOBS,
-    NON_NEGATIVE,
-    PRIORS,
-    SHARE,
-    allow,
-    parse_prior,
-)
+from deciban.estimators.check_arguments import allow, parse_prior
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.families.family import GAUSSIAN_PARAMETERS
 from deciban.families.gaussian import Gaussian
@@ -30,11 +22,11 @@ class GaussianClassifier(GenerativeClassifier):
     """An estimator of Gaussian features, with scikit-learn's `priors` and imagined rows."""
 
     _prior_name = "priors"
-    priors: Any = field(default=None, metadata=allow(*PRIORS))
-    parameter_prior: Any = field(default=None, metadata=allow(None, NON_NEGATIVE, Ledger))
-    missing: str = field(default="skip", metadata=allow(MISSING))
-    prior_alpha: float = field(default=1.0, metadata=allow(NON_NEGATIVE))
-    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
+    priors: Any = field(default=None, metadata=allow("priors"))
+    parameter_prior: Any = field(default=None, metadata=allow(None, "non-negative", Ledger))
+    missing: str = field(default="skip", metadata=allow("missing"))
+    prior_alpha: float = field(default=1.0, metadata=allow("non-negative"))
+    n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def _family(self, prior_rows: float) -> Gaussian:
         raise AssertionError
@@ -70,7 +62,7 @@ class GaussianNB(GaussianClassifier):
     ['low']
     """
 
-    var_smoothing: float = field(default=1e-9, metadata=allow(NON_NEGATIVE))
+    var_smoothing: float = field(default=1e-9, metadata=allow("non-negative"))
 
     def _family(self, prior_rows: float) -> Gaussian:
         return Gaussian("diagonal", None, prior_rows, float(self.var_smoothing))
@@ -108,7 +100,7 @@ class GaussianBayes(GaussianClassifier):
     """
 
     covariance: str = field(default="full", metadata=allow(set(GAUSSIAN_PARAMETERS)))
-    shrinkage: Any = field(default=None, metadata=allow(None, {"oas"}, SHARE))
+    shrinkage: Any = field(default=None, metadata=allow(None, {"oas"}, "share"))
 
     def _family(self, prior_rows: float) -> Gaussian:
         if self.covariance == "identity" and self.shrinkage is not None:

@@ -17,13 +17,6 @@ from deciban._typing import Array
 from deciban.engines import encode, is_sparse, thread_count
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.check_arguments import (
-    AUTO,
-    MISSING,
-    N_JOBS,
-    NON_NEGATIVE,
-    NON_NEGATIVE_INTEGER,
-    POSITIVE,
-    SHARE,
     allow,
     apply_class_weight,
     check_rows,
@@ -160,21 +153,21 @@ class LogisticRegression(FittedClassifier):
         default="deprecated", metadata=allow({"l1", "l2", "elasticnet"}, None, Hidden(StrOptions({"deprecated"})))
     )
     _: KW_ONLY
-    C: float | str = field(default=1.0, metadata=allow(Interval(Real, 0, None, closed="right"), AUTO))
-    l1_ratio: float | None = field(default=0.0, metadata=allow(SHARE, None))
+    C: float | str = field(default=1.0, metadata=allow(Interval(Real, 0, None, closed="right"), "auto"))
+    l1_ratio: float | None = field(default=0.0, metadata=allow("share", None))
     dual: bool = field(default=False, metadata=allow("boolean"))
-    tol: float = field(default=1e-4, metadata=allow(NON_NEGATIVE))
+    tol: float = field(default=1e-4, metadata=allow("non-negative"))
     fit_intercept: bool = field(default=True, metadata=allow("boolean"))
-    intercept_scaling: float = field(default=1, metadata=allow(POSITIVE))
+    intercept_scaling: float = field(default=1, metadata=allow("positive"))
     class_weight: Mapping[Any, float] | str | None = field(default=None, metadata=allow(dict, {"balanced"}, None))
     random_state: Any = field(default=None, metadata=allow("random_state"))
     solver: str = field(default="lbfgs", metadata=allow(SOLVERS))
-    max_iter: int = field(default=100, metadata=allow(NON_NEGATIVE_INTEGER))
+    max_iter: int = field(default=100, metadata=allow("non-negative integer"))
     verbose: int = field(default=0, metadata=allow("verbose"))
     warm_start: bool = field(default=False, metadata=allow("boolean"))
-    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
+    n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
     start: str = field(default="zero", metadata=allow({"zero", "bayes"}))
-    missing: str = field(default="skip", metadata=allow(MISSING))
+    missing: str = field(default="skip", metadata=allow("missing"))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X (rows × features, dense or CSR) and labels y; `warm_start`: from where the last fit ended."""

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
 
 from deciban._lazy import pa, pc
 from deciban._typing import Array
 from deciban.engines import thread_count
 from deciban.errors import InputError, UndefinedError
-from deciban.estimators.check_arguments import (
-    AUTO,
-    CALIBRATE,
-    N_JOBS,
-    NON_NEGATIVE,
-    POSITIVE_INTEGER,
-    PRIORS,
-    UNSEEN,
-    allow,
-    drop_weightless_rows,
-    parse_prior,
-)
-from deciban.estimators.check_tables import (
-    FRAME_KINDS,
-    append_classes,
-    check_labels,
-    frame_kind,
-    make_unique_name,
-    to_frame,
-    to_table,
-)
+from deciban.estimators.check_arguments import allow, check_labels, drop_weightless_rows, parse_prior
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.generative_base import GenerativeClassifier, make_generator
 from deciban.generative import Assumption
@@ -46,7 +28,7 @@ from deciban.persistence.table_models import read_columns, write_columns
 from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
 from deciban.sources.arrow_sources import Frame
-from deciban.sources.source import read_first_rows
+from deciban.sources.source import open_source, read_first_rows
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles, rule_out_counts
 from deciban.training.task import Task, join_columns
@@ -54,6 +36,9 @@ from deciban.training.task import Task, join_columns
 if TYPE_CHECKING:
     from deciban.families.telltales import Telltale
     from deciban.model.description import Description
+
+FRAME_KINDS = ("pandas", "polars", "table", "array")
+"""Kinds of frame: pandas, polars, another table with names, or an array."""
 
 SAME_COLUMNS_HINT = "Hint: fit both with the same roles= and blocks=, NaiveBayes(roles=other.roles_)"
 
@@ -86,14 +71,14 @@ class NaiveBayes(GenerativeClassifier):
     roles: Mapping[str, str] | None = field(default=None, metadata=allow(Mapping, None))
     blocks: Sequence[Sequence[str]] | None = field(default=None, metadata=allow(list, tuple, None))
     numbers: str | None = field(default=None, metadata=allow({"number", "binned", "auto"}, None))
-    alpha: float | str = field(default=1.0, metadata=allow(NON_NEGATIVE, AUTO))
-    parameter_prior: float = field(default=1.0, metadata=allow(NON_NEGATIVE))
-    priors: Any = field(default=None, metadata=allow(*PRIORS))
-    unseen: str = field(default="ignore", metadata=allow(UNSEEN))
-    most_levels: int = field(default=MAX_DISTINCT_LEVELS, metadata=allow(POSITIVE_INTEGER))
+    alpha: float | str = field(default=1.0, metadata=allow("non-negative", "auto"))
+    parameter_prior: float = field(default=1.0, metadata=allow("non-negative"))
+    priors: Any = field(default=None, metadata=allow("priors"))
+    unseen: str = field(default="ignore", metadata=allow("unseen"))
+    most_levels: int = field(default=MAX_DISTINCT_LEVELS, metadata=allow("positive integer"))
     words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
-    calibrate: str | None = field(default=None, metadata=allow(*CALIBRATE))
-    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
+    calibrate: str | None = field(default=None, metadata=allow("calibrate"))
+    n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def _options(self, n_classes: int) -> Options:
         prior = parse_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)
@@ -106,21 +91,21 @@ class NaiveBayes(GenerativeClassifier):
         return self._options(n_classes).assumption(Layout(self._columns or ()))
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-        table = to_table(self, X, None if reset else self._names)
+        table = _to_table(self, X, None if reset else self._names)
         labels = check_labels(self, y, table)
         if reset:
             self._columns: tuple[Column, ...] | None = None
             self._names: tuple[str, ...] = tuple(table.column_names)
-            self._kind = frame_kind(X)
+            self._kind = _get_frame_kind(X)
             name = getattr(y, "name", None)
-            self._target = make_unique_name(name if isinstance(name, str) and name else "y", self._names)
+            self._target = _make_unique_name(name if isinstance(name, str) and name else "y", self._names)
         return table, labels
 
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """Return the ledger of a table; the first one decides the roles."""
         X, codes, weight = drop_weightless_rows(X, codes, weight)
         options = self._options(len(self.classes_))
-        source, target, weights, classes = append_classes(X, codes, len(self.classes_), weight)
+        source, target, weights, classes = _append_classes(X, codes, len(self.classes_), weight)
         columns = self._columns or self._infer_columns(X)
         gathering = Task(source, target, columns, options, weights, classes).summariser(1)
         gathering.n_jobs = self.n_jobs
@@ -154,7 +139,7 @@ class NaiveBayes(GenerativeClassifier):
         return model
 
     def _check_input(self, X: Any) -> pa.Table:
-        return to_table(self, X, self._names)
+        return _to_table(self, X, self._names)
 
     def _parts(self, rows: pa.Table, threads: int) -> Iterator[list[Any]]:
         return (parts for _, parts in self._model().blocks(Frame(rows)))
@@ -171,7 +156,7 @@ class NaiveBayes(GenerativeClassifier):
         drawn = self._model().sample(n, make_generator(random_state))
         columns = {name: drawn.column(name) for name in drawn.column_names if name != self._target}
         labels = drawn.column(self._target).to_numpy().astype(self.classes_.dtype)
-        return to_frame(self._kind, self._names, columns, n), labels
+        return _to_frame(self._kind, self._names, columns, n), labels
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
         """Return the evidence of each column in decibans, for the winner against the runner-up or given classes."""
@@ -240,3 +225,92 @@ class NaiveBayes(GenerativeClassifier):
     def quadratic_form(self) -> NoReturn:
         """Raise UndefinedError: columns of several kinds have no quadratic form."""
         self.linear_form()
+
+
+def _to_table(estimator: Any, X: Any, names: Sequence[str] | None) -> pa.Table:
+    """Return X as a table with the names of the training columns; None: X is the training table.
+
+    Frames must have the columns of the training frame, in the same order; an array's columns are x0, x1 …
+    """
+    table = _from_frame(estimator, X, names is None) if _is_frame(X) else _from_array(estimator, X, names is None)
+    if not table.num_rows:
+        raise InputError(
+            f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is required by "
+            f"{type(estimator).__name__}."
+        )
+    return table if names is None else table.rename_columns(list(names))
+
+
+def _is_frame(X: Any) -> bool:
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
+        return getattr(X.dtype, "names", None) is not None
+    return isinstance(X, Mapping) or hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns")
+
+
+def _from_frame(estimator: Any, X: Any, reset: bool) -> pa.Table:
+    source = open_source(X)
+    if isinstance(source, Frame):
+        table = source.table
+    else:
+        table = pa.Table.from_batches(list(source.batches(dict.fromkeys(source.columns, "as it is"))))
+    named = X if type(X).__module__.startswith("pandas") else table  # only pandas has names that are not strings
+    validate_data(estimator, named, skip_check_array=True, reset=reset)
+    return table
+
+
+def _from_array(estimator: Any, X: Any, reset: bool) -> pa.Table:
+    if isinstance(X, (str, os.PathLike)):
+        raise InputError(f"X holds rows, and is {X!r}. Hint: deciban.train({X!r}, target=...) learns from a file")
+    if isinstance(X, (list, tuple)):
+        cells = np.asarray(X)  # numbers among texts stay numbers
+        X = np.array(X, dtype=object) if cells.dtype.kind in "US" else cells
+    cells = validate_data(estimator, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
+    return open_source({f"x{j}": cells[:, j] for j in range(cells.shape[1])}).head(len(cells))
+
+
+def _append_classes(
+    table: pa.Table, codes: NDArray[np.int32], n_classes: int, weight: Array | None
+) -> tuple[Frame, str, str | None, list[str]]:
+    """Append a column of classes and one of weights; return the table, the names of these columns, and the classes.
+
+    A class is its number, padded with zeros so that the order of the texts is that of the numbers.
+    """
+    names = [f"{k:08}" for k in range(n_classes)]
+    target = _make_unique_name("class", table.column_names)
+    coded = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names, pa.string()))
+    table = table.append_column(target, coded)
+    if weight is None:
+        return Frame(table), target, None, names
+    weights = _make_unique_name("weight", table.column_names)
+    return Frame(table.append_column(weights, pa.array(weight))), target, weights, names
+
+
+def _make_unique_name(name: str, names: Sequence[str]) -> str:
+    """Return the name, with underscores appended until it is not among the names."""
+    while name in names:
+        name += "_"
+    return name
+
+
+def _get_frame_kind(X: Any) -> str:
+    """Return the kind of frame: pandas, polars, another table, or an array."""
+    library = type(X).__module__.split(".")[0]
+    return library if library in FRAME_KINDS else "table" if _is_frame(X) else "array"
+
+
+def _to_frame(kind: str, names: Sequence[str], columns: Mapping[str, Any], n: int) -> Any:
+    """Return columns as a frame of this kind, in the order of the names; columns that are not given are missing."""
+    table = pa.table({name: columns.get(name, pa.nulls(n, pa.float64())) for name in names})
+    if kind == "pandas":
+        return table.to_pandas()
+    if kind == "polars":
+        import polars as pl
+
+        return pl.from_arrow(table)
+    if kind == "table":
+        return table
+    texts = any(pa.types.is_string(field.type) for field in table.schema)
+    out = np.empty((n, len(names)), dtype=object if texts else np.float64)
+    for j, column in enumerate(table.columns):
+        out[:, j] = column.to_pylist() if texts else column.to_numpy()
+    return out

@@ -12,17 +12,7 @@ from deciban._typing import Array, Codes
 from deciban.engines import thread_count
 from deciban.errors import InputError, UndefinedError
 from deciban.estimators import check_documents as texts
-from deciban.estimators.check_arguments import (
-    AUTO,
-    CALIBRATE,
-    N_JOBS,
-    NON_NEGATIVE,
-    POSITIVE_INTEGER,
-    PRIORS,
-    allow,
-    drop_weightless_rows,
-)
-from deciban.estimators.check_tables import check_labels
+from deciban.estimators.check_arguments import allow, check_labels, drop_weightless_rows
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.discrete_estimators import SmoothedClassifier
 from deciban.estimators.generative_base import make_generator
@@ -83,20 +73,20 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
 
     event: str = field(default="multinomial", metadata=allow(set(EVENTS)))
     words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
-    alpha: float | str = field(default=1.0, metadata=allow(NON_NEGATIVE, AUTO))
+    alpha: float | str = field(default=1.0, metadata=allow("non-negative", "auto"))
     norm: bool = field(default=False, metadata=allow("boolean"))
     idf: bool = field(default=False, metadata=allow("boolean"))
     weighting: str | None = field(default=None, metadata=allow({"tfidf", "twcnb"}, None))
-    most: int | None = field(default=None, metadata=allow(POSITIVE_INTEGER, None))
+    most: int | None = field(default=None, metadata=allow("positive integer", None))
     by: By = field(default="information", metadata=allow({"information", "chi2"}))
-    least: float = field(default=0, metadata=allow(NON_NEGATIVE))
+    least: float = field(default=0, metadata=allow("non-negative"))
     fit_prior: bool = field(default=True, metadata=allow("boolean"))
-    class_prior: Any = field(default=None, metadata=allow(*PRIORS))
-    prior_alpha: float = field(default=1.0, metadata=allow(NON_NEGATIVE))
+    class_prior: Any = field(default=None, metadata=allow("priors"))
+    prior_alpha: float = field(default=1.0, metadata=allow("non-negative"))
     encoding: str = field(default="utf-8", metadata=allow(str))
     errors: str = field(default="strict", metadata=allow({"strict", "replace"}))
-    calibrate: str | None = field(default=None, metadata=allow(*CALIBRATE))
-    n_jobs: int | None = field(default=None, metadata=allow(*N_JOBS))
+    calibrate: str | None = field(default=None, metadata=allow("calibrate"))
+    n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Documents, NDArray[Any]]:
         words = texts.choose_tokenizer(self.words, self.event, self.weighting)
