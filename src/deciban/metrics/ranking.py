@@ -326,9 +326,9 @@ def compute_decision_costs(sample: ScoreSample, rule: Decision) -> DecisionCosts
     """Compute the costs of a decision rule on the rows that are kept."""
     rows = sample.positive_weight_rows
     weight = rows.weight / rows.weight.sum()
-    called = rule.apply(np.exp(rows.log_posterior))
-    paid = rule.paid(rows.truth, called)
-    undecided = called == REJECTED
+    predicted = rule.apply(np.exp(rows.log_posterior))
+    paid = rule.paid(rows.truth, predicted)
+    undecided = predicted == REJECTED
     if np.isnan(paid).any():
         raise InputError(
             f"{np.isnan(paid).sum()} rows reach no threshold and are not decided, which has no cost yet. "
@@ -339,5 +339,5 @@ def compute_decision_costs(sample: ScoreSample, rule: Decision) -> DecisionCosts
         float(weight @ paid),
         float(weight @ rule.paid(rows.truth, rows.log_posterior.argmax(axis=1))),
         float(weight @ undecided),
-        float(np.average(called == rows.truth, weights=decided)) if decided.any() else np.nan,
+        float(np.average(predicted == rows.truth, weights=decided)) if decided.any() else np.nan,
     )

@@ -171,8 +171,8 @@ class Figures(Result):
     @property
     def precision(self) -> Array:
         """The share of rows of class k among those predicted as k; NaN for a class that is never predicted."""
-        hits, _, called = self._counts
-        return _ratio(hits, called)
+        hits, _, predicted = self._counts
+        return _ratio(hits, predicted)
 
     @property
     def recall(self) -> Array:
@@ -183,8 +183,8 @@ class Figures(Result):
     @property
     def f1(self) -> Array:
         """The harmonic mean of precision and recall, 2 hits / (rows + predicted); NaN for a class without either."""
-        hits, rows, called = self._counts
-        return _ratio(2 * hits, rows + called)
+        hits, rows, predicted = self._counts
+        return _ratio(2 * hits, rows + predicted)
 
     @property
     def balanced_accuracy(self) -> float:
@@ -287,9 +287,9 @@ class Figures(Result):
     @cached_property
     def intervals_by_class(self) -> dict[str, Array]:
         """K×2: the 95 % intervals of precision and recall (Wilson's), and of ranking where the rows were kept."""
-        _, rows, called = self._counts * self._rows_per_weight
+        _, rows, predicted = self._counts * self._rows_per_weight
         intervals = {
-            "precision": _intervals(wilson, self.precision, called),
+            "precision": _intervals(wilson, self.precision, predicted),
             "recall": _intervals(wilson, self.recall, rows),
         }
         if self._nonempty_sample is not None:

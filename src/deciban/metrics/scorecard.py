@@ -93,18 +93,18 @@ class Scorecard:
         if sums is not None:
             return replace(cls(*sums), score_sample=sample)
         is_known = places >= 0 if learned is None else (places >= 0) & learned[np.arange(n), places]
-        called, confidence = _predict_classes(scores)
+        predicted, confidence = _predict_classes(scores)
         losses = _losses(scores, places, is_known)
         infinite = np.isposinf(losses)
         losses[infinite] = np.nan  # no finite mean could hold them: they are counted
-        bin_of_row = bin_index(confidence, bins)
+        cell, bin_of_row = places % (K + 1) * K + predicted, bin_index(confidence, bins)
         with np.errstate(over="ignore"):  # ∞ is handled where the sums of squares are used
             squares = [(w[rows] * w[rows]).sum() for rows in (slice(None), np.isfinite(losses[:, 0]), is_known)]
         return cls(
-            _sums(places[is_known] * K + called[is_known], w[is_known], K * K).reshape(K, K),
-            _sums(places[~is_known] % (K + 1) * K + called[~is_known], w[~is_known], K * (K + 1)).reshape(K + 1, K),
+            _sums(cell[is_known], w[is_known], K * K).reshape(K, K),
+            _sums(cell[~is_known], w[~is_known], K * (K + 1)).reshape(K + 1, K),
             Moments.of(losses, np.zeros(n, dtype=np.int32), w, 1),
-            np.stack([_sums(bin_of_row, w * v, bins) for v in (1.0, confidence, is_known & (called == places))]),
+            np.stack([_sums(bin_of_row, w * v, bins) for v in (1.0, confidence, is_known & (predicted == places))]),
             np.array(squares),
             np.array([n, n - is_known.sum(), infinite.sum()], dtype=np.int64),
             sample,
@@ -203,12 +203,12 @@ def _check_rows(
 
 def _predict_classes(log_posterior: Array) -> tuple[NDArray[np.intp], Array]:
     """Return the predicted class of each row (the first of equals) and its probability."""
-    called = log_posterior.argmax(axis=1)
-    confidence = np.exp(log_posterior[np.arange(len(called)), called])
+    predicted = log_posterior.argmax(axis=1)
+    confidence = np.exp(log_posterior[np.arange(len(predicted)), predicted])
     if np.isnan(confidence).any():
         row = int(np.flatnonzero(np.isnan(confidence))[0])
         raise InputError(f"row {row} has no posterior (NaN), so it cannot be evaluated")
-    return called, confidence
+    return predicted, confidence
 
 
 def _losses(log_posterior: Array, truth: NDArray[np.intp], is_known: NDArray[np.bool_]) -> Array:

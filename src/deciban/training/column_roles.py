@@ -56,11 +56,12 @@ ROLE_OF_KIND: Mapping[Kind, Role] = {"moments": "number", "grid": "binned", "cou
 """The role that each kind of statistic is kept for."""
 
 CERTAIN_GAIN_NATS = 100.0
-"""The gain in nats of all rows together from which a role is certain: no tenth of the rows could change it,"""
+"""The gain in nats of all rows together from which a role is certain: without outliers, no tenth of the rows could
+change it."""
 
 MAX_SQUARED_DEVIATION, MAX_SHARE_OF_SQUARES = 36.0, 0.1
-"""if there is no outlier: a row more than six standard deviations from its class's mean, or with more than a tenth of
-the class's squares. A Gaussian widened by one such row may be the best role without it."""
+"""The bounds beyond which a row is an outlier: its squared deviation from its class's mean, in variances, and its
+share of the class's squares. A Gaussian widened by one such row may be the best role without it."""
 
 ROLE_WORDS: Mapping[Role, str] = {"number": "Gaussian", "binned": "bins", "count": "Poisson rate"}
 """The names of roles in the reason for a decision."""

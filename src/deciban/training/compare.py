@@ -216,12 +216,12 @@ class Draws:
                 f"sizes asks for {wanted_sizes[-1]} rows, and there are {n - n_held} to learn from (a fifth is held "
                 f"out). Hint: smaller sizes"
             )
-        made = cls(rows.codes, n_draws, n_held, ())
+        draws = cls(rows.codes, n_draws, n_held, ())
         sizes = doubling_sizes(min(n - n_held, MAX_CURVE_ROWS)) if wanted_sizes is None else wanted_sizes
-        classes = (rows.codes[order] for _, order in made)
+        classes = (rows.codes[order] for _, order in draws)
         until_two_classes = (int(np.argmax(codes != codes[0])) + 1 for codes in classes)
         fewest = max(until_two_classes, default=0) if n_held else n
-        return replace(made, sizes=tuple(size for size in sizes if size >= fewest))
+        return replace(draws, sizes=tuple(size for size in sizes if size >= fewest))
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Yield the rows held out, and the others in the order in which they are learned."""
@@ -236,8 +236,8 @@ def doubling_sizes(n_rows: int) -> list[int]:
     >>> doubling_sizes(100), doubling_sizes(88), doubling_sizes(9)
     ([10, 20, 40, 100], [10, 20, 40, 88], [])
     """
-    few = [MIN_CURVE_ROWS << i for i in range(20) if (MIN_CURVE_ROWS << i) * 1.4 <= n_rows]
-    return [*few, n_rows] if n_rows >= MIN_CURVE_ROWS else []
+    smaller = [MIN_CURVE_ROWS << i for i in range(20) if (MIN_CURVE_ROWS << i) * 1.4 <= n_rows]
+    return [*smaller, n_rows] if n_rows >= MIN_CURVE_ROWS else []
 
 
 def _interleave_classes(codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.intp]:

@@ -195,12 +195,7 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, classes)
     task = replace(task, options=replace(task.options, prior=prior))
     sampled = _recode_sample(summariser, total, sample.rows(len(classes)))
-    negative = negative_columns(task.layout, total)
-    if negative:
-        kept = _features_without_counts(task, negative)
-        total, folds = total.choose(kept), [fold.choose(kept) for fold in folds]
-        sampled = None if sampled is None else select_columns(sampled, kept)
-        task = replace(task, columns=rule_out_counts(task.columns, negative))
+    task, total, folds, sampled = _rule_out_negative_counts(task, total, folds, sampled)
     columns, _, certain = decide(task.layout, total, task.options)
     learned = learn(task, total, sampled, {column.name: column for column in columns})
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -213,12 +208,20 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     return Trained(task, model, total, folds, sampled, summariser.n_learned, certain if assign is None else {})
 
 
-def _features_without_counts(task: Task, names: Sequence[str]) -> list[list[int] | None]:
-    """Return the features of each block without the counts of these columns; None for all features of a block."""
-    return [
-        [j for j, feature in enumerate(features) if feature.column not in names] if kind == "counts" else None
+def _rule_out_negative_counts(
+    task: Task, total: Ledger, folds: list[Ledger], sample: Rows | None
+) -> tuple[Task, Ledger, list[Ledger], Rows | None]:
+    """Return the arguments without the counts of columns that have a negative value in any row."""
+    negative = negative_columns(task.layout, total)
+    if not negative:
+        return task, total, folds, sample
+    kept = [
+        [j for j, feature in enumerate(features) if feature.column not in negative] if kind == "counts" else None
         for kind, features in task.layout.blocks
     ]
+    rows = None if sample is None else select_columns(sample, kept)
+    columns = rule_out_counts(task.columns, negative)
+    return replace(task, columns=columns), total.choose(kept), [fold.choose(kept) for fold in folds], rows
 
 
 def _recode_sample(summariser: TableSummariser, total: Ledger, sample: Rows | None) -> Rows | None:
