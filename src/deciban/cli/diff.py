@@ -84,7 +84,7 @@ def _describe(model: Model, description: Description) -> dict[str, dict[str, Any
 def _evidence_changes(one: Description, two: Description) -> list[dict[str, Any]]:
     """Return the average evidence of each column in both models, the largest change first.
 
-    `sure` says whether the intervals are disjoint.
+    `sure` is true if the intervals are disjoint.
     """
     first, second = ({s.feature: s for s in d.strongest} for d in (one, two))
     changes = []

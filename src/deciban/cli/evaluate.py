@@ -94,7 +94,7 @@ def _evaluate_model(table: TableInput, options: Mapping[str, Any]) -> Report:
             weights=options["weights"],
             allow_missing_columns=options["allow_missing_columns"],
             progress=rows,
-            **table.reading,
+            **table.source_options,
         )
 
 

@@ -46,8 +46,8 @@ class TableInput:
         return self.paths[0] if len(self.paths) == 1 else list(self.paths)
 
     @property
-    def reading(self) -> dict[str, Any]:
-        """The arguments of `deciban.train` that say how the source is read."""
+    def source_options(self) -> dict[str, Any]:
+        """The arguments of `deciban.train` that control how the source is read."""
         named = {"sql": self.sql, "format": self.format, "encoding": self.encoding, "missing": self.missing}
         named = named if self.errors == "strict" else {**named, "errors": self.errors}
         return {**named, "hive": True} if self.hive else named

@@ -46,7 +46,7 @@ def _change(what: Literal["add", "forget"], path: Path, output: str | None, opti
         before = model.ledger.n_rows
         with progress(table, "learning" if what == "add" else "forgetting") as rows:
             change = model.add if what == "add" else model.forget
-            change(table.source, progress=rows, **table.reading)
+            change(table.source, progress=rows, **table.source_options)
         save(model, out)
         after = model.ledger.n_rows
     if out != "-":

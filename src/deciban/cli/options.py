@@ -74,7 +74,7 @@ TABLE_OPTIONS: Final = (
              "Read folders of DATA that are named KEY=VALUE as a column KEY, in addition to those of the files."),
     ),
 )  # fmt: skip
-"""The arguments that name a table and say how it is read; see `inputs.open_table`."""
+"""The arguments that name a table and control how it is read; see `inputs.open_table`."""
 
 TARGET: Final = option("--target", "COL", "The column to predict.")
 ROLES: Final = list_option(
@@ -127,7 +127,7 @@ MODEL_OPTIONS: Final = in_section(
            "Words of texts to ignore: scikit-learn's English list, or the words of a file, one on each line."),
     flag("--presence", "Count a word at most once in each text."),
 )  # fmt: skip
-"""The options that say which model is trained; see `training_options.training_arguments`."""
+"""The options that define the model that is trained; see `training_options.training_arguments`."""
 
 CALIBRATE: Final = choice(
     "--calibrate", "auto|temperature|platt|isotonic",
@@ -146,7 +146,7 @@ SAFE_CELLS: Final = flag(
 
 
 def most(help: str, default: int, maximum: float = inf, names: str = "--most") -> Any:
-    """Declare the option that says how many columns, words or rows are shown."""
+    """Declare the option for the number of columns, words or rows that are shown."""
     return number(names, "NUMBER", help, minimum=1, maximum=maximum, default=default)
 
 

@@ -145,9 +145,9 @@ def show_training(
 ) -> None:
     """Print the report of training.
 
-    `is_named` says whether the user named the file, `to_stderr` whether standard output belongs to a program,
-    `measured` whether held-out quality was requested, `of_documents` whether the rows are files or lines, and
-    `calibrated` whether calibration was requested.
+    `is_named` is true if the user named the file, `to_stderr` if standard output belongs to a program, `measured` if
+    held-out quality was requested, `of_documents` if the rows are files or lines, and `calibrated` if calibration
+    was requested.
     """
     out = make_console(stderr=to_stderr)
     _show_rows(out, model, description)

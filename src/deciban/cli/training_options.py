@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deciban.text import Words
 
 WORD_OPTIONS = ("ngrams", "tokens", "stop_words", "presence")
-"""The options that say how texts are read."""
+"""The options that control how texts are read."""
 
 LIKE_OPTIONS = (
     "roles", "join", "numbers", "alpha", "parameter_prior", "covariance", "unseen", "most_levels", *WORD_OPTIONS,
@@ -59,7 +59,9 @@ def call_on_table(
     target = find_target(table, options)
     arguments |= training_arguments(select_options(options, *names))
     with progress(table, doing, again) as rows:
-        return getattr(deciban, function)(table.source, target=target, progress=rows, **table.reading, **arguments)
+        return getattr(deciban, function)(
+            table.source, target=target, progress=rows, **table.source_options, **arguments
+        )
 
 
 def training_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,7 +95,7 @@ def option_name(parameter: str) -> str:
 def parse_words(
     ngrams: str | None, tokens: str | None, stop_words: str | None, presence: bool | None
 ) -> Words | None:
-    """Return how texts are read; None if no option says anything about it."""
+    """Return how texts are read; None if no option controls it."""
     settings: dict[str, object] = {
         "ngrams": None if ngrams is None else parse_ngrams(ngrams),
         "tokens": tokens,
