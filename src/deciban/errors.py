@@ -26,7 +26,6 @@ MAX_NAME_LENGTH = 80
 MAX_LISTED_NAMES = 20
 """The number of names that a message lists where an unknown one was given."""
 
-
 MAX_MESSAGE_CHARACTERS = 2000
 """The greatest length of a message: a longer one quotes too much of an input, and its middle is left out."""
 
@@ -107,6 +106,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def unknown_class_error(label: Any, classes: Iterable[Any]) -> InputError:
     """Return the error for an unknown class."""
     known = [str(name) for name in classes]
-    shown = ", ".join(known[:MAX_LISTED_NAMES]) + (" …" if len(known) > MAX_LISTED_NAMES else "")
+    shown = list_names(known, MAX_LISTED_NAMES)
     near = did_you_mean(label, known) if isinstance(label, str) else ""
     return InputError(f"{label!r} is none of the {len(known)} classes{near or '.'} Hint: one of {shown}")

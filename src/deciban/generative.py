@@ -100,7 +100,7 @@ class GenerativeModel(Scorer):
         return self.ledger.rows
 
     def require_density(self, what: str) -> None:
-        """Raise an error where the families are no likelihoods, as `what` needs p(x)."""
+        """Raise an error where the families are not likelihoods, as `what` needs p(x)."""
         if not self.assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 

@@ -107,7 +107,7 @@ def test_telltales_ask_which_column_is_meant():
     model = train_model()
     with pytest.raises(InputError, match="2 columns of texts"):
         model.telltales("good")
-    with pytest.raises(InputError, match="'stars' is no column of texts"):
+    with pytest.raises(InputError, match="'stars' is not a column of texts"):
         model.telltales("good", column="stars")
     with pytest.raises(InputError, match="'fine' is none of the 2 classes"):
         model.telltales("fine", column="text")

@@ -14,16 +14,11 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
-from deciban.model.feature_summaries import (
-    BlockSummariser,
-    ClassMean,
-    FeatureSummary,
-    LevelEffect,
-    format_row_count,
-)
+from deciban.model.feature_summaries import BlockSummariser, ClassMean, FeatureSummary, LevelEffect, format_row_count
 from deciban.model.weight_summaries import WeightSummariser, weight_strengths
 from deciban.plain_json import to_plain
 from deciban.scores import DECIBAN
+from deciban.scores.explanation import clip_text
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -114,13 +109,10 @@ class Description:
 
     def __str__(self) -> str:
         chosen = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]
-        alphas = shorten(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}") if chosen else ""
-        parts = [
-            self._format_head() + self._format_report() + alphas,
-            self._format_classes(),
-            self._format_strongest(),
-            self._format_columns(),
-        ]
+        head = self._format_head() + self._format_report()
+        if chosen:
+            head += clip_text(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}", WIDTH)
+        parts = [head, self._format_classes(), self._format_strongest(), self._format_columns()]
         return "\n\n".join(part for part in parts if part)
 
     def _format_head(self) -> str:
@@ -134,7 +126,7 @@ class Description:
     def _format_report(self) -> str:
         if self.account is None:
             return ""
-        trust = shorten(f"\ntrust: {self.account.trust_text}") if self.account.trust else ""
+        trust = clip_text(f"\ntrust: {self.account.trust_text}", WIDTH) if self.account.trust else ""
         return f"\n{self.account}{trust}"
 
     def _format_classes(self) -> str:
@@ -142,10 +134,10 @@ class Description:
         width = min(40, max(len(name) for name in ["class", *(str(share.label) for share in shown)]))
         lines = [f"  {'class':<{width}}  {'rows':>12}  {'prior':>8}"]
         lines += [
-            f"  {shorten(str(share.label), width):<{width}}  {share.weight:>12.10g}  {share.prior:>8.1%}"
+            f"  {clip_text(str(share.label), width):<{width}}  {share.weight:>12.10g}  {share.prior:>8.1%}"
             for share in shown
         ]
-        return "\n".join([*lines, *_format_rest(len(self.classes) - len(shown), "classes")])
+        return "\n".join([*lines, *_format_more(len(self.classes) - len(shown), "classes")])
 
     def _format_strongest(self) -> str:
         shown = self.strongest[:SHOWN_FEATURES]
@@ -155,7 +147,7 @@ class Description:
         lines = ["strongest columns: average evidence for the true class (90 % interval)"]
         for strength in shown:
             lines += _format_strength(strength, width)
-        return "\n".join([*lines, *_format_rest(len(self.strongest) - len(shown), "columns or parts of dates")])
+        return "\n".join([*lines, *_format_more(len(self.strongest) - len(shown), "columns or parts of dates")])
 
     def _format_columns(self) -> str:
         shown = self.columns[:SHOWN_COLUMNS]
@@ -164,10 +156,10 @@ class Description:
         width = min(24, max(len(note.name) for note in shown))
         missing = [f"{note.missing:.1%} missing; " if note.missing else "" for note in shown]
         lines = [
-            shorten(f"  {shorten(note.name, width):<{width}}  {note.role:<8}  {share}{note.reason}")
+            clip_text(f"  {clip_text(note.name, width):<{width}}  {note.role:<8}  {share}{note.reason}", WIDTH)
             for note, share in zip(shown, missing)
         ]
-        return "\n".join(["columns", *lines, *_format_rest(len(self.columns) - len(shown), "columns")])
+        return "\n".join(["columns", *lines, *_format_more(len(self.columns) - len(shown), "columns")])
 
 
 def describe_model(model: Model) -> Description:
@@ -268,11 +260,11 @@ def _make_strength(model: Model, feature: Feature, span: Sequence[float], weight
 
 
 def _format_strength(strength: Strength, width: int) -> list[str]:
-    name = f"{shorten(strength.feature, width):<{width}}"
+    name = f"{clip_text(strength.feature, width):<{width}}"
     span = f"{strength.evidence:>6.2f} dB  ({strength.low:.2f} … {strength.high:.2f})"
     trust = "" if strength.trust is None else f"trust {strength.trust:.2f}  "
     rows = f"{trust}{format_row_count(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
-    lines = [shorten(f"  {name}  {span}  {rows}")]
+    lines = [clip_text(f"  {name}  {span}  {rows}", WIDTH)]
     return lines + [_format_summary(summary, strength.feature) for summary in strength.summaries]
 
 
@@ -281,13 +273,8 @@ def _format_summary(summary: FeatureSummary, heading: str) -> str:
     feature = "" if summary.feature == heading else f"{summary.feature}: "
     name = feature + (summary.what if isinstance(summary, ClassMean) else summary.value)
     width = WIDTH - len(f"       {summary.message()}")
-    return shorten(f"      {shorten(name, max(width, 10))} {summary.message()}")
+    return clip_text(f"      {clip_text(name, max(width, 10))} {summary.message()}", WIDTH)
 
 
-def _format_rest(n: int, what: str) -> list[str]:
+def _format_more(n: int, what: str) -> list[str]:
     return [f"  … and {n} more {what}"] if n > 0 else []
-
-
-def shorten(text: str, width: int = WIDTH) -> str:
-    """Return the text, shortened to `width` characters."""
-    return text if len(text) <= width else text[: width - 1] + "…"

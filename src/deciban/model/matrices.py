@@ -42,7 +42,6 @@ TILE_CELLS = 1 << 14
 MIN_PARALLEL_ROWS = 1 << 14
 """Number of rows from which on columns are converted in parallel."""
 
-
 MIN_UNSEEN_VALUES = 5
 """Smallest number of unseen values in a column, without a single known one, that causes a warning."""
 
@@ -219,7 +218,7 @@ def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
 
 
 def _text_bytes(column: Any) -> Any:
-    """Return the size of each text, 0 where it is missing; 0 for values that are no text."""
+    """Return the size of each text, 0 where it is missing; 0 for values that are not texts."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         sizes = np.append(_text_bytes(column.dictionary), 0)

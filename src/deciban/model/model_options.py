@@ -29,7 +29,6 @@ JOINT_COVARIANCES: tuple[Covariance, ...] = ("full", "tied")
 MAX_DISTINCT_LEVELS = 1000
 """Number of levels of a category that are distinguished; the rarer ones are counted as one."""
 
-
 LIKE_HINT = "Hint: train one with the schema of the other, `deciban train … --like MODEL` (train(…, like=model))"
 
 
@@ -172,18 +171,13 @@ def check_same_columns(columns: Sequence[Column], others: Sequence[Column], hint
     """Refuse two models that differ in the role, date parts or block of a column that both have, naming it."""
     by_name = {column.name: column for column in others}
     for column, other in ((column, by_name.get(column.name, column)) for column in columns):
+        difference = ""
         if column.role != other.role:
-            raise SchemaError(
-                f"the two models differ in column {column.name!r}: {column.role} in one, {other.role} in the other. "
-                f"{hint}"
-            )
-        if column.parts != other.parts:
-            raise SchemaError(
-                f"the two models split the dates of column {column.name!r} into different parts. {hint}"
-            )
-        if column.block != other.block:
+            difference = f"differ in column {column.name!r}: {column.role} in one, {other.role} in the other"
+        elif column.parts != other.parts:
+            difference = f"split the dates of column {column.name!r} into different parts"
+        elif column.block != other.block:
             x, y = (", ".join(name for name in c.block if name != c.name) or "none" for c in (column, other))
-            raise SchemaError(
-                f"the two models join column {column.name!r} with different columns: {x} in one, {y} in the other. "
-                f"{hint}"
-            )
+            difference = f"join column {column.name!r} with different columns: {x} in one, {y} in the other"
+        if difference:
+            raise SchemaError(f"the two models {difference}. {hint}")

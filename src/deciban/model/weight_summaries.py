@@ -232,5 +232,5 @@ def _find_text_index(model: Model, column: str | None) -> int:
         return 0
     if column not in names:
         near = did_you_mean(column, names) or "."
-        raise InputError(f"{column!r} is no column of texts{near} Hint: column= one of {names}")
+        raise InputError(f"{column!r} is not a column of texts{near} Hint: column= one of {names}")
     return names.index(column)

@@ -16,10 +16,7 @@ from deciban.persistence.section import Section
 
 __all__ = ["Contents", "Section", "load", "read", "write"]
 
-KINDS = {
-    "estimator": "deciban.persistence.estimator_files",
-    "table": "deciban.persistence.table_models",
-}
+KINDS = {"estimator": "deciban.persistence.estimator_files", "table": "deciban.persistence.table_models"}
 """The kinds of model that a file may hold, and the module whose `read_model` reads each; imported when needed."""
 
 

@@ -25,7 +25,6 @@ ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 NO_TEXT = "values of type {} have no text. Hint: leave that column out"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
-
 STEPS_PER_TEXT = 16
 """Elementary steps in finding the code of one text, by which the use of kernels is decided."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
@@ -35,13 +36,8 @@ BUFFER_BYTES = 1 << 22
 FILE_MAGIC = b"ARROW1"
 """The first bytes of the file format; the stream format begins with the length of a message."""
 
-
 SOURCE_KINDS = (
     "a path, a query, a frame (pandas, polars, pyarrow, whatever has __arrow_c_stream__), or a mapping of arrays"
-)
-
-LONE_SURROGATE = (
-    "column {!r} holds half a character, which tables have no place for: {}. Hint: text.encode(errors='replace')"
 )
 
 
@@ -215,25 +211,28 @@ def _from_pandas(frame: Any) -> pa.Table:
         raise InputError("a pandas Series is one column, not a table. Hint: frame[['a', 'b']]")
     named: dict[str, list[Any]] = {}
     for place, name in enumerate(frame.columns):
-        try:
-            named.setdefault(str(name), []).append(_from_series(frame.iloc[:, place]))
-        except UnicodeError as error:
-            raise InputError(LONE_SURROGATE.format(str(name), error)) from None
-        except pa.ArrowException as error:
-            raise InputError(
-                f"column {str(name)!r} mixes types: {str(error).splitlines()[0]}. "
-                f"Hint: frame[{str(name)!r}].astype(str) makes them texts"
-            ) from None
+        with _convert_column_errors(str(name), f". Hint: frame[{str(name)!r}].astype(str) makes them texts"):
+            array = pa.Array.from_pandas(frame.iloc[:, place])
+            if pa.types.is_dictionary(array.type) and isinstance(array.type.value_type, pa.BaseExtensionType):
+                # categories that are not plain values, such as intervals, become texts
+                array = pa.Array.from_pandas(frame.iloc[:, place].cat.rename_categories(str))
+            named.setdefault(str(name), []).append(array)
     columns = [(name, array) for name, arrays in named.items() for array in arrays]
     return pa.Table.from_arrays([array for _, array in columns], names=[name for name, _ in columns])
 
 
-def _from_series(series: Any) -> pa.Array:
-    """Convert a column of a pandas frame; categories that are not plain values, such as intervals, become texts."""
-    array = pa.Array.from_pandas(series)
-    if pa.types.is_dictionary(array.type) and isinstance(array.type.value_type, pa.BaseExtensionType):
-        return pa.Array.from_pandas(series.cat.rename_categories(str))
-    return array
+@contextmanager
+def _convert_column_errors(name: str, hint: str = "") -> Iterator[None]:
+    """Raise the errors of the conversion of a column as InputErrors that name it."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise InputError(
+            f"column {name!r} holds half a character, which tables have no place for: {error}. "
+            f"Hint: text.encode(errors='replace')"
+        ) from None
+    except pa.ArrowException as error:
+        raise InputError(f"column {name!r} mixes types: {str(error).splitlines()[0]}{hint}") from None
 
 
 def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
@@ -244,15 +243,11 @@ def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
             raise InputError(
                 f"{name!r} has {plain.ndim} dimensions; a column has one. Hint: give each column its name"
             )
-        try:
-            if isinstance(plain, np.ma.MaskedArray):  # masked values are missing
-                mask = np.ma.getmaskarray(plain) if np.ma.is_masked(plain) else None
+        if isinstance(plain, np.ma.MaskedArray):  # masked values are missing
+            mask = np.ma.getmaskarray(plain) if np.ma.is_masked(plain) else None
+            with _convert_column_errors(name):
                 plain = pa.array(plain.data, mask=mask, from_pandas=True)
-            columns[str(name)] = plain
-        except UnicodeError as error:
-            raise InputError(LONE_SURROGATE.format(name, error)) from None
-        except pa.ArrowException as error:
-            raise InputError(f"column {name!r} mixes types: {str(error).splitlines()[0]}") from None
+        columns[str(name)] = plain
     lengths = {name: len(array) for name, array in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"the columns have different lengths: {lengths}")

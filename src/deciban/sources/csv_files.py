@@ -29,7 +29,7 @@ MISSING_NUMBERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", 
 """Texts that stand for a missing number in a column of numbers; in other columns they are ordinary values."""
 
 MISSING_PATTERN = quote_text(f" *({'|'.join(map(re.escape, MISSING_NUMBERS))}) *")
-"""A pattern in SQL of the whole cells that stand for a missing number."""
+"""A pattern in SQL of the cells that stand for a missing number."""
 
 TEXT_BATCH_CELLS = 1 << 22
 """Cells of texts that are converted to numbers at a time."""

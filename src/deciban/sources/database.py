@@ -24,7 +24,6 @@ ROWS_PER_BATCH = 1 << 17
 READ_AHEAD = "64MB"
 """The size of DuckDB's read-ahead buffer: with its default of 1 MB the same file took 4.8 s, with this 4.0."""
 
-
 JSON_FORMAT = "format='newline_delimited'"
 JSON_INFERENCE = "sample_size=-1, maximum_sample_files=1000000, maximum_depth=2, map_inference_threshold=-1"
 """Types are inferred from all lines of all files, not of the first 32; no object is a map for having many keys."""
@@ -209,7 +208,7 @@ class JsonLines(FileSource):
                 ) from None
         if line.id != "struct":
             raise InputError(
-                f"{paths[0]!r} holds lines that are no JSON objects, or that have a key without a name. "
+                f"{paths[0]!r} holds lines that are not JSON objects, or that have a key without a name. "
                 f"Hint: --format (format=) names another format"
             )
         kinds = {name: str(kind) for name, kind in line.children}

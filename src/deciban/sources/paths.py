@@ -52,7 +52,7 @@ def open_path(path: str, options: FileOptions) -> Source:
     if os.path.exists(path):
         return open_paths([path], options)
     matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
-    if options.format == "text":  # a folder is no document
+    if options.format == "text":  # a folder is not a document
         matched = [found for found in matched if not os.path.isdir(found)]
     if not matched:
         thing = "folder" if options.format == "folders" else "file"

@@ -24,14 +24,13 @@ def _record_pattern(mark: str) -> bytes:
     return rf"{cell}(?:{mark}{cell})*+(\r\n|\r|\n)".encode()
 
 
-def _cell_pattern(mark: str) -> str:
-    return rf'(?: *+"((?:[^"]++|"")*+)("?+) *+([^{mark}]*+)|([^{mark}]*+))({mark}|\Z)'
-
-
 RECORDS = {delimiter: re.compile(_record_pattern(re.escape(delimiter))) for delimiter in DELIMITERS}
 """Patterns of a record and, as a group, the end of its line, in linear time."""
 
-CELLS = {delimiter: re.compile(_cell_pattern(re.escape(delimiter))) for delimiter in DELIMITERS}
+CELLS = {
+    mark: re.compile(rf'(?: *+"((?:[^"]++|"")*+)("?+) *+([^{m}]*+)|([^{m}]*+))({m}|\Z)')
+    for mark, m in zip(DELIMITERS, map(re.escape, DELIMITERS))
+}
 """Patterns of a cell: its text in quotes, the closing quote and text after it, or a plain text; and the delimiter."""
 
 
@@ -42,25 +41,25 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
     A record longer than `MAX_RECORD_BYTES` whose end is not in sight is cut off, and is the last.
     """
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)("replace")
-    rest, started, ended = b"", False, False
+    unread, started, ended = b"", False, False
     with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
         while not ended:
             raw = bytes(file.read(CHUNK_BYTES))
             ended = not raw
-            rest += raw if decoder is None else decoder.decode(raw, ended).encode("utf-8", "replace")
+            unread += raw if decoder is None else decoder.decode(raw, ended).encode("utf-8", "replace")
             if not started:
-                rest, started = rest.removeprefix(codecs.BOM_UTF8), True
+                unread, started = unread.removeprefix(codecs.BOM_UTF8), True
             place = 0
-            while (match := RECORDS[delimiter].match(rest, place)) and (
-                ended or match.end() < len(rest)
+            while (match := RECORDS[delimiter].match(unread, place)) and (
+                ended or match.end() < len(unread)
             ):  # \r may precede \n
-                yield rest[place : match.start(1)], match[1].decode()
+                yield unread[place : match.start(1)], match[1].decode()
                 place = match.end()
-            rest = rest[place:]
-            if len(rest) > MAX_RECORD_BYTES:
+            unread = unread[place:]
+            if len(unread) > MAX_RECORD_BYTES:
                 break
-    if rest:
-        yield rest, ""
+    if unread:
+        yield unread, ""
 
 
 def find_fault(path: str, line: int | None, delimiter: str, encoding: str, n_columns: int) -> str | None:
