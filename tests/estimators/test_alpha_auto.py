@@ -112,7 +112,7 @@ def test_documents_choose_by_the_words_that_are_kept(event, tmp_path):
     ids=str,
 )
 def test_words_that_are_weighed_are_no_counts_to_choose_by(more):
-    with pytest.raises(InputError, match=r"no counts. Hint: alpha as a number"):
+    with pytest.raises(InputError, match=r"not counts. Hint: alpha as a number"):
         deciban.TextClassifier(alpha="auto", **more).fit(DOCUMENTS, TOPICS)
 
 

@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: familiar names and arguments over one shared base, one file each.
+"""The scikit-learn estimators: familiar names and arguments over one shared base.
 
 Import them from `deciban`, which loads only the one that is used.
 """

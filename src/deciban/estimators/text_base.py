@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban._typing import Array
 from deciban.engines import thread_count
 from deciban.errors import ModelFileError, UndefinedError, unknown_class_error
 from deciban.estimators.check_documents import split_documents, warn_unknown_documents
@@ -30,6 +31,9 @@ class DocumentClassifier(Classifier):
 
     _weighting: str | None = None
     """The weighting of the documents that were learned, beyond the values that the tokenizer gives to words."""
+
+    _idf: Array | None = None
+    """The idf of each word, computed when it is first needed."""
 
     @property
     def _event(self) -> str:

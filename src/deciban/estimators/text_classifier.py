@@ -124,7 +124,7 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
         self.n_features_in_ = ledger.schema.blocks[0].width
-        self._idf: Array | None = None
+        self._idf = None
         super()._replace_ledger(ledger, X)
 
     def _matrix(self, documents: Documents, threads: int) -> Any:

@@ -45,17 +45,17 @@ class Gaussian(Family):
     var_smoothing: float = 0.0
 
     @property
-    def paired(self) -> bool:
+    def has_pairs(self) -> bool:
         """Whether covariances of pairs of features are estimated."""
         return self.covariance in ("full", "tied")
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
-        return Needs("scatter" if self.paired else "moments")
+        return Needs("scatter" if self.has_pairs else "moments")
 
     def solve(self, part: Moments | Scatter) -> ScoreForm:
         """See `Family.solve`."""
-        if isinstance(part, Scatter) and self.paired:
+        if isinstance(part, Scatter) and self.has_pairs:
             return Full(means(part.moments), self._covariances(part))
         moments = part.moments if isinstance(part, Scatter) else part
         return Diagonal(means(moments), self.variances(moments))

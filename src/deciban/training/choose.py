@@ -269,7 +269,7 @@ class CovarianceSearch:
                 continue
             arguments = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
             family = Gaussian(covariance, shrinkage)  # type: ignore[arg-type]
-            part: Any = ledger.parts[0] if family.paired else ledger.parts[0].moments  # type: ignore[attr-defined]
+            part: Any = ledger.parts[0] if family.has_pairs else ledger.parts[0].moments  # type: ignore[attr-defined]
             joint = _score(family, part, X) + log_prior
             yield Setting(arguments, "GaussianBayes"), finish(joint, log_prior, "log_posterior")[0]
 

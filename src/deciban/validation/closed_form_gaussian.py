@@ -52,7 +52,7 @@ EIGENVALUE_MARGIN = 4 * EIGENVALUE_FLOOR
 @score_without_row.register
 def _score_gaussian(family: Gaussian, block: LeftOutBlock) -> Array | None:
     X = block.X.toarray() if is_sparse(block.X) else block.X
-    if family.paired:
+    if family.has_pairs:
         return _score_covariances(family, block.part, block.form, X, block.rows)
     return _score_diagonal(family, block.part, X, block.rows)
 
