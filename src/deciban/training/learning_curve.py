@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -127,10 +127,8 @@ class Prefixes:
 
     ends: NDArray[np.uint64]
     fewest: int = 1
-    counts: NDArray[np.int64] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.counts = np.zeros(len(self.ends) + 1, dtype=np.int64)
+    counts: Any = 0
+    """The number of rows of each size that have been read, and of those that no model learns."""
 
     @classmethod
     def from_halvings(cls, n_rows: int | None) -> Prefixes:
@@ -158,13 +156,13 @@ class Prefixes:
         """Assign rows to the first size that they are in; the last fold is for rows that no model learns."""
         fold = np.searchsorted(self.ends, hash_row_numbers(number)).astype(np.int32)
         fold[is_drawn(number, HELD_OUT_SHARE)] = len(self.ends)
-        self.counts += np.bincount(fold, minlength=len(self.counts))
+        self.counts = self.counts + np.bincount(fold, minlength=len(self.ends) + 1)
         return fold
 
     def evaluate(self, task: Task, progress: Progress | None) -> tuple[tuple[int, ...], tuple[Report, ...]]:
         """Return the number of rows that each model learned, and the report on it."""
-        trained = train_task(task, len(self.counts), progress, self)
-        trained.check_folds(len(self.counts), "sizes")
+        trained = train_task(task, len(self.ends) + 1, progress, self)
+        trained.check_folds(len(self.ends) + 1, "sizes")
         rows = _held_out_rows(trained)
         prefixes = zip(np.cumsum(self.counts[:-1]).tolist(), enumerate(accumulate(trained.folds[:-1])))
         points = {n: prefix for n, prefix in prefixes if n >= self.fewest}
@@ -220,13 +218,14 @@ class FlippedLabels(SourceView):
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """Yield the batches of the source with flipped labels; see `Source.batches`."""
-        names, read = LevelEncoder(self.classes), 0
+        names, labels, read = LevelEncoder(self.classes), pa.array(list(self.classes), pa.string()), 0
         for batch in self.source.batches(wanted):
             place = batch.schema.get_field_index(self.target)
             codes = names.encode(batch.column(place))
             number = np.arange(read, read + len(codes))
             read += len(codes)
-            yield batch.set_column(place, self.target, self._labels(self.flip(codes, number)))
+            flipped = self.flip(codes, number)
+            yield batch.set_column(place, self.target, labels.take(pa.array(flipped, mask=flipped < 0)))
 
     def flip(self, codes: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the flipped class codes of rows, given their numbers; −1 for none stays."""
@@ -234,6 +233,3 @@ class FlippedLabels(SourceView):
         chosen = is_drawn(number, self.share, draw=2) & ~is_drawn(number, self.held_out) & (codes >= 0)
         step = 1 + (hash_repeatedly(number, 3) % np.uint64(max(1, K - 1))).astype(np.int64)
         return np.where(chosen, (codes + step) % K, codes)
-
-    def _labels(self, codes: NDArray[np.int64]) -> Any:
-        return pa.array(list(self.classes), pa.string()).take(pa.array(codes, mask=codes < 0))

@@ -6,6 +6,7 @@ The sample of rows that are read in batches is those whose hashed numbers are th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -233,9 +234,8 @@ def _sortable(array: Any) -> Any:
         array = array.cast(pa.string())
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         return array
-    for kind in (pa.float64(), None):
-        try:
-            return to_timestamps(array) if kind is None else array.cast(kind)
-        except pa.ArrowInvalid:
-            continue
+    with suppress(pa.ArrowInvalid):
+        return array.cast(pa.float64())
+    with suppress(pa.ArrowInvalid):
+        return to_timestamps(array)
     return array
