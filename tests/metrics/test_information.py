@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from deciban.metrics.dependence.mutual_information import MAX_BINS, Tables, gaussian_information, mutual_information
-from deciban.metrics.dependence.pair_models import compare_models, gaussian_gain
+from deciban.metrics.dependence.pair_dependence import compare_models, gaussian_gain
 from tests.metrics.exact import mutual
 
 
