@@ -69,7 +69,6 @@ def evaluate(
 def evaluate_table(table: TableInput, options: Mapping[str, Any]) -> Report:
     """Evaluate the model of --model on a table, or cross-validate training on it."""
     if options["model"] is not None:
-        _refuse_training_options({"target": options["target"], **a.select_options(options, *FOLD_OPTIONS)})
         return _evaluate_model(table, options)
     if options["allow_missing_columns"]:
         raise UsageError("--allow-missing-columns is for --model: training uses the columns there are")
@@ -77,25 +76,17 @@ def evaluate_table(table: TableInput, options: Mapping[str, Any]) -> Report:
     return report
 
 
-def _refuse_training_options(options: Mapping[str, Any]) -> None:
-    for name, value in options.items():
-        if value is not None and name != "weights":
-            raise UsageError(f"{option_name(name)} is for training; --model evaluates a trained model")
-
-
 def _evaluate_model(table: TableInput, options: Mapping[str, Any]) -> Report:
     import deciban
 
+    training = {"target": options["target"], **a.select_options(options, *FOLD_OPTIONS)}
+    for name, value in training.items():
+        if value is not None and name != "weights":
+            raise UsageError(f"{option_name(name)} is for training; --model evaluates a trained model")
     model = open_model(options["model"])
+    given = {name: options[name] for name in ("weights", "allow_missing_columns")}
     with direct_role_hints_to_training(), progress(table, "evaluating") as rows:
-        return deciban.evaluate(
-            table.source,
-            model=model,
-            weights=options["weights"],
-            allow_missing_columns=options["allow_missing_columns"],
-            progress=rows,
-            **table.source_options,
-        )
+        return deciban.evaluate(table.source, model=model, progress=rows, **given, **table.source_options)
 
 
 def show(report: Report, title: str, as_json: bool, requests: d.DecisionRequests) -> None:

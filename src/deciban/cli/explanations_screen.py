@@ -67,14 +67,9 @@ class RowExplanation:
 
 
 def explain_table_rows(
-    model: Model,
-    source: Source,
-    start: int,
-    count: int,
-    pair: tuple[str, str] | None,
-    allow: bool,
+    model: Model, source: Source, start: int, count: int, pair: tuple[str, str] | None, allow: bool,
     name_column: str | None = None,
-) -> list[RowExplanation]:
+) -> list[RowExplanation]:  # fmt: skip
     """Explain `count` rows from row `start`, named by `name_column`; an empty list if the table is shorter."""
     from deciban.cli.row_views import CopyingView, RowRange
     from deciban.model.table_explanations import explain_rows

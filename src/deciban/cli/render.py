@@ -59,12 +59,9 @@ def print_pairs(out: Console, entries: Iterable[tuple[str, str]]) -> None:
 
 
 def print_table(
-    out: Console,
-    head: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    right: Sequence[int] = (),
+    out: Console, head: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[int] = (),
     wide: int | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Print a table without rules; long names lose their middle, and only the column `wide` is wrapped."""
     body = [[shorten(str(row[0]), MAX_NAME_WIDTH), *(to_one_line(str(cell)) for cell in row[1:])] for row in rows]
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))

@@ -133,16 +133,9 @@ def training_figures(model: Model, description: Description, path: str) -> dict[
 
 
 def show_training(
-    model: Model,
-    description: Description,
-    path: str,
-    *,
-    is_named: bool,
-    to_stderr: bool,
-    measured: bool,
-    of_documents: bool,
-    calibrated: bool,
-) -> None:
+    model: Model, description: Description, path: str, *, is_named: bool, to_stderr: bool, measured: bool,
+    of_documents: bool, calibrated: bool,
+) -> None:  # fmt: skip
     """Print the report of training.
 
     `is_named` is true if the user named the file, `to_stderr` if standard output belongs to a program, `measured` if

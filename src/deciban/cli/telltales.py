@@ -59,7 +59,11 @@ def telltales(
     if output is not None:
         check_safe_cells(output, json, safe_cells)
         check_output(output, [model])
-    classes = open_telltale_model(model, column).list_telltales(labels, number)
+    found, place = open_telltale_model(model, column), {} if column is None else {"column": column}
+    classes = [  # of a class with fewer words that are evidence for it, fewer are shown
+        ClassTelltales(label, [word for word in found.telltales(label, number, **place) if word.decibans > 0])
+        for label in select_classes(found, labels)
+    ]
     if output is not None:
         _write(classes, output, json, safe_cells)
     elif json:
@@ -139,41 +143,19 @@ class ClassTelltales:
         return {"class": self.label, "words": self.rows()}
 
 
-@dataclass(frozen=True)
-class TelltaleModel:
-    """A model of texts, and the column of texts to use."""
+def select_classes(model: Any, labels: Sequence[str] | None) -> list[Any]:
+    """Return the classes of a model with these names, each once; all classes in order if none is named."""
+    from deciban.errors import unknown_class_error
 
-    model: Any
-    column: str | None = None
-
-    @property
-    def classes(self) -> list[Any]:
-        """The classes of the model, in order."""
-        found = self.model.classes_ if hasattr(self.model, "classes_") else self.model.classes
-        return list(found.tolist() if hasattr(found, "tolist") else found)
-
-    def select_classes(self, labels: Sequence[str] | None) -> list[Any]:
-        """Return the classes with these names, each once; all classes if none is named."""
-        known = {str(label): label for label in self.classes}
-        if not labels:
-            return self.classes
-        from deciban.errors import unknown_class_error
-
-        for label in labels:
-            if label not in known:
-                raise unknown_class_error(label, list(known))
-        return [known[label] for label in dict.fromkeys(labels)]
-
-    def list_telltales(self, labels: Sequence[str] | None, n: int) -> list[ClassTelltales]:
-        """Return the n words of each class with the strongest evidence for it; fewer if fewer are evidence for it."""
-        column = {} if self.column is None else {"column": self.column}
-        return [
-            ClassTelltales(label, [word for word in self.model.telltales(label, n, **column) if word.decibans > 0])
-            for label in self.select_classes(labels)
-        ]
+    classes = model.classes_.tolist() if hasattr(model, "classes_") else list(model.classes)
+    known = {str(label): label for label in classes}
+    for label in labels or ():
+        if label not in known:
+            raise unknown_class_error(label, list(known))
+    return [known[label] for label in dict.fromkeys(labels)] if labels else classes
 
 
-def open_telltale_model(path: Path, column: str | None) -> TelltaleModel:
+def open_telltale_model(path: Path, column: str | None) -> Any:
     """Open a model file that was trained on texts."""
     model = load(path)
     if not hasattr(model, "telltales"):
@@ -183,4 +165,4 @@ def open_telltale_model(path: Path, column: str | None) -> TelltaleModel:
         )
     if column is not None and type(model).__name__ == "TextClassifier":
         raise InputError(f"{str(path)!r} is a model of documents without columns. Hint: leave --column out")
-    return TelltaleModel(model, column)
+    return model

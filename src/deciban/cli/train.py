@@ -44,15 +44,9 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
         if json and out != "-":
             print_json(training_figures(model, description, out))
         show_training(
-            model,
-            description,
-            out,
-            is_named=output is not None,
-            to_stderr=json or out == "-",
-            measured=judge,
-            of_documents=table.format in ("folders", "text", "lines"),
-            calibrated=options["calibrate"] is not None,
-        )
+            model, description, out, is_named=output is not None, to_stderr=json or out == "-", measured=judge,
+            of_documents=table.format in ("folders", "text", "lines"), calibrated=options["calibrate"] is not None,
+        )  # fmt: skip
     if any(options[name] for name in WORD_OPTIONS) and not model.layout.texts:
         print_stderr(
             "warning: no column was read as text, so --ngrams, --tokens, --stop-words and --presence had no effect. "

@@ -12,7 +12,7 @@ from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_t
 from deciban.cli.parser import number as number_option
 from deciban.cli.parser import option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, To, open_optional_table, picture_command
-from deciban.cli.telltales import COLUMN, LABELS, open_telltale_model
+from deciban.cli.telltales import COLUMN, LABELS, open_telltale_model, select_classes
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -178,8 +178,8 @@ def telltales(to: To, model: Path, labels: list[str] | None, number: int, column
     """Draw the telltales of each class, the strongest first: evidence as bars, with 90 % intervals."""
     from deciban import plots
 
-    picture, source = to([model]), open_telltale_model(model, column)
+    picture, opened = to([model]), open_telltale_model(model, column)
     with show_spinner("drawing …"):
-        classes = source.select_classes(labels)
-        drawn = plots.telltales(source.model, classes, n=number, column=column)
+        classes = select_classes(opened, labels)
+        drawn = plots.telltales(opened, classes, n=number, column=column)
     picture.save(drawn, f"the telltales of {len(classes)} classes")
