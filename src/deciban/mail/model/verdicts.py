@@ -193,7 +193,7 @@ class VerdictBuilder:
     ) -> list[tuple[Clue, ...]]:
         chosen = strongest_tokens(evidence, sizes, tokens, clues)
         flat = np.array(list(chain.from_iterable(chosen)), dtype=np.int64)
-        by_label = tokens.counts.take(tokens.rows[flat], axis=0).tolist()
+        by_label = tokens.counts[tokens.rows[flat]].tolist()  # take would copy all of a view first
         counts = (dict(zip(self._totals.labels, each)) for each in by_label)
         found = list(map(Clue, tokens.words_at(flat), evidence[flat].tolist(), counts))
         return [tuple(found[begin:end]) for begin, end in spans(map(len, chosen))]
@@ -260,8 +260,8 @@ class StoreSnapshot:
     def _clear(self) -> None:
         self._row_of: dict[str, int] = {}
         self._words: list[str] = []
-        self._counts = np.empty((0, len(self.label_totals.labels)))
-        self._scores = np.empty((0, len(self.parameters.bias)))
+        self._table = np.empty((0, len(self.label_totals.labels) + len(self.parameters.bias)))
+        """The counts of each word by label, and its contributions to each score; the last rows may be unused."""
 
     def is_valid(self) -> bool:
         """Return whether the store is as it was and, where messages age, their weights are those of now."""
@@ -294,14 +294,15 @@ class StoreSnapshot:
         self.is_loaded = True
 
     def _add(self, found: StoredTokens) -> None:
-        n = len(self._row_of)
-        self._row_of.update(zip(found.words, range(n, n + len(found.words))))
+        n, end = len(self._words), len(self._words) + len(found.words)
+        self._row_of.update(zip(found.words, range(n, end)))
         self._words += found.words
         counts = found.counts[:, list(self.label_totals.columns)] / self.unit
         weights = found.scores if self.is_fitted else np.zeros((len(counts), len(self.parameters.bias)))
         scores = token_scores(self.model, counts, self.totals, self.parameters, weights)
-        self._counts = np.concatenate([self._counts, counts])
-        self._scores = np.concatenate([self._scores, scores])
+        if end > len(self._table):  # it doubles, so that rows are seldom copied
+            self._table = np.concatenate([self._table, np.empty((end, self._table.shape[1]))])
+        self._table[n:end] = np.hstack([counts, scores])
 
     def rows(self, tokens: Sequence[str]) -> Numbers:
         """Return the rows of tokens that were looked up; -1 for those that the store does not have."""
@@ -320,6 +321,6 @@ class StoreSnapshot:
         found_before = np.concatenate([[0], np.cumsum(rows >= 0)])
         n = np.diff(found_before[np.cumsum(sizes)], prepend=0).tolist()
         rows = rows[rows >= 0]
-        counts, scores = self._counts.take(rows, axis=0), self._scores.take(rows, axis=0)  # quicker than [rows]
-        found = score_messages(self.model, counts, self.totals, self.parameters, scores, n)
-        return self._builder.build(found, TokenRows(rows, self._words, self._counts), cut, clues)
+        taken, labels = self._table.take(rows, axis=0), len(self.label_totals.labels)  # quicker than [rows]
+        found = score_messages(self.model, taken[:, :labels], self.totals, self.parameters, taken[:, labels:], n)
+        return self._builder.build(found, TokenRows(rows, self._words, self._table[:, :labels]), cut, clues)
