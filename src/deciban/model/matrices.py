@@ -60,13 +60,24 @@ class Matrices:
     vocabularies: Sequence[Vocabulary | None] | None = None
 
     @classmethod
+    def for_levels(
+        cls, layout: Layout, known: Sequence[Sequence[str]], grows: bool = False, **options: Any
+    ) -> Matrices:
+        """Return a conversion with these names of levels, to which new ones are added where it `grows`."""
+        names = [
+            Combinations(len(feature.joined), names, grows) if feature.joined else LevelEncoder(names, grows)
+            for feature, names in zip(layout.levels, known, strict=True)
+        ]
+        return cls(layout, names, **options)
+
+    @classmethod
     def for_learning(
         cls, layout: Layout, known: Sequence[Sequence[str]] | None, n_jobs: int | None = None
     ) -> Matrices:
         """Return a conversion that appends new level names to those that are known already."""
         before = known or [()] * len(layout.levels)
         first = [tuple(dict.fromkeys((*names, *f.fixed_levels))) for f, names in zip(layout.levels, before)]
-        return cls(layout, make_level_encoders(layout, first, grows=True), n_jobs)
+        return cls.for_levels(layout, first, grows=True, n_jobs=n_jobs)
 
     def convert(self, batches: Sequence[Any]) -> list[Any]:
         """Return one matrix for each block, of the rows of these batches."""
@@ -106,16 +117,6 @@ class Matrices:
             codes = [code.get(level, len(code)) for level in feature.fixed_levels]
             return np.array([*codes, -1], dtype=np.int64)[extract_date_part(array, feature.part, feature.column)]
         return self.names[j].encode(array)
-
-
-def make_level_encoders(
-    layout: Layout, known: Sequence[Sequence[str]], grows: bool = False
-) -> list[LevelEncoder | Combinations]:
-    """Return the encoder of each feature's levels, which converts names to codes."""
-    return [
-        Combinations(len(feature.joined), names, grows) if feature.joined else LevelEncoder(names, grows)
-        for feature, names in zip(layout.levels, known, strict=True)
-    ]
 
 
 def read_documents(name: str, batch: Any) -> Documents:
@@ -158,7 +159,7 @@ def check_columns(
     return {name: reading for name, reading in wanted.items() if name in present}
 
 
-def name_column_of_invalid_value(bad: engines.InvalidValueError, layout: Layout, parts: Sequence[Any]) -> Exception:
+def invalid_cell_error(bad: engines.InvalidValueError, layout: Layout, parts: Sequence[Any]) -> Exception:
     """Return an error that names the column of an invalid value; the given one where the column is not found."""
     for (_, features), X in zip(layout.blocks, parts):
         if bad.column < len(features) and X[bad.row, bad.column] == bad.value:

@@ -20,14 +20,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
-from deciban.model.matrices import (
-    Matrices,
-    UnseenValueMonitor,
-    check_columns,
-    make_level_encoders,
-    name_column_of_invalid_value,
-    row_blocks,
-)
+from deciban.model.matrices import Matrices, UnseenValueMonitor, check_columns, invalid_cell_error, row_blocks
 from deciban.model.model_options import Options, Origin, check_compatible, parse_class_prior
 from deciban.model.output_frames import to_labels, to_source_type
 from deciban.model.summarise_table import Progress, TableSummariser
@@ -159,16 +152,15 @@ class Model:
 
     def matrices(self) -> Matrices:
         """Return the conversion of rows to matrices, with the levels and words that the model has learned."""
-        names = make_level_encoders(self.layout, self.scorer.level_names)
-        vocabularies = self.scorer.vocabularies if self.layout.texts else ()
-        return Matrices(self.layout, names, words=self.options.words, vocabularies=vocabularies)
+        vocabularies, words = self.scorer.vocabularies if self.layout.texts else (), self.options.words
+        return Matrices.for_levels(self.layout, self.scorer.level_names, words=words, vocabularies=vocabularies)
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
         """Return the scores of rows, see `GenerativeModel.scores`; an invalid value is reported with its column."""
         try:
             return self.scorer.scores(parts, wanted, threads or engines.thread_count(None))
         except engines.InvalidValueError as bad:
-            raise name_column_of_invalid_value(bad, self.layout, parts) from None
+            raise invalid_cell_error(bad, self.layout, parts) from None
 
     def _predict(
         self,

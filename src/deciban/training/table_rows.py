@@ -18,7 +18,7 @@ from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.ledger import Schema
 from deciban.ledger.hashing import hash_row_numbers
-from deciban.model.matrices import Matrices, check_columns, make_level_encoders, row_blocks
+from deciban.model.matrices import Matrices, check_columns, row_blocks
 from deciban.model.summarise_table import Progress, Rows, row_weights
 from deciban.scorer import vocabularies
 from deciban.sources.arrow_cells import LevelEncoder, to_timestamps
@@ -157,10 +157,8 @@ class LabelledTable:
 def table_matrices(task: Task, schema: Schema) -> Matrices:
     """Return the reader of rows as matrices, by the names of a schema."""
     levels = next((block.levels for block in schema.blocks if block.kind == "levels"), None)
-    return Matrices(
-        task.layout, make_level_encoders(task.layout, levels or ()), words=task.options.words,
-        vocabularies=vocabularies(schema),
-    )  # fmt: skip
+    words, known = task.options.words, vocabularies(schema)
+    return Matrices.for_levels(task.layout, levels or (), words=words, vocabularies=known)
 
 
 def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[np.bool_], list[Any]]]:
