@@ -192,7 +192,7 @@ class Full(ScoreForm):
         return np.concatenate([shape.whiten for shape in self.shapes])
 
     @cached_property
-    def pull(self) -> tuple[Array, Array]:
+    def centred_weights(self) -> tuple[Array, Array]:
         """Weights and bias of the score about the centre, where a shared covariance makes it linear."""
         weights, bias = self.whitened_means @ self.shapes[0].whiten, -0.5 * (self.whitened_means**2).sum(axis=1)
         scale = 1.0 if self.evidence_weight is None else self.evidence_weight
@@ -200,7 +200,7 @@ class Full(ScoreForm):
 
     def contrast(self, x: Array) -> Array:
         """Return ln p(x|k) up to terms that all classes share, for a shared covariance and complete rows."""
-        weights, bias = self.pull
+        weights, bias = self.centred_weights
         return (x - self.centre) @ weights.T + bias
 
     @cached_property
@@ -213,8 +213,10 @@ class Full(ScoreForm):
         x = np.asarray(X, dtype=np.float64)
         score = np.empty((len(x), self.n_classes))
         for have, rows in group_by_missing(~np.isnan(x)):
-            complete = have.all() and len(rows) == len(x)  # then the rows are not copied
-            score[rows] = self.score_complete(x) if complete else self.marginal(have).score_complete(x[rows][:, have])
+            if have.all() and len(rows) == len(x):  # rows need not be copied
+                score = self.score_complete(x)
+            else:
+                score[rows] = self.marginal(have).score_complete(x[rows][:, have])
         np.nan_to_num(score, copy=False, nan=-np.inf, neginf=-np.inf)  # squares overflow
         return score if self.evidence_weight is None else multiply_score(self.evidence_weight, score)
 
@@ -261,8 +263,8 @@ class Full(ScoreForm):
         """Return the evidence by feature and by shape of rows without missing values, not weighted."""
         P = self.precision
         if self.shared:
-            pull = (self.mean[k] - self.mean[l]) @ P[0]
-            return pull * (x - (self.mean[k] + self.mean[l]) / 2), np.zeros(len(x))
+            weights = (self.mean[k] - self.mean[l]) @ P[0]
+            return weights * (x - (self.mean[k] + self.mean[l]) / 2), np.zeros(len(x))
 
         def part(c: NDArray[np.intp]) -> Array:
             gap = x - self.mean[c]
