@@ -84,11 +84,11 @@ JSON_LINES = '{"x": 1.5, "y": "a"}\n{"x": 2.5, "y": "b"}\n'
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("5\n" + JSON_LINES, "no JSON objects"),
-        (JSON_LINES + "5\n", "no JSON objects"),
-        ("null\n", "no JSON objects"),
-        ('"text"\n', "no JSON objects"),
-        ("[1, 2]\n", "no JSON objects"),
+        ("5\n" + JSON_LINES, "not JSON objects"),
+        (JSON_LINES + "5\n", "not JSON objects"),
+        ("null\n", "not JSON objects"),
+        ('"text"\n', "not JSON objects"),
+        ("[1, 2]\n", "not JSON objects"),
         ("", "is empty"),
         ('{"x": ' + "[" * 5000 + "]" * 5000 + "}\n", "recursion depth"),
         ("[" * 500_000, "unexpected end"),

@@ -97,7 +97,7 @@ def test_other_encodings_are_read_when_they_are_named(tmp_path):
         ("t.parquet", b"PAR1xxxx", "is not a Parquet file"),
         ("t.arrow", b"ARROW1\0\0", "is not an Arrow file"),
         ("t.jsonl", b'{"x":1,"y":"a"}\nbroken\n', "JSON lines: .*line"),
-        ("t.jsonl", b"[1]\n", "no JSON objects"),
+        ("t.jsonl", b"[1]\n", "not JSON objects"),
         ("t.csv", b"\x89PNG\r\n\x1a\n\0\0\0", "not a text file"),
     ],
 )
