@@ -283,7 +283,7 @@ def test_an_error_escapes_the_characters_that_a_terminal_would_obey(store, tmp_p
     assert run(["filter", "--store", str(store)]) == 0
     with pytest.raises(SystemExit, match="3"):
         run(["classify", "--store", str(store)])
-    monkeypatch.setattr("deciban.cli.mail.mail_parser.load", fail)  # as if there were no memory to load anything
+    monkeypatch.setattr("deciban.cli.mail.mail_inputs.load", fail)  # as if there were no memory to load anything
     assert run(["classify", "--store", str(store)]) == 3
     text = capsys.readouterr().err
     assert text.count("No such file") == 3

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from deciban.cli.mail.learn_mail import KEPT
-from deciban.cli.mail.mail_parser import load
+from deciban.cli.mail.mail_inputs import load
 from deciban.mail.store.store import Store
 from tests.cli.mail_commands import mail, maildir, make_store, mbox, program, start_program
 from tests.mail.spamds import make_message

@@ -12,7 +12,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from deciban.cli.error_handling import handle_errors, print_stderr
-from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.learn_mail import KEPT
 from deciban.cli.mail.mail_inputs import handle_signals, open_to_learn, store_path
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from deciban.cli.error_handling import describe_error, handle_errors, print_stderr
 from deciban.cli.exit_codes import NO_VERDICT, NOT_SPAM, TRY_AGAIN, VERDICTS
 from deciban.cli.files import escape_for_terminal
-from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.mail_inputs import (
     MessageReader,
     check_paths,
@@ -82,12 +82,13 @@ def classify(
         if not paths:
             return classify_stdin(store, model, top, json, debug)
         from deciban.mail.bulk.reader_processes import ReaderPool
+        from deciban.mail.sources.message_sources import list_messages
 
         check_paths(paths)
         with count_messages("classifying") as tick:
             reader = MessageReader(paths, tick, subfolders, trashed)
             with (
-                ReaderPool(reader.iterate_unopened(), None, digests=False) as pool,
+                ReaderPool(reader.iterate(list_messages), None, digests=False) as pool,
                 open_to_classify(store, model) as mail,
             ):
                 for name, verdict in mail.classify_all(pool.messages, pool, clues=top):

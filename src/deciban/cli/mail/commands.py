@@ -48,12 +48,15 @@ def run(arguments: Sequence[str]) -> int:
     A message must not be lost, and no verdict invented, where memory is too short to load a command: `filter` then
     copies the message with nothing but system calls, and `classify` returns the exit code of an error.
     """
-    name, *rest = arguments or [""]
+    name, *words = arguments or [""]
+    if name in ("", "-h", "--help"):
+        print(GROUP.format_help())
+        return 0 if name else WRONG_USAGE
     is_loaded = False
     try:
-        from deciban.cli.mail.mail_parser import load
+        from deciban.cli.mail.mail_inputs import load
 
-        command = load(name, rest)
+        command = load(name, words)
         is_loaded = True
         return command() or 0
     except UsageError as error:

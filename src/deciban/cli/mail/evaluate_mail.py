@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.files import print_json
-from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.explain_mail import describe_token
 from deciban.cli.mail.mail_inputs import check_paths, count_messages
 from deciban.cli.render import make_console, print_heading, print_line, print_pairs, print_table, to_one_line

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from deciban.cli.error_handling import handle_errors
 from deciban.cli.files import escape_for_terminal
-from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.mail_inputs import open_to_classify, read_messages
 from deciban.formatting import format_signed, format_thousands
 from deciban.mail.tokens.word_tokens import CURRENCIES

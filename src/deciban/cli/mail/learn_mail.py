@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.files import print_json
-from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.mail_inputs import (
     MessageReader,
     check_paths,
@@ -54,6 +54,7 @@ def learn(
     paths_of = group_by_label(ham, spam, label)
     with handle_errors(debug, interrupted=KEPT):
         from deciban.mail.bulk.reader_processes import ReaderPool
+        from deciban.mail.sources.message_sources import list_messages
         from deciban.mail.store.stored_messages import LearnCounts
 
         check_paths([path for paths in paths_of.values() for path in paths])
@@ -61,7 +62,7 @@ def learn(
         with ExitStack() as opened:
             with count_messages("learning") as tick:
                 readers = {name: MessageReader(paths, tick, subfolders, trashed) for name, paths in paths_of.items()}
-                messages = ((name, m) for name, reader in readers.items() for m in reader.iterate_unopened())
+                messages = ((name, m) for name, reader in readers.items() for m in reader.iterate(list_messages))
                 pool = opened.enter_context(ReaderPool(messages, None))
                 mail = opened.enter_context(open_to_learn(store, create=True))
                 counts = mail.learn_each(pool.messages, pool)

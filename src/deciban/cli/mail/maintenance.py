@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.exit_codes import REFUSED
 from deciban.cli.files import atomic_file, check_output, print_json
-from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.learn_mail import KEPT, finish, format_counts, format_inseparable
 from deciban.cli.mail.mail_inputs import open_to_classify, open_to_learn, store_path
 from deciban.errors import InputError

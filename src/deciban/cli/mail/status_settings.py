@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.files import print_json
-from deciban.cli.mail import mail_parser as a
+from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.learn_mail import format_counts, run_maintenance
 from deciban.cli.mail.mail_inputs import open_to_classify, open_to_learn, store_path
 from deciban.formatting import format_thousands
