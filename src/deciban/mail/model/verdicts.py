@@ -220,16 +220,12 @@ def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n
     if n <= 0:
         return [[] for _ in sizes]
     size = np.abs(evidence).round(6)  # the last bits of equals are the machine's
-    candidates = np.flatnonzero(size >= np.repeat(_nth_largest(size, sizes, n), sizes))
+    parts = (size[begin:end] for begin, end in spans(sizes))
+    nth_largest = [np.partition(part, -n)[-n] if len(part) > n else 0.0 for part in parts]
+    candidates = np.flatnonzero(size >= np.repeat(nth_largest, sizes))
     ranked = list(zip((-size[candidates]).tolist(), tokens.words_at(candidates), candidates.tolist()))
     ends = candidates.searchsorted(list(accumulate(sizes))).tolist()
     return [[j for _, _, j in sorted(ranked[begin:end])[:n]] for begin, end in pairwise([0, *ends])]
-
-
-def _nth_largest(size: Array, sizes: Sequence[int], n: int) -> list[float]:
-    """Return the n-th largest size of each message, or 0 for a message with fewer tokens."""
-    parts = (size[begin:end] for begin, end in spans(sizes))
-    return [float(np.partition(part, -n)[-n]) if len(part) > n else 0.0 for part in parts]
 
 
 class StoreSnapshot:

@@ -177,15 +177,14 @@ def _check_limit(most: Any) -> int:
     return int(most)
 
 
-def check_count(value: Any) -> int:
-    """Return a count, if it is valid."""
+def _check_count(value: Any) -> int:
     if not is_number(value, 0, MAX_INTEGER, only=int):
         raise InputError(f"count {value!r:.60}: a whole number from 0 is needed")
     return int(value)
 
 
 def check_optional_time(value: Any) -> float | None:
-    """Return a time, if it is valid; None is no time."""
+    """Return a time, if it is valid; None stays None."""
     return None if value is None else check_time(value)
 
 
@@ -203,6 +202,6 @@ RESERVED_KEYS: Final = frozenset(
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "model": check_model, "ham_at": _check_probability, "spam_at": _check_probability,
     "most_messages": _check_limit, "half_life": check_half_life, "origin": check_optional_time,
-    "last_learned": check_optional_time, "changes": check_count, "next_number": check_count,
+    "last_learned": check_optional_time, "changes": _check_count, "next_number": _check_count,
     "reading": _check_reading,
 }  # fmt: skip

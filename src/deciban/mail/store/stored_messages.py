@@ -181,7 +181,10 @@ def pack(numbers: Numbers, n: Numbers) -> list[bytes]:
     first = np.cumsum(n) - n
     some = first[n > 0]
     steps[some] = numbers[some]
-    at = _byte_offsets(steps)
+    width = np.ones(len(steps), dtype=np.int64)
+    for bits in range(7, int(steps.max(initial=0)).bit_length(), 7):
+        width += steps >> bits > 0
+    at = np.concatenate([[0], np.cumsum(width)])  # where the bytes of each number begin, and where the last ends
     steps = steps.astype(np.uint32) if steps.max(initial=0) < 1 << 32 else steps
     data = np.empty(at[-1], dtype=np.uint8)
     cuts = at[np.concatenate([first, [len(numbers)]])].tolist()
@@ -192,14 +195,6 @@ def pack(numbers: Numbers, n: Numbers) -> list[bytes]:
         at, steps = at[more] + 1, steps[more] >> 7
     packed = data.tobytes()
     return [packed[a:b] for a, b in pairwise(cuts)]
-
-
-def _byte_offsets(steps: Numbers) -> Numbers:
-    """Return where the bytes of each number begin, and where the last ends."""
-    width = np.ones(len(steps), dtype=np.int64)
-    for bits in range(7, int(steps.max(initial=0)).bit_length(), 7):
-        width += steps >> bits > 0
-    return np.concatenate([[0], np.cumsum(width)])
 
 
 def unpack(blobs: Sequence[bytes]) -> tuple[Numbers, Numbers]:
