@@ -161,3 +161,10 @@ def test_one_negative_value_after_the_first_rows_is_scored_by_models_that_have_n
     if isinstance(result, deciban.Model):
         assert result.columns[0].role != "count"
         assert result.held_out.rows == 300
+
+
+def test_durations_that_vary_as_counts_do_are_numbers_for_an_estimator_too():
+    group = np.tile(["a", "b"], 150)
+    seconds = rng().poisson(np.where(group == "a", 1.0, 4.0))
+    model = deciban.NaiveBayes().fit(pa.table({"wait": pa.array(seconds, pa.duration("s"))}), group)
+    assert model.roles_["wait"] in ("count", "number", "binned")

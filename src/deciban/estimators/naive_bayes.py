@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from deciban._lazy import pa, pc
+from deciban._lazy import pa
 from deciban._typing import Array
 from deciban.engines import thread_count
 from deciban.errors import InputError, UndefinedError
@@ -27,6 +27,7 @@ from deciban.persistence import Section
 from deciban.persistence.table_models import read_columns, write_columns
 from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
+from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.arrow_sources import Frame
 from deciban.sources.source import open_source, read_first_rows
 from deciban.text import Words
@@ -121,7 +122,8 @@ class NaiveBayes(GenerativeClassifier):
         source = Frame(table)
         columns = infer_roles(source, read_first_rows(source, HEAD_ROWS), (), self.roles or {}, self.numbers)
         countable = [column.name for column in columns if column.role == "countable"]
-        columns = rule_out_counts(columns, [name for name in countable if pc.min(table[name]).as_py() < 0])
+        negative = [name for name in countable if (to_numbers(table[name].combine_chunks(), name) < 0).any()]
+        columns = rule_out_counts(columns, negative)
         if all(column.role == "skip" for column in columns):
             why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:5])
             rows = "1 sample" if table.num_rows == 1 else f"{table.num_rows} samples"
