@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ParamSpec, TypeVar
 
 import numba
@@ -13,8 +14,6 @@ from numba.extending import intrinsic
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_warned = False
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -30,15 +29,13 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
         return numba.njit(nogil=True)(function)
 
 
+@cache
 def _warn_once() -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        warnings.warn(
-            "deciban found no folder to keep its compiled kernels in, so each process compiles them again "
-            "(a second or two). Hint: set NUMBA_CACHE_DIR to a writable folder.",
-            stacklevel=4,
-        )
+    warnings.warn(
+        "deciban found no folder to keep its compiled kernels in, so each process compiles them again "
+        "(a second or two). Hint: set NUMBA_CACHE_DIR to a writable folder.",
+        stacklevel=4,
+    )
 
 
 def _trailing_zeros(typing_context: Any, x: Any) -> Any:

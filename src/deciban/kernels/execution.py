@@ -53,10 +53,6 @@ def map_in_threads(task: Callable[[S], T], blocks: Iterable[S], threads: int) ->
 def map_small_items(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
     """Return the results in order; each thread processes its share of many small items in one task."""
     todo = list(items)
-    shares = map_in_threads(
-        lambda share: [task(item) for item in share], [todo[i::threads] for i in range(threads)], threads
-    )
-    done: dict[int, T] = {}
-    for i, results in enumerate(shares):
-        done.update(zip(range(i, len(todo), threads), results))
-    return [done[i] for i in range(len(todo))]
+    shares = [todo[i::threads] for i in range(threads)]
+    results = list(map_in_threads(lambda share: [task(item) for item in share], shares, threads))
+    return [results[i % threads][i // threads] for i in range(len(todo))]

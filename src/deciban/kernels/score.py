@@ -247,7 +247,7 @@ def normalise(joint: Array, log_prior: Array, logarithm: bool) -> int:
                 joint[i, k] = share
         if not total >= 1.0:
             return -1
-        log_total = np.log(total)
+        log_total = np.log(total) if logarithm else 0.0
         for k in range(K):
             joint[i, k] = (joint[i, k] - top) - log_total if logarithm else joint[i, k] / total
     return impossible

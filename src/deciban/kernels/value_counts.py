@@ -72,7 +72,7 @@ def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total
                 x = np.float64(X[i, j])
                 invalid += x - x
                 total[k, j] += wi if x > threshold else 0.0
-    return invalid == 0.0 and np.isfinite(total).all()
+    return invalid == 0.0 and bool(np.isfinite(total).all())
 
 
 @kernel

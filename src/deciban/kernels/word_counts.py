@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Codes
 from deciban.kernels.compile import kernel
-from deciban.kernels.tokenizer import Bytes, Hashes, Ints
+from deciban.kernels.tokenizer import U0, U1, Bytes, Hashes, Ints
 
 Floats = NDArray[np.float64]
 
@@ -208,8 +208,11 @@ def compare_words(a: int, b: int, begin: Ints, size: Ints, text: Bytes) -> int:
 def copy_words(first: Ints, begin: Ints, text: Bytes, offsets: Ints, blob: Bytes) -> None:
     """Copy the texts of words one after another to `blob`."""
     for i in range(len(first)):
-        source, at, end = begin[first[i]], offsets[i], offsets[i + 1]
-        blob[at:end] = text[source : source + end - at]
+        source, n = np.uint64(begin[first[i]]), np.uint64(offsets[i + 1] - offsets[i])
+        at, j = np.uint64(offsets[i]), U0
+        while j < n:
+            blob[at + j] = text[source + j]
+            j += U1
 
 
 @kernel

@@ -125,14 +125,10 @@ class PlainCounter:
 
     def bags(self, n_classes: int) -> Counted:
         """See `WordCounter.bags`."""
-        if self.words.hashed is not None:
-            columns = np.array([word for word, _ in self.cells], dtype=np.int64)
-            return None, self._bags(columns, self.words.n_columns, n_classes)
-        tokens = [str(word) for word, _ in self.cells]
-        vocabulary = Vocabulary.of(tokens)
-        return vocabulary, self._bags(vocabulary.places(tokens), len(vocabulary), n_classes)
-
-    def _bags(self, place: NDArray[np.int64] | NDArray[np.intp], width: int, n_classes: int) -> Bags:
+        keys: list[Any] = [word for word, _ in self.cells]  # words, or the columns that stand for them
+        vocabulary = Vocabulary.of(keys) if self.words.hashed is None else None
+        place = np.array(keys, dtype=np.int64) if vocabulary is None else vocabulary.places(keys)
+        width = count_columns(self.words, vocabulary)
         klass = np.array([k for _, k in self.cells], dtype=np.int32)
         sums = np.array(list(self.cells.values()), dtype=np.float64).reshape(-1, 2)
         weight = np.zeros((n_classes, 1))
@@ -140,7 +136,7 @@ class PlainCounter:
             weight[k] = w
         order = np.lexsort((klass, place))
         start = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=width))]).astype(np.int64)
-        return build_bags(start, klass[order], sums[order, 0], sums[order, 1], weight, self.words)
+        return vocabulary, build_bags(start, klass[order], sums[order, 0], sums[order, 1], weight, self.words)
 
 
 def build_bags(
