@@ -15,7 +15,7 @@ import deciban
 from deciban.errors import DecibanError, InputError, MissingExtraError, UndefinedError
 from deciban.plots import boundary
 from deciban.plots.boundary_geometry import find_segments, find_thresholds, make_surface
-from deciban.plots.plot_rows import window_around
+from deciban.plots.plot_rows import make_window
 
 IRIS = load_iris(as_frame=True)
 PETALS = IRIS.data[["petal length (cm)", "petal width (cm)"]]
@@ -87,7 +87,7 @@ def test_of_many_classes_only_the_top_two_share_a_boundary(model, X, y):
 def test_the_pieces_end_where_a_third_class_catches_up(scale):
     X = SEPALS.to_numpy() * scale
     model = deciban.GaussianBayes().fit(X, KIND)
-    surface, window = make_surface(model), window_around(X)
+    surface, window = make_surface(model), make_window(X)
     ends = [
         piece[i] for pair in surface.pairs for piece in find_segments(surface, *pair, window, 300) for i in (0, -1)
     ]

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.plots import digits
-from deciban.plots.digits import pixel_weights
+from deciban.plots.digits import compute_pixel_weights
 from tests.plots.readability import assert_readable
 
 X, y = load_digits(return_X_y=True)
@@ -48,7 +48,7 @@ def test_a_weight_is_what_a_pixel_adds_from_the_palest_class_to_the_darkest(mode
     pale[0, j], dark[0, j] = means[:, j].min(), means[:, j].max()
     gain = (model.predict_joint_log_proba(dark) - model.predict_joint_log_proba(pale))[0]
     expected = DB * (gain[k] - np.delete(gain, k).mean())
-    assert pixel_weights(model)[k, j] == pytest.approx(expected, rel=1e-6)
+    assert compute_pixel_weights(model)[k, j] == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_bent_score_is_taken_at_its_slope():
@@ -58,7 +58,7 @@ def test_a_bent_score_is_taken_at_its_slope():
     up, down = (np.array([x + s * h * np.eye(64)[j]]) for s in (1, -1))
     slope = (model.predict_joint_log_proba(up) - model.predict_joint_log_proba(down))[0] / (2 * h)
     expected = DB * (slope[k] - np.delete(slope, k).mean()) * np.ptp(means[:, j])
-    assert pixel_weights(model)[k, j] == pytest.approx(expected, rel=1e-5)
+    assert compute_pixel_weights(model)[k, j] == pytest.approx(expected, rel=1e-5)
 
 
 def test_weights_against_have_a_dash_so_that_they_are_distinct_in_grey():

@@ -68,10 +68,10 @@ def bayes(table: BayesTable, *, ax: Any = None) -> Any:
 
 def count_dots(table: BayesTable) -> list[int]:
     """Return the dots of the four groups, which add up to the population or to the number of dots."""
-    return share_dots(_group_sizes(table), min(table.population, MAX_DOTS))
+    return share_dots(_count_groups(table), min(table.population, MAX_DOTS))
 
 
-def _group_sizes(table: BayesTable) -> list[float]:
+def _count_groups(table: BayesTable) -> list[float]:
     return [table.false_negatives, table.true_positives, table.false_positives, table.true_negatives]
 
 
@@ -95,13 +95,13 @@ def _draw_population(ax: Any, table: BayesTable) -> Any:
     side = min(COLUMN_DOTS, math.ceil(math.sqrt(n)))
     _draw_dots(ax, groups, side, math.ceil(n / side))
     people = "1 person" if table.population == 1 else f"{count(table.population)} people"
-    title = f"{people}: {format_short_percent(table.prior, 3)} have it{_each(table.population, n)}"
+    title = f"{people}: {format_short_percent(table.prior, 3)} have it{_format_dot_note(table.population, n)}"
     ax.set_title(title, loc="left", fontsize=11)
-    _add_legend(ax, [f"{look.label}: {count(n)}" for look, n in zip(GROUPS, _group_sizes(table))])
+    _add_legend(ax, [f"{look.label}: {count(n)}" for look, n in zip(GROUPS, _count_groups(table))])
     return ax
 
 
-def _each(people: float, dots: int) -> str:
+def _format_dot_note(people: float, dots: int) -> str:
     return f"\n(a dot stands for {people / dots:.3g} of them)" if people > dots + 0.5 else ""
 
 
@@ -143,7 +143,7 @@ def _draw_positives(ax: Any, table: BayesTable) -> None:
         side = math.ceil(math.sqrt(dots))
         _draw_dots(ax, [0, have, have_not, 0], side, side)
         share = f"{format_short_percent(table.positive_predictive_value, 3)} of them have it"
-        title = f"{count(positive)} test positive: {share}{_each(positive, dots)}"
+        title = f"{count(positive)} test positive: {share}{_format_dot_note(positive, dots)}"
     else:
         _hide_axes(ax)
         title = "nobody tests positive" if positive == 0 else "fewer than one tests positive"

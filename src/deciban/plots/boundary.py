@@ -85,11 +85,11 @@ def draw_plane(ax: Any, surface: geometry.Surface, view: View, resolution: int) 
     ax.imshow(shade, origin="lower", interpolation="bilinear", zorder=0, **place)
     found = {pair: geometry.find_segments(surface, *pair, view.window, resolution) for pair in surface.pairs}
     seen = {pair: pieces for pair, pieces in found.items() if pieces}
-    names, are_replaced = geometry.equation_names(view.names, surface.is_linear)
+    names, are_replaced = geometry.choose_equation_names(view.names, surface.is_linear)
     lines = _draw_boundaries(ax, seen)
     points = ax.get_position().width * ax.figure.get_figwidth() * 72
     characters = max(24, int((1.15 * points - 130) / 4.7))  # as many as fit into the right column of the legend
-    entries = _boundary_entries(surface, view, seen, lines, names, characters)
+    entries = _make_boundary_entries(surface, view, seen, lines, names, characters)
     classes = [_draw_class(ax, view, k) for k in range(len(view.classes))]
     style.add_legend(ax, classes, entries)
     ax.set_xlim(low[0], high[0])
@@ -110,7 +110,7 @@ def _draw_boundaries(ax: Any, seen: dict[Pair, list[Array]]) -> list[Any]:
     return lines
 
 
-def _boundary_entries(
+def _make_boundary_entries(
     surface: geometry.Surface,
     view: View,
     seen: dict[Pair, list[Array]],
@@ -165,23 +165,25 @@ MAX_EXTENSION = 0.5
 def draw_axis(ax: Any, model: Any, surface: geometry.Surface, view: View, resolution: int) -> None:
     """Draw curves, thresholds, rows and legend."""
     cuts = geometry.find_thresholds(surface)
-    low, high = _axis_limits(view.window, cuts)
+    low, high = _compute_axis_limits(view.window, cuts)
     no_negatives = hasattr(model, "alpha")  # counts and indicators have a pseudo-count and no negative values
     x = np.linspace(max(low, 0.0) if no_negatives else low, high, resolution)
-    curves = joint_density(model, surface, x)
+    curves = compute_joint_density(model, surface, x)
     top = float(curves.max()) * 1.06
     strip = tint(surface.posterior(np.linspace(low, high, resolution)[:, None]))[None]
     ax.imshow(strip, extent=(low, high, 0, top), aspect="auto", interpolation="bilinear", zorder=0, alpha=0.6)
     for k in range(len(view.classes)):
         ax.plot(x, curves[:, k], color=colour(k), linestyle=dashes(k), linewidth=1.8, gid="density")
     row = _draw_rows(ax, view, top)
-    heights = joint_density(model, surface, np.array([cut.x for cut in cuts]))
+    heights = compute_joint_density(model, surface, np.array([cut.x for cut in cuts]))
     for cut, height in zip(cuts, heights):  # a vertical line at every threshold, and a dot where the curves cross
         if low <= cut.x <= high:
             ax.axvline(cut.x, gid="threshold", **THRESHOLD_STYLE)
             ax.plot([cut.x], [height[cut.k]], marker="o", color=INK, markersize=5, zorder=4)
     classes = [style.class_legend_entry(label, k, dashes(k)) for k, label in enumerate(view.classes)]
-    style.add_legend(ax, classes, _threshold_entries(view, cuts, (low, high), view.classes[int(curves[0].argmax())]))
+    style.add_legend(
+        ax, classes, _make_threshold_entries(view, cuts, (low, high), view.classes[int(curves[0].argmax())])
+    )
     ax.axhline(0, color=INK, linewidth=0.8)
     ax.set_xlim(low, high)
     ax.set_ylim(row * (len(view.classes) + 0.6), top)
@@ -190,7 +192,7 @@ def draw_axis(ax: Any, model: Any, surface: geometry.Surface, view: View, resolu
     ax.set_ylabel(r"$\pi_k\,p(x\,|\,k)$")
 
 
-def joint_density(model: Any, surface: geometry.Surface, x: Array) -> Array:
+def compute_joint_density(model: Any, surface: geometry.Surface, x: Array) -> Array:
     """Return π_k p(x|k) for each x and class; an indicator is drawn between 0 and 1 by its closed form."""
     if not len(x):
         return np.empty((0, len(surface.bias)))
@@ -202,7 +204,7 @@ def joint_density(model: Any, surface: geometry.Surface, x: Array) -> Array:
         return np.exp(model.predict_joint_log_proba(x[:, None]))
 
 
-def _axis_limits(window: geometry.Window, cuts: Sequence[geometry.Threshold]) -> tuple[float, float]:
+def _compute_axis_limits(window: geometry.Window, cuts: Sequence[geometry.Threshold]) -> tuple[float, float]:
     """Return the window, extended to thresholds near it."""
     low, high, span = float(window.low[0]), float(window.high[0]), float(window.span[0])
     near = [cut.x for cut in cuts if low - MAX_EXTENSION * span <= cut.x <= high + MAX_EXTENSION * span]
@@ -223,7 +225,7 @@ def _draw_rows(ax: Any, view: View, top: float) -> float:
 THRESHOLD_STYLE: dict[str, Any] = {"color": INK, "linewidth": 1.0, "linestyle": (0, (2, 2))}
 
 
-def _threshold_entries(
+def _make_threshold_entries(
     view: View, cuts: Sequence[geometry.Threshold], seen: tuple[float, float], winner: Any
 ) -> list[Any]:
     """Return the legend entries of the thresholds; if there are none, that of the class which wins everywhere."""
@@ -238,7 +240,7 @@ def _threshold_entries(
 
 
 def _format_threshold(view: View, cut: geometry.Threshold, seen: tuple[float, float]) -> str:
-    name = geometry.without_unit(view.names[0])
+    name = geometry.remove_unit(view.names[0])
     pair = "" if len(view.classes) == 2 else f": {shorten(view.classes[cut.k])} | {shorten(view.classes[cut.l])}"
     return f"{name} = {style.format_scientific(cut.x)}{pair}" + (
         "" if seen[0] <= cut.x <= seen[1] else " (outside the picture)"

@@ -155,18 +155,18 @@ def clip_line(surface: Surface, k: int, l: int, window: Window) -> list[Array]:
         return []
     # the point of the line nearest to the centre of the window (in its units), and its direction
     middle, scaled = (window.low + window.high) / 2, gap.w * window.span
-    foot = middle - gap.value(middle[None])[0] / (scaled @ scaled) * scaled * window.span
-    along = np.array([-scaled[1], scaled[0]]) / math.hypot(*scaled) * window.span
-    limits = [(foot - window.low, along), (window.high - foot, -along)]  # each a + b·t ≥ 0
+    nearest = middle - gap.value(middle[None])[0] / (scaled @ scaled) * scaled * window.span
+    direction = np.array([-scaled[1], scaled[0]]) / math.hypot(*scaled) * window.span
+    limits = [(nearest - window.low, direction), (window.high - nearest, -direction)]  # each a + b·t ≥ 0
     for m in surface.possible:
         if m not in (k, l):
             third = surface.gap(k, m)
-            limits.append((third.value(foot[None]), np.atleast_1d(third.w @ along)))
-    low, high = _interval(np.concatenate([a for a, _ in limits]), np.concatenate([b for _, b in limits]))
-    return [foot + np.array([[low], [high]]) * along] if low < high else []
+            limits.append((third.value(nearest[None]), np.atleast_1d(third.w @ direction)))
+    low, high = _find_interval(np.concatenate([a for a, _ in limits]), np.concatenate([b for _, b in limits]))
+    return [nearest + np.array([[low], [high]]) * direction] if low < high else []
 
 
-def _interval(a: Array, b: Array) -> tuple[float, float]:
+def _find_interval(a: Array, b: Array) -> tuple[float, float]:
     """Return the interval of t in which every a + b·t ≥ 0."""
     if (a[b == 0] < 0).any():
         return math.inf, -math.inf
@@ -182,21 +182,25 @@ def trace_conic(surface: Surface, k: int, l: int, window: Window, resolution: in
     x, y, grid = window.grid(resolution)
     height = surface.gap(k, l).value(grid).reshape(len(y), len(x))
     traced = contour_generator(x, y, height).lines(0.0)
-    return [piece for path in traced for piece in _leading_parts(surface, k, l, np.asarray(path), window, resolution)]
+    return [
+        piece for path in traced for piece in _keep_leading_parts(surface, k, l, np.asarray(path), window, resolution)
+    ]
 
 
-def _leading_parts(surface: Surface, k: int, l: int, path: Array, window: Window, resolution: int) -> list[Array]:
+def _keep_leading_parts(
+    surface: Surface, k: int, l: int, path: Array, window: Window, resolution: int
+) -> list[Array]:
     """Return the parts of a path on which k and l lead, extended to the points where a third class is equal."""
     path = refine_path(surface.gap(k, l), path, window, 1 / (resolution - 1))
     pieces = []
-    for start, stop in _runs(surface.lead(path, k, l) >= 0):
+    for start, stop in _find_runs(surface.lead(path, k, l) >= 0):
         first = _find_meeting_point(surface, k, l, path, start - 1, start, window)
         last = _find_meeting_point(surface, k, l, path, stop, stop - 1, window)
         pieces.append(np.concatenate([first, path[start:stop], last]))
     return [piece for piece in pieces if len(piece) > 1]
 
 
-def _runs(flags: np.ndarray) -> list[tuple[int, int]]:
+def _find_runs(flags: np.ndarray) -> list[tuple[int, int]]:
     """Return [start, stop) of every run of true values."""
     edges = np.diff(np.concatenate([[0], flags.astype(int), [0]]))
     return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist()))
@@ -214,9 +218,9 @@ def _find_meeting_point(
     gaps = surface.gap(k, l), surface.gap(k, third)
     point = path[[inside]]
     for _ in range(NEWTON_STEPS):
-        slopes = np.concatenate([gap.gradient(point) * window.span for gap in gaps])
+        gradients = np.concatenate([gap.gradient(point) * window.span for gap in gaps])
         heights = np.concatenate([gap.value(point) for gap in gaps])
-        point = point - window.span * np.linalg.lstsq(slopes, heights)[0]
+        point = point - window.span * np.linalg.lstsq(gradients, heights)[0]
     moved, step = (np.linalg.norm((p - path[inside]) / window.span) for p in (point, path[outside]))
     return point if moved <= 2 * step else nowhere
 
@@ -225,10 +229,10 @@ def refine_path(gap: Gap, path: Array, window: Window, reach: float) -> Array:
     """Move points onto the curve by Newton steps along the gradient; no point moves further than `reach` windows."""
     scale, point = window.span**2, path
     for _ in range(NEWTON_STEPS):
-        slope = gap.gradient(point)
-        steep = (slope**2 * scale).sum(axis=1)
+        gradient = gap.gradient(point)
+        squared_norm = (gradient**2 * scale).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            point = point - (gap.value(point) / steep)[:, None] * slope * scale
+            point = point - (gap.value(point) / squared_norm)[:, None] * gradient * scale
     moved = np.abs((point - path) / window.span).max(axis=1, initial=0)
     return np.where((moved <= reach)[:, None], point, path)  # where two branches cross there is no gradient
 
@@ -258,7 +262,7 @@ MAX_SQUARED_NAME_CHARACTERS = 3
 """The longest name that can be squared."""
 
 
-def without_unit(name: str) -> str:
+def remove_unit(name: str) -> str:
     """Remove a unit in brackets from the end of a name."""
     bare = name.rstrip()
     inner = re.split(r"[)\]]", bare[:-1])[-1] if bare.endswith((")", "]")) else ""
@@ -266,9 +270,9 @@ def without_unit(name: str) -> str:
     return bare[: len(bare) - 1 - len(inner) + opening.start()].rstrip() or name if opening else name
 
 
-def equation_names(names: Sequence[str], straight: bool) -> tuple[list[str], bool]:
+def choose_equation_names(names: Sequence[str], straight: bool) -> tuple[list[str], bool]:
     """Return the names of the columns in an equation, and whether they replace the columns' own names."""
-    short = [without_unit(name) for name in names]
+    short = [remove_unit(name) for name in names]
     if max(map(len, short)) <= (MAX_NAME_CHARACTERS if straight else MAX_SQUARED_NAME_CHARACTERS):
         return short, False
     return ["x", "y"][: len(short)], True
@@ -285,19 +289,19 @@ def format_equation(gap: Gap, names: Sequence[str]) -> str:
     x, y = names
     line = [(gap.w[0], x), (gap.w[1], y)]
     if not gap.A.any():
-        sign = _sign(line)
-        return f"{_sum(line, sign)} = {format_scientific(-sign * gap.b)}"
+        sign = _choose_sign(line)
+        return f"{_format_sum(line, sign)} = {format_scientific(-sign * gap.b)}"
     product = f"{x}{y}" if len(x) == len(y) == 1 else f"{x}·{y}"
     squares = [(gap.A[0, 0], f"{x}²"), (gap.A[0, 1] + gap.A[1, 0], product), (gap.A[1, 1], f"{y}²")]
-    return f"{_sum([*squares, *line, (gap.b, '')], _sign(squares))} = 0"
+    return f"{_format_sum([*squares, *line, (gap.b, '')], _choose_sign(squares))} = 0"
 
 
-def _sign(terms: Sequence[tuple[float, str]]) -> float:
+def _choose_sign(terms: Sequence[tuple[float, str]]) -> float:
     """Return the sign that makes the first coefficient positive."""
     return -1.0 if next((c for c, _ in terms if c), 1.0) < 0 else 1.0
 
 
-def _sum(terms: Sequence[tuple[float, str]], sign: float) -> str:
+def _format_sum(terms: Sequence[tuple[float, str]], sign: float) -> str:
     shown = []
     for c, name in terms:
         size = format_scientific(abs(float(c)))

@@ -53,9 +53,9 @@ class Conditional:
         if not self.is_count:  # of a joint Gaussian, the marginal of this column
             middle, spread = self._mean_and_deviation()
             return Diagonal(middle[:, None], spread[:, None] ** 2).joint(x[:, None])
-        return self.model.naive.solved.forms[self.block].joint(self._rows(x))
+        return self.model.naive.solved.forms[self.block].joint(self._make_rows(x))
 
-    def _rows(self, x: Array) -> Array:
+    def _make_rows(self, x: Array) -> Array:
         """Return rows of the feature's block in which all but x is missing."""
         rows = np.full((len(x), len(self.model.layout.blocks[self.block].features)), np.nan)
         rows[:, self.j] = x
@@ -88,14 +88,14 @@ class Conditional:
         """Return the scores at each x, n×K: ln p(x|k), or fitted weights."""
         if not isinstance(self.model.scorer, FittedModel):
             return self.log_likelihood(x)
-        return self.model.scorer.solved.forms[self.block].joint(self._rows(x))
+        return self.model.scorer.solved.forms[self.block].joint(self._make_rows(x))
 
     def reach(self) -> tuple[float, float]:
         """Return the range in which the curves are drawn."""
         if self.is_count:
-            rate = float(self._rates().max())
+            rate = float(self._compute_rates().max())
             return 0.0, float(np.ceil(rate + 4 * np.sqrt(rate) + 1))
-        low, high = _reach(*self._mean_and_deviation(), CURVE_DEVIATIONS)
+        low, high = _compute_reach(*self._mean_and_deviation(), CURVE_DEVIATIONS)
         return (low, high) if high > low else (low - 1.0, high + 1.0)
 
     def _mean_and_deviation(self) -> tuple[Array, Array]:
@@ -109,13 +109,13 @@ class Conditional:
     def numbers_near(self, classes: Sequence[int], deviations: float, steps: int) -> Array:
         """Return numbers around the means of these classes, up to `deviations` below and above."""
         if self.is_count:
-            rate = self._rates()[list(classes)]
+            rate = self._compute_rates()[list(classes)]
             most = float(np.ceil(rate.max() + deviations * np.sqrt(rate.max()) + 1))
             return np.unique(np.linspace(0, most, steps).round())
         middle, spread = (part[list(classes)] for part in self._mean_and_deviation())
-        return np.linspace(*_reach(middle, spread, deviations), steps)
+        return np.linspace(*_compute_reach(middle, spread, deviations), steps)
 
-    def _rates(self) -> Array:
+    def _compute_rates(self) -> Array:
         """Return the rate λ of each class."""
         family: Any = self.model.naive.assumption.families[self.block]
         return np.asarray(family.rates(self.model.naive.complete.parts[self.block]))[:, self.j]
@@ -130,7 +130,7 @@ class Conditional:
         return np.arange(max(0.0, np.floor(low)), high + 1, step)
 
 
-def _reach(mean: Array, deviation: Array, deviations: float) -> tuple[float, float]:
+def _compute_reach(mean: Array, deviation: Array, deviations: float) -> tuple[float, float]:
     """Return the range that reaches so many standard deviations beyond each mean."""
     return float((mean - deviations * deviation).min()), float((mean + deviations * deviation).max())
 
@@ -146,7 +146,7 @@ def select_conditionals(model: Model, columns: Sequence[str] | None, most: int) 
     check_table_model(model)
     check_positive("most", most)
     description = model.describe()
-    every = _every(model, description)
+    every = _make_conditionals(model, description)
     if columns is None:
         chosen = [strength.feature for strength in description.strongest if strength.feature in every][:most]
     else:
@@ -158,7 +158,7 @@ def select_conditionals(model: Model, columns: Sequence[str] | None, most: int) 
     return [every[name] for name in chosen], len(every) - len(chosen) if columns is None else 0
 
 
-def _every(model: Model, description: Description) -> dict[str, Conditional]:
+def _make_conditionals(model: Model, description: Description) -> dict[str, Conditional]:
     """Return every feature except texts."""
     naive, names = model.naive.unsolved(), [group.features for group in model.layout.blocks]
     summarisers = make_block_summarisers(naive, model.labels, names)

@@ -53,15 +53,15 @@ def densities(
         raise InputError(f"a picture has space for {MAX_PANELS} columns, not {len(drawn)}. Hint: most={MAX_PANELS}")
     if ax is not None and len(drawn) != 1:
         raise InputError(f"an Axes has space for one column, not {len(drawn)}. Hint: columns=[…]")
-    data = _rows(model, rows, drawn)
+    data = _read_rows(model, rows, drawn)
     axes = _make_axes(len(drawn), len(model.classes)) if ax is None else [ax]
     for i, (panel, one) in enumerate(zip(axes, drawn)):
         _draw_panel(panel, one, data.get(one.name), named=i % arrange_panels(len(drawn))[1] == 0)
-    _add_note(axes[0].figure, model, len(drawn), left)
+    _add_legend(axes[0].figure, model, len(drawn), left)
     return axes[0] if len(drawn) == 1 else axes[0].figure
 
 
-def _rows(model: Model, rows: Any, drawn: Sequence[Conditional]) -> dict[str, Any]:
+def _read_rows(model: Model, rows: Any, drawn: Sequence[Conditional]) -> dict[str, Any]:
     """Return the numbers of each column and their classes, of a sample of many rows."""
     from deciban.sources.source import open_source
 
@@ -118,7 +118,7 @@ SHADES = "Greys"
 """The colour map of shares: light is rare and dark is frequent, in print too."""
 
 
-def _add_note(figure: Any, model: Model, shown: int, left: int) -> None:
+def _add_legend(figure: Any, model: Model, shown: int, left: int) -> None:
     """Add the legend, and a note on columns that are not shown."""
     note = f"; the {shown} most telling of {shown + left} columns" if left else ""
     if len(model.classes) > MAX_LEGEND_CLASSES:

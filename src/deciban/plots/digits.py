@@ -50,8 +50,8 @@ def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = N
     (21, '3')
     """
     need_matplotlib()
-    means, weights = class_means(model), pixel_weights(model)
-    high, wide = _shape(means.shape[1], shape)
+    means, weights = compute_class_means(model), compute_pixel_weights(model)
+    high, wide = _check_shape(means.shape[1], shape)
     labels = list(model.classes_.tolist())
     chosen = _select_classes(labels, classes)
     figure, pairs = _make_axes(len(chosen))
@@ -72,7 +72,7 @@ def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = N
     return figure
 
 
-def class_means(model: Any) -> Array:
+def compute_class_means(model: Any) -> Array:
     """Return the mean image of each class, K×pixels."""
     ledger = getattr(model, "ledger_", None)
     if ledger is None or len(ledger.parts) != 1 or not hasattr(model, "quadratic_form"):
@@ -93,28 +93,28 @@ def class_means(model: Any) -> Array:
     return divide(counts.total, np.broadcast_to(counts.weight, counts.total.shape))
 
 
-def pixel_weights(model: Any) -> Array:
+def compute_pixel_weights(model: Any) -> Array:
     """Return the decibans of each pixel for a class against the mean of the others, palest to darkest; K×pixels."""
-    means = class_means(model)
-    slope = _gradients(model, means.mean(axis=0))
-    K = len(slope)
+    means = compute_class_means(model)
+    gradient = _compute_gradients(model, means.mean(axis=0))
+    K = len(gradient)
     if K < 2:
         raise InputError("weights need at least two classes, and this model has one")
-    against = (slope.sum(axis=0) - slope) / (K - 1)
-    return (slope - against) * np.ptp(means, axis=0) * DECIBAN
+    mean_of_others = (gradient.sum(axis=0) - gradient) / (K - 1)
+    return (gradient - mean_of_others) * np.ptp(means, axis=0) * DECIBAN
 
 
-def _gradients(model: Any, x: Array) -> Array:
+def _compute_gradients(model: Any, x: Array) -> Array:
     """Return the gradient of each class's score at x: the weights of a linear score."""
     try:
         return np.asarray(model.linear_form().weights)
     except UndefinedError:
-        curve = model.quadratic_form()
-    bend = curve.A * x if curve.A.ndim == 2 else curve.A @ x
-    return np.asarray(2 * bend + curve.weights)
+        conic = model.quadratic_form()
+    product = conic.A * x if conic.A.ndim == 2 else conic.A @ x
+    return np.asarray(2 * product + conic.weights)
 
 
-def _shape(pixels: int, shape: tuple[int, int] | None) -> tuple[int, int]:
+def _check_shape(pixels: int, shape: tuple[int, int] | None) -> tuple[int, int]:
     side = math.isqrt(pixels)
     if shape is None:
         if side * side != pixels:

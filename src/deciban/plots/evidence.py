@@ -60,7 +60,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
         raise InputError(f"row {row} is not there: the explanation has {len(explanation)} rows, 0 the first")
     bars = make_steps(explanation, row, most)
     ax = style.make_axes(7.6, BAR_PITCH_INCHES * len(bars) + 1.9) if ax is None else ax
-    edge = _axis_limits(bars)
+    edge = _compute_axis_limits(bars)
     for place, step in enumerate(bars):
         _draw_bar(ax, place, step, edge)
     _finish(ax, bars, edge, explanation.winner[row], explanation.runner_up[row])
@@ -69,7 +69,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
 
 def make_steps(explanation: Explanation, row: int, most: int) -> list[Step]:
     """Return the prior, the strongest reasons, the sum of the others, and the total."""
-    reasons = _reasons(explanation, row)
+    reasons = _sort_reasons(explanation, row)
     prior = next(reason for reason in reasons if reason.name == "prior" and reason.behind is None)
     others = [reason for reason in reasons if reason is not prior]
     shown, hidden = (others, []) if len(others) <= most + 1 else (others[:most], others[most:])
@@ -87,7 +87,7 @@ def make_steps(explanation: Explanation, row: int, most: int) -> list[Step]:
     return [*bars, Step("total", total, 0.0, total, is_sum=True)]
 
 
-def _reasons(explanation: Explanation, row: int) -> list[Reason]:
+def _sort_reasons(explanation: Explanation, row: int) -> list[Reason]:
     """Return all reasons, strongest first; a text of a table as its words."""
     found = []
     for reason in explanation.reasons(row):
@@ -96,7 +96,7 @@ def _reasons(explanation: Explanation, row: int) -> list[Reason]:
     return sorted(found, key=lambda reason: -abs(reason.decibans))
 
 
-def _axis_limits(bars: Sequence[Step]) -> tuple[float, float]:
+def _compute_axis_limits(bars: Sequence[Step]) -> tuple[float, float]:
     """Return the limits of the axis: all finite totals, even odds, and a margin for numbers next to the bars."""
     ends = [0.0, *(x for step in bars for x in (step.start, step.end) if math.isfinite(x))]
     low, high = min(ends), max(ends)

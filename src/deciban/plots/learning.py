@@ -46,13 +46,14 @@ def learning(curve: Any, *, figure: Metric = "accuracy", ax: Any = None) -> Any:
     ['labels as they are', '20 % of the labels wrong', 'always 0']
     """
     _check_metric(figure)
+    style.need_matplotlib()
     ax = style.make_axes(6.4, 4.4 + 0.2 * len(curve.flipped)) if ax is None else ax
     sizes = np.asarray(curve.sizes, dtype=np.float64)
     values = np.reshape(getattr(curve, figure), (len(curve.flipped), len(sizes)))
     ends = np.reshape(getattr(curve, f"{figure}_interval"), (len(curve.flipped), len(sizes), 2))
     whiskers = {"linewidth": 1.3, "alpha": 0.75}
     entries = [_draw_curve(ax, sizes, *pair, i, len(values), whiskers) for i, pair in enumerate(zip(values, ends))]
-    reference, reference_label = _without_evidence(curve.reports[0][-1], figure)
+    reference, reference_label = _measure_without_evidence(curve.reports[0][-1], figure)
     entries.append(ax.axhline(reference, gid="bare", **DOTTED))
     _set_size_limits(ax, sizes)
     _set_height_limits(ax, np.concatenate([values.ravel(), ends.ravel(), [reference]]))
@@ -64,14 +65,13 @@ def learning(curve: Any, *, figure: Metric = "accuracy", ax: Any = None) -> Any:
         decimals = 0 if np.ptp(ax.get_ylim()) > 0.05 else 1
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=decimals, symbol=" %"))
     note = None if np.isfinite(values).all() else INFINITE_NOTE
-    style.legend_below(ax, entries, [*_flipped_labels(curve.flipped), reference_label], note)
+    style.legend_below(ax, entries, [*_format_flipped_labels(curve.flipped), reference_label], note)
     return ax
 
 
 def _check_metric(figure: str) -> None:
     if figure not in METRIC_NAMES:
         raise InputError(f"figure must be {' or '.join(map(repr, METRIC_NAMES))}, not {figure!r}")
-    style.need_matplotlib()
 
 
 def _draw_curve(
@@ -86,7 +86,7 @@ def _draw_curve(
     return ax.plot(sizes[shown], y[shown], **look, **style.marker_look(i))[0]
 
 
-def _without_evidence(report: Any, figure: Metric) -> tuple[float, str]:
+def _measure_without_evidence(report: Any, figure: Metric) -> tuple[float, str]:
     """Return the figure of predicting by the shares of the classes alone, and its label."""
     if figure == "accuracy":
         return float(report.majority), f"always {shorten(report.commonest)}"
@@ -95,7 +95,7 @@ def _without_evidence(report: Any, figure: Metric) -> tuple[float, str]:
     return float(-(some * np.log(some)).sum()), "the shares of the classes alone"
 
 
-def _flipped_labels(flipped: Sequence[float]) -> list[str]:
+def _format_flipped_labels(flipped: Sequence[float]) -> list[str]:
     if len(flipped) == 1 and not flipped[0]:
         return ["with its 95 % interval"]
     return [
@@ -174,6 +174,7 @@ def comparison(found: Any, *, figure: Metric = "accuracy", ax: Any = None) -> An
     ['accuracy below the highest', 'rows learned']
     """
     _check_metric(figure)
+    style.need_matplotlib()
     drawn = _select_curves(found)
     if ax is not None:
         if not found.growth:

@@ -70,10 +70,10 @@ def nomogram(
     style.check_positive("most", most)
     explanation = None if rows is None else _explain_row(model, rows, row, classes)
     drawn = compute_scales(model, classes, most, explanation)
-    every = [_prior_scale(drawn), *drawn.columns, *([] if drawn.together is None else [drawn.together])]
+    every = [_make_prior_scale(drawn), *drawn.columns, *([] if drawn.together is None else [drawn.together])]
     heights = [SCALE_HEIGHT_INCHES + BRANCH_HEIGHT_INCHES * (len(scale.branches) - 1) for scale in every]
     ax = style.make_axes(WIDTH_INCHES, sum(heights) + 2.9) if ax is None else ax
-    edge = _scale_limits(drawn)
+    edge = _compute_scale_limits(drawn)
     ax.set_xlim(*edge)
     inches = SCALE_SHARE * ax.get_position().width * ax.figure.get_figwidth()
     y = 0.35
@@ -97,13 +97,13 @@ def _explain_row(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | N
     return explanation[row]
 
 
-def _prior_scale(drawn: Scales) -> Scale:
+def _make_prior_scale(drawn: Scales) -> Scale:
     """Return the prior as a scale of one value, which is marked unless it is that of a row."""
     marks = (Mark(drawn.prior, format_evidence(drawn.prior) if drawn.total is None else ""),)
     return Scale("prior", (Branch(drawn.prior, drawn.prior, marks),), None if drawn.total is None else drawn.prior)
 
 
-def _scale_limits(drawn: Scales) -> tuple[float, float]:
+def _compute_scale_limits(drawn: Scales) -> tuple[float, float]:
     """Return the range of the scales of columns: to the ends of all, within bounds."""
     ends = [end for scale in drawn.columns for end in (scale.low, scale.high)]
     most = min(max(COLUMN_RANGE_DB, median(abs(end) for end in [*ends, 0.0])), MAX_COLUMN_RANGE_DB)
@@ -127,7 +127,7 @@ def _draw_scale(ax: Any, y: float, scale: Scale, edge: tuple[float, float], per_
         turn = first.high if is_high else first.low  # the common end of the two branches
         ax.plot([turn, turn], [y, y + BRANCH_HEIGHT_INCHES], color=INK, linewidth=1.1, zorder=2)
     if scale.point is not None:
-        ax.plot([clip_evidence(scale.point, edge)], [_row_height(y, scale)], **ROW_MARKER, gid="point")
+        ax.plot([clip_evidence(scale.point, edge)], [_find_row_height(y, scale)], **ROW_MARKER, gid="point")
         value = f"{shorten(scale.value, 14)}  " if scale.value else ""
         text = f"{value}{format_evidence(scale.point)}"
         ax.text(1.015, y, text, transform=ax.get_yaxis_transform(), gid="given", **ROW_TEXT)
@@ -142,7 +142,7 @@ def _draw_branch(ax: Any, y: float, branch: Branch, edge: tuple[float, float]) -
             ax.plot([x], [y], marker=arrow, color=INK, markersize=5, zorder=2, clip_on=False)
 
 
-def _row_height(y: float, scale: Scale) -> float:
+def _find_row_height(y: float, scale: Scale) -> float:
     """Return the height of the branch of the row's number."""
     if len(scale.branches) == 1:
         return y
@@ -158,7 +158,7 @@ def _draw_marks(ax: Any, y: float, marks: Sequence[Mark], sides: Sequence[int], 
     for mark in sorted(marks, key=lambda mark: -abs(mark.decibans)):
         x = mark.decibans
         ax.plot([x, x], [y - 0.035, y + 0.035], color=INK, linewidth=0.9, zorder=2)
-        half = 0.5 * _text_points(mark.text) * per_point
+        half = 0.5 * _measure_text_points(mark.text) * per_point
         free = [s for s in sides if all(x + half < a or x - half > b for a, b in taken[s])]
         if not free or not mark.text:
             continue
@@ -168,7 +168,7 @@ def _draw_marks(ax: Any, y: float, marks: Sequence[Mark], sides: Sequence[int], 
         ax.text(x, y + 0.05 * side, mark.text, color=INK, gid="mark", parse_math=False, zorder=3, **place)
 
 
-def _text_points(text: str) -> float:
+def _measure_text_points(text: str) -> float:
     """Return the width of a mark's label in points."""
     from matplotlib.textpath import TextPath
 

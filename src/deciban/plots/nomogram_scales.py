@@ -103,13 +103,13 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
         points = dict(zip(explanation.features, dense.reshape(-1).tolist()))
         if explanation.values is not None:
             values = dict(zip(explanation.features, explanation.values[0].tolist()))
-    placed = [_place_row(_scale(one, k, l, t), points, values) for one in every]
+    placed = [_place_row(_make_scale(one, k, l, t), points, values) for one in every]
     placed = [scale for scale in placed if scale.high > scale.low or scale.point]
     shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
     extra = sum(v for name, v in points.items() if name not in {s.name for s in placed})
     texts = [] if explanation is None else [text.column for text in model.layout.texts]
     together = _add_scales(placed[most:], extra, explanation is not None, texts)
-    prior = _prior_evidence(explanation) if explanation is not None else prior_decibans(model, k, l)
+    prior = _sum_prior_evidence(explanation) if explanation is not None else _measure_blank_row(model, k, l)
     total = None if explanation is None else float(explanation.total[0])
     return Scales(model.classes[k], model.classes[l], prior, tuple(shown), together, total)
 
@@ -126,17 +126,17 @@ def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int
     return int(order[0]), int(order[1])
 
 
-def prior_decibans(model: Model, k: int, l: int) -> float:
+def _measure_blank_row(model: Model, k: int, l: int) -> float:
     """Return the evidence of a row in which everything is missing."""
     rows = []
     for kind, features in model.layout.blocks:
         if kind == "bags":
             raise InputError("the model reads texts, whose words have no scale. Hint: name a row, or plot telltales")
         rows.append(np.full((1, len(features)), -1) if kind == "levels" else np.full((1, len(features)), np.nan))
-    return _prior_evidence(model.scorer.explain(rows, (k, l), model.labels, engines.thread_count(None)))
+    return _sum_prior_evidence(model.scorer.explain(rows, (k, l), model.labels, engines.thread_count(None)))
 
 
-def _prior_evidence(explanation: Any) -> float:
+def _sum_prior_evidence(explanation: Any) -> float:
     """Return the evidence of the prior and of the bias of fitted weights."""
     return float(explanation.prior[0] + explanation.extras.get("bias", [0.0])[0])
 
@@ -156,7 +156,7 @@ def _refuse_non_additive(model: Model) -> None:
         )
 
 
-def _scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
+def _make_scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
     if conditional.table is not None:
         names, scores = conditional.value_scores()
         with np.errstate(invalid="ignore"):

@@ -92,18 +92,18 @@ def make_view(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Se
             "Hint: fit it on two, as in model.fit(X[:, [0, 1]], y), and name them: boundary(..., features=(0, 1))."
         )
     places = _find_columns(model, X, features, d)
-    rows = _numbers(X)[:, places]
+    rows = _to_numbers(X)[:, places]
     if getattr(model, "binarize", None) is not None:  # the model uses only whether the value exceeds it
         rows = np.where(np.isnan(rows), np.nan, rows > model.binarize)
-    codes = _codes(model, y, len(rows))
+    codes = _to_codes(model, y, len(rows))
     complete = ~np.isnan(rows).any(axis=1)
     if not complete.any():
         raise InputError(f"X has no row without missing values among its {len(rows)}, so there is nothing to draw")
-    shown, labels = rows[complete], _column_names(model, places, names)
-    return View(shown, codes[complete], labels, list(model.classes_.tolist()), window_around(shown))
+    shown, labels = rows[complete], _choose_column_names(model, places, names)
+    return View(shown, codes[complete], labels, list(model.classes_.tolist()), make_window(shown))
 
 
-def _column_names(model: Any, places: Sequence[int], names: Sequence[str] | None) -> list[str]:
+def _choose_column_names(model: Any, places: Sequence[int], names: Sequence[str] | None) -> list[str]:
     """Return the names of the columns: as given, as fitted, or x0, x1 …"""
     if names is None:
         names = getattr(model, "feature_names_in_", [f"x{j}" for j in places])
@@ -115,7 +115,7 @@ def _column_names(model: Any, places: Sequence[int], names: Sequence[str] | None
 def _find_columns(model: Any, X: Any, features: Sequence[Feature], d: int) -> list[int]:
     """Return the numbers of d columns of X; refuse columns that the model was not fitted on."""
     names = [str(name) for name in getattr(X, "columns", [])]
-    width = len(names) or _numbers(X).shape[1]
+    width = len(names) or _to_numbers(X).shape[1]
     wanted = list(features)[:1] if d == 1 and tuple(features) == (0, 1) else list(features)
     if len(wanted) != d:
         many = "column" if d == 1 else "two columns"
@@ -136,7 +136,7 @@ def _find_columns(model: Any, X: Any, features: Sequence[Feature], d: int) -> li
     return found
 
 
-def _numbers(X: Any) -> Array:
+def _to_numbers(X: Any) -> Array:
     dense = X.toarray() if hasattr(X, "toarray") else X
     try:
         rows = np.asarray(dense, dtype=np.float64)
@@ -152,7 +152,7 @@ def _numbers(X: Any) -> Array:
     return rows
 
 
-def _codes(model: Any, y: Any, n: int) -> NDArray[np.intp]:
+def _to_codes(model: Any, y: Any, n: int) -> NDArray[np.intp]:
     labels, classes = np.asarray(y), model.classes_
     if labels.shape != (n,):
         raise InputError(f"y must hold one class for each of the {n} rows of X, not shape {labels.shape}")
@@ -166,7 +166,7 @@ def _codes(model: Any, y: Any, n: int) -> NDArray[np.intp]:
     return np.searchsorted(classes, labels)
 
 
-def window_around(rows: Array) -> Window:
+def make_window(rows: Array) -> Window:
     """Return the range of the rows with a margin; of a constant column at least one unit each way."""
     low, high = rows.min(axis=0), rows.max(axis=0)
     margin = np.where(high > low, (high - low) * MARGIN, np.maximum(1.0, np.abs(high) * MARGIN))

@@ -89,12 +89,12 @@ def _draw_roc(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> Non
         entries.append(_draw_working_point(ax, report, k))
     else:
         heading = f"each class against all others; mean area {format_area(report.roc_auc)}"
-    style.legend_below(ax, entries, _roc_labels(report, curves, areas), heading)
+    style.legend_below(ax, entries, _format_roc_labels(report, curves, areas), heading)
 
 
 def _draw_roc_curves(ax: Any, curves: dict[int, Any], areas: Array, thin: float = 1.0) -> list[Any]:
     """Draw a line for each class; of many classes grey ones, with those of the smallest area above them."""
-    named = _named_classes(list(curves), areas)
+    named = _select_named_classes(list(curves), areas)
     grey: list[Any] = []
     for k in [k for k in curves if k not in named]:
         grey = ax.plot(*curves[k], color=OTHERS, linewidth=0.8 * thin, zorder=2, gid="roc")
@@ -106,7 +106,7 @@ def _draw_roc_curves(ax: Any, curves: dict[int, Any], areas: Array, thin: float 
     return [*entries, *grey]
 
 
-def _named_classes(drawn: Sequence[int], areas: Array) -> list[int]:
+def _select_named_classes(drawn: Sequence[int], areas: Array) -> list[int]:
     """Return the classes with a named curve: all of a few, of many those with the smallest area."""
     if len(drawn) <= MAX_LEGEND_CLASSES:
         return list(drawn)
@@ -122,14 +122,14 @@ def _draw_working_point(ax: Any, report: Any, k: int) -> Any:
     return ax.plot([false], [true], marker=style.marker(1), color=INK, gid="called", **look)[0]
 
 
-def _roc_labels(report: Any, curves: dict[int, Any], areas: Array) -> list[str]:
+def _format_roc_labels(report: Any, curves: dict[int, Any], areas: Array) -> list[str]:
     names, low_high = report.classes, report.intervals.get("roc_auc")
     if len(names) == 2:
         (k,) = curves
         between = f" (95 % sure: {low_high[0]:.3f} to {low_high[1]:.3f})" if low_high else ""
         hit = f"the more probable class is called: {format_percent(report.accuracy)} right"
         return [f"area {format_area(areas[k])}{between}", hit]
-    named = _named_classes(list(curves), areas)
+    named = _select_named_classes(list(curves), areas)
     labels = [f"{shorten(names[k])}: area {format_area(areas[k])}" for k in named]
     others = sorted(float(areas[k]) for k in curves if k not in named)
     if others:
@@ -232,18 +232,20 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     ('share of hits', ['calibration error 0.300, log-loss 0.415'])
     """
     style.need_matplotlib()
-    labels = _report_names(reports, names)
+    labels = _check_names(reports, names)
     ax = style.make_axes(5.8, 6.0) if ax is None else ax
     bins = [read_bins(report) for report in reports]
     low = min(1 / max(len(report.classes), 1) for report in reports)
-    low = min([0.9, _tenth(low), *(_tenth(float(part.confidence.min())) for part in bins)])
+    low = min(
+        [0.9, _round_down_to_tenth(low), *(_round_down_to_tenth(float(part.confidence.min())) for part in bins)]
+    )
     below = _draw_histogram(ax, bins)
     ax.plot([0, 1], [0, 1], **DIAGONAL, gid="diagonal")
     entries = [_draw_reliability_curve(ax, part, i) for i, part in enumerate(bins)]
-    texts = [_reliability_label(name, report) for name, report in zip(labels, reports)]
+    texts = [_format_reliability_label(name, report) for name, report in zip(labels, reports)]
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
     style.add_plain_legend(ax, entries, texts, handlelength=2.8, **place)
-    floor = min([low, *(_tenth(float(part.low.min())) for part in bins)])
+    floor = min([low, *(_round_down_to_tenth(float(part.low.min())) for part in bins)])
     ax.set_xlim(low, 1 + 0.015 * (1 - low))
     ax.set_ylim(floor, 1 + 0.02 * (1 - floor))
     _label_reliability_axes(ax, below)
@@ -251,7 +253,7 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     return ax
 
 
-def _report_names(reports: Sequence[Any], names: Sequence[str] | None) -> list[str]:
+def _check_names(reports: Sequence[Any], names: Sequence[str] | None) -> list[str]:
     if not 1 <= len(reports) <= MAX_REPORTS:
         raise InputError(f"1 to {MAX_REPORTS} reports are drawn together, not {len(reports)}")
     if names is None:
@@ -261,7 +263,7 @@ def _report_names(reports: Sequence[Any], names: Sequence[str] | None) -> list[s
     return [str(name) for name in names]
 
 
-def _tenth(value: float) -> float:
+def _round_down_to_tenth(value: float) -> float:
     """Round down to a tenth."""
     return math.floor(10 * value + 1e-9) / 10
 
@@ -278,7 +280,7 @@ def _draw_reliability_curve(ax: Any, bins: Bins, i: int) -> Any:
 
 def _draw_histogram(ax: Any, bins: Sequence[Bins]) -> Any:
     """Draw the share of the rows in each bin below, on the same axis of confidence; reports side by side."""
-    below = _split(ax)
+    below = _split_axes(ax)
     for i, part in enumerate(bins):
         width = 1 / part.number / len(bins)
         left = part.place / part.number + i * width
@@ -287,7 +289,7 @@ def _draw_histogram(ax: Any, bins: Sequence[Bins]) -> Any:
     return below
 
 
-def _split(ax: Any) -> Any:
+def _split_axes(ax: Any) -> Any:
     """Make an Axes in the lower part of this one; below it if it was placed by hand."""
     place = ax.get_subplotspec()
     if place is None:
@@ -297,7 +299,7 @@ def _split(ax: Any) -> Any:
     return ax.figure.add_subplot(lower, sharex=ax)
 
 
-def _reliability_label(name: str, report: Any) -> str:
+def _format_reliability_label(name: str, report: Any) -> str:
     start = f"{shorten(name, 22)}: " if name else ""
     loss = f"{report.log_loss:.3f}" if math.isfinite(report.log_loss) else "∞"
     return f"{start}calibration error {report.calibration_error:.3f}, log-loss {loss}"

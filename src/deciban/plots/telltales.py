@@ -45,7 +45,7 @@ def telltales(model: Any, classes: Sequence[Any] | None = None, *, n: int = 12, 
     figure = Figure(figsize=(max(PANEL_WIDTH_INCHES * across, 4.6), height), layout="constrained")
     engine: Any = figure.get_layout_engine()
     engine.set(w_pad=0.08, h_pad=0.06)
-    reach = _axis_limit([word for _, _, words in selected for word in words])
+    reach = _compute_axis_limit([word for _, _, words in selected for word in words])
     panels = figure.subplots(down, across, squeeze=False).ravel().tolist()
     for i, (ax, each) in enumerate(zip(panels, selected)):
         _draw_panel(ax, *each, n, reach, numbered=i + across >= len(selected))
@@ -83,7 +83,7 @@ def _select_telltales(
     return [(k, label, [word for word in words if word.decibans > 0]) for k, label, words in selected]
 
 
-def _axis_limit(words: Sequence[Any]) -> float:
+def _compute_axis_limit(words: Sequence[Any]) -> float:
     """Return the limit of the axis: the longest bar, or an interval up to twice as long."""
     longest = max([word.decibans for word in words if math.isfinite(word.decibans)] + [1.0])
     ends = [word.high for word in words if math.isfinite(word.high)]
