@@ -80,7 +80,7 @@ def test_tokens_beyond_the_limit_are_the_same_as_alone():
 @pytest.mark.parametrize("chunk_messages", [1, 7, 100])
 def test_the_size_of_chunks_does_not_matter(monkeypatch, chunk_messages):
     raws = [*made_up.example_mailbox()[:200], *made_up.BROKEN.values(), *dict(hostile.repeated(2000)).values()]
-    monkeypatch.setattr(bulk, "CHUNK_MESSAGES", chunk_messages)
+    monkeypatch.setattr(bulk, "MAX_CHUNK_MESSAGES", chunk_messages)
     found = split_messages(bulk.read_batches(labelled(raws), 1, DEFAULT_OPTIONS))
     assert list(found) == [(held.digest, held.tokens) for held in map(read_by_definition, raws)]
 

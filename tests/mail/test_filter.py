@@ -162,7 +162,7 @@ def test_batches_remember_words_and_hold_what_one_by_one_hold(
 ) -> None:
     """Some messages come again, some under another label, which takes words away; somebody else learns meanwhile."""
     monkeypatch.setattr(filter_module, "BATCH_MESSAGES", 10)
-    monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 10)
+    monkeypatch.setattr(bulk, "MAX_CHUNK_MESSAGES", 10)
     ham, spam = make_messages(HAM, 40, 0, "aunt@home.example"), make_messages(SPAM, 40, 1, "x@win.example")
     given = [("ham", raw) for raw in ham] + [("spam", raw) for raw in ham[::3]] + [("spam", raw) for raw in spam]
     other = make_message(["strange", "words"], 7, "who@else.example")
@@ -277,7 +277,7 @@ def test_what_is_learned_while_many_are_classified_never_counts_by_half(
     mail: MailFilter, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     """A verdict is one of before or one of after, though words, labels and trusts came in between."""
-    monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 10)
+    monkeypatch.setattr(bulk, "MAX_CHUNK_MESSAGES", 10)
     monkeypatch.setattr(filter_module, "MIN_MESSAGES_TO_LOAD", many)
     teach(mail).refit()
     raws = make_messages(HAM + SPAM, 40, 7, "x@win.example")
@@ -299,7 +299,7 @@ def test_whatever_is_loaded_or_forgotten_verdicts_are_those_of_each_message(
     mail: MailFilter, monkeypatch: pytest.MonkeyPatch, bound: str, model: str
 ) -> None:
     """All tokens are loaded; or those of each batch, since there are too many; or the cache is emptied each time."""
-    monkeypatch.setattr(bulk, "CHUNK_MESSAGES", 60)
+    monkeypatch.setattr(bulk, "MAX_CHUNK_MESSAGES", 60)
     monkeypatch.setattr(filter_module, "MAX_LOADED_TOKENS", 1_000_000 if bound == "messages" else 1)
     monkeypatch.setattr(filter_module, "MAX_BATCH_CACHED_TOKENS", 1 if bound == "cache" else 1 << 20)
     teach(mail).refit()

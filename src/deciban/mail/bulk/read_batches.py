@@ -28,10 +28,10 @@ from deciban.mail.store.stored_messages import (
 )
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
-CHUNK_MESSAGES: Final = 100
-"""Messages that go to a process at a time, unless they have CHUNK_BYTES before."""
+MAX_CHUNK_MESSAGES: Final = 100
+"""Messages that go to a process at a time, unless they have MAX_CHUNK_BYTES before."""
 
-CHUNK_BYTES: Final = 1 << 20
+MAX_CHUNK_BYTES: Final = 1 << 20
 
 CHUNKS_AHEAD: Final = 8
 """Chunks that each process has before the first of them is wanted back: enough for while a batch is learned."""
@@ -89,7 +89,7 @@ def _split_into_chunks(labelled: Iterable[LabelledInput]) -> Iterator[Chunk]:
         name, content = name_and_content(message)
         chunk.append((label, name, message.time if isinstance(message, RawMessage) else None, content))
         size += content.size if isinstance(content, MessageFile) else len(content)
-        if len(chunk) >= CHUNK_MESSAGES or size >= CHUNK_BYTES:
+        if len(chunk) >= MAX_CHUNK_MESSAGES or size >= MAX_CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0
     if chunk:

@@ -49,7 +49,7 @@ from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName
 ALPHA_CANDIDATES: Final = (ALPHA, 0.1, 1.0)
 """The default first: it stays if no other is better."""
 
-MAX_CLUES: Final = 30
+CLUES_PER_MISTAKE: Final = 30
 """Clues of each mistake."""
 
 CURVE_STEP: Final = 100
@@ -211,12 +211,12 @@ class Mistake:
         return {"path": self.name, "label": self.label, **self.verdict.to_dict()}
 
 
-def find_mistakes(trained: InMemoryFilter, rows: NDArray[Any], clues: int = MAX_CLUES) -> tuple[Mistake, ...]:
+def find_mistakes(trained: InMemoryFilter, rows: NDArray[Any]) -> tuple[Mistake, ...]:
     """Return the mistakes among some messages, those of largest log-odds first."""
     mail, scores = trained.mail, trained.scores(rows)
     wrong = np.flatnonzero((scores >= 0) != (mail.codes[rows] == 1))
     worst = rows[wrong[np.argsort(-np.abs(scores[wrong]), kind="stable")]].tolist()
-    return tuple(Mistake(mail.names[i], LABELS[mail.codes[i]], trained.verdict(i, clues)) for i in worst)
+    return tuple(Mistake(mail.names[i], LABELS[mail.codes[i]], trained.verdict(i, CLUES_PER_MISTAKE)) for i in worst)
 
 
 @dataclass(frozen=True)

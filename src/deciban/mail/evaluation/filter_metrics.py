@@ -23,7 +23,7 @@ from deciban.metrics.ranking import Curve
 HAM, SPAM, UNSURE_CODE = 0, 1, 2
 """Codes of verdicts."""
 
-NAMES: Final = ("ham", "spam", "unsure")
+VERDICT_NAMES: Final = ("ham", "spam", "unsure")
 
 
 def apply_thresholds(
@@ -126,7 +126,7 @@ class FilterMetrics:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metrics in the terms of JSON."""
-        table = {name: dict(zip(NAMES, row)) for name, row in zip(NAMES, self.confusion)}
+        table = {name: dict(zip(VERDICT_NAMES, row)) for name, row in zip(VERDICT_NAMES, self.confusion)}
         return {
             "messages": self.ham + self.spam, "ham": self.ham, "spam": self.spam, "called": table,
             "ham_lost": self.lost, "spam_missed": self.missed, "unsure": self.unsure,

@@ -40,7 +40,7 @@ from deciban.mail.store.stored_messages import (
 
 FORMAT: Final = "deciban mail store"
 TEXT_VERSION: Final = 1
-BATCH_MESSAGES: Final = 5000
+IMPORT_BATCH_MESSAGES: Final = 5000
 """Messages that are learned together: new words are inserted faster the more there are."""
 
 FIRST_LINE_KEYS: Final = {"format", "version", "messages", "labels", "reading", "half_life", "origin", "settings"}
@@ -208,7 +208,7 @@ def _absorb(file: StoreFile, messages: Iterator[StoredMessage]) -> MergeCounts:
     """Learn messages that are not known; those known under another label stay as they are, and are reported."""
     new = known = 0
     disputed: list[tuple[bytes, str, str]] = []
-    while some := list(islice(messages, BATCH_MESSAGES)):
+    while some := list(islice(messages, IMPORT_BATCH_MESSAGES)):
         here = find_labels(file, [message.digest for message in some])
         new_messages: dict[bytes, StoredMessage] = {}
         for message in some:
