@@ -1,4 +1,7 @@
-"""The mail store and the messages that a command names, opened; a progress bar counts the messages on a terminal."""
+"""The inputs of mail commands: the arguments that several of them share, and the store and messages that these name.
+
+A progress bar counts the messages on a terminal.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,68 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from deciban.cli.error_handling import stop_if_interrupted
+from deciban.cli.mail.commands import GROUP
+from deciban.cli.parser import DEBUG as DEBUG
+from deciban.cli.parser import JSON as JSON
+from deciban.cli.parser import Command
+from deciban.cli.parser import argument as argument
+from deciban.cli.parser import command as command
+from deciban.cli.parser import flag as flag
+from deciban.cli.parser import list_option as list_option
+from deciban.cli.parser import number as number
+from deciban.cli.parser import option as option
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
-    from deciban.mail.sources.raw_message import MessageFile, RawMessage
 
 Message = TypeVar("Message")
+
+JSON_LINES: Final = flag("--json", "Print a line of JSON for each message.")
+STORE: Final = option(
+    "--store", "FILE", "The mail store: unless given DECIBAN_MAIL, or else deciban/mail.db in your data folder."
+)
+PATH_KINDS: Final = (
+    "an mbox (also .gz), a Maildir, an MH folder, a folder of messages, one message, or imaps://user@host/Folder"
+)
+MESSAGES: Final = argument(
+    "paths", nargs="*", metavar="PATH", help=f"Each {PATH_KINDS}; - or nothing: standard input."
+)
+HAM: Final = argument(
+    "--ham", nargs="+", action="extend", metavar="PATH...",
+    help=f"Mail that is wanted. Each path {PATH_KINDS}; -: standard input.",
+)  # fmt: skip
+SPAM: Final = argument("--spam", nargs="+", action="extend", metavar="PATH...", help="Mail that is not wanted.")
+SUBFOLDERS: Final = flag("--subfolders", "Read the folders within a Maildir too.")
+TRASHED: Final = flag("--trashed", "Read messages too that are marked as trashed.")
+NO_FIT: Final = flag("--no-fit", "Do not refit the weights of tokens, though it may be due.")
+MODEL_NAMES: Final = ("evidence", "bayes", "logistic", "fisher")
+MODEL: Final = option(
+    "--model", "MODEL", "The model: evidence, bayes, logistic or fisher; unless given, the one the store is set to."
+)
 
 READ_TIMEOUT_SECONDS: Final = 5.0
 """Time that classifying waits for a store that another program has locked; learning waits longer."""
 
 PROGRESS_SECONDS: Final = 0.1
 """Time between two updates of the progress bar."""
+
+
+def load(name: str, words: Sequence[str]) -> Callable[[], int | None]:
+    """Return the call of a command with the arguments that the words of a command line give."""
+    found = GROUP.find(name)
+    assert isinstance(found, Command)
+    if sys.platform == "win32":  # where shells do not replace patterns such as *.eml by the files that match them
+        from glob import glob
+
+        words = [path for word in words for path in glob(word) or [word]]
+    return partial(found.function, **found.parse(f"{GROUP.name} {name}", words))
 
 
 def store_path(store: str | None) -> Path:
@@ -77,18 +124,8 @@ class MessageReader:
         self._subfolders, self._trashed = subfolders, trashed
         self._error: InputError | OSError | None = None
 
-    def __iter__(self) -> Iterator[RawMessage]:
-        from deciban.mail.sources.message_sources import read_mail
-
-        return self._read(read_mail)
-
-    def iterate_unopened(self) -> Iterator[RawMessage | MessageFile]:
-        """Yield the messages for bulk reading: small files are not opened here."""
-        from deciban.mail.sources.message_sources import list_messages
-
-        return self._read(list_messages)
-
-    def _read(self, source: Callable[..., Iterator[Message]]) -> Iterator[Message]:
+    def iterate(self, source: Callable[..., Iterator[Message]]) -> Iterator[Message]:
+        """Yield what `read_mail` finds in the paths, or `list_messages`, which does not open small files."""
         for path in self._paths:
             try:
                 for message in source(path, subfolders=self._subfolders, trashed=self._trashed):
@@ -108,9 +145,11 @@ def read_messages(paths: Sequence[str], stdin_name: str) -> Iterator[tuple[str, 
     if not paths:
         yield stdin_name, read_stdin()
         return
+    from deciban.mail.sources.message_sources import read_mail
+
     check_paths(paths)
     reader = MessageReader(paths, stop_if_interrupted)
-    for message in reader:
+    for message in reader.iterate(read_mail):
         yield message.name, message.raw
     reader.raise_error()
 

@@ -115,11 +115,8 @@ def parse_tag(text: str) -> Tag:
     space = " " if name in BREAKING else ""
     if text[0] == "/":
         return Tag(name, True, space, is_neutral=name not in BACKGROUND_TAGS)
-    if "=" in text:
-        attributes = {key.lower(): a or b or c for key, a, b, c in reversed(ATTRIBUTE.findall(text))}
-        return _parse_attributes(name, space, attributes)
-    marks = (name,) if name in MARKED else ()
-    return Tag(name, False, space, name in SILENT, marks=marks, is_neutral=name not in BACKGROUND_TAGS)
+    attributes = ATTRIBUTE.findall(text) if "=" in text else []
+    return _parse_attributes(name, space, {key.lower(): a or b or c for key, a, b, c in reversed(attributes)})
 
 
 _parse_tag_cached = lru_cache(8192)(parse_tag)

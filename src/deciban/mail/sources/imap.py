@@ -118,8 +118,6 @@ class ImapFolder:
 
     def fetch_attributes(self, uids: list[int]) -> list[Attributes]:
         """Fetch sizes, times and flags, without the messages."""
-        if not uids:
-            return []
         response = self._send("FETCH", _format_uids(uids), "(UID RFC822.SIZE INTERNALDATE FLAGS)")
         found = [_parse_attributes(line if isinstance(line, bytes) else line[0]) for line in response]
         wanted = set(uids)

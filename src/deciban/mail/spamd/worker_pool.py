@@ -147,7 +147,7 @@ class WorkerPool:
     def open(self) -> None:
         """Open the store now: an error is reported at once, and the first client need not wait."""
         for learns in (True, False):
-            self.put(_warm_up, learns=learns).result()
+            self.put(lambda mail: mail.classify(b"Subject: none\n\nNothing.").label.encode(), learns=learns).result()
 
     def close(self, seconds: float) -> None:
         """End all workers after their present jobs, within so many seconds."""
@@ -157,11 +157,6 @@ class WorkerPool:
         for _, thread in self._workers:
             thread.join(max(0.0, end - time.monotonic()))
         self.maintenance.stop()
-
-
-def _warm_up(mail: MailFilter) -> bytes:
-    mail.classify(b"Subject: none\n\nNothing.")
-    return b""
 
 
 class Maintenance:
