@@ -233,6 +233,7 @@ REFUSED = [
     ({"folds": "loo", "order": range(12)}, "at least 2, not 'loo'"),
     ({"folds": 2, "order": range(12), "groups": range(12)}, "not by both"),
     ({"folds": 2, "sample_weight": [-1] * 12}, "row 0 weighs -1"),
+    ({"folds": [(range(6, 12), range(6))], "sample_weight": [0] * 6 + [1] * 6}, "none scores a row of weight"),
 ]
 
 

@@ -26,10 +26,10 @@ from deciban.validation.closed_form_gaussian import score_by_kernel
 from deciban.validation.splits import Folds
 
 ROWS_PER_BATCH = 64
-"""The number of rows left out one by one whose ledgers are kept at the same time,"""
+"""The number of rows left out one by one whose ledgers are kept at the same time."""
 
 MAX_BATCH_BYTES = 1 << 27
-"""unless their ledgers would take more memory than this, about."""
+"""Approximate memory that these ledgers may take together; if they would take more, they are fewer."""
 
 MAX_REFITTED_ROWS = 10_000
 """The number of rows that may each be left out by a refit: as many models are solved, which takes minutes."""

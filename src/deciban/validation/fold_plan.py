@@ -145,6 +145,8 @@ def _plan_by_pairs(pairs: Iterable[Any], who: str, n: int, order: Any, present: 
         raise InputError(f"there are no folds: {who}")
     words = f"{len(trained)} folds of {who}"
     fold = fold[present]
+    if (fold < 0).all():
+        raise InputError(f"of the folds, {who}, none scores a row of weight above 0. Hint: other folds or weights")
     if is_partition:
         return FoldPlan(fold, len(trained), f"exact, {words}: every row scored by the model without its fold")
     place = np.cumsum(present) - 1
