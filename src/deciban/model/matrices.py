@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -251,7 +251,7 @@ def prefetch(items: Iterator[T], most: int = 2) -> Iterator[T]:
 
 
 class UnseenValueMonitor:
-    """Counts known and unknown levels of each column, and texts without a known word; warns at the end.
+    """Counts known and unknown levels of each column, and texts without a known word, block by block.
 
     Words are counted for each column, and rows for all columns together.
     """
@@ -295,12 +295,8 @@ class UnseenValueMonitor:
                     f"Hint: train with --unseen ignore (unseen='ignore') or smooth"
                 )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if error is not None:
-            return
+    def warn(self) -> None:
+        """Warn of columns without any known value or word, and of rows without known words where all are texts."""
         for feature, known, unknown in zip(self.features, self.n_known, self.n_unknown):
             if not known and unknown >= MIN_UNSEEN_VALUES:
                 _warn(

@@ -142,13 +142,14 @@ class Model:
         wanted = check_columns(source, self.layout.readings(), allow_missing_columns)
         matrices = self.matrices()
         forms = self.naive.solved.forms if self.layout.texts else ()
-        with UnseenValueMonitor(self.layout, matrices.names, forms) as monitor:
-            for batches in row_blocks(source, wanted, self.layout):
-                parts = matrices.convert(batches)
-                monitor.count(batches, parts)
-                if self.options.unseen == "error":
-                    monitor.refuse_unseen(batches, parts)
-                yield batches, parts
+        monitor = UnseenValueMonitor(self.layout, matrices.names, forms)
+        for batches in row_blocks(source, wanted, self.layout):
+            parts = matrices.convert(batches)
+            monitor.count(batches, parts)
+            if self.options.unseen == "error":
+                monitor.refuse_unseen(batches, parts)
+            yield batches, parts
+        monitor.warn()
 
     def matrices(self) -> Matrices:
         """Return the conversion of rows to matrices, with the levels and words that the model has learned."""

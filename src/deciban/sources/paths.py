@@ -64,16 +64,11 @@ def open_path(path: str, options: FileOptions) -> Source:
 def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
     """Open files of one format, read one after the other; or a folder of documents."""
     form = "folders" if options.format == "folders" else _check_formats(paths, options)
-    if not options.hive:
-        return _open_files(paths, form, options)
-    if form in DOCUMENT_FORMATS:
+    if options.hive and form in DOCUMENT_FORMATS:
         raise InputError(f"--hive (hive=True) is for tables, and {paths[0]!r} is read as {form}. Hint: leave it out")
-    return Partitioned.open(_open_files(paths, form, options))
-
-
-def _open_files(paths: Sequence[str], form: str, options: FileOptions) -> Any:
     module, name = READERS[form]
-    return getattr(import_module(f"deciban.sources.{module}"), name).open(paths, options, form)
+    source: Any = getattr(import_module(f"deciban.sources.{module}"), name).open(paths, options, form)
+    return Partitioned.open(source) if options.hive else source
 
 
 def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
