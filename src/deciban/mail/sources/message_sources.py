@@ -128,12 +128,11 @@ def list_messages(
 def _read_large_files(
     files: Iterable[MessageFile], trashed: bool, problems: ProblemHandler
 ) -> Iterator[RawMessage | MessageFile]:
-    renamed = _RenamedFiles()
     for file in files:
         if not file.path.lower().endswith(CONTAINER_SUFFIXES) and (size := _small_size(file.path)):
             yield replace(file, size=size, trashed=trashed, problems=problems)
         else:
-            yield from _read_files([file], problems, renamed)
+            yield from _read_files([file], problems)
 
 
 def read_file_messages(file: MessageFile) -> Iterable[RawMessage]:
@@ -141,7 +140,7 @@ def read_file_messages(file: MessageFile) -> Iterable[RawMessage]:
     message = _read_small_file(file)
     if message and (file.trashed or not message.is_trashed):
         return (message,)
-    found = _read_files([file], file.problems, _RENAMED_FILES)
+    found = _read_files([file], file.problems)
     return found if file.trashed else _drop_trashed(file.path, found, file.problems)
 
 
@@ -249,16 +248,13 @@ def _list_files(place: Path, kind: str, subfolders: bool, problems: ProblemHandl
     return chain([first] if first else [], files)
 
 
-def _read_files(
-    files: Iterable[MessageFile], problems: ProblemHandler, renamed: _RenamedFiles | None = None
-) -> Iterator[RawMessage]:
+def _read_files(files: Iterable[MessageFile], problems: ProblemHandler) -> Iterator[RawMessage]:
     """Yield the messages of many files; a file that cannot be read is reported, and the others are read."""
-    renamed = renamed or _RenamedFiles()
     for listed in files:
         if message := _read_small_file(listed):
             yield message
             continue
-        file = renamed.find(listed)
+        file = _find_renamed(listed)
         try:
             if not folders.is_regular(file.path):
                 raise InputError("is a pipe or a device, not a file with a message")
@@ -305,28 +301,20 @@ def _read_small_file(file: MessageFile) -> RawMessage | None:
     return RawMessage(file.path, raw, mbox.parse_time(line), mbox.is_trashed(raw))
 
 
-class _RenamedFiles:
-    """The present names of messages in Maildirs: mail programs set flags by renaming files, at any time."""
-
-    def __init__(self) -> None:
-        self._listed: dict[tuple[Path, str], MessageFile] = {}
-
-    def find(self, file: MessageFile) -> MessageFile:
-        """Return a file under its present name, if it was renamed since its folder was listed."""
-        if os.path.lexists(file.path):
-            return file
-        place = Path(file.path).parent.parent
-        if not folders.is_maildir(place):
-            return file
-        now = self._listed.get((place, file.key))
-        if not now or not os.path.lexists(now.path):
-            self._listed = {(place, other.key): other for other in folders.list_maildir(place)}
-            now = self._listed.get((place, file.key))
-        return now or file
+_LISTED_FILES: dict[tuple[Path, str], MessageFile] = {}
+"""Files of the Maildir that was listed last: thousands may be renamed at once, and listing them takes time."""
 
 
-_RENAMED_FILES = _RenamedFiles()
-"""Names of files that were left unread: a mail program may rename thousands at once, and listing them takes time."""
+def _find_renamed(file: MessageFile) -> MessageFile:
+    """Return a file under its present name: mail programs set flags by renaming files of a Maildir, at any time."""
+    place = Path(file.path).parent.parent
+    if os.path.lexists(file.path) or not folders.is_maildir(place):
+        return file
+    now = _LISTED_FILES.get((place, file.key))
+    if not now or not os.path.lexists(now.path):
+        _LISTED_FILES.clear()
+        _LISTED_FILES.update({(place, other.key): other for other in folders.list_maildir(place)})
+    return _LISTED_FILES.get((place, file.key), file)
 
 
 Found = TypeVar("Found", RawMessage, RawMessage | MessageFile)
