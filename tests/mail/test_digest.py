@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.mail.message.message import compute_digest
-from deciban.mail.sources.raw_message import max_read_bytes
+from deciban.mail.sources.message_files import max_read_bytes
 
 RAW = b"From: a@b.example\nSubject: Hi\n there\nDate: today\n\nDear Bob,\n\nFrom now on.\n"
 

@@ -14,8 +14,8 @@ from deciban.mail.bulk.reader_processes import MIN_MESSAGES_FOR_PROCESSES, read_
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources import folders
+from deciban.mail.sources.message_files import MessageFile, RawMessage
 from deciban.mail.sources.message_sources import MAX_SMALL_FILE_BYTES, list_messages, read_mail
-from deciban.mail.sources.raw_message import MessageFile, RawMessage
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"

@@ -12,7 +12,7 @@ from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
 from deciban.mail.model.verdicts import UNSURE, StoreSnapshot, Verdict
 from deciban.mail.model.weight_fitting import RefitResult, is_due, refit_store
-from deciban.mail.sources.raw_message import MessageInput
+from deciban.mail.sources.message_files import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName, check_model

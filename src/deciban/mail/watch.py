@@ -24,8 +24,8 @@ from deciban.mail.message.message import compute_digest
 from deciban.mail.sources.folders import list_maildir
 from deciban.mail.sources.imap import ImapFolder
 from deciban.mail.sources.imap_connection import Address, RefusedError, password_for
+from deciban.mail.sources.message_files import Problem, ProblemHandler, RawMessage, warn_of_problem
 from deciban.mail.sources.message_sources import read_single_message, source_kind
-from deciban.mail.sources.raw_message import Problem, ProblemHandler, RawMessage, warn_of_problem
 
 MAX_REMEMBERED_LABELS = 100_000
 """Messages whose labels are remembered; of more, the oldest are forgotten. The store knows those learned."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from deciban.errors import InputError
 from deciban.mail.bulk.reader_processes import ChunkItem, ChunkTokens, ReaderPool, read_chunk
-from deciban.mail.sources.raw_message import MessageFile, MessageInput, Problem, RawMessage, name_and_content
+from deciban.mail.sources.message_files import MessageFile, MessageInput, Problem, RawMessage, name_and_content
 from deciban.mail.store.stored_messages import (
     Numbers,
     TokenBatch,

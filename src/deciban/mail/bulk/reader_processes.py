@@ -22,8 +22,8 @@ from threading import Thread
 from typing import IO, Final, Generic, NamedTuple, Self, TypeVar
 from weakref import finalize
 
+from deciban.mail.sources.message_files import MessageFile, Problem
 from deciban.mail.sources.message_sources import read_file_messages
-from deciban.mail.sources.raw_message import MessageFile, Problem
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 MIN_MESSAGES_FOR_PROCESSES: Final = 300

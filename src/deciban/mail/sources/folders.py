@@ -13,7 +13,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from deciban.errors import InputError
-from deciban.mail.sources.raw_message import MessageFile, Problem, ProblemHandler
+from deciban.mail.sources.message_files import MessageFile, Problem, ProblemHandler
 
 NOT_MAIL = re.compile(
     r"\..*|dovecot.*|cmds|.*\.msf|maildirfolder|maildirsize|courierimap.*|subscriptions|cyrus\..*"

@@ -26,7 +26,7 @@ from deciban.mail.sources.imap_connection import (
     password_for,
     translate_errors,
 )
-from deciban.mail.sources.raw_message import (
+from deciban.mail.sources.message_files import (
     Problem,
     ProblemHandler,
     RawMessage,

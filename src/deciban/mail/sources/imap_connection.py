@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from deciban.errors import InputError
-from deciban.mail.sources.raw_message import max_read_bytes
+from deciban.mail.sources.message_files import max_read_bytes
 
 TIMEOUT_SECONDS = 60.0
 """Seconds without data from the server before the connection is closed."""

@@ -25,9 +25,9 @@ from stat import S_ISREG
 from typing import BinaryIO, Final, TypeVar
 
 from deciban.errors import InputError
-from deciban.mail.sources import folders, mbox
+from deciban.mail.sources import mbox, message_files
 from deciban.mail.sources.mbox import ARCHIVES, GZIP, StopAtError, read_chunks
-from deciban.mail.sources.raw_message import (
+from deciban.mail.sources.message_files import (
     MessageFile,
     Problem,
     ProblemHandler,
@@ -73,8 +73,8 @@ def source_kind(path: str | Path) -> str:
         return "imap"
     place = _resolve_path(path)
     if os.path.isdir(place):
-        return "maildir" if folders.is_maildir(place) else "mh" if folders.is_mh(place) else "folder"
-    if not folders.is_regular(place):
+        return "maildir" if message_files.is_maildir(place) else "mh" if message_files.is_mh(place) else "folder"
+    if not message_files.is_regular(place):
         return "stdin"
     with _open_file(place) as stream:
         return "mbox" if _is_mbox(next(read_chunks(stream, str(place)), b""), place.name) else "message"
@@ -105,7 +105,7 @@ def read_mail(
         found = _read_files(_list_files(_resolve_path(path), kind, subfolders, problems), problems)
     else:
         place = Path(path).expanduser()
-        file = MessageFile(str(place), folders.is_trashed(place.name), is_single=place.suffix.lower() == ".eml")
+        file = MessageFile(str(place), message_files.is_trashed(place.name), is_single=place.suffix.lower() == ".eml")
         found = _read_pipe(path, problems) if kind == "stdin" else _read_file(file, problems)
     return found if trashed else _drop_trashed(path, found, problems)
 
@@ -238,10 +238,10 @@ def _number_messages(
 def _list_files(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) -> Iterator[MessageFile]:
     """Return the files of a folder, of which there must be one unless a mail program keeps it."""
     if kind == "maildir":
-        maildirs = (place, *(folders.find_maildirs(place) if subfolders else ()))
-        files: Iterator[MessageFile] = (file for folder in maildirs for file in folders.list_maildir(folder))
+        maildirs = (place, *(message_files.find_maildirs(place) if subfolders else ()))
+        files: Iterator[MessageFile] = (file for folder in maildirs for file in message_files.list_maildir(folder))
     else:
-        files = iter(folders.list_mh(place)) if kind == "mh" else folders.list_folder(place, problems)
+        files = iter(message_files.list_mh(place)) if kind == "mh" else message_files.list_folder(place, problems)
     first = next(files, None)
     if first is None and kind == "folder":
         raise InputError(f"{place}: the folder has no files with messages. Hint: give {SOURCES}")
@@ -256,7 +256,7 @@ def _read_files(files: Iterable[MessageFile], problems: ProblemHandler) -> Itera
             continue
         file = _find_renamed(listed)
         try:
-            if not folders.is_regular(file.path):
+            if not message_files.is_regular(file.path):
                 raise InputError("is a pipe or a device, not a file with a message")
             yield from _read_file(file, problems)
         except (InputError, OSError) as error:
@@ -308,12 +308,12 @@ _LISTED_FILES: dict[tuple[Path, str], MessageFile] = {}
 def _find_renamed(file: MessageFile) -> MessageFile:
     """Return a file under its present name: mail programs set flags by renaming files of a Maildir, at any time."""
     place = Path(file.path).parent.parent
-    if os.path.lexists(file.path) or not folders.is_maildir(place):
+    if os.path.lexists(file.path) or not message_files.is_maildir(place):
         return file
     now = _LISTED_FILES.get((place, file.key))
     if not now or not os.path.lexists(now.path):
         _LISTED_FILES.clear()
-        _LISTED_FILES.update({(place, other.key): other for other in folders.list_maildir(place)})
+        _LISTED_FILES.update({(place, other.key): other for other in message_files.list_maildir(place)})
     return _LISTED_FILES.get((place, file.key), file)
 
 
