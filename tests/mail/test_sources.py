@@ -8,7 +8,7 @@ import pytest
 
 from deciban.errors import DecibanWarning, InputError
 from deciban.mail.message.message import compute_digest
-from deciban.mail.sources.folders import find_maildirs
+from deciban.mail.sources.message_files import find_maildirs
 from deciban.mail.sources.message_sources import read_mail, source_kind
 
 ONE = b"Subject: one\n\nHello.\n"

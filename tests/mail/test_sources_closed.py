@@ -13,7 +13,7 @@ from deciban.mail.bulk.read_batches import read_batches
 from deciban.mail.bulk.reader_processes import MIN_MESSAGES_FOR_PROCESSES, read_chunk
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import compute_digest
-from deciban.mail.sources import folders
+from deciban.mail.sources import message_files as folders
 from deciban.mail.sources.message_files import MessageFile, RawMessage
 from deciban.mail.sources.message_sources import MAX_SMALL_FILE_BYTES, list_messages, read_mail
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS

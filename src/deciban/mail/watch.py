@@ -21,10 +21,9 @@ from typing import Any
 
 from deciban.errors import DecibanError, InputError
 from deciban.mail.message.message import compute_digest
-from deciban.mail.sources.folders import list_maildir
 from deciban.mail.sources.imap import ImapFolder
 from deciban.mail.sources.imap_connection import Address, RefusedError, password_for
-from deciban.mail.sources.message_files import Problem, ProblemHandler, RawMessage, warn_of_problem
+from deciban.mail.sources.message_files import Problem, ProblemHandler, RawMessage, list_maildir, warn_of_problem
 from deciban.mail.sources.message_sources import read_single_message, source_kind
 
 MAX_REMEMBERED_LABELS = 100_000
