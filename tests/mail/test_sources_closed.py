@@ -13,7 +13,7 @@ from deciban.mail.bulk.read_batches import read_batches
 from deciban.mail.bulk.reader_processes import MIN_MESSAGES_FOR_PROCESSES, read_chunk
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import compute_digest
-from deciban.mail.sources import message_files as folders
+from deciban.mail.sources import message_files
 from deciban.mail.sources.message_files import MessageFile, RawMessage
 from deciban.mail.sources.message_sources import MAX_SMALL_FILE_BYTES, list_messages, read_mail
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS
@@ -252,11 +252,11 @@ def test_labels_stay_with_their_messages_when_the_last_files_of_a_chunk_hold_non
 
 
 def test_a_maildir_whose_files_were_all_renamed_is_listed_once(tmp_path, trained, monkeypatch):
-    place, listed, entries = maildir(tmp_path / "mail", FEW), [], folders.list_maildir
+    place, listed, entries = maildir(tmp_path / "mail", FEW), [], message_files.list_maildir
     given = _mail(place)
     for file in list((place / "new").iterdir()):
         file.rename(place / "cur" / f"{file.name}:2,S")
-    monkeypatch.setattr(folders, "list_maildir", lambda folder: listed.append(folder) or entries(folder))
+    monkeypatch.setattr(message_files, "list_maildir", lambda folder: listed.append(folder) or entries(folder))
     names = [name for name, _ in trained.classify_all(given, 1)]
     assert sum(name.endswith("host:2,S") for name in names) > FEW // 3
     assert len(listed) == 1

@@ -1,0 +1,199 @@
+"""Messages as a source of mail gives them, read or still in their files; problems; and folders of message files.
+
+A Maildir has messages in `cur` and `new`, their flags after ":2,"; an MH folder numbers its files; any other folder
+is read with all folders in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+
+from deciban.errors import DecibanWarning, InputError
+
+NOT_MAIL = re.compile(
+    r"\..*|dovecot.*|cmds|.*\.msf|maildirfolder|maildirsize|courierimap.*|subscriptions|cyrus\..*"
+    r"|Thumbs\.db|desktop\.ini|popstate\.dat|msgFilterRules\.dat|filterlog\.html"
+)
+"""Hidden files, and files that mail programs (and SpamAssassin's corpus: `cmds`) keep next to messages."""
+
+_INFO = re.compile(r"[:;!]2,([A-Za-z]*)$")  # ":" is not allowed in file names everywhere: ";" and "!" replace it
+_SECONDS = re.compile(r"(\d{9,10})\.")
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """A message as it was found: its bytes, unchanged.
+
+    `name` is its place ("box.mbox:17", "Maildir/cur/123:2,S", "imaps://user@host/Junk;uid=5"), `time` its arrival as
+    far as its source knows (seconds since 1970); `is_trashed` tells whether its reader marked it as trashed.
+    """
+
+    name: str
+    raw: bytes
+    time: float | None = None
+    is_trashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that a source had to omit while it went on with all else."""
+
+    name: str
+    reason: str
+    messages: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
+ProblemHandler = Callable[[Problem], None]
+"""A function that receives each problem."""
+
+
+def warn_of_problem(problem: Problem) -> None:
+    """Issue a problem as a warning: the handler of callers that give none."""
+    warnings.warn(str(problem), DecibanWarning, stacklevel=2)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFile:
+    """A file of a folder that is not read yet: it may be opened by another process.
+
+    It holds one message or, unless `is_single`, perhaps an mbox. `is_trashed` and `time` are those that the folder
+    tells; `size` (in bytes) is known for small files only; `trashed` tells whether trashed messages count.
+    """
+
+    path: str
+    is_trashed: bool = False
+    time: float | None = None
+    is_single: bool = True
+    size: int = 0
+    trashed: bool = False
+    problems: ProblemHandler = warn_of_problem
+
+    @property
+    def name(self) -> str:
+        """The path, which is the name of its message."""
+        return self.path
+
+    @property
+    def key(self) -> str:
+        """The part of a Maildir's file name that stays when flags are set or it moves from `new` to `cur`."""
+        return re.split("[:;!,]", os.path.basename(self.path), maxsplit=1)[0]
+
+
+MessageInput = tuple[str, bytes] | RawMessage | MessageFile
+"""A named message, a message as it was found (learned as of its arrival), or a file to read."""
+
+
+def name_and_content(message: MessageInput) -> tuple[str, bytes | MessageFile]:
+    """Return the name of a message, and its bytes or its file."""
+    if isinstance(message, MessageFile):
+        return message.name, message
+    return (message.name, message.raw) if isinstance(message, RawMessage) else message
+
+
+def max_read_bytes() -> int:
+    """Return the number of bytes read of a message: one more than is parsed, so that the parser knows it was cut."""
+    from deciban.mail.message.message import MAX_MESSAGE_BYTES
+
+    return MAX_MESSAGE_BYTES + 1
+
+
+def report_trashed(name: str, messages: int, problems: ProblemHandler) -> None:
+    """Report how many messages were omitted because they are marked as trashed."""
+    if messages:
+        those = "message that is" if messages == 1 else "messages that are"
+        problems(Problem(name, f"{messages} {those} marked as trashed: left out", messages))
+
+
+def is_maildir(folder: Path) -> bool:
+    """Return whether a folder is a Maildir: it has `cur` and `new`."""
+    return os.path.isdir(folder / "cur") and os.path.isdir(folder / "new")
+
+
+def is_mh(folder: Path) -> bool:
+    """Return whether a folder is MH's: it has `.mh_sequences`, or only files whose names are numbers."""
+    if os.path.isfile(folder / ".mh_sequences"):
+        return True
+    visible = [file for file in _scan(folder) if not file.name.startswith((".", ",", "#"))]
+    return bool(visible) and all(_is_number(file.name) and not file.is_dir() for file in visible)
+
+
+def find_maildirs(folder: Path) -> list[Path]:
+    """Find the folders of a Maildir: `.Name` (Maildir++), or Maildirs in it (Dovecot's layout "fs").
+
+    Each is a path of its own: `Maildir/.Junk` may be given wherever a Maildir may.
+    """
+    names = [inner.name for inner in _scan(folder) if inner.is_dir() and inner.name not in ("cur", "new", "tmp")]
+    below = [folder / name for name in names if is_maildir(folder / name)]
+    return [found for inner in below for found in (inner, *find_maildirs(inner))]
+
+
+def list_maildir(folder: Path) -> list[MessageFile]:
+    """List the messages of `cur` and `new` in order of arrival, by their names; files in `tmp` are incomplete."""
+    found = [file for part in ("new", "cur") for file in _scan(folder / part) if not file.name.startswith(".")]
+    files = [MessageFile(x.path, is_trashed(x.name), _parse_time(x.name)) for x in found if not x.is_dir()]
+    return sorted(files, key=lambda file: (file.time or 0.0, os.path.basename(file.path)))
+
+
+def list_mh(folder: Path) -> list[MessageFile]:
+    """List the messages of an MH folder by number; deleted ones (",7", "#7") do not count."""
+    numbers = sorted(int(file.name) for file in _scan(folder) if _is_number(file.name) and not file.is_dir())
+    return [MessageFile(str(folder / str(number))) for number in numbers]
+
+
+def list_folder(folder: Path, problems: ProblemHandler) -> Iterator[MessageFile]:
+    """List all files of a folder and the folders in it, by name, except those that are certainly not mail."""
+    if is_maildir(folder):
+        yield from list_maildir(folder)
+        return
+    for inner in _scan(folder):
+        if NOT_MAIL.fullmatch(inner.name):
+            continue
+        if not inner.is_dir():
+            is_single = inner.name.lower().endswith(".eml")
+            yield MessageFile(inner.path, is_trashed(inner.name), _parse_time(inner.name), is_single)
+        elif not inner.is_symlink():  # links may form a cycle
+            try:
+                yield from list_folder(Path(inner.path), problems)
+            except InputError as error:
+                problems(Problem(inner.path, str(error).removeprefix(f"{inner.path}: "), messages=0))
+
+
+def _scan(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as files:
+            return sorted(files, key=lambda file: file.name)
+    except OSError as error:
+        raise InputError(f"{folder}: the folder cannot be read: {error.strerror}") from None
+
+
+def is_regular(path: str | Path) -> bool:
+    """Return whether a path is a regular file: reading a pipe in a folder could wait for ever."""
+    return S_ISREG(os.stat(path).st_mode)
+
+
+def is_trashed(name: str) -> bool:
+    """Return whether a Maildir's file name has the flag T.
+
+    >>> is_trashed("1700000000.M1P2.host,S=320:2,FT"), is_trashed("1700000000.M1P2.host")
+    (True, False)
+    """
+    found = _INFO.search(name)
+    return found is not None and "T" in found[1]
+
+
+def _parse_time(name: str) -> float | None:
+    found = _SECONDS.match(name)
+    return float(found[1]) if found else None
+
+
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdigit() and not name.startswith("0")
