@@ -21,7 +21,7 @@ from deciban.errors import DecibanWarning, InputError, did_you_mean
 from deciban.ledger import Vocabulary
 from deciban.ledger.schema import Kind
 from deciban.model.columns import JOIN_SEPARATOR, Combinations, Feature, Layout
-from deciban.sources.arrow_cells import LevelEncoder, extract_date_part, to_numbers
+from deciban.sources.arrow_cells import LevelEncoder, extract_date_part, replace_nulls, to_numbers
 from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import Documents, Words, build_word_matrix, count_known_words
 
@@ -222,19 +222,14 @@ def _text_bytes(column: Any) -> Any:
     """Return the size of each text, 0 where it is missing; 0 for values that are not texts."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
-        sizes = np.append(_text_bytes(column.dictionary), 0)
-        return sizes[pc.fill_null(column.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)]
-    is_large = types.is_large_string(kind) or types.is_large_binary(kind)
+        return np.append(_text_bytes(column.dictionary), 0)[replace_nulls(column.indices.cast(pa.int64()), -1)]
     if types.is_string_view(kind) or types.is_binary_view(kind):
-        column, is_large = column.cast(pa.large_binary()), True
-    elif not (is_large or types.is_string(kind) or types.is_binary(kind)):
+        column = column.cast(pa.large_binary())
+    elif not (
+        types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind)
+    ):
         return np.zeros(len(column), dtype=np.int64)
-    if not len(column):
-        return np.zeros(0, dtype=np.int64)
-    ends = np.frombuffer(
-        column.buffers()[1], np.int64 if is_large else np.int32
-    )  # pyarrow's own function imports pandas
-    return np.diff(ends[column.offset : column.offset + len(column) + 1]).astype(np.int64)
+    return replace_nulls(pc.binary_length(column), 0).astype(np.int64)
 
 
 def prefetch(items: Iterator[T], most: int = 2) -> Iterator[T]:
