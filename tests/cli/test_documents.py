@@ -146,7 +146,7 @@ def test_bash_completes_commands_options_and_their_values(words, expected):
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["mail", "--help"]])
 def test_help_and_version_load_no_heavy_library(arguments):
     script = (
-        "import sys\nfrom deciban.cli.main import main\n"
+        "import os, sys\nfrom deciban.cli.main import main\nos._exit = sys.exit\n"
         f"sys.argv = ['deciban', *{arguments!r}]\n"
         "try:\n    main()\nexcept SystemExit as leaving:\n    assert not leaving.code\n"
         f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
