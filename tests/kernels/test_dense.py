@@ -181,7 +181,7 @@ def test_linear_scores(table, seed, threshold, holes):
             0.5
             + np.abs(form.bias)
             + np.abs(form.offsets).sum(axis=1)
-            + np.nan_to_num(form.read(X)) @ np.abs(form.weights).T
+            + np.nan_to_num(form.binarise(X)) @ np.abs(form.weights).T
         )
         assert_near(out, 0.5 + form.joint(X), size)
 
