@@ -115,7 +115,7 @@ def test_the_store_is_named_by_the_environment_too(store):
 
 def test_help_for_mail_loads_neither_numbers_nor_databases():
     code = (
-        "import sys\nfrom deciban.cli.main import main\n"
+        "import os, sys\nfrom deciban.cli.main import main\nos._exit = sys.exit\n"
         "sys.argv = ['deciban', 'mail', '--help']\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "print([m for m in ('numpy', 'sqlite3', 'rich', 'deciban.cli.train') if m in sys.modules])"
