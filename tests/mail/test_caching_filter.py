@@ -5,7 +5,7 @@ import random
 import pytest
 
 from deciban.mail.filter import CachingMailFilter, MailFilter
-from deciban.mail.model import verdicts as store_snapshot
+from deciban.mail.model import verdicts
 from tests.mail.spamds import make_message
 
 
@@ -31,7 +31,7 @@ def test_verdicts_are_the_same_whatever_anybody_does(tmp_path, monkeypatch, most
 
 def test_where_messages_age_a_cached_snapshot_expires(tmp_path, monkeypatch):
     times = iter(range(0, 10_000, 100))
-    monkeypatch.setattr(store_snapshot, "monotonic", lambda: next(times))
+    monkeypatch.setattr(verdicts, "monotonic", lambda: next(times))
     with CachingMailFilter(tmp_path / "mail.db") as mail:
         for number in range(6):
             mail.learn(make_message("ham", number), "ham")
