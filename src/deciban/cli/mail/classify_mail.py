@@ -92,7 +92,9 @@ def classify(
                 open_to_classify(store, model) as mail,
             ):
                 for name, verdict in mail.classify_all(pool.messages, pool, clues=top):
-                    print(escape_for_terminal(format_json(name, verdict)) if json else format_line(name, verdict))
+                    columns = f"{verdict.label:<8} {verdict.probability:.4f} {verdict.decibans:+8.1f} dB"
+                    line = f"{columns}  {to_one_line(name)}"  # the name comes last, as it may be long
+                    print(escape_for_terminal(format_json(name, verdict)) if json else line)
         reader.raise_error()
     return 0
 
@@ -129,11 +131,6 @@ def format_json(name: str, verdict: Verdict) -> str:
         return encode_plain(figures)
     except ValueError:  # a number that is not finite
         return to_json(figures)
-
-
-def format_line(name: str, verdict: Verdict) -> str:
-    """Return a verdict in columns; the name comes last, as it may be long."""
-    return f"{verdict.label:<8} {verdict.probability:.4f} {verdict.decibans:+8.1f} dB  {to_one_line(name)}"
 
 
 class EndedError(Exception):

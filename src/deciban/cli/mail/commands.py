@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
     name, *words = arguments or [""]
     if name in ("", "-h", "--help"):
         print(GROUP.format_help())
-        return 0 if name else WRONG_USAGE
+        raise SystemExit(0 if name else WRONG_USAGE)
     is_loaded = False
     try:
         from deciban.cli.mail.mail_inputs import load

@@ -36,6 +36,7 @@ MAX_SHOWN_DISPUTES: Final = 5
 def fit(store: str | None, if_due: bool, debug: bool) -> None:
     """Refit the weights of tokens to all messages that were learned."""
     with handle_errors(debug, interrupted="what was fitted before is kept"), open_to_learn(store) as mail:
+        from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
         from deciban.mail.model.weight_fitting import RefitResult
 
         if if_due and not mail.is_fit_due():
@@ -48,21 +49,14 @@ def fit(store: str | None, if_due: bool, debug: bool) -> None:
             print_stderr(f"{mail.model}: fitted to {_count_messages(mail)} messages")
         elif done is RefitResult.NO_PARAMETERS:
             print_stderr("fisher: nothing to fit, it takes counts as they are")
+        elif done is RefitResult.INSEPARABLE:
+            raise InputError(format_inseparable(mail.model, totals))
         else:
-            inseparable = done is RefitResult.INSEPARABLE
+            needed = f"{MIN_MESSAGES_TO_FIT} messages, and {MIN_MESSAGES_PER_LABEL} of each label"
             raise InputError(
-                format_inseparable(mail.model, totals) if inseparable else _format_too_few(mail.model, totals)
+                f"{mail.model}: {format_counts(totals)} learned; a fit needs {needed}. "
+                "Hint: deciban mail learn --ham PATH --spam PATH"
             )
-
-
-def _format_too_few(model: str, totals: dict[str, int]) -> str:
-    """Return the message for a store with too few messages to fit."""
-    from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
-
-    return (
-        f"{model}: {format_counts(totals)} learned; a fit needs {MIN_MESSAGES_TO_FIT} messages, and "
-        f"{MIN_MESSAGES_PER_LABEL} of each label. Hint: deciban mail learn --ham PATH --spam PATH"
-    )
 
 
 @a.command(
