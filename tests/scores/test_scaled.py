@@ -16,9 +16,7 @@ from tests.scores.test_forms import CELL_COUNTS, CELLS, CODES, COUNTS, FORMS, ME
 
 TOGETHER = ("full", "full, shared", "table", "table, smoothed", "table, maximum likelihood")
 ALONE = [name for name in FORMS if name not in TOGETHER]
-INFINITE = [
-    name for name in FORMS if name.endswith(("hard", "impossible")) or name == "table, maximum likelihood"
-]
+INFINITE = [name for name in FORMS if name.endswith(("hard", "impossible")) or name == "table, maximum likelihood"]
 WEIGHTS = np.array([0.5, 0.0, 2.0])
 
 
