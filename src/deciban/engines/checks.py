@@ -55,4 +55,6 @@ def check(X: NDArray[Any], needs: Needs, first_row: int = 0, *, learning: bool =
     for rule, broken in rules:
         if broken.any():
             row, column = (int(i) for i in np.argwhere(broken)[0])
-            raise InvalidValueError(rule, first_row + row, column, float(X[row, column]), int(broken[:, column].sum()))
+            raise InvalidValueError(
+                rule, first_row + row, column, float(X[row, column]), int(broken[:, column].sum())
+            )
