@@ -240,16 +240,22 @@ def normalise(joint: Array, log_prior: Array, logarithm: bool) -> int:
                 joint[i, k] = log_prior[k] if logarithm else np.exp(log_prior[k])
             continue
         total = 0.0
-        for k in range(K):
-            share = np.exp(joint[i, k] - top)
-            total += share
-            if not logarithm:
-                joint[i, k] = share
-        if not total >= 1.0:
-            return -1
-        log_total = np.log(total) if logarithm else 0.0
-        for k in range(K):
-            joint[i, k] = (joint[i, k] - top) - log_total if logarithm else joint[i, k] / total
+        if logarithm:
+            for k in range(K):
+                total += np.exp(joint[i, k] - top)
+            if not total >= 1.0:
+                return -1
+            log_total = np.log(total)
+            for k in range(K):
+                joint[i, k] = (joint[i, k] - top) - log_total
+        else:
+            for k in range(K):
+                joint[i, k] = np.exp(joint[i, k] - top)
+                total += joint[i, k]
+            if not total >= 1.0:
+                return -1
+            for k in range(K):
+                joint[i, k] /= total
     return impossible
 
 

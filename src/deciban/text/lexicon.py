@@ -43,8 +43,8 @@ class TokenBuffers:
         self.ngrams = NO_NUMBERS
 
     def _allocate(self, tokens: int, n_bytes: int) -> None:
-        hashes, contents = np.empty((2, tokens), np.uint64)
-        sizes, self.numbers = np.empty((2, tokens), np.int64)
+        hashes, contents = np.empty(tokens, np.uint64), np.empty(tokens, np.uint64)
+        sizes, self.numbers = np.empty(tokens, np.int64), np.empty(tokens, np.int64)
         self.tokens = TokenArrays(hashes, contents, sizes, np.empty(n_bytes, np.uint8))
 
     def reserve(self, n_documents: int, n_bytes: int) -> None:

@@ -33,12 +33,7 @@ from deciban.scores.posterior import Finish, finish, warn_impossible
 from deciban.text import Words, keep_known_words
 from deciban.training.column_roles import decide
 from deciban.training.task import Task
-from deciban.validation.fold_models import (
-    ledgers_before_each,
-    ledgers_excluding_each,
-    score_by_fold,
-    split_by_fold,
-)
+from deciban.validation.fold_models import ledgers_before_each, ledgers_excluding_each, score_by_fold, split_by_fold
 
 DecidedColumns = Mapping[str, Column]
 """Columns whose roles are decided, by their names."""
