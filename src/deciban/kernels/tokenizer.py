@@ -106,8 +106,6 @@ def join_hashes(h: Any, part: Any) -> Any:
 def decode_character(blob: Bytes, at: Any, end: Any) -> Any:
     """Decode the character that begins at a byte; return it and its size in bytes; a malformed one is U+FFFD."""
     c = np.uint64(blob[at])
-    if c < np.uint64(0x80):
-        return c, U1
     size, char = U1, REPLACEMENT_CHARACTER
     if c >= np.uint64(0xF0) and at + U3 < end:
         size = U4
@@ -244,7 +242,7 @@ def find_tokens(
     another kernel (`word_lookup.look_up`), which fetches many slots of its table together.
     """
     hashes, contents, sizes, texts = tokens
-    kind, lower = alphabet.kind, alphabet.lower
+    kind, lower, page, entry = alphabet
     out, written, edges, size = U0, U0, np.empty(PASS_BYTES + 2, np.int64), np.uint64(len(blob))
     for i in range(len(order)):
         at, end = np.uint64(offsets[order[i]]), np.uint64(offsets[order[i] + 1])
@@ -274,7 +272,9 @@ def find_tokens(
                     if n_bytes > U7:
                         store(texts, written + (p - a), x)
                 if beyond:
-                    out, written, is_special = read_run(blob, a, b, alphabet, least, tokens, out, written)
+                    out, written, is_special = read_run(
+                        blob, a, b, page, entry, least, hashes, contents, sizes, texts, out, written
+                    )
                 elif np.int64(n_bytes) >= least:
                     hashes[out], sizes[out] = finish_hash(x, h, n_bytes), np.int64(n_bytes)
                     contents[out] = x if n_bytes <= U7 else written
@@ -290,13 +290,13 @@ def find_tokens(
 
 @kernel
 def read_run(
-    blob: Bytes, at: Any, end: Any, alphabet: Alphabet, least: int, tokens: TokenArrays, out: Any, written: Any
-) -> Any:
+    blob: Bytes, at: Any, end: Any, page: Any, entry: Any, least: int, hashes: Hashes, contents: Hashes, sizes: Ints,
+    texts: Bytes, out: Any, written: Any,
+) -> Any:  # fmt: skip
     """Find the tokens of a run with non-ASCII characters; return `out` and `written`, and whether it is special."""
-    hashes, contents, sizes, texts = tokens
     is_special = False
     while at < end and not is_special:
-        at, n, chars, chunk, h, is_special = read_by_character(blob, at, end, alphabet, texts, written)
+        at, n, chars, chunk, h, is_special = read_by_character(blob, at, end, page, entry, texts, written)
         if chars >= least and not is_special:
             hashes[out], sizes[out] = finish_hash(chunk, h, n), np.int64(n)
             contents[out] = chunk if n <= U7 else written
@@ -306,15 +306,17 @@ def read_run(
 
 
 @kernel
-def read_by_character(blob: Bytes, at: Any, end: Any, alphabet: Alphabet, token: Bytes, to: Any) -> Any:
+def read_by_character(blob: Bytes, at: Any, end: Any, page: Any, entry: Any, token: Bytes, to: Any) -> Any:
     """Read a token by character; return the place after it, its bytes, characters, last chunk and hash.
 
     The last result is whether it ended at a character whose lower case depends on its context.
     """
-    page, entry = alphabet.page, alphabet.entry
     n, chars, chunk, shift, h = U0, np.int64(0), U0, U0, U0
     while at < end:
-        char, n_bytes_read = decode_character(blob, at, end)
+        if blob[at] < 128:
+            char, n_bytes_read = np.uint64(blob[at]), U1
+        else:
+            char, n_bytes_read = decode_character(blob, at, end)
         at += n_bytes_read
         e = entry[page[char >> U8], char & LOW8]
         if not e & TOKEN:
@@ -343,7 +345,10 @@ def prepare_characters(
     if in_words:
         text[0], marks[0], n, size, spaces = 32, 0, 1, U1, 1
     while at < end:
-        char, n_bytes = decode_character(blob, at, end)
+        if blob[at] < 128:
+            char, n_bytes = np.uint64(blob[at]), U1
+        else:
+            char, n_bytes = decode_character(blob, at, end)
         at += n_bytes
         e = entry[page[char >> U8], char & LOW8]
         if e & SPECIAL:
