@@ -52,20 +52,10 @@ class Counts(Statistic):
             total[k], n[k] = (w * x).sum(axis=0), w.sum(axis=0)
         return cls(total, n)
 
-    @classmethod
-    def empty(cls, n_classes: int, n_features: int) -> Self:
-        """Return counts of no rows."""
-        return cls(np.zeros((n_classes, n_features)), np.zeros((n_classes, 1)))
-
     @property
-    def n_classes(self) -> int:
-        """K."""
-        return self.total.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """d."""
-        return self.total.shape[1]
+    def shape(self) -> tuple[int, int]:
+        """See `Statistic.shape`."""
+        return self.total.shape[0], self.total.shape[1]
 
     def __add__(self, other: Self) -> Self:
         return type(self)(self.total + other.total, self.weight + other.weight)
@@ -74,9 +64,6 @@ class Counts(Statistic):
         before, removed = np.broadcast_arrays(self.weight, other.weight)
         weight = subtract_checked(before, removed, "weight")
         return type(self)(subtract_checked(self.total, other.total, "count"), weight)
-
-    def __mul__(self, factor: float) -> Self:
-        return type(self)(self.total * factor, self.weight * factor)
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.ledger.levels import columns_of_features, feature_runs, sums_by_feature
-from deciban.ledger.statistic import NotLearnedError, Statistic, align_by_key, place, subtract_checked
+from deciban.ledger.statistic import Statistic, align_by_key, subtract_checked
 
 MANTISSA_BITS = 7
 """Leading bits of the mantissa that distinguish cells: 2⁷ cells from each power of two to the next."""
@@ -112,6 +112,7 @@ class Grid(Statistic):
     cell: NDArray[np.int32]
     offset: NDArray[np.int64]
     table: Array
+    class_array: ClassVar[str] = "table"
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
@@ -135,20 +136,10 @@ class Grid(Statistic):
         cell = (keys & ((1 << KEY_BITS) - 1)) - BIAS
         return cls(cell.astype(np.int32), np.searchsorted(keys, starts).astype(np.int64), table)
 
-    @classmethod
-    def empty(cls, n_classes: int, n_features: int) -> Self:
-        """Return the grid of no rows."""
-        return cls(np.zeros(0, dtype=np.int32), np.zeros(n_features + 1, dtype=np.int64), np.zeros((n_classes, 0)))
-
     @property
-    def n_classes(self) -> int:
-        """K."""
-        return self.table.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """d."""
-        return len(self.offset) - 1
+    def shape(self) -> tuple[int, int]:
+        """See `Statistic.shape`."""
+        return self.table.shape[0], len(self.offset) - 1
 
     @property
     def owner(self) -> NDArray[np.intp]:
@@ -184,23 +175,12 @@ class Grid(Statistic):
 
     def __sub__(self, other: Self) -> Self:
         keys, a, b = self._align(other)
-        try:
-            left = subtract_checked(a, b, "count of a cell")
-        except NotLearnedError as lack:
-            j = int(keys[lack.j or 0]) >> KEY_BITS
-            raise NotLearnedError(lack.what, lack.k, j, lack.present, lack.removed) from None
+        left = subtract_checked(a, b, "count of a cell", lambda k, cell: (k, int(keys[cell or 0]) >> KEY_BITS))
         return type(self).from_keys(keys, left, self.n_features)
 
-    def __mul__(self, factor: float) -> Self:
-        return type(self).from_keys(self._keys(), self.table * factor, self.n_features)
-
-    def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """See `Statistic.map_classes`."""
-        return type(self)(self.cell, self.offset, place(self.table, index, n_classes))
-
-    def take_classes(self, index: NDArray[np.intp]) -> Self:
-        """See `Statistic.take_classes`."""
-        return self.from_keys(self._keys(), self.table[index], self.n_features)
+    def trim(self) -> Self:
+        """See `Statistic.trim`."""
+        return self.from_keys(self._keys(), self.table, self.n_features)
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`; features that `order` leaves out are dropped."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.ledger.statistic import NotLearnedError, Statistic, place, subtract_checked
+from deciban.ledger.statistic import Statistic, subtract_checked
 
 MAX_PAIRWISE_FEATURES = 64
 """Up to this many features are summed one by one, each by NumPy's pairwise sum, which is more accurate."""
@@ -31,6 +31,7 @@ class Levels(Statistic):
 
     table: Array
     offset: NDArray[np.int64]
+    class_array: ClassVar[str] = "table"
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
@@ -45,20 +46,10 @@ class Levels(Statistic):
         table = np.bincount(cell[present], weights=weights, minlength=n_classes * width)
         return cls(table.astype(np.float64, copy=False).reshape(n_classes, width), offset).trim()
 
-    @classmethod
-    def empty(cls, n_classes: int, n_features: int) -> Self:
-        """Return the counts of no rows."""
-        return cls(np.zeros((n_classes, 0)), np.zeros(n_features + 1, dtype=np.int64))
-
     @property
-    def n_classes(self) -> int:
-        """K."""
-        return self.table.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """d."""
-        return len(self.offset) - 1
+    def shape(self) -> tuple[int, int]:
+        """See `Statistic.shape`."""
+        return self.table.shape[0], len(self.offset) - 1
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -105,22 +96,11 @@ class Levels(Statistic):
 
     def __sub__(self, other: Self) -> Self:
         a, b = self.pad_levels(other.sizes), other.pad_levels(self.sizes)
-        try:
-            return type(self)(subtract_checked(a.table, b.table, "count of a level"), a.offset).trim()
-        except NotLearnedError as lack:
-            j = None if lack.j is None else int(a.owner[lack.j])
-            raise NotLearnedError(lack.what, lack.k, j, lack.present, lack.removed) from None
 
-    def __mul__(self, factor: float) -> Self:
-        return type(self)(self.table * factor, self.offset).trim()
+        def locate(k: int, v: int | None) -> tuple[int, int | None]:
+            return k, None if v is None else int(a.owner[v])
 
-    def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """See `Statistic.map_classes`."""
-        return type(self)(place(self.table, index, n_classes), self.offset)
-
-    def take_classes(self, index: NDArray[np.intp]) -> Self:
-        """See `Statistic.take_classes`."""
-        return type(self)(self.table[index], self.offset).trim()
+        return type(self)(subtract_checked(a.table, b.table, "count of a level", locate), a.offset).trim()
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`; features that `order` leaves out are dropped."""
@@ -209,6 +189,7 @@ class Cells(Statistic):
 
     cell: NDArray[np.int64]
     count: Array
+    class_array: ClassVar[str] = "count"
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
@@ -218,29 +199,20 @@ class Cells(Statistic):
         cell, inverse = np.unique(X[whole].astype(np.int64), axis=0, return_inverse=True)
         key = codes[whole].astype(np.int64) * len(cell) + inverse.reshape(-1)
         count = np.bincount(key, weights=w[whole], minlength=n_classes * len(cell)).astype(np.float64)
-        return cls(cell, count.reshape(n_classes, len(cell)))._without_empty()
-
-    @classmethod
-    def empty(cls, n_classes: int, n_features: int) -> Self:
-        """Return the table of no rows."""
-        return cls(np.zeros((0, n_features), dtype=np.int64), np.zeros((n_classes, 0)))
+        return cls(cell, count.reshape(n_classes, len(cell))).trim()
 
     @property
-    def n_classes(self) -> int:
-        """K."""
-        return self.count.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """d."""
-        return self.cell.shape[1]
+    def shape(self) -> tuple[int, int]:
+        """See `Statistic.shape`."""
+        return self.count.shape[0], self.cell.shape[1]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
         """V_j, one more than the highest level of each feature in any combination."""
         return level_counts(self.cell)
 
-    def _without_empty(self) -> Self:
+    def trim(self) -> Self:
+        """See `Statistic.trim`."""
         seen = self.count.any(axis=0)
         return self if seen.all() else type(self)(self.cell[seen], self.count[:, seen])
 
@@ -260,22 +232,8 @@ class Cells(Statistic):
 
     def __sub__(self, other: Self) -> Self:
         cell, a, b = self._align(other)
-        try:
-            left = subtract_checked(a, b, "count of a combination")
-        except NotLearnedError as lack:
-            raise NotLearnedError(lack.what, lack.k, None, lack.present, lack.removed) from None
-        return type(self)(cell, left)._without_empty()
-
-    def __mul__(self, factor: float) -> Self:
-        return type(self)(self.cell, self.count * factor)._without_empty()
-
-    def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
-        """See `Statistic.map_classes`."""
-        return type(self)(self.cell, place(self.count, index, n_classes))
-
-    def take_classes(self, index: NDArray[np.intp]) -> Self:
-        """See `Statistic.take_classes`."""
-        return type(self)(self.cell, self.count[index])._without_empty()
+        left = subtract_checked(a, b, "count of a combination", lambda k, _: (k, None))
+        return type(self)(cell, left).trim()
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`."""

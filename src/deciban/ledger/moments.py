@@ -111,12 +111,6 @@ class Moments(CentredStatistic):
             m2[k] = np.maximum(_sum_weighted(gap * gap, w) - n[k] * rest[k] ** 2, 0.0)
         return cls(n, mean, rest, m2, n_rest, m2_rest)
 
-    @classmethod
-    def empty(cls, n_classes: int, n_features: int) -> Self:
-        """Return the moments of no rows."""
-        zeros = np.zeros((n_classes, n_features))
-        return cls(np.zeros((n_classes, 1)), zeros, zeros, zeros)
-
     @property
     def squares(self) -> Pair:
         """M2 in two parts."""

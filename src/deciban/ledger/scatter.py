@@ -69,7 +69,7 @@ class Scatter(CentredStatistic):
         d = X.shape[1]
         missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=np.bool_)
         wide = bool(missing.any())
-        out = cls._wide(n_classes, d) if wide else cls.empty(n_classes, d)
+        out = cls.empty(n_classes, d, wide)
         of_class = _one_class_exactly if exact else _one_class
         for k, rows in rows_by_class(codes):
             n, mean, comoment = of_class(X[rows], w[rows], missing[rows], centres.mean[k], wide)
@@ -79,14 +79,11 @@ class Scatter(CentredStatistic):
         return out
 
     @classmethod
-    def empty(cls, n_classes: int, n_features: int) -> Self:
-        """Return the scatter of no rows."""
+    def empty(cls, n_classes: int, n_features: int, wide: bool = False) -> Self:
+        """Return the scatter of no rows; `wide` where each pair of features has a weight and means of its own."""
         K, d = n_classes, n_features
-        return cls(np.zeros((K, 1, 1)), np.zeros((K, d, 1)), np.zeros((K, d, 1)), np.zeros((K, d, d)))
-
-    @classmethod
-    def _wide(cls, K: int, d: int) -> Self:
-        return cls(*(np.zeros((K, d, d)) for _ in range(4)))
+        weight, mean = ((d, d), (d, d)) if wide else ((1, 1), (d, 1))
+        return cls(*(np.zeros((K, *shape)) for shape in (weight, mean, mean, (d, d))))
 
     @property
     def complete(self) -> bool:

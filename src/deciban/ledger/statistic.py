@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,52 +24,75 @@ LEFTOVER_FRACTION = 1e-12
 MAX_SQUARABLE = 1e150
 """Numbers up to this magnitude have squares, and sums of squares, that do not overflow a double."""
 
+Locate = Callable[[int, int | None], tuple[int, int | None]]
+"""A function that returns the class and the feature of an entry, given its indices on the first and second axis."""
+
 
 class Statistic(ABC):
     """Sums per class and feature that add: `a + b` is the statistic of one pass over the data of both.
 
-    A statistic is a frozen dataclass whose fields are arrays. The defaults below hold for a statistic without levels,
-    of which every array has the class as its first axis.
+    A statistic is a frozen dataclass whose fields are arrays. The defaults below hold for a statistic without levels.
     """
 
     __slots__ = ()
 
-    @property
-    @abstractmethod
-    def n_classes(self) -> int:
-        """K."""
+    class_array: ClassVar[str | None] = None
+    """The name of the only array whose first axis is the class; None where that of every array is."""
+
+    @classmethod
+    def empty(cls, n_classes: int, n_features: int) -> Self:
+        """Return the sums of no rows."""
+        counted: Any = cls
+        return counted.of(np.zeros((0, n_features), dtype=np.int64), np.zeros(0, dtype=np.int32), None, n_classes)
 
     @property
     @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """The number of classes, K, and of features, d."""
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.shape[0]
+
+    @property
     def n_features(self) -> int:
         """d."""
+        return self.shape[1]
 
     @abstractmethod
     def __add__(self, other: Self, /) -> Self: ...
     @abstractmethod
     def __sub__(self, other: Self, /) -> Self: ...
     @abstractmethod
-    def __mul__(self, factor: float, /) -> Self: ...
-    @abstractmethod
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """Return the sums with feature order[j] at place j."""
 
     def __eq__(self, other: object) -> bool:
         """Return whether both hold exactly equal arrays, whichever way a weight is stored."""
-        if type(other) is not type(self):
-            return False
-        if (self.n_classes, self.n_features) != (other.n_classes, other.n_features):
+        if type(other) is not type(self) or self.shape != other.shape:
             return False
         mine, theirs = self.arrays(), other.arrays()
         return all(_arrays_are_equal(mine[name], theirs[name]) for name in mine)
 
     def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """Return the sums with class k at place index[k] among n_classes."""
-        return type(self)(**{name: place(array, index, n_classes) for name, array in self.arrays().items()})
+        return self._change_classes(lambda array: place(array, index, n_classes))
 
     def take_classes(self, index: NDArray[np.intp]) -> Self:
         """Return the sums of these classes alone, in this order."""
-        return type(self)(**{name: array[index] for name, array in self.arrays().items()})
+        return self._change_classes(lambda array: array[index]).trim()
+
+    def __mul__(self, factor: float) -> Self:
+        return self._change_classes(lambda array: array * factor).trim()
+
+    def _change_classes(self, change: Callable[[Array], Array]) -> Self:
+        names = self.arrays() if self.class_array is None else (self.class_array,)
+        return replace(self, **{name: change(getattr(self, name)) for name in names})  # type: ignore[type-var]
+
+    def trim(self) -> Self:
+        """Return the sums without levels, cells or combinations in which no class has any weight."""
+        return self
 
     def map_levels(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """Return the sums with level v of feature j at place places[j][v] among sizes[j]; None: unchanged."""
@@ -105,13 +128,16 @@ class NotLearnedError(ForgetError):
         )
 
 
-def subtract_checked(before: Array, removed: Array, what: str) -> Array:
+def subtract_checked(before: Array, removed: Array, what: str, locate: Locate = lambda k, j: (k, j)) -> Array:
     """Return `before − removed`, exact for whole numbers; refuse a result below zero by more than rounding.
 
-    The first axis is the class, the second, if there is one, the feature.
+    The first axis is the class, the second, if there is one, the feature; else `locate` finds them for the error.
     """
     left = before - removed
-    return np.where(_is_rounding(left, before, removed, what), 0.0, left)
+    try:
+        return np.where(_is_rounding(left, before, removed, what), 0.0, left)
+    except NotLearnedError as lack:
+        raise NotLearnedError(what, *locate(lack.k, lack.j), lack.present, lack.removed) from None
 
 
 def subtract_pairs(before: Pair, removed: Pair, what: str) -> Pair:
@@ -162,14 +188,9 @@ class CentredStatistic(Statistic):
                 object.__setattr__(self, name, np.zeros_like(getattr(self, name.removesuffix("_rest"))))
 
     @property
-    def n_classes(self) -> int:
-        """K."""
-        return self.mean.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """d."""
-        return self.mean.shape[1]
+    def shape(self) -> tuple[int, int]:
+        """See `Statistic.shape`."""
+        return self.mean.shape[0], self.mean.shape[1]
 
     @property
     @abstractmethod

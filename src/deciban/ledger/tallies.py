@@ -37,8 +37,7 @@ class Tallies(Statistic):
     @classmethod
     def empty(cls, n_classes: int, n_features: int) -> Self:
         """Return tallies of no rows."""
-        nothing = np.zeros(0, dtype=np.int32)
-        return cls(np.zeros(n_features + 1, dtype=np.int64), nothing, np.zeros(0), np.zeros((n_classes, 1)))
+        return cls.from_counts(Counts.empty(n_classes, n_features))
 
     @classmethod
     def from_counts(cls, counts: Counts) -> Self:
@@ -57,14 +56,9 @@ class Tallies(Statistic):
         return Counts(total, self.weight)
 
     @property
-    def n_classes(self) -> int:
-        """K."""
-        return self.weight.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """V."""
-        return len(self.start) - 1
+    def shape(self) -> tuple[int, int]:
+        """See `Statistic.shape`."""
+        return self.weight.shape[0], len(self.start) - 1
 
     @property
     def feature(self) -> NDArray[np.intp]:
@@ -123,12 +117,12 @@ class Tallies(Statistic):
     def __sub__(self, other: Self) -> Self:
         keys, a, b = self._align(other)
         weight = subtract_checked(self.weight, other.weight, "weight")
-        try:
-            left = subtract_checked(a, b, "count")
-        except NotLearnedError as lack:
-            j, k = divmod(int(keys[lack.k]), self.n_classes)
-            raise NotLearnedError("count", k, j, lack.present, lack.removed) from None
-        return self._from_keys(keys, left, weight)
+
+        def locate(entry: int, _: int | None) -> tuple[int, int]:
+            feature, k = divmod(int(keys[entry]), self.n_classes)
+            return k, feature
+
+        return self._from_keys(keys, subtract_checked(a, b, "count", locate), weight)
 
     def totals_at(self, other: Self) -> Array:
         """Return the total in these tallies of each entry of `other`, whose entries are a subset."""
@@ -231,14 +225,9 @@ class Bags(Statistic):
         return self.occurrences.weight
 
     @property
-    def n_classes(self) -> int:
-        """K."""
-        return self.occurrences.n_classes
-
-    @property
-    def n_features(self) -> int:
-        """V."""
-        return self.occurrences.n_features
+    def shape(self) -> tuple[int, int]:
+        """See `Statistic.shape`."""
+        return self.occurrences.shape
 
     @property
     def seen(self) -> NDArray[np.bool_]:
