@@ -96,9 +96,7 @@ def _pair_blocks(a: Schema, b: Schema) -> Iterator[tuple[Block, Block]]:
 
 
 def _map_schema(old: Schema, classes: tuple[Label, ...], blocks: Sequence[BlockMapping]) -> SchemaMapping:
-    place = {label: i for i, label in enumerate(classes)}
-    index = np.array([place[label] for label in old.classes], dtype=np.intp)
-    return SchemaMapping(index, len(classes), tuple(blocks))
+    return SchemaMapping(_positions(old.classes, classes), len(classes), tuple(blocks))
 
 
 def _unite_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, ...]:
@@ -154,20 +152,16 @@ def _join_levels(a: Block, b: Block, order: Places | None, grows: bool) -> Joine
     theirs = b.levels if order is None else tuple(b.levels[j] for j in order)
     if a.levels == theirs:
         return a, BlockMapping(), BlockMapping(order)
-    unite = _sorted_union if grows else _require_known
-    levels = tuple(x if x == y else unite(x, y) for x, y in zip(a.levels, theirs))
+    levels = tuple(x if x == y else _unite_names(x, y, grows) for x, y in zip(a.levels, theirs))
     sizes = [len(names) for names in levels]
     mine, its = (_places(a.levels, levels), sizes), (_places(theirs, levels), sizes)
     return replace(a, levels=levels), BlockMapping(levels=mine), BlockMapping(order, levels=its)
 
 
-def _sorted_union(x: Names, y: Names) -> Names:
-    """Return all names sorted, so that the result does not depend on the order of merging."""
-    return tuple(sorted(dict.fromkeys((*x, *y))))  # two sorted runs in a row are merged in linear time
-
-
-def _require_known(x: Names, y: Names) -> Names:
-    """Return x; refuse if it lacks a name of y."""
+def _unite_names(x: Names, y: Names, grows: bool) -> Names:
+    """Return all names, sorted so that the order of merging does not matter; or x, if it may not grow."""
+    if grows:
+        return tuple(sorted(dict.fromkeys((*x, *y))))  # two sorted runs in a row are merged in linear time
     unknown = set(y).difference(x)
     if unknown:
         raise SchemaError(f"level {min(unknown)!r} is not known. Hint: one of {list(x)[:5]}")
@@ -176,12 +170,13 @@ def _require_known(x: Names, y: Names) -> Names:
 
 def _places(old: Sequence[Names], new: Sequence[Names]) -> list[Places | None]:
     """Return the new places of the names of each feature; None where they have not moved."""
-    return [None if x is y else _place(x, y) for x, y in zip(old, new)]
+    return [None if x is y else _positions(x, y) for x, y in zip(old, new)]
 
 
-def _place(old: Names, new: Names) -> Places:
-    place = dict(zip(new, range(len(new))))
-    return np.fromiter(map(place.__getitem__, old), dtype=np.intp, count=len(old))
+def _positions(names: Sequence[Label], among: Sequence[Label]) -> Places:
+    """Return the index of each name among others, all of which are there."""
+    place = dict(zip(among, range(len(among))))
+    return np.fromiter(map(place.__getitem__, names), dtype=np.intp, count=len(names))
 
 
 def _match_order(a: Block, b: Block) -> Places | None:
@@ -194,8 +189,7 @@ def _match_order(a: Block, b: Block) -> Places | None:
             raise SchemaError(f"two features are both named {min(twice)!r}, so they cannot be aligned by name")
     if set(a.names) != set(b.names):
         raise SchemaError(f"the features differ{_describe_difference(a, b)}")
-    place = {name: j for j, name in enumerate(b.names)}
-    return np.array([place[name] for name in a.names], dtype=np.intp)
+    return _positions(a.names, b.names)
 
 
 def _describe_difference(a: Block, b: Block) -> str:

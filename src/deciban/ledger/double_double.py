@@ -60,7 +60,8 @@ class Pair(NamedTuple):
     def scale(self, factor: float | Array) -> Pair:
         """Return the product with a double."""
         high, error = two_product(self.high, np.asarray(factor, dtype=np.float64))
-        return Pair(*_fast_two_sum(high, _finite(error + self.low * factor)))
+        low = error + self.low * factor
+        return Pair(*_fast_two_sum(high, np.where(np.isfinite(low), low, 0.0)))  # error terms may overflow
 
     def over(self, other: Pair) -> Pair:
         """Return the quotient, and zero where the divisor is zero."""
@@ -159,8 +160,3 @@ def _fast_two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """Return `two_sum` of a and b where |a| ≥ |b|, in fewer operations."""
     total = a + b
     return total, b - (total - a)
-
-
-def _finite(error: Array) -> Array:
-    """Replace error terms that overflowed by zero."""
-    return np.where(np.isfinite(error), error, 0.0)

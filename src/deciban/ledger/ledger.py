@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -48,7 +48,7 @@ class Ledger:
             return NotImplemented
         schema, a, b = _align(self, other)
         with np.errstate(over="ignore", invalid="ignore"):
-            parts = tuple(_apply_dense(x, y, lambda x, y: x + y) for x, y in zip(a.parts, b.parts))
+            parts = tuple(x + y for x, y in map(_dense_if_mixed, a.parts, b.parts))
             return type(self)(schema, a.rows + b.rows, parts)._refuse_overflow()
 
     def __sub__(self, other: Self) -> Self:
@@ -77,12 +77,13 @@ class Ledger:
             for block, part, features in zip(self.schema.blocks, self.parts, columns)
             if features is None or len(features)
         ]
-        schema = Schema(self.schema.classes, tuple(block for block, _ in pairs))
-        return type(self)(schema, self.rows, tuple(part for _, part in pairs))
+        return self._with_blocks(pairs)
 
     def _drop_empty(self) -> Self:
         """Drop the named levels and the words in which no class has any weight."""
-        pairs = [_drop_empty_names(block, part) for block, part in zip(self.schema.blocks, self.parts)]
+        return self._with_blocks(list(map(_drop_empty_names, self.schema.blocks, self.parts)))
+
+    def _with_blocks(self, pairs: Sequence[tuple[Block, Statistic]]) -> Self:
         schema = Schema(self.schema.classes, tuple(block for block, _ in pairs))
         return type(self)(schema, self.rows, tuple(part for _, part in pairs))
 
@@ -114,7 +115,7 @@ class Ledger:
             isinstance(other, Ledger)
             and self.schema == other.schema
             and np.array_equal(self.rows, other.rows)
-            and all(a == b for a, b in zip(_dense_if_mixed(self, other), _dense_if_mixed(other, self)))
+            and all(a == b for a, b in map(_dense_if_mixed, self.parts, other.parts))
         )
 
     def __hash__(self) -> int:
@@ -163,9 +164,9 @@ def _subtract(a: Any, b: Ledger) -> Any:
     with _names_in_errors(a.schema, None):
         rows = subtract_checked(a.rows, b.rows, "weight")
     parts = []
-    for block, x, y in zip(a.schema.blocks, a.parts, b.parts):
+    for block, (x, y) in zip(a.schema.blocks, map(_dense_if_mixed, a.parts, b.parts)):
         with _names_in_errors(a.schema, block), np.errstate(over="ignore", invalid="ignore"):
-            parts.append(_apply_dense(x, y, lambda x, y: x - y))
+            parts.append(x - y)
     left = type(a)(a.schema, rows, tuple(parts))._refuse_overflow()
     for block, x, y in zip(a.schema.blocks, a.parts, parts):
         _warn_of_lost_digits(a.schema, block, x, y)
@@ -198,7 +199,7 @@ def _find_lost_digits_of_counts(before: Any, left: Any) -> tuple[int, int, int] 
     if isinstance(left, Counts):
         old, new = before.to_dense().total if isinstance(before, Tallies) else before.total, left.total
     else:
-        old, new = before.totals_at(left), left.total
+        old, new = before.total[np.searchsorted(before.keys(), left.keys())], left.total
     few = (new > 0) & (new < ROUNDING * old) & (new != np.rint(new))
     if not few.any():
         return None
@@ -254,17 +255,11 @@ def _choose_features(part: Any, features: Sequence[int]) -> Statistic:
     return cast(Statistic, part.take_features(order))
 
 
-def _apply_dense(a: Any, b: Any, operation: Callable[[Any, Any], Statistic]) -> Statistic:
-    """Apply the operation; where only one of two counts is sparse, it is made dense first."""
+def _dense_if_mixed(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return two statistics of one block; where only one of two counts is sparse, it is made dense."""
     if isinstance(a, Tallies) and isinstance(b, Counts):
-        a = a.to_dense()
-    if isinstance(a, Counts) and isinstance(b, Tallies):
-        b = b.to_dense()
-    return operation(a, b)
-
-
-def _dense_if_mixed(a: Ledger, b: Ledger) -> list[Statistic]:
-    return [x.to_dense() if isinstance(x, Tallies) and isinstance(y, Counts) else x for x, y in zip(a.parts, b.parts)]
+        return a.to_dense(), b
+    return a, b.to_dense() if isinstance(a, Counts) and isinstance(b, Tallies) else b
 
 
 def concatenate_features(parts: Sequence[Statistic]) -> Statistic:
@@ -272,27 +267,18 @@ def concatenate_features(parts: Sequence[Statistic]) -> Statistic:
     first: Any = parts[0]
     if len(parts) == 1:
         return parts[0]
+    tables = [part.arrays() for part in parts]
     if isinstance(first, (Counts, Moments)):
-        tables = [part.arrays() for part in parts]
         weights = [name for name in tables[0] if name in ("weight", "weight_rest")]
         shared = all(t[n].shape[1] == 1 and np.array_equal(t[n], tables[0][n]) for t in tables for n in weights)
-        made = {
-            name: table
-            if shared and name in weights
-            else np.concatenate([_one_column_each(p, t[name]) for p, t in zip(parts, tables)], axis=1)
-            for name, table in tables[0].items()
-        }
+        made = dict(tables[0])
+        for name in made.keys() - (weights if shared else ()):  # one column may hold for all features of a part
+            columns = [np.broadcast_to(table[name], part.shape) for part, table in zip(parts, tables)]
+            made[name] = np.concatenate(columns, axis=1)
         return type(first)(**made)
-    if isinstance(first, (Levels, Grid)):
-        tables = [part.arrays() for part in parts]
-        made = {"table": np.concatenate([t["table"] for t in tables], axis=1)}
-        made["offset"] = np.cumsum([0, *(v for t in tables for v in np.diff(t["offset"]))], dtype=np.int64)
-        if isinstance(first, Grid):
-            made["cell"] = np.concatenate([t["cell"] for t in tables])
-        return type(first)(**made)
-    raise AssertionError(type(first))
-
-
-def _one_column_each(part: Statistic, array: Array) -> Array:
-    """Broadcast an array to one column for each feature, where one column holds for all of them."""
-    return np.broadcast_to(array, (len(array), part.n_features))
+    assert isinstance(first, (Levels, Grid))
+    made = {"table": np.concatenate([t["table"] for t in tables], axis=1)}
+    made["offset"] = np.cumsum([0, *(v for t in tables for v in np.diff(t["offset"]))], dtype=np.int64)
+    if isinstance(first, Grid):
+        made["cell"] = np.concatenate([t["cell"] for t in tables])
+    return type(first)(**made)

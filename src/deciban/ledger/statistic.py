@@ -73,7 +73,7 @@ class Statistic(ABC):
         if type(other) is not type(self) or self.shape != other.shape:
             return False
         mine, theirs = self.arrays(), other.arrays()
-        return all(_arrays_are_equal(mine[name], theirs[name]) for name in mine)
+        return all(_are_equal(mine[name], theirs[name]) for name in mine)
 
     def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """Return the sums with class k at place index[k] among n_classes."""
@@ -290,7 +290,7 @@ def place(rows: Array, index: NDArray[np.intp], n_classes: int) -> Array:
     return out
 
 
-def _arrays_are_equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
+def _are_equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
     try:
         x, y = np.broadcast_arrays(a, b)
     except ValueError:

@@ -82,8 +82,8 @@ class Tallies(Statistic):
         seen = np.flatnonzero(everywhere)
         keys = (seen[:, None] * self.n_classes + empty).ravel()
         total = np.repeat(everywhere[seen], len(empty))
-        order = np.argsort(np.concatenate([self._keys(), keys]), kind="stable")
-        all_keys = np.concatenate([self._keys(), keys])[order]
+        order = np.argsort(np.concatenate([self.keys(), keys]), kind="stable")
+        all_keys = np.concatenate([self.keys(), keys])[order]
         return self._from_keys(all_keys, np.concatenate([self.total, total])[order], self.weight)
 
     def sum_consecutive_classes(self, n: int) -> Self:
@@ -96,7 +96,7 @@ class Tallies(Statistic):
         weight = self.weight.reshape(-1, n).sum(axis=1, keepdims=True)
         return type(self)(_starts(feature[first], self.n_features), klass[first].astype(np.int32), total, weight)
 
-    def _keys(self) -> NDArray[np.int64]:
+    def keys(self) -> NDArray[np.int64]:
         """Return an ascending key of each entry: by feature, then class."""
         return self.feature.astype(np.int64) * self.n_classes + self.klass
 
@@ -108,7 +108,7 @@ class Tallies(Statistic):
 
     def _align(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
         """Return the union of both keys, and the totals of each tally there, 0 where it has none."""
-        return align_by_key(self._keys(), self.total, other._keys(), other.total)
+        return align_by_key(self.keys(), self.total, other.keys(), other.total)
 
     def __add__(self, other: Self) -> Self:
         keys, a, b = self._align(other)
@@ -124,19 +124,15 @@ class Tallies(Statistic):
 
         return self._from_keys(keys, subtract_checked(a, b, "count", locate), weight)
 
-    def totals_at(self, other: Self) -> Array:
-        """Return the total in these tallies of each entry of `other`, whose entries are a subset."""
-        return self.total[np.searchsorted(self._keys(), other._keys())]
-
     def __mul__(self, factor: float) -> Self:
-        return self._from_keys(self._keys(), self.total * factor, self.weight * factor)
+        return self._from_keys(self.keys(), self.total * factor, self.weight * factor)
 
     def keep_entries_of(self, other: Tallies) -> Self:
         """Drop the entries that `other` lacks; they are the rounding of sums that cancelled."""
         if np.array_equal(self.start, other.start) and np.array_equal(self.klass, other.klass):
             return self
-        keys = self._keys()
-        seen = np.isin(keys, other._keys(), assume_unique=True)
+        keys = self.keys()
+        seen = np.isin(keys, other.keys(), assume_unique=True)
         return self._from_keys(keys, np.where(seen, self.total, 0.0), self.weight)
 
     def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
