@@ -9,7 +9,7 @@ from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, command, number, option, switch, without
-from deciban.cli.render import make_console, print_command, print_heading, print_line, print_table, print_title
+from deciban.cli.render import Screen
 from deciban.cli.training_options import call_on_table, format_training_command
 
 if TYPE_CHECKING:
@@ -64,19 +64,19 @@ def show(comparison: Comparison, data: TableInput, as_json: bool, times: bool, r
         return
     from deciban.metrics import comparison_advice
 
-    out = make_console()
-    print_title(out, f"{comparison.target} of {data.name}, by {len(comparison.rows)} learners")
+    out = Screen()
+    out.print_title(f"{comparison.target} of {data.name}, by {len(comparison.rows)} learners")
     head, *body = comparison_advice.table(comparison, times)
-    print_table(out, head, body, right=range(2, len(head)), wide=1)
+    out.print_table(head, body, right=range(2, len(head)), wide=1)
     for note in (comparison_advice.signs(comparison), comparison.measured, *comparison.notes):
-        print_line(out, f"({note})")
+        out.print_line(f"({note})")
     if comparison.growth is not None:
         held_out = f"on {comparison.growth.held_out} rows held out, the mean of {comparison.growth.draws} draws"
-        print_heading(out, "Accuracy % by rows learned", held_out)
+        out.print_heading("Accuracy % by rows learned", held_out)
         head, *body = comparison_advice.curve_table(comparison)
-        print_table(out, head, body, right=range(1, len(head)))
+        out.print_table(head, body, right=range(1, len(head)))
         if comparison.curve_summary:
-            print_line(out, comparison.curve_summary)
-    print_heading(out, "Advice")
-    print_line(out, comparison.advice)
-    print_command(out, recommended)
+            out.print_line(comparison.curve_summary)
+    out.print_heading("Advice")
+    out.print_line(comparison.advice)
+    out.print_command(recommended)

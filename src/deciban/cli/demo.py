@@ -8,14 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from deciban import __version__
 from deciban.cli.files import check_folder, print_json, write_folder
 from deciban.cli.parser import DEBUG, JSON, command, option
-from deciban.cli.render import print_heading
+from deciban.cli.render import Screen
 from deciban.formatting import format_signed
 from deciban.plain_json import to_json
 
@@ -37,7 +36,7 @@ CONTENTS = {
 def demo(folder: Path, json: bool) -> None:
     """See deciban at work on data that needs no download: train, evaluate, explain, forget, draw."""
     check_folder(folder)  # nothing is written before all is computed
-    stderr = Console(stderr=True, highlight=False)
+    stderr = Screen(stderr=True)
     with stderr.status("reading, training, evaluating …"):
         from deciban.cli import demo_results
 
@@ -57,12 +56,12 @@ def demo(folder: Path, json: bool) -> None:
         print_json({**figures, "files": [str(path) for path in files]})
         show_files(stderr, files)
         return
-    out = Console(highlight=False)
+    out = Screen()
     show_results(out, tumours, digits, forgetting)
     show_files(out, files)
 
 
-def _draw_picture(stderr: Console) -> bytes | None:
+def _draw_picture(stderr: Screen) -> bytes | None:
     """Return the picture; without matplotlib, print how to install it and return None."""
     from deciban.cli.demo_results import draw_boundaries
     from deciban.errors import MissingExtraError
@@ -74,19 +73,17 @@ def _draw_picture(stderr: Console) -> bytes | None:
         return None
 
 
-def show_results(out: Console, tumours: SplitResults, digits: SplitResults, forgetting: Sequence[Forgetting]) -> None:
+def show_results(out: Screen, tumours: SplitResults, digits: SplitResults, forgetting: Sequence[Forgetting]) -> None:
     """Print the results."""
     out.print(Text(f"deciban {__version__}: classify by weighing evidence"), style="bold")
-    print_heading(
-        out, "Tumours", f"benign or malignant? Learned from {tumours.learned}, held out {tumours.held_out}."
-    )
+    out.print_heading("Tumours", f"benign or malignant? Learned from {tumours.learned}, held out {tumours.held_out}.")
     out.print(table(tumours.results))
     out.print("  Log-loss: lower is better; 0.693 is tossing a coin.", soft_wrap=True)
     if tumours.reason is not None:
         explain(out, tumours.reason)
-    print_heading(out, "Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
+    out.print_heading("Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
     out.print(table(digits.results))
-    print_heading(out, "Forgetting", "learn everything, forget a part: equal to never having learned it.")
+    out.print_heading("Forgetting", "learn everything, forget a part: equal to never having learned it.")
     for line in forgetting:
         equal = "equal ledgers" if line.same_ledger else f"posteriors equal to {line.largest_difference:.0e}"
         out.print(Text(f"  {line.model}: {line.learned} − {line.forgotten} rows, {equal}."), soft_wrap=True)
@@ -103,9 +100,9 @@ def table(results: Sequence[Result]) -> Table:
     return shown
 
 
-def explain(out: Console, reason: Reason) -> None:
+def explain(out: Screen, reason: Reason) -> None:
     """Print the evidence for one prediction, and its sum."""
-    print_heading(out, "Why?", f"the least certain tumour held out ({reason.truth}), by GaussianNB:")
+    out.print_heading("Why?", f"the least certain tumour held out ({reason.truth}), by GaussianNB:")
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
     out.print(
         Text(
@@ -117,9 +114,9 @@ def explain(out: Console, reason: Reason) -> None:
     )
 
 
-def show_files(out: Console, files: Sequence[Path]) -> None:
+def show_files(out: Screen, files: Sequence[Path]) -> None:
     """Print which files were written, and where to read on."""
-    print_heading(out, "Written")
+    out.print_heading("Written")
     width = max(len(str(path)) for path in files)
     for path in files:
         out.print(Text(f"  {path!s:<{width}}  {CONTENTS[path.name]}"), soft_wrap=True)

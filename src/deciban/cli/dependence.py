@@ -9,17 +9,7 @@ from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, JSON, command, without
-from deciban.cli.render import (
-    format_row_count,
-    make_console,
-    print_command,
-    print_heading,
-    print_line,
-    print_table,
-    print_title,
-    quote_word,
-    shorten,
-)
+from deciban.cli.render import Screen, format_row_count, quote_word, shorten
 from deciban.cli.training_options import call_on_table
 
 if TYPE_CHECKING:
@@ -55,36 +45,33 @@ def show(found: Dependence, name: str, most: int, data: list[str]) -> None:
     """Print the pairs, the advice, and the command that follows it."""
     from deciban.metrics.dependence import HEAD
 
-    out = make_console()
+    out = Screen()
     among = "" if found.rows == found.rows_read else f" of {format_row_count(found.rows_read)}"
     pairs = len(found.pairs)
     pair_count = f"{pairs} pair{'s' if pairs > 1 else ''}"
     rows = f"{format_row_count(found.rows)}{among}"
-    print_title(out, f"{found.target} of {name}: {pair_count} of {len(found.features)} features, in {rows}")
-    print_heading(out, "Pairs", "mutual information of two columns, in decibans per row")
+    out.print_title(f"{found.target} of {name}: {pair_count} of {len(found.features)} features, in {rows}")
+    out.print_heading("Pairs", "mutual information of two columns, in decibans per row")
     body = [
         pair.cells(f"{shorten(pair.first, MAX_NAME_WIDTH)}, {shorten(pair.second, MAX_NAME_WIDTH)}")
         for pair in found.pairs[:most]
     ]
-    print_table(out, HEAD, body, right=[1, 2, 3, 4])
+    out.print_table(HEAD, body, right=[1, 2, 3, 4])
     if pairs > most:
-        print_line(out, f"… and {pairs - most} more pairs (--most {pairs} shows them all)")
-    print_line(
-        out,
+        out.print_line(f"… and {pairs - most} more pairs (--most {pairs} shows them all)")
+    out.print_line(
         "Naive Bayes assumes 0 given the class; p is the chance of as much if that were true. Twice: evidence for "
         "the true class that is counted twice; below 0, too little of it is counted.",
     )
-    print_heading(out, "What to do")
+    out.print_heading("What to do")
     for advice in found.advice:
-        print_line(out, str(advice))
+        out.print_line(str(advice))
     if not found.advice:
-        print_line(
-            out, "nothing: no column repeats another, and no two inform more together than naive Bayes assumes"
-        )
+        out.print_line("nothing: no column repeats another, and no two inform more together than naive Bayes assumes")
         return
-    print_heading(out, "Next")
-    print_line(out, "measure whether the whole model improves, with these options and without them:")
+    out.print_heading("Next")
+    out.print_line("measure whether the whole model improves, with these options and without them:")
     joins = [f"--join {quote_word(a.join_list(block))}" for block in found.blocks]
     skips = [f"--as {quote_word(f'{name}=skip')}" for name in found.drop]
     where = " ".join(map(quote_word, data)) or "DATA"
-    print_command(out, f"deciban evaluate {where} --target {quote_word(found.target)} {' '.join([*skips, *joins])}")
+    out.print_command(f"deciban evaluate {where} --target {quote_word(found.target)} {' '.join([*skips, *joins])}")

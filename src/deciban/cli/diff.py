@@ -11,16 +11,7 @@ from deciban.cli import options as a
 from deciban.cli.files import open_model, print_json
 from deciban.cli.inspect import describe_options
 from deciban.cli.parser import DEBUG, JSON, argument, command
-from deciban.cli.render import (
-    format_count,
-    make_console,
-    print_heading,
-    print_line,
-    print_pairs,
-    print_table,
-    print_title,
-    shorten,
-)
+from deciban.cli.render import Screen, format_count, shorten
 from deciban.formatting import format_number, format_signed
 
 if TYPE_CHECKING:
@@ -107,28 +98,28 @@ TITLES = {
 
 def show(first: str, second: str, found: dict[str, Any], most: int) -> None:
     """Print the differences."""
-    out = make_console()
-    print_title(out, f"{first} → {second}")
+    out = Screen()
+    out.print_title(f"{first} → {second}")
     if found["same"]:
-        print_line(out, "the same: all statistics and assumptions are equal")
+        out.print_line("the same: all statistics and assumptions are equal")
         return
     if not any(found[part] for part in found if part != "same"):
-        print_line(out, "the same, except for rounding")
+        out.print_line("the same, except for rounding")
         return
     for name in ("target", "rows"):
-        print_pairs(out, [(name, " → ".join(_format_value(v) for v in values)) for values in found[name].values()])
+        out.print_pairs([(name, " → ".join(_format_value(v) for v in values)) for values in found[name].values()])
     for part, (title, what) in TITLES.items():
         if found[part]:
-            print_heading(out, title, what)
+            out.print_heading(title, what)
             body = [
                 [name, *(shorten(_format_value(v), 20) for v in values)]
                 for name, values in list(found[part].items())[: 3 * most]
             ]
-            print_table(out, ["", "first", "second"], body, right=[1, 2] if part in ("class_rows", "priors") else [])
+            out.print_table(["", "first", "second"], body, right=[1, 2] if part in ("class_rows", "priors") else [])
             if len(found[part]) > 3 * most:
-                print_line(out, f"… and {format_count(len(found[part]) - 3 * most)} more")
+                out.print_line(f"… and {format_count(len(found[part]) - 3 * most)} more")
     if found["evidence"]:
-        print_heading(out, "Evidence", "for the true class, on average; * where 90 % intervals are disjoint")
+        out.print_heading("Evidence", "for the true class, on average; * where 90 % intervals are disjoint")
         body = [
             [
                 e["column"],
@@ -138,7 +129,7 @@ def show(first: str, second: str, found: dict[str, Any], most: int) -> None:
             ]
             for e in found["evidence"][:most]
         ]
-        print_table(out, ["column", "first", "second", "change"], body, right=[1, 2, 3])
+        out.print_table(["column", "first", "second", "change"], body, right=[1, 2, 3])
 
 
 def _format_change(entry: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from deciban.cli.files import open_model, print_json
 from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number, option
 from deciban.cli.progress import progress
-from deciban.cli.render import make_console, print_command, print_heading, print_line, print_table, print_title
+from deciban.cli.render import Screen
 from deciban.cli.training_options import call_on_table, find_target, format_training_command, option_name
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def show(report: Report, title: str, as_json: bool, requests: d.DecisionRequests
     from deciban.cli.report_screen import show_decisions, show_quality
 
     costs, thresholds = requests.costs_of(report), requests.thresholds_of(report)  # errors precede all output
-    out = make_console()
-    print_title(out, title)
+    out = Screen()
+    out.print_title(title)
     show_quality(out, report, confusion=True)
     show_decisions(out, costs, thresholds)
 
@@ -124,25 +124,24 @@ def _show_choice(choice: Choice, data: TableInput, options: Mapping[str, Any], a
     from deciban.metrics.choice import HEADINGS
 
     target = find_target(data, options)
-    out = make_console()
-    print_title(out, f"{target} of {data.name}, under {len(choice.results)} settings")
+    out = Screen()
+    out.print_title(f"{target} of {data.name}, under {len(choice.results)} settings")
     body = [[*row[:3], row[3].partition(" ")[0], *row[4:]] for row in choice.table()]  # to fit 80 columns
-    print_table(out, HEADINGS, body, right=[2, 3, 4, 5], wide=1)
+    out.print_table(HEADINGS, body, right=[2, 3, 4, 5], wide=1)
     left = len(choice.results) - len(choice.table())
     if left:
-        print_line(out, f"… and {left} more settings: --json has them all")
+        out.print_line(f"… and {left} more settings: --json has them all")
     for note in (choice.measured, *choice.notes):
-        print_line(out, f"({note})")
-    print_heading(out, "Best")
+        out.print_line(f"({note})")
+    out.print_heading("Best")
     if choice.estimator != "train":
         arguments = ", ".join(f"{name}={value!r}" for name, value in choice.best.items())
-        print_line(out, f"In Python: deciban.{choice.estimator}({arguments})")
+        out.print_line(f"In Python: deciban.{choice.estimator}({arguments})")
         return
-    print_line(
-        out,
+    out.print_line(
         str(choice.recommendation.setting)
         if choice.best
         else "the defaults: no other setting is better by more than one standard error",
     )
     presence = {"presence": True} if "words" in choice.best else {}
-    print_command(out, format_training_command(data, target, options, {**choice.best, **presence}))
+    out.print_command(format_training_command(data, target, options, {**choice.best, **presence}))

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 
-from deciban.cli.render import make_console, print_heading, print_line, print_table, shorten, to_one_line
+from deciban.cli.render import Screen, shorten, to_one_line
 from deciban.plain_json import to_plain
 from deciban.scores.explanation import Reason, format_decibans, format_odds, format_word, in_context
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from deciban.model.model import Model
     from deciban.scores import Explanation
     from deciban.scores.explanation import WordEvidence
@@ -102,29 +100,29 @@ def explain_table_rows(
 
 def show(rows: list[RowExplanation], most: int) -> None:
     """Print the explanations one below the other."""
-    out = make_console()
+    out = Screen()
     for row in rows:
         _show_row(out, row, most)
     out.print()
-    print_line(out, "dB is decibans: +10 is ten to one for, +3 two to one, −10 ten to one against.")
+    out.print_line("dB is decibans: +10 is ten to one for, +3 two to one, −10 ten to one against.")
 
 
-def _show_row(out: Console, row: RowExplanation, most: int) -> None:
+def _show_row(out: Screen, row: RowExplanation, most: int) -> None:
     width = 20 if row.name is None else 30
     truth = "" if row.truth is None else f"; in truth {shorten(str(row.truth), width)}"
     probability = format_probability(row.probability, math.isfinite(row.total))
     chance = f"{shorten(str(row.prediction), width)}, probability {probability}{truth}"
-    print_heading(out, f"Row {row.row}", chance if row.name is None else shorten(row.name, out.width - 20))
+    out.print_heading(f"Row {row.row}", chance if row.name is None else shorten(row.name, out.width - 20))
     if row.name is not None:
-        print_line(out, chance)
-    print_line(out, f"why {shorten(str(row.favoured), 30)} rather than {shorten(str(row.against), 30)}:")
+        out.print_line(chance)
+    out.print_line(f"why {shorten(str(row.favoured), 30)} rather than {shorten(str(row.against), 30)}:")
     if row.words is None:
         _show_columns(out, row, most)
     else:
         _show_words(out, row.words, row.total, most)
 
 
-def _show_columns(out: Console, row: RowExplanation, most: int) -> None:
+def _show_columns(out: Screen, row: RowExplanation, most: int) -> None:
     shown, hidden = row.entries[:most], row.entries[most:]
     if hidden:
         shown = [*shown, (f"{len(hidden)} more", sum(value for _, value in hidden))]
@@ -168,10 +166,10 @@ def words_of_row(explanation: Explanation, row: int) -> RowWords | None:
     return RowWords(explanation.words(row), texts, others)
 
 
-def _show_words(out: Console, row: RowWords, total: float, most: int) -> None:
+def _show_words(out: Screen, row: RowWords, total: float, most: int) -> None:
     """Print the strongest words and columns, each word with its context."""
     if not row.words and any(row.texts.values()):
-        print_line(out, "(the model knows none of the words)")
+        out.print_line("(the model knows none of the words)")
     named = [(f"{w.column}: " if len(row.texts) > 1 else "") + format_word(w.word) for w in row.words]
     found = [*row.others, *(Reason(name, w.decibans, w) for name, w in zip(named, row.words))]
     found.sort(key=lambda reason: -abs(reason.decibans))
@@ -185,7 +183,7 @@ def _show_words(out: Console, row: RowWords, total: float, most: int) -> None:
     contexts = ["" if word is None else format_context(row.texts[word.column], word, width) for _, _, word in shown]
     contexts += ["", format_odds(total)] if hidden else [format_odds(total)]
     rows = [[*cells, words] for cells, words in zip(body, contexts)]
-    print_table(out, [*head, "first occurrence"], rows, right=[1, 2])
+    out.print_table([*head, "first occurrence"], rows, right=[1, 2])
 
 
 def format_context(text: str, word: WordEvidence, width: int) -> str:

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli import options as a
 from deciban.cli.files import format_file_size, load, print_json
 from deciban.cli.parser import DEBUG, JSON, command
-from deciban.cli.render import (
-    format_count,
-    make_console,
-    print_heading,
-    print_line,
-    print_pairs,
-    print_table,
-    print_title,
-)
+from deciban.cli.render import Screen, format_count
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
@@ -57,15 +49,15 @@ def _show_estimator(found: Any, as_json: bool) -> None:
     if as_json:
         print_json(facts)
         return
-    out = make_console()
+    out = Screen()
     out.print(f"{facts['estimator']}, trained on a matrix", style="bold", soft_wrap=True)
-    print_heading(out, "Classes")
-    print_line(out, ", ".join(map(str, facts["classes"][:20])) + (" …" if len(facts["classes"]) > 20 else ""))
-    print_heading(out, "Parameters")
-    print_pairs(out, [(name, str(value)) for name, value in facts["parameters"].items()])
+    out.print_heading("Classes")
+    out.print_line(", ".join(map(str, facts["classes"][:20])) + (" …" if len(facts["classes"]) > 20 else ""))
+    out.print_heading("Parameters")
+    out.print_pairs([(name, str(value)) for name, value in facts["parameters"].items()])
     if facts["calibration"] is not None:
-        print_heading(out, "Calibration")
-        print_line(out, facts["calibration"])
+        out.print_heading("Calibration")
+        out.print_line(facts["calibration"])
 
 
 def describe_options(model: Model) -> dict[str, Any]:
@@ -97,13 +89,12 @@ def format_option(value: Any) -> str:
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
     from deciban.cli.report_screen import format_missing, show_classes, show_strongest
 
-    out = make_console()
-    print_title(out, f"{path}: a model of {model.target}")
+    out = Screen()
+    out.print_title(f"{path}: a model of {model.target}")
     without = (
         f" ({format_count(description.rows_without_class)} without a class)" if description.rows_without_class else ""
     )
-    print_pairs(
-        out,
+    out.print_pairs(
         [
             ("rows read", format_count(description.rows) + without),
             ("weight", format_count(description.weight)),
@@ -114,16 +105,16 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
             ("file", format_file_size(path)),
         ],
     )
-    print_heading(out, "Classes")
+    out.print_heading("Classes")
     show_classes(out, description)
-    print_heading(out, "Assumptions")
-    print_pairs(
-        out, [(name.replace("_", " "), format_option(value)) for name, value in describe_options(model).items()]
+    out.print_heading("Assumptions")
+    out.print_pairs(
+        [(name.replace("_", " "), format_option(value)) for name, value in describe_options(model).items()]
     )
-    print_heading(out, "Columns")
+    out.print_heading("Columns")
     body = [[note.name, note.role, note.reason + format_missing(note)] for note in description.columns]
-    print_table(out, ["column", "role", "why"], body, wide=2)
-    print_heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
+    out.print_table(["column", "role", "why"], body, wide=2)
+    out.print_heading("Strongest columns", "average evidence for the true class, with a 90 % interval")
     show_strongest(out, description, most)
     _show_columns(out, model, description, most)
 
@@ -136,9 +127,9 @@ def _show_columns(out: Any, model: Model, description: Description, most: int) -
     texts = [text.column for text in model.layout.texts]
     others = tuple(strength for strength in description.strongest[:most] if strength.feature not in texts)
     if others:
-        print_heading(out, "Evidence by class" if not texts else "Evidence by class of the other columns")
+        out.print_heading("Evidence by class" if not texts else "Evidence by class of the other columns")
     for strength in others:
         if strength.summaries:
-            print_line(out, strength.feature)
+            out.print_line(strength.feature)
         for summary in strength.summaries:
-            print_line(out, str(summary), indent=4)
+            out.print_line(str(summary), indent=4)

@@ -9,7 +9,7 @@ from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, JSON, command, option
-from deciban.cli.render import make_console, print_line, print_table, print_title
+from deciban.cli.render import Screen
 from deciban.cli.training_options import call_on_table, find_target
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def show(curve: LearningCurve, title: str, as_json: bool) -> None:
         print_json(curve.to_dict())
         return
 
-    out = make_console()
-    print_title(out, title)
+    out = Screen()
+    out.print_title(title)
     head, *body = curve.table()
-    print_table(out, head, body, right=range(len(head)))
+    out.print_table(head, body, right=range(len(head)))
     for note in curve.notes():
-        print_line(out, f"({note})")
+        out.print_line(f"({note})")

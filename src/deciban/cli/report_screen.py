@@ -7,26 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli.files import format_file_size
-from deciban.cli.render import (
-    format_count,
-    format_row_count,
-    make_console,
-    print_command,
-    print_heading,
-    print_line,
-    print_pairs,
-    print_table,
-    print_title,
-    quote_word,
-    shorten,
-    to_one_line,
-)
+from deciban.cli.render import Screen, format_count, format_row_count, quote_word, shorten, to_one_line
 from deciban.formatting import format_number, format_percent
 from deciban.metrics.report import MAX_LISTED_CLASSES
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from deciban.metrics.ranking import DecisionCosts, Threshold
     from deciban.metrics.report import Report
     from deciban.model.description import ColumnNote, Description
@@ -57,26 +42,26 @@ EVALUATION_ENTRIES = ("rows", "balanced accuracy", "Brier score", "area under RO
 """The entries of a report that are shown by `evaluate` alone."""
 
 
-def show_quality(out: Console, report: Report, confusion: bool = False) -> None:
+def show_quality(out: Screen, report: Report, confusion: bool = False) -> None:
     """Print accuracy, log-loss and calibration with notes, and on request figures by class and the confusion."""
     entries = [entry for entry in report.entries() if entry[0] not in EVALUATION_ENTRIES or confusion]
-    print_pairs(out, entries)
+    out.print_pairs(entries)
     for note in report.notes():
-        print_line(out, f"({note})")
+        out.print_line(f"({note})")
     if confusion and len(report.classes) > 1:
         _show_classes(out, report)
         _show_confusion(out, report)
 
 
-def show_decisions(out: Console, costs: DecisionCosts | None, thresholds: Sequence[Threshold]) -> None:
+def show_decisions(out: Screen, costs: DecisionCosts | None, thresholds: Sequence[Threshold]) -> None:
     """Print the costs of decisions, and the thresholds for a precision or recall."""
     if costs is not None:
-        print_heading(out, "Decisions", "of the least expected cost")
+        out.print_heading("Decisions", "of the least expected cost")
         usual = f"predicting the most probable class: {costs.cost_of_most_probable:.4f}"
         entries = [("cost per row", f"{costs.cost:.4f} ({usual})"), ("undecided", format_percent(costs.undecided, 2))]
-        print_pairs(out, [*entries, ("accuracy of the others", format_percent(costs.accuracy, 2))])
+        out.print_pairs([*entries, ("accuracy of the others", format_percent(costs.accuracy, 2))])
     if thresholds:
-        print_heading(out, "Thresholds", "predict --threshold CLASS=P; 95 % intervals in brackets")
+        out.print_heading("Thresholds", "predict --threshold CLASS=P; 95 % intervals in brackets")
         body = [
             [found.label, found.probability_text, *(
                 f"{format_percent(share)} ({100 * low:.1f} to {100 * high:.1f})"
@@ -86,19 +71,19 @@ def show_decisions(out: Console, costs: DecisionCosts | None, thresholds: Sequen
             )]
             for found in thresholds
         ]  # fmt: skip
-        print_table(out, ["class", "from p", "precision", "recall"], body, right=range(1, 4))
+        out.print_table(["class", "from p", "precision", "recall"], body, right=range(1, 4))
 
 
-def _show_classes(out: Console, report: Report) -> None:
+def _show_classes(out: Screen, report: Report) -> None:
     if len(report.classes) > MAX_LISTED_CLASSES:
         return
-    print_heading(out, "Classes", "precision: of the rows predicted so; recall: of the rows that are so")
+    out.print_heading("Classes", "precision: of the rows predicted so; recall: of the rows that are so")
     figures = zip(report.by_class(), report.rows_by_class)
     body = [[label, *cells[:-1], format_count(rows)] for (label, *cells), rows in figures]
-    print_table(out, ["class", "precision", "recall", "F1", "rows"], body, right=range(1, 5))
+    out.print_table(["class", "precision", "recall", "F1", "rows"], body, right=range(1, 5))
 
 
-def _show_confusion(out: Console, report: Report) -> None:
+def _show_confusion(out: Screen, report: Report) -> None:
     if len(report.classes) > MAX_CONFUSION_CLASSES:
         wrong = [
             (float(n), str(report.classes[k]), str(report.classes[l]))
@@ -107,18 +92,17 @@ def _show_confusion(out: Console, report: Report) -> None:
             if k != l and n > 0
         ]
         most = sorted(wrong, reverse=True)[:MAX_CONFUSED_PAIRS]
-        print_heading(out, "Most often confused")
+        out.print_heading("Most often confused")
         body = [[truth, shorten(called, 30), format_count(n)] for n, truth, called in most]
-        print_table(out, ["true class", "predicted", "rows"], body, right=[2])
+        out.print_table(["true class", "predicted", "rows"], body, right=[2])
         return
-    print_heading(out, "Confusion", "a line for each true class, a column for each predicted class")
+    out.print_heading("Confusion", "a line for each true class, a column for each predicted class")
     body = []
     for k, (label, counts) in enumerate(zip(report.classes, report.confusion)):
         share = format_percent(counts[k] / counts.sum()) if counts.sum() else "–"
         body.append([label, *(format_count(n) for n in counts), share])
     width = max(5, 40 // len(report.classes))
-    print_table(
-        out,
+    out.print_table(
         ["", *(shorten(str(label), width) for label in report.classes), "right"],
         body,
         right=range(1, len(report.classes) + 2),
@@ -142,70 +126,69 @@ def show_training(
     held-out quality was requested, `of_documents` if the rows are files or lines, and `calibrated` if calibration
     was requested.
     """
-    out = make_console(stderr=to_stderr)
+    out = Screen(stderr=to_stderr)
     _show_rows(out, model, description)
-    print_heading(out, "Classes", f"of {to_one_line(model.target)}")
+    out.print_heading("Classes", f"of {to_one_line(model.target)}")
     show_classes(out, description)
-    print_heading(out, "Columns", "and the role of each (--as COLUMN=ROLE changes it)")
+    out.print_heading("Columns", "and the role of each (--as COLUMN=ROLE changes it)")
     show_columns(out, description.columns)
-    print_heading(out, "Held out", "quality on rows that were not learned from")
+    out.print_heading("Held out", "quality on rows that were not learned from")
     if model.held_out is not None:
         show_quality(out, model.held_out)
         _show_calibration(out, model, model.held_out, calibrated)
     elif measured:  # `evaluate` in folds would fail for the same reason
-        print_line(
-            out,
+        out.print_line(
             "not measured: with so many classes and levels, the ledgers of ten folds do not fit into memory. Keep "
             "some rows out of the training, and evaluate the model on them:",
         )
-        print_command(out, f"deciban evaluate HELD_OUT.csv --model {'MODEL' if path == '-' else quote_word(path)}")
+        out.print_command(f"deciban evaluate HELD_OUT.csv --model {'MODEL' if path == '-' else quote_word(path)}")
     else:
-        print_line(out, "not measured (--no-judge). deciban evaluate measures it")
-    print_heading(out, "Strongest columns", "average evidence for the true class, with a 90 % interval")
+        out.print_line("not measured (--no-judge). deciban evaluate measures it")
+    out.print_heading("Strongest columns", "average evidence for the true class, with a 90 % interval")
     show_strongest(out, description, STRONGEST_COLUMNS)
     show_telltales(out, model)
     _show_next(out, path, is_named, model, of_documents)
 
 
-def _show_calibration(out: Console, model: Model, held_out: Report, requested: bool) -> None:
+def _show_calibration(out: Screen, model: Model, held_out: Report, requested: bool) -> None:
     """Print the calibration of the model, or that it needs one."""
     from deciban.metrics.calibration_fit import is_clearly_miscalibrated
 
     if model.calibration is not None:
-        print_pairs(out, [("calibration", str(model.calibration))])
+        out.print_pairs([("calibration", str(model.calibration))])
     elif requested:
-        print_pairs(out, [("calibration", "none: no map lowers the log-loss by more than its standard error")])
+        out.print_pairs([("calibration", "none: no map lowers the log-loss by more than its standard error")])
     elif is_clearly_miscalibrated(held_out):
-        print_line(out, "(the probabilities are off by more than chance explains; --calibrate auto corrects them)")
+        out.print_line("(the probabilities are off by more than chance explains; --calibrate auto corrects them)")
 
 
-def _show_rows(out: Console, model: Model, description: Description) -> None:
+def _show_rows(out: Screen, model: Model, description: Description) -> None:
     without = model.origin.rows_without_class
     left_out = f"; {format_row_count(without)} without {to_one_line(model.target)} left out" if without else ""
     weight = "" if model.weights is None else f", of weight {format_count(model.ledger.n_rows)}"
     learned = model.origin.rows_read - without
     words = f"{model.origin.source}: learned from {format_row_count(learned)}{weight}{left_out}"
-    print_title(out, words)
+    out.print_title(words)
     if model.account is not None:
         out.print(to_one_line(f"by {model.account}"), soft_wrap=True)
 
 
-def show_classes(out: Console, description: Description) -> None:
+def show_classes(out: Screen, description: Description) -> None:
     """Print each class with its rows and its prior."""
     shown = sorted(description.classes, key=lambda share: -share.weight)[:MAX_CLASSES]
     body = [[share.label, format_count(share.weight), f"{100 * share.prior:.1f} %"] for share in shown]
-    print_table(out, ["class", "rows", "prior"], body, right=[1, 2])
+    out.print_table(["class", "rows", "prior"], body, right=[1, 2])
     if len(description.classes) > len(shown):
-        print_line(out, f"… and {len(description.classes) - len(shown)} more classes")
+        out.print_line(f"… and {len(description.classes) - len(shown)} more classes")
 
 
-def show_columns(out: Console, notes: Sequence[ColumnNote]) -> None:
+def show_columns(out: Screen, notes: Sequence[ColumnNote]) -> None:
     """Print each column with its role and the reason; of a wide table how many columns have each role, and the first
     of them.
     """
     if len(notes) <= MAX_COLUMNS:
         body = [[note.name, note.role, note.reason + format_missing(note)] for note in notes]
-        print_table(out, ["column", "role", "why"], body, wide=2)
+        out.print_table(["column", "role", "why"], body, wide=2)
         return
     roles: dict[str, list[str]] = {}
     for note in notes:
@@ -214,8 +197,8 @@ def show_columns(out: Console, notes: Sequence[ColumnNote]) -> None:
         (f"{len(names)} {role}", ", ".join(names[:8]) + (" …" if len(names) > 8 else ""))
         for role, names in sorted(roles.items(), key=lambda item: -len(item[1]))
     ]
-    print_pairs(out, entries)
-    print_line(out, "deciban inspect shows them all, with reasons")
+    out.print_pairs(entries)
+    out.print_line("deciban inspect shows them all, with reasons")
 
 
 def format_missing(note: ColumnNote) -> str:
@@ -225,7 +208,7 @@ def format_missing(note: ColumnNote) -> str:
     return f"; {100 * note.missing:.0f}% missing" if note.missing >= 0.1 else f"; {100 * note.missing:.2g}% missing"
 
 
-def show_strongest(out: Console, description: Description, most: int) -> None:
+def show_strongest(out: Screen, description: Description, most: int) -> None:
     """Print the columns with the strongest evidence for the true class."""
     shown = description.strongest[:most]
     largest = max([s.evidence for s in shown if math.isfinite(s.evidence)] + [1e-9])
@@ -241,8 +224,8 @@ def show_strongest(out: Console, description: Description, most: int) -> None:
         for s in shown
     ]
     names = ["column", *(["trust"] if trusted else []), "evidence", "90 % interval", ""]
-    print_table(out, names, body, right=[1, 2] if trusted else [1])
-    print_line(out, "dB is decibans: 10 is ten to one, 3 about two to one.")
+    out.print_table(names, body, right=[1, 2] if trusted else [1])
+    out.print_line("dB is decibans: 10 is ten to one, 3 about two to one.")
 
 
 def draw_bar(evidence: float, largest: float) -> str:
@@ -250,18 +233,18 @@ def draw_bar(evidence: float, largest: float) -> str:
     return "" if math.isnan(evidence) else "█" * round(BAR_WIDTH * min(1.0, max(0.0, evidence / largest)))
 
 
-def show_telltales(out: Console, model: Model) -> None:
+def show_telltales(out: Screen, model: Model) -> None:
     """Print a line with the telltales of each class; of the first classes if there are many."""
     if model.options.words.hashed is not None:
         return
     for text in model.layout.texts:
         where = f", in {to_one_line(text.column)}" if len(model.layout.texts) > 1 else ""
-        print_heading(out, "Telltales", f"of each class, the strongest first{where}")
+        out.print_heading("Telltales", f"of each class, the strongest first{where}")
         shown = model.classes[:MAX_CLASSES]
         body = [[label, ", ".join(_telltale_words(model, label, text.column))] for label in shown]
-        print_table(out, ["class", "words"], body, wide=1)
+        out.print_table(["class", "words"], body, wide=1)
         if len(model.classes) > len(shown):
-            print_line(out, f"… and {len(model.classes) - len(shown)} more classes")
+            out.print_line(f"… and {len(model.classes) - len(shown)} more classes")
 
 
 def _telltale_words(model: Model, label: Any, column: str) -> list[str]:
@@ -273,15 +256,15 @@ def _telltale_words(model: Model, label: Any, column: str) -> list[str]:
     return [shorten(word, 20) for word in found] or ["–"]
 
 
-def _show_next(out: Console, path: str, is_named: bool, model: Model, of_documents: bool) -> None:
+def _show_next(out: Screen, path: str, is_named: bool, model: Model, of_documents: bool) -> None:
     if path == "-":
         return
-    print_heading(out, "Written")
+    out.print_heading("Written")
     note = "" if is_named else "; -o names another file"
-    print_line(out, f"{path} ({format_file_size(path)}{note})")
-    print_heading(out, "Next")
+    out.print_line(f"{path} ({format_file_size(path)}{note})")
+    out.print_heading("Next")
     new = "NEW.txt --format text" if of_documents else "NEW.csv"
     for words in ("predict", "explain"):
-        print_command(out, f"deciban {words} {quote_word(path)} {new}")
+        out.print_command(f"deciban {words} {quote_word(path)} {new}")
     for words in ("telltales", "inspect") if model.layout.texts else ("inspect",):
-        print_command(out, f"deciban {words} {quote_word(path)}")
+        out.print_command(f"deciban {words} {quote_word(path)}")

@@ -6,28 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deciban._lazy import pa
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import check_output, load, print_json
 from deciban.cli.parser import DEBUG, JSON, command, list_option, option
-from deciban.cli.render import (
-    format_count,
-    make_console,
-    print_heading,
-    print_line,
-    print_packed,
-    print_table,
-    print_title,
-    shorten,
-)
+from deciban.cli.render import Screen, format_count, shorten
 from deciban.cli.table_writers import check_safe_cells, open_table_writer
 from deciban.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 LABELS = list_option("--class", "LABEL", "Show this class only.", dest="labels")
 COLUMN = option("--column", "COL", "The column of texts, where the model has several.")
@@ -87,28 +75,28 @@ def show(path: Path, classes: list[ClassTelltales]) -> None:
     """Print a table for each class; if there are many, words with their decibans, as many to a line as fit."""
     from deciban.scores.explanation import format_word
 
-    out = make_console()
-    print_title(out, f"{path}: telltales of each class, the strongest first")
+    out = Screen()
+    out.print_title(f"{path}: telltales of each class, the strongest first")
     few = len(classes) <= MAX_DETAILED_CLASSES
     for each in classes:
-        print_heading(out, str(each.label))
+        out.print_heading(str(each.label))
         if not each.words:
-            print_line(out, "no word is evidence for it")
+            out.print_line("no word is evidence for it")
         elif few:
             _show_table(out, each)
         else:
             words = [(shorten(format_word(word.word), MAX_WORD_WIDTH), word.decibans) for word in each.words]
-            print_packed(out, [f"{word} {decibans:.0f}" for word, decibans in words])
+            out.print_packed([f"{word} {decibans:.0f}" for word, decibans in words])
     out.print()
     if few:
-        print_line(out, "dB is decibans for the class against all others: 10 is ten to one.")
-        print_line(out, "times, documents: in the class : in all other classes.")
+        out.print_line("dB is decibans for the class against all others: 10 is ten to one.")
+        out.print_line("times, documents: in the class : in all other classes.")
     else:
-        print_line(out, "Numbers are decibans for the class against all others: 10 is ten to one.")
-        print_line(out, "--class LABEL shows intervals and counts.")
+        out.print_line("Numbers are decibans for the class against all others: 10 is ten to one.")
+        out.print_line("--class LABEL shows intervals and counts.")
 
 
-def _show_table(out: Console, telltales: ClassTelltales) -> None:
+def _show_table(out: Screen, telltales: ClassTelltales) -> None:
     from deciban.scores.explanation import format_word
 
     has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in telltales.words)
@@ -123,7 +111,7 @@ def _show_table(out: Console, telltales: ClassTelltales) -> None:
         ]
         for word in telltales.words
     ]
-    print_table(out, head, body, right=[1, len(head) - 2, len(head) - 1])
+    out.print_table(head, body, right=[1, len(head) - 2, len(head) - 1])
 
 
 @dataclass(frozen=True)

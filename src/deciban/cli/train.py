@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, show_spinner
@@ -11,9 +11,6 @@ from deciban.cli.files import check_output, default_file, print_json, save
 from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, JSON, command, option, switch
 from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_target
-
-if TYPE_CHECKING:
-    pass
 
 
 @command(

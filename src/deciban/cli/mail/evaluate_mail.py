@@ -11,12 +11,10 @@ from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.explain_mail import describe_token
 from deciban.cli.mail.mail_inputs import check_paths, count_messages
-from deciban.cli.render import make_console, print_heading, print_line, print_pairs, print_table, to_one_line
+from deciban.cli.render import Screen, to_one_line
 from deciban.formatting import format_signed
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from deciban.mail.evaluation.evaluate_filter import (
         CurvePoint,
         DrawsReport,
@@ -178,7 +176,7 @@ def show_report(report: Report) -> None:
     """Show an evaluation: what was done, the metrics, and the mistakes, the learning curve or the spread of draws."""
     from deciban.mail.evaluation.evaluate_filter import DrawsReport, OnlineReport, SplitReport
 
-    out = make_console()
+    out = Screen()
     first = report.draws[0] if isinstance(report, DrawsReport) else report
     n = first.metrics.ham + first.metrics.spam
     if isinstance(first, SplitReport):
@@ -195,7 +193,7 @@ def show_report(report: Report) -> None:
         return
     if isinstance(report, SplitReport):
         shown = ", ".join(f"{alpha:g} (log-loss {loss:.4f})" for alpha, loss in sorted(report.tried.items()))
-        print_pairs(out, [
+        out.print_pairs([
             ("smoothing", f"{report.alpha:g}, of {shown}" if len(report.tried) > 1 else "as usual"),
             ("ham up to, spam from", f"p = {report.thresholds[0]:g} and {report.thresholds[1]:g}"),
         ])  # fmt: skip
@@ -206,7 +204,7 @@ def show_report(report: Report) -> None:
         _show_mistakes(out, report.mistakes)
 
 
-def _show_spread(out: Console, report: DrawsReport) -> None:
+def _show_spread(out: Screen, report: DrawsReport) -> None:
     """Show means and standard deviations over several draws."""
     from deciban.mail.evaluation.evaluate_filter import SPREAD
 
@@ -214,27 +212,27 @@ def _show_spread(out: Console, report: DrawsReport) -> None:
     for name, (words, kind) in SPREAD_ROWS.items():
         show = percent if kind == "share" else "{:.3f}".format
         rows.append([words, *map(show, report.spread(SPREAD[name]))])
-    print_heading(out, "On the messages to test on", "over all draws")
-    print_table(out, ["", "mean", "deviation"], rows, right=(1, 2))
+    out.print_heading("On the messages to test on", "over all draws")
+    out.print_table(["", "mean", "deviation"], rows, right=(1, 2))
 
 
-def _show_curve(out: Console, curve: Sequence[CurvePoint]) -> None:
+def _show_curve(out: Screen, curve: Sequence[CurvePoint]) -> None:
     """Show the learning curve of an online evaluation."""
-    print_heading(out, "On the way", "wrong at p ≥ ½, by hundreds")
+    out.print_heading("On the way", "wrong at p ≥ ½, by hundreds")
     every = max(1, -(-len(curve) // CURVE_POINTS))
     chosen = [step for i, step in enumerate(curve) if i < 2 or i % every == 0 or i == len(curve) - 1]
     rows = [[str(s.upto), f"{s.ham_wrong} of {s.ham}", f"{s.spam_wrong} of {s.spam}"] for s in chosen]
-    print_table(out, ["up to", "ham", "spam"], rows, right=(0, 1, 2))
+    out.print_table(["up to", "ham", "spam"], rows, right=(0, 1, 2))
 
 
-def _show_metrics(out: Console, metrics: FilterMetrics) -> None:
+def _show_metrics(out: Screen, metrics: FilterMetrics) -> None:
     """Show the confusion table and the metrics."""
-    print_heading(out, "Verdicts")
+    out.print_heading("Verdicts")
     rows = [[name, *map(str, row)] for name, row in zip(("ham", "spam"), metrics.confusion)]
-    print_table(out, ["of", "called ham", "spam", "unsure"], rows, right=(1, 2, 3))
+    out.print_table(["of", "called ham", "spam", "unsure"], rows, right=(1, 2, 3))
     low, high = metrics.error_interval
-    print_heading(out, "At p ≥ ½", "where every message must be ham or spam")
-    print_pairs(out, [
+    out.print_heading("At p ≥ ½", "where every message must be ham or spam")
+    out.print_pairs([
         ("errors", f"{metrics.ham_wrong + metrics.spam_wrong}, {percent(metrics.error)} "
                    f"(95 %: {percent(low)} to {percent(high)})"),
         ("ham misclassified (hm)", percent(1 - metrics.ham_recall)),
@@ -245,17 +243,17 @@ def _show_metrics(out: Console, metrics: FilterMetrics) -> None:
     ])  # fmt: skip
 
 
-def _show_mistakes(out: Console, mistakes: Sequence[Mistake]) -> None:
+def _show_mistakes(out: Screen, mistakes: Sequence[Mistake]) -> None:
     """Show the mistakes and the clues that led to them."""
     if not mistakes:
         return
     shown = f"the surest {MAX_MISTAKES} of {len(mistakes)}; --json has all" if len(mistakes) > MAX_MISTAKES else ""
-    print_heading(out, "Mistakes", shown or f"{len(mistakes)}, the surest first")
+    out.print_heading("Mistakes", shown or f"{len(mistakes)}, the surest first")
     for mistake in mistakes[:MAX_MISTAKES]:
         verdict = mistake.verdict
-        print_line(out, f"{mistake.label}: {mistake.name}")
-        print_line(out, f"p(spam) = {verdict.probability:.4f}, {format_signed(verdict.decibans, 1)} dB", indent=6)
+        out.print_line(f"{mistake.label}: {mistake.name}")
+        out.print_line(f"p(spam) = {verdict.probability:.4f}, {format_signed(verdict.decibans, 1)} dB", indent=6)
         for words, sign in (("for spam", 1), ("for ham", -1)):
             clues = [clue for clue in verdict.clues if clue.decibans * sign > 0][:MAX_CLUES]
             found = ", ".join(f"{describe_token(clue.token)} {format_signed(clue.decibans, 1)}" for clue in clues)
-            print_line(out, f"{words}: {found or 'little'}", indent=6)
+            out.print_line(f"{words}: {found or 'little'}", indent=6)

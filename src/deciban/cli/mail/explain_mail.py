@@ -83,25 +83,25 @@ def _format_json(name: str, verdict: Verdict) -> str:
 
 
 def _show(name: str, verdict: Verdict, raw: bytes) -> None:
-    from deciban.cli.render import make_console, print_heading, print_line, print_pairs, print_table, to_one_line
+    from deciban.cli.render import Screen, to_one_line
     from deciban.mail.message.message import read_message
 
-    out = make_console()
-    print_heading(out, to_one_line(name))
+    out = Screen()
+    out.print_heading(to_one_line(name))
     evidence = f"{format_signed(verdict.decibans, 1)} dB for {verdict.of}, by {verdict.model}"
-    print_line(out, f"{verdict.label}: p({verdict.of}) = {verdict.probability:.4f}, {evidence}")
+    out.print_line(f"{verdict.label}: p({verdict.of}) = {verdict.probability:.4f}, {evidence}")
     headers = dict(reversed(read_message(raw).headers))
-    print_pairs(
-        out, [(name, headers[name][:MAX_HEADER_CHARACTERS]) for name in ("from", "subject") if headers.get(name)]
+    out.print_pairs(
+        [(name, headers[name][:MAX_HEADER_CHARACTERS]) for name in ("from", "subject") if headers.get(name)]
     )
     labels = list(verdict.learned)
     columns = labels if len(labels) <= MAX_LABEL_COLUMNS else [verdict.of, OTHERS]
     head = ["decibans", *columns, "what"]
-    print_table(out, head, _rows(verdict, columns), right=range(len(head) - 1), wide=len(head) - 1)
+    out.print_table(head, _rows(verdict, columns), right=range(len(head) - 1), wide=len(head) - 1)
     if verdict.why:
-        print_line(out, f"unsure: {verdict.why}")
+        out.print_line(f"unsure: {verdict.why}")
     for part in verdict.cut:
-        print_line(out, f"not read: {part}")
+        out.print_line(f"not read: {part}")
 
 
 def _rows(verdict: Verdict, columns: list[str]) -> list[list[str]]:

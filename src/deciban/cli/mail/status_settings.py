@@ -74,12 +74,12 @@ def _reason_not_ready(messages: dict[str, int]) -> str:
 
 
 def _show(figures: dict[str, Any]) -> None:
-    from deciban.cli.render import make_console, print_heading, print_pairs, to_one_line
+    from deciban.cli.render import Screen, to_one_line
 
-    out = make_console()
-    print_heading(out, to_one_line(figures["store"]))
+    out = Screen()
+    out.print_heading(to_one_line(figures["store"]))
     entries = _describe(figures) if figures["exists"] else []
-    print_pairs(out, [*entries, ("ready", "yes" if figures["ready"] else f"no: {figures['why']}")])
+    out.print_pairs([*entries, ("ready", "yes" if figures["ready"] else f"no: {figures['why']}")])
 
 
 def _describe(figures: dict[str, Any]) -> list[tuple[str, str]]:
