@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from types import ModuleType
 from typing import Any
@@ -34,20 +34,26 @@ FEW_ROWS = 64
 """Up to this many rows are scored in one block, without threads."""
 
 
-def summarise(
-    needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, threads: int
-) -> Statistic:
-    """Summarise these rows into the statistic that a family needs: one per block of rows, merged in order."""
-    size = max(1, BLOCK_BYTES // max(1, X.shape[1] * X.dtype.itemsize))
+def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
+    """Summarise these rows into the statistic that a family needs: one per block of rows, merged in order.
 
-    kernels = kernel_dispatch.load_kernels("summarise", X.size)
+    Of sparse rows each block is copied to a dense one.
+    """
+    is_sparse = hasattr(X, "tocsr")
+    kernels = kernel_dispatch.load_kernels("summarise", X.shape[0] * X.shape[1])
 
     def process(block: slice) -> Statistic:
-        w = None if weight is None else weight[block]
-        return summarise_block(kernels, needs, X[block], codes[block], w, n_classes, block.start)
+        rows, w = X[block], None if weight is None else weight[block]
+        dense_rows = rows.toarray() if is_sparse else rows
+        return summarise_block(kernels, needs, dense_rows, codes[block], w, n_classes, block.start)
 
     with limit_products_to_one_core(needs.kind == "scatter"):
-        return merge_blocks(map_in_threads(process, split_rows(len(X), size), threads))
+        return merge_blocks(map_in_threads(process, split_into_blocks(X, 8 if is_sparse else X.itemsize), threads))
+
+
+def split_into_blocks(X: Any, itemsize: int) -> list[slice]:
+    """Split the rows into blocks of `BLOCK_BYTES` as dense arrays."""
+    return split_rows(X.shape[0], max(1, BLOCK_BYTES // max(1, X.shape[1] * itemsize)))
 
 
 def merge_blocks(parts: Iterable[Statistic]) -> Statistic:
@@ -90,13 +96,10 @@ def summarise_by_definition(
     """Compute the statistic by its definition."""
     if needs.kind == "counts":
         return Counts.of(X, codes, weight, n_classes, needs.threshold)
-    if needs.kind == "grid":
-        return Grid.of(X, codes, weight, n_classes)
-    if needs.kind in ("levels", "cells"):
-        return (Levels if needs.kind == "levels" else Cells).of(
-            kernel_dispatch.to_level_codes(X), codes, weight, n_classes
-        )
-    return (Moments if needs.kind == "moments" else Scatter).of(X, codes, weight, n_classes)
+    rows = kernel_dispatch.to_level_codes(X) if needs.kind in ("levels", "cells") else X
+    kinds: Any = {"grid": Grid, "levels": Levels, "cells": Cells, "moments": Moments, "scatter": Scatter}
+    part: Statistic = kinds[needs.kind].of(rows, codes, weight, n_classes)
+    return part
 
 
 def apply(
@@ -107,22 +110,36 @@ def apply(
     wanted: Finish,
     threads: int,
 ) -> NDArray[Any]:
-    """Score all rows, a block at a time, and finish each block while it is in the cache."""
+    """Score all rows, a block at a time."""
     n, K = len(parts[0]), len(log_prior)
-    out = allocate_result(n, K, wanted)
-    whole = out.ndim == 2
     kernels = kernel_dispatch.load_kernels("score", K * sum(part.size for part in parts))
 
-    def process(block: slice) -> int:
-        joint = out[block] if whole else np.empty((block.stop - block.start, K))
+    def write_joint(block: slice, joint: Array) -> None:
         score_block(kernels, forms, [part[block] for part in parts], needs, log_prior, wanted, joint, block.start)
+
+    blocks = split_rows(n, max(FEW_ROWS, BLOCK_SCORES // K))
+    with limit_products_to_one_core(n > FEW_ROWS and any(need.kind == "scatter" for need in needs)):
+        return apply_in_blocks(write_joint, blocks, kernels, log_prior, wanted, threads)
+
+
+def apply_in_blocks(
+    write_joint: Callable[[slice, Array], None],
+    blocks: Sequence[slice],
+    kernels: ModuleType | None,
+    log_prior: Array,
+    wanted: Finish,
+    threads: int,
+) -> NDArray[Any]:
+    """Score rows by `write_joint`, block by block, and finish each block while it is in the cache."""
+    K = len(log_prior)
+    out = allocate_result(blocks[-1].stop, K, wanted)
+
+    def process(block: slice) -> int:
+        joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, K))
+        write_joint(block, joint)
         return finish_block(kernels, joint, log_prior, wanted, out[block])
 
-    size = max(FEW_ROWS, BLOCK_SCORES // K)
-    with limit_products_to_one_core(n > FEW_ROWS and any(need.kind == "scatter" for need in needs)):
-        n_impossible = (
-            process(slice(0, n)) if n <= size else sum(map_in_threads(process, split_rows(n, size), threads))
-        )
+    n_impossible = sum(map_in_threads(process, blocks, threads))
     if n_impossible:
         warn_impossible(n_impossible)
     return out

@@ -6,6 +6,7 @@ Every function here returns None or False when no kernel fits, or when the rows 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -81,8 +82,8 @@ def summarise_by_kernel(
     w = UNIT_WEIGHT if weight is None else weight
     if needs.kind == "moments":
         x = to_kernel_array(X)
-        if X.shape[1] == 1:
-            return _moments_of_column(kernels, x.reshape(-1), codes, w, K, needs.skips)
+        if X.shape[1] == 1:  # the weights of a single feature have one shape with and without missing values
+            return _fill_moments(kernels.fill_column, (K, 1), 1, x.reshape(-1), codes, w, needs.skips)
         return _moments(kernels, x, codes, w, K) or (
             _moments_with_missing(kernels, x, codes, w, K) if needs.skips else None
         )
@@ -97,29 +98,22 @@ def summarise_by_kernel(
 
 
 def _moments(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
-    moments = _empty_moments(K, X.shape[1], 1)
-    return moments if kernels.fill_moments(X, codes, w, tuple(moments.arrays().values())) else None
+    return _fill_moments(kernels.fill_moments, (K, X.shape[1]), 1, X, codes, w)
 
 
-def _empty_moments(K: int, d: int, weights: int) -> Moments:
-    """Allocate moments with this many weights per class."""
-    n, n_rest = np.zeros((2, K, weights))
-    mean, rest, m2, m2_rest = np.zeros((4, K, d))
-    return Moments(n, mean, rest, m2, n_rest, m2_rest)
-
-
-def _moments_of_column(
-    kernels: ModuleType, x: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool
-) -> Moments | None:
-    """Compute moments of a single feature, whose weights have one shape with and without missing values."""
-    moments = _empty_moments(K, 1, 1)
-    return moments if kernels.fill_column(x, codes, w, skips, tuple(moments.arrays().values())) else None
+def _fill_moments(fill: Callable[..., bool], shape: tuple[int, int], n_weights: int, *rows: Any) -> Moments | None:
+    """Compute moments of this shape, with so many weights per class, by the kernel `fill`; None where it fails."""
+    n, n_rest = np.zeros((2, shape[0], n_weights))
+    mean, rest, m2, m2_rest = np.zeros((4, *shape))
+    moments = Moments(n, mean, rest, m2, n_rest, m2_rest)
+    return moments if fill(*rows, tuple(moments.arrays().values())) else None
 
 
 def _moments_with_missing(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
     """Compute moments of rows with missing values; columns with outliers are summed again in pairs of doubles."""
-    moments = _empty_moments(K, X.shape[1], X.shape[1])
-    if not kernels.fill_moments_with_missing(X, codes, w, tuple(moments.arrays().values())):
+    d = X.shape[1]
+    moments = _fill_moments(kernels.fill_moments_with_missing, (K, d), d, X, codes, w)
+    if moments is None:
         return None
     centre, limit = np.empty((2, K, X.shape[1]))
     kernels.find_scales(X, codes, w, centre, limit)
@@ -184,13 +178,8 @@ def _counts(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w:
     threshold = np.nan if rounded is None else rounded
     if kernels.fill_counts(X, codes, w, threshold, total):
         return Counts(total, rows)
-    return _counts_with_missing(kernels, needs, X, codes, w, threshold, K) if needs.skips else None
-
-
-def _counts_with_missing(
-    kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, threshold: float, K: int
-) -> Statistic | None:
-    """Compute counts of rows with missing values."""
+    if not needs.skips:
+        return None
     total, weight = np.zeros((2, K, X.shape[1]))
     fill = kernels.fill_counts_with_missing
     return Counts(total, weight) if fill(X, codes, w, threshold, needs.signed, total, weight) else None

@@ -13,11 +13,10 @@ from deciban.engines import dense, kernel_dispatch
 from deciban.engines.checks import InvalidValueError, Rule
 from deciban.engines.threads import split_rows
 from deciban.errors import InputError
-from deciban.kernels.execution import map_in_threads
 from deciban.ledger import Counts, Needs, Statistic, Tallies
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import log_factorials
-from deciban.scores.posterior import Finish, warn_impossible
+from deciban.scores.posterior import Finish
 
 BLOCK_SCORES = 1 << 20
 """Scores computed at a time: more than for dense rows, as each call first prepares the common words."""
@@ -31,29 +30,23 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     adds_up = needs.kind == "counts" and needs.signed and needs.threshold is None
     X = to_checked_csr(X) if adds_up else to_canonical_csr(X)
     if needs.kind != "counts" or needs.unit or _counts_zeros(needs):
-        return _summarise_dense_blocks(needs, X, codes, weight, n_classes, threads)
+        return dense.summarise(needs, X, codes, weight, n_classes, threads)
     wide = n_classes * X.shape[1] > DENSE_CELLS
-    count = (
-        _count_by_product
-        if kernel_dispatch.load_kernels("tallies", X.nnz) is None or _has_negative_terms(needs, X)
-        else _count_by_kernel
-    )
+    use_kernel = kernel_dispatch.load_kernels("tallies", X.nnz) is not None
+    if adds_up and (X.data < 0).any():  # sums with negative terms, which the kernels would report as invalid
+        use_kernel = False
+    count = _count_by_kernel if use_kernel else _count_by_product
     part, invalid = count(needs, X, codes, weight, n_classes, wide, threads)
     if invalid < 0:
         return dense.merge_blocks([part])
     if np.isnan(X.data[invalid]) and needs.skips:
         if not wide:
-            return _summarise_dense_blocks(needs, X, codes, weight, n_classes, threads)
+            return dense.summarise(needs, X, codes, weight, n_classes, threads)
         raise InputError(
             f"X has missing values, and a model of {n_classes} classes × {X.shape[1]} features is kept sparse, with "
             f"one weight per class, so it cannot learn them. Hint: leave such rows out, or take fewer features."
         )
     raise invalid_entry_error(X, invalid)
-
-
-def _has_negative_terms(needs: Needs, X: Any) -> bool:
-    """Return whether sums have negative terms, which the kernels would report as invalid."""
-    return needs.signed and needs.threshold is None and bool((X.data < 0).any())
 
 
 def _count_by_product(
@@ -97,25 +90,6 @@ def sum_class_weights(codes: Codes, weight: Array | None, K: int) -> Array:
     return np.bincount(codes, weights=weight, minlength=K).astype(np.float64)[:, None]
 
 
-def _summarise_dense_blocks(
-    needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, threads: int
-) -> Statistic:
-    """Summarise a dense copy of each block of rows."""
-
-    fill = kernel_dispatch.load_kernels("summarise", X.shape[0] * X.shape[1])
-
-    def process(block: slice) -> Statistic:
-        w = None if weight is None else weight[block]
-        return dense.summarise_block(fill, needs, X[block].toarray(), codes[block], w, K, block.start)
-
-    return dense.merge_blocks(map_in_threads(process, split_dense_blocks(X), threads))
-
-
-def split_dense_blocks(X: Any) -> list[slice]:
-    """Split the rows into blocks whose dense copies are small."""
-    return split_rows(X.shape[0], max(1, dense.BLOCK_BYTES // (8 * max(1, X.shape[1]))))
-
-
 def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
     """Score all rows and finish them as wanted."""
     X = to_canonical_csr(X)
@@ -123,29 +97,27 @@ def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finis
     missing = invalid >= 0 and np.isnan(X.data[invalid]) and needs.skips
     if invalid >= 0 and not missing:
         raise invalid_entry_error(X, invalid)
-    product = _has_product(form) and not missing and not needs.unit and not _counts_zeros(needs)
+    # whether a product with the stored entries gives all of the score
+    product = isinstance(form, SparseLinear) or (isinstance(form, Linear) and form.impossible is None)
+    product = product and not missing and not needs.unit and not _counts_zeros(needs)
     is_hard = isinstance(form, SparseLinear) and form.hard is not None
     use_kernel = product and not is_hard and kernel_dispatch.load_kernels("tallies", X.nnz) is not None
-    if use_kernel and wanted == "winner":
-        return _find_winners(form, X, log_prior, threads)
-    out = dense.allocate_result(X.shape[0], len(log_prior), wanted)
-    kernels = kernel_dispatch.load_kernels(
-        "score", X.nnz * len(log_prior) if product else X.shape[0] * X.shape[1] * len(log_prior)
-    )
+    if use_kernel and wanted == "winner":  # without a table of rows × classes
+        best = np.empty(X.shape[0], dtype=np.int32)
+        _score_by_kernel(form, X, log_prior, None, best, threads)
+        return best.astype(np.intp)
+    K = len(log_prior)
+    kernels = kernel_dispatch.load_kernels("score", K * (X.nnz if product else X.shape[0] * X.shape[1]))
 
-    def process(block: slice) -> int:
-        joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, len(log_prior)))
+    def write_joint(block: slice, joint: Array) -> None:
         if product:
             _write_joint(form, X[block], log_prior, joint, wanted, use_kernel)
         else:
             rows = [X[block].toarray()]
             dense.score_block(kernels, [form], rows, [needs], log_prior, wanted, joint, block.start)
-        return dense.finish_block(kernels, joint, log_prior, wanted, out[block])
 
-    n_impossible = sum(map_in_threads(process, _split_score_blocks(X, len(log_prior), product), threads))
-    if n_impossible:
-        warn_impossible(n_impossible)
-    return out
+    blocks = split_rows(X.shape[0], max(64, BLOCK_SCORES // K)) if product else dense.split_into_blocks(X, 8)
+    return dense.apply_in_blocks(write_joint, blocks, kernels, log_prior, wanted, threads)
 
 
 def apply_mixed(
@@ -161,39 +133,22 @@ def apply_mixed(
     words = [(form, to_canonical_csr(X), need) for form, X, need in blocks if hasattr(X, "tocsr")]
     others = [block for block in blocks if not hasattr(block[1], "tocsr")]
     n, K = parts[0].shape[0], len(log_prior)
-    out = dense.allocate_result(n, K, wanted)
     work = K * (sum(X.nnz for _, X, _ in words) + sum(X.size for _, X, _ in others))
     kernels = kernel_dispatch.load_kernels("score", work)
 
-    def process(rows: slice) -> int:
-        joint = out[rows] if out.ndim == 2 else np.empty((rows.stop - rows.start, K))
+    def write_joint(rows: slice, joint: Array) -> None:
         some = [form for form, _, _ in others], [X[rows] for _, X, _ in others], [need for _, _, need in others]
         dense.score_block(kernels, *some, log_prior, wanted, joint, rows.start)
         for form, X, need in words:
             joint += apply(form, X[rows], need, np.zeros(K), "joint", 1)
-        return dense.finish_block(kernels, joint, log_prior, wanted, out[rows])
 
-    n_impossible = sum(map_in_threads(process, split_rows(n, max(64, BLOCK_SCORES // K)), threads))
-    if n_impossible:
-        warn_impossible(n_impossible)
-    return out
+    row_blocks = split_rows(n, max(64, BLOCK_SCORES // K))
+    return dense.apply_in_blocks(write_joint, row_blocks, kernels, log_prior, wanted, threads)
 
 
 def _counts_zeros(needs: Needs) -> bool:
     """Return whether cells that are not stored count too: zeros lie above a negative threshold."""
     return needs.threshold is not None and needs.threshold < 0
-
-
-def _split_score_blocks(X: Any, K: int, product: bool) -> list[slice]:
-    """Split the rows into blocks: few scores each, or few cells where they must be made dense."""
-    return split_rows(X.shape[0], max(64, BLOCK_SCORES // K)) if product else split_dense_blocks(X)
-
-
-def _has_product(form: ScoreForm) -> bool:
-    """Return whether a product with the stored entries gives the whole score."""
-    if isinstance(form, Linear):
-        return form.impossible is None
-    return isinstance(form, SparseLinear)
 
 
 def _write_joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Finish, use_kernel: bool) -> None:
@@ -208,13 +163,6 @@ def _write_joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Fini
                 joint[:] = apply_threshold(X, form.threshold) @ form.weights.T + (form.complete_bias + log_prior)
     if form.carrier is not None and wanted in ("joint", "density"):
         joint -= _sum_log_factorials(X)[:, None]
-
-
-def _find_winners(form: Any, X: Any, log_prior: Array, threads: int) -> NDArray[np.intp]:
-    """Compute argmax_k of every row, without a table of rows × classes."""
-    best = np.empty(X.shape[0], dtype=np.int32)
-    _score_by_kernel(form, X, log_prior, None, best, threads)
-    return best.astype(np.intp)
 
 
 def _score_by_kernel(

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -61,36 +62,32 @@ def limit_products_to_one_core(wanted: bool) -> Iterator[None]:
     if not wanted:
         yield
         return
-    _limit_products.enter()
+    shared = _PRODUCT_LIMIT
+    with shared.lock:
+        shared.calls += 1
+        if shared.calls == 1:
+            shared.limit = _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
     try:
         yield
     finally:
-        _limit_products.leave()
+        with shared.lock:
+            shared.calls -= 1
+            if shared.calls == 0:
+                _release_controlling_thread()
+                shared.limit.restore_original_limits()
+                _release_controlling_thread()
 
 
+@dataclass
 class _ProductLimit:
     """The process-wide limit, set by the first call that needs it and lifted by the last, in whatever thread."""
 
-    def __init__(self) -> None:
-        self.lock, self.calls = Lock(), 0
-        self.limit: Any = None
-
-    def enter(self) -> None:
-        with self.lock:
-            self.calls += 1
-            if self.calls == 1:
-                self.limit = _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
-
-    def leave(self) -> None:
-        with self.lock:
-            self.calls -= 1
-            if self.calls == 0:
-                _release_controlling_thread()
-                self.limit.restore_original_limits()
-                _release_controlling_thread()
+    lock: Lock = field(default_factory=Lock)
+    calls: int = 0
+    limit: Any = None
 
 
-_limit_products = _ProductLimit()
+_PRODUCT_LIMIT = _ProductLimit()
 
 
 @cache
