@@ -47,22 +47,18 @@ class Scorer(ABC):
         @property
         def solved(self) -> Solved:
             """The class prior and the score forms."""
-            ...
 
         @property
         def schema(self) -> Schema:
             """The names of classes, features and levels."""
-            ...
 
         @property
         def rows(self) -> Array:
             """The weight of the rows of each class."""
-            ...
 
         @property
         def n_parameters(self) -> int:
             """The number of estimated parameters."""
-            ...
 
     @abstractmethod
     def require_density(self, what: str) -> None:

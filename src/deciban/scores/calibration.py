@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,6 @@ from deciban.scores.posterior import log_odds, subtract_top
 
 MAX_LOG_ODDS = 1e100
 """Log-odds beyond this, including ±∞, are clipped to it."""
-
-
-class CalibrationMap(Protocol):
-    """A map from predicted to calibrated ln p(k|x)."""
-
-    method: ClassVar[str]
-
-    @property
-    def scale(self) -> float | None:
-        """The factor of all evidence, if the map does nothing else."""
-        ...
-
-    def apply(self, log_posterior: Array) -> Array:
-        """Return the calibrated ln p(k|x)."""
-        ...
-
-    def __str__(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -52,11 +35,6 @@ class Temperature:
 
     t: float
     method: ClassVar[str] = "temperature"
-
-    @property
-    def scale(self) -> float:
-        """The factor of every entry of an explanation."""
-        return self.t
 
     def apply(self, log_posterior: Array) -> Array:
         """Return t · ln p(k|x), normalised."""
@@ -73,7 +51,6 @@ class Platt:
     slope: float
     bias: Array
     method: ClassVar[str] = "platt"
-    scale: ClassVar[None] = None
 
     def apply(self, log_posterior: Array) -> Array:
         """Return slope · ln p(k|x) + bias_k, normalised."""
@@ -95,7 +72,6 @@ class Isotonic:
     claimed: Array
     true: Array
     method: ClassVar[str] = "isotonic"
-    scale: ClassVar[None] = None
 
     def apply(self, log_posterior: Array) -> Array:
         """Return ln p̂(k|x) of each class's curve, normalised."""
@@ -114,6 +90,10 @@ class Isotonic:
         curves = len(self.start) - 1
         lines = "a rising line" if curves == 1 else f"{curves} rising lines"
         return f"isotonic: {lines} through {len(self.claimed)} points"
+
+
+CalibrationMap = Temperature | Platt | Isotonic
+"""A map from predicted to calibrated ln p(k|x)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,8 +190,8 @@ def calibrate_explanation(
     with np.errstate(invalid="ignore"):  # an impossible class: −∞ − −∞ has no value
         moved = (shift[k] - shift[l]) * DECIBAN
         prior = explanation.prior - moved
-        if by.map.scale is not None:
-            t = by.map.scale
+        if isinstance(by.map, Temperature):
+            t = by.map.t
             extras = {name: t * value for name, value in explanation.extras.items()}
             evidence, total = explanation.evidence * t, t * (explanation.total - moved) + moved
             return replace(explanation, evidence=evidence, prior=t * prior + moved, total=total, extras=extras)

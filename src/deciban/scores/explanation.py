@@ -77,13 +77,10 @@ class Explanation:
 
     def entries(self, row: int = 0) -> list[tuple[str, float]]:
         """Return (name, decibans) of all evidence in a row, strongest first; they add up to its total."""
-        return [(name, value) for name, value, _ in self._by_feature(row)]
+        return [(name, value) for name, value, _ in Explanation.reasons(self, row)]
 
     def reasons(self, row: int = 0) -> list[Reason]:
         """Return the lines of a row's table; like the entries they add up to its total."""
-        return self._by_feature(row)
-
-    def _by_feature(self, row: int) -> list[Reason]:
         row = range(len(self))[row]
         columns, values = self.nonzero_evidence(row)
         behind = map(self._behind, columns.tolist())
@@ -216,7 +213,7 @@ class TextExplanation(Explanation):
     """
 
     texts: Sequence[str] = ()
-    find: Callable[[str], Sequence[FoundWord]] | None = None
+    find: Callable[[str], Sequence[FoundWord]] = lambda text: ()
     column: str = ""
     """The name of the documents' column, if they are part of a table."""
 
@@ -232,19 +229,15 @@ class TextExplanation(Explanation):
         passages = [Passage(f.start, f.end, f.word, evidence[f.column] / times[f.column]) for f in found]
         return sorted(passages, key=lambda passage: (passage.start, passage.end))
 
-    def _find_words(self, row: int) -> Sequence[FoundWord]:
-        assert self.find is not None
-        return self.find(self.texts[row])
-
     def _find_evident_words(self, row: int) -> tuple[dict[int, float], list[FoundWord]]:
         """Return the evidence of each feature that has any, and the words of these features."""
         evidence = dict(zip(*(values.tolist() for values in self.nonzero_evidence(row))))
-        return evidence, [one for one in self._find_words(row) if one.column in evidence]
+        return evidence, [one for one in self.find(self.texts[row]) if one.column in evidence]
 
     def _feature_labels(self, row: int, columns: NDArray[np.intp]) -> list[str]:
         """Return the words of each feature, as the text has them."""
         words: dict[int, dict[str, None]] = {}
-        for one in self._find_words(row):
+        for one in self.find(self.texts[row]):
             words.setdefault(one.column, {})[one.word] = None
         return [" / ".join(words.get(j, ())) for j in columns.tolist()]
 
@@ -299,12 +292,9 @@ def to_printable(text: str) -> str:
 def format_word(word: str) -> str:
     """Format a word for display: spaces at its ends, which only character n-grams have, are shown as ␣."""
     printable = to_printable(word)
-    inner = printable.strip(" ")
-    if not inner:
+    if not printable.strip(" "):
         return "␣" * max(1, len(word))
-    before = printable.index(inner)
-    after = len(printable) - before - len(inner)
-    return f"{'␣' * before}{inner}{'␣' * after}"
+    return re.sub("^ +| +$", lambda spaces: "␣" * len(spaces[0]), printable)
 
 
 def clip_text(text: str, most: int) -> str:
