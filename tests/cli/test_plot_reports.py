@@ -8,7 +8,7 @@ import pytest
 
 import deciban
 from deciban.cli.evaluate import evaluate
-from deciban.cli.learning import learning
+from deciban.cli.compare import learning
 from deciban.cli.parser import without
 from deciban.cli.plot import quality_pictures
 from deciban.cli.plot.quality_pictures import DECISION_OPTIONS, confusion, reliability, roc

@@ -6,7 +6,7 @@ from typing import Any
 
 from deciban.cli.files import print_json
 from deciban.cli.parser import DEBUG, JSON, command, number, option
-from deciban.cli.plot.picture_options import PICTURE_OPTIONS, Picture
+from deciban.cli.plot.picture_options import PICTURE_OPTIONS, Picture, plots
 
 
 def _share(name: str, help: str) -> Any:
@@ -34,9 +34,8 @@ def bayes(
 
     table = BayesTable(prior, sensitivity, specificity, population)
     if output is not None:
-        picture = Picture.to(output, **picture_options)
-        from deciban import plots
-
+        picture = Picture(output, **picture_options)
+        picture.check()
         picture.save(plots.bayes(table), f"{population} people, by condition and test result")
     if json:
         print_json(table.to_dict())

@@ -1,8 +1,13 @@
-"""`deciban compare`: naive Bayes, Gaussian Bayes, logistic, evidence and boosted learners side by side."""
+"""`deciban compare` and `deciban learning`: the quality of several models of one table.
+
+`compare` shows naive Bayes, Gaussian Bayes, logistic, evidence and boosted learners side by side; `learning` models by
+the number of rows learned, and by the share of wrong labels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
@@ -10,10 +15,11 @@ from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, command, number, option, switch, without
 from deciban.cli.render import Screen
-from deciban.cli.training_options import call_on_table, format_training_command
+from deciban.cli.training_options import call_on_table, find_target, format_training_command
 
 if TYPE_CHECKING:
     from deciban.metrics.comparison import Comparison
+    from deciban.metrics.learning_curves import LearningCurve
 
 
 @command(
@@ -44,7 +50,7 @@ def compare(times: bool, json: bool, **options: Any) -> None:
         best = {"C": None, **comparison.best.arguments}
         joined = {"join": best.pop("blocks")} if "blocks" in best else {}
         recommended = format_training_command(table, comparison.target, options, {**best, **joined})
-        show(comparison, table, json, times, recommended)
+        _show_comparison(comparison, table, json, times, recommended)
 
 
 def compare_learners(table: TableInput, options: Mapping[str, Any]) -> Comparison:
@@ -54,7 +60,7 @@ def compare_learners(table: TableInput, options: Mapping[str, Any]) -> Compariso
     return comparison
 
 
-def show(comparison: Comparison, data: TableInput, as_json: bool, times: bool, recommended: str) -> None:
+def _show_comparison(comparison: Comparison, data: TableInput, as_json: bool, times: bool, recommended: str) -> None:
     """Print the figures as JSON or as tables, then the recommended command."""
     if as_json:
         figures = comparison.to_dict()
@@ -80,3 +86,40 @@ def show(comparison: Comparison, data: TableInput, as_json: bool, times: bool, r
     out.print_heading("Advice")
     out.print_line(comparison.advice)
     out.print_command(recommended)
+
+
+@command(
+    option("--sizes", "N,N,…",
+           "How many rows to learn, or shares of those that are not held out: 0.5 (default: all, half, a quarter …).",
+           type=a.parse_numbers),
+    option("--flipped", "SHARE,…",
+           "Replace a share of the training labels by another class, to measure the effect of label noise.",
+           type=a.parse_numbers),
+    a.TARGET, *a.MODEL_OPTIONS, *a.TABLE_OPTIONS, JSON, DEBUG,
+    examples=[
+        "deciban learning patients.csv --target diagnosis",
+        "deciban learning patients.csv --target diagnosis --sizes 20,50,100 --flipped 0,0.1,0.2",
+    ],
+)  # fmt: skip
+def learning(json: bool, **options: Any) -> None:
+    """Measure models of more and more rows on the same held-out rows: would more rows help, and does noise hurt?"""
+    with open_table(options) as table:
+        title = f"{find_target(table, options)} of {table.name}, by how many rows are learned"
+        _show_curve(measure_curve(table, options), title, json)
+
+
+measure_curve = partial(call_on_table, "learning_curve", names=("sizes", "flipped"), again="learning")
+"""Compute the learning curve of a table."""
+
+
+def _show_curve(curve: LearningCurve, title: str, as_json: bool) -> None:
+    """Print the figures as JSON or as a table."""
+    if as_json:
+        print_json(curve.to_dict())
+        return
+    out = Screen()
+    out.print_title(title)
+    head, *body = curve.table()
+    out.print_table(head, body, right=range(len(head)))
+    for note in curve.notes():
+        out.print_line(f"({note})")

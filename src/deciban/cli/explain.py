@@ -1,15 +1,38 @@
-"""`deciban explain`: the evidence for predictions, in decibans."""
+"""`deciban explain`: the evidence for predictions, in decibans, by column or by word with the strongest first."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len, set_cell_size
 
 from deciban.cli import options as a
 from deciban.cli.files import open_model, print_json
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
 from deciban.cli.parser import DEBUG, JSON, command, number
+from deciban.cli.render import Screen, shorten, to_one_line
 from deciban.errors import InputError
+from deciban.plain_json import to_plain
+from deciban.scores.explanation import Reason, format_decibans, format_odds, format_word, in_context
+
+if TYPE_CHECKING:
+    from deciban.model.model import Model
+    from deciban.scores import Explanation
+    from deciban.scores.explanation import WordEvidence
+    from deciban.sources.source import Source
+
+BAR_WIDTH = 12
+"""The characters of the longest bar to either side."""
+
+DECIBANS_WIDTH = 9
+"""The characters of a number of decibans."""
+
+MAX_WORD_WIDTH = 22
+"""The characters of a word that are shown next to its passage."""
 
 
 @command(
@@ -29,8 +52,6 @@ def explain(
     json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Explain the prediction of each row: how much every column adds to the log-odds."""
-    from deciban.cli.explanations_screen import explain_table_rows, show
-
     with direct_role_hints_to_training(), open_table(options) as table:
         start, count = (0, rows) if row is None else (row - 1, 1)
         name_column = next(iter(table.identified_by), None)
@@ -43,3 +64,171 @@ def explain(
             print_json([each.to_dict() for each in explained])
         else:
             show(explained, most)
+
+
+@dataclass(frozen=True)
+class RowExplanation:
+    """The prediction of a row, and the evidence of its columns for one class against another."""
+
+    row: int
+    prediction: Any
+    probability: float
+    truth: Any
+    favoured: Any
+    against: Any
+    entries: list[tuple[str, float]]
+    total: float
+    name: str | None = None
+    words: RowWords | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation for JSON: infinite evidence is None."""
+        result: dict[str, Any] = to_plain(
+            {
+                "row": self.row,
+                "prediction": self.prediction,
+                "probability": self.probability,
+                "truth": self.truth,
+                "for": self.favoured,
+                "against": self.against,
+                "evidence": [{"what": name, "decibans": value} for name, value in self.entries],
+                "total": self.total,
+            }
+        )
+        result |= {} if self.name is None else {"file": self.name}
+        if self.words is not None:  # positions are characters of the text
+            result["words"] = to_plain([word._asdict() for word in self.words.words])
+        return result
+
+
+def explain_table_rows(
+    model: Model, source: Source, start: int, count: int, pair: tuple[str, str] | None, allow: bool,
+    name_column: str | None = None,
+) -> list[RowExplanation]:  # fmt: skip
+    """Explain `count` rows from row `start`, named by `name_column`; an empty list if the table is shorter."""
+    from deciban.cli.row_views import CopyingView, RowRange
+    from deciban.model.table_explanations import explain_rows
+
+    part = RowRange(source, start, count)
+    view = CopyingView(
+        part, [name for name in (model.target, name_column) if name is not None and name in source.columns]
+    )
+    copied: dict[str, list[Any]] = {name: [] for name in view.copied}
+    p: list[Any] = []
+    for batches, parts in model.blocks(view, allow):
+        p += model.scores(parts, "posterior").tolist()
+        for name, values in zip(view.copied, view.copied_columns(batches)):
+            copied[name] += values.to_pylist()
+    if not p:
+        return []
+    explanation = explain_rows(model, part, pair, count, allow)
+    truths, names = (copied.get(name or "", [None] * len(p)) for name in (model.target, name_column))
+    found = []
+    for i, (posterior, truth, name) in enumerate(zip(p, truths, names)):
+        k = max(range(len(posterior)), key=posterior.__getitem__)
+        winner, other = (labels[i : i + 1].tolist()[0] for labels in (explanation.winner, explanation.runner_up))
+        row = RowExplanation(
+            start + i + 1, model.classes[k], posterior[k], truth, winner, other, explanation.entries(i),
+            float(explanation.total[i]), name, words_of_row(explanation, i),
+        )  # fmt: skip
+        found.append(row)
+    return found
+
+
+def show(rows: list[RowExplanation], most: int) -> None:
+    """Print the explanations one below the other."""
+    out = Screen()
+    for row in rows:
+        _show_row(out, row, most)
+    out.print()
+    out.print_line("dB is decibans: +10 is ten to one for, +3 two to one, −10 ten to one against.")
+
+
+def _show_row(out: Screen, row: RowExplanation, most: int) -> None:
+    width = 20 if row.name is None else 30
+    truth = "" if row.truth is None else f"; in truth {shorten(str(row.truth), width)}"
+    probability = format_probability(row.probability, math.isfinite(row.total))
+    chance = f"{shorten(str(row.prediction), width)}, probability {probability}{truth}"
+    out.print_heading(f"Row {row.row}", chance if row.name is None else shorten(row.name, out.width - 20))
+    if row.name is not None:
+        out.print_line(chance)
+    out.print_line(f"why {shorten(str(row.favoured), 30)} rather than {shorten(str(row.against), 30)}:")
+    if row.words is None:
+        _show_columns(out, row, most)
+    else:
+        _show_words(out, row.words, row.total, most)
+
+
+def _show_columns(out: Screen, row: RowExplanation, most: int) -> None:
+    shown, hidden = row.entries[:most], row.entries[most:]
+    if hidden:
+        shown = [*shown, (f"{len(hidden)} more", sum(value for _, value in hidden))]
+    largest = max([abs(v) for _, v in shown if math.isfinite(v)] + [1e-9])
+    width = min(
+        max(cell_len(to_one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR_WIDTH - 19
+    )
+    for name, value in shown:
+        padded = set_cell_size(shorten(name, width), width)
+        bar = f"  {padded}  {format_decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}"
+        out.print(bar.rstrip(), soft_wrap=True)
+    total = f"  {'total':<{width}}  {format_decibans(row.total, DECIBANS_WIDTH)}  {format_odds(row.total)}"
+    out.print(total.rstrip(), soft_wrap=True)
+
+
+def draw_bar(value: float, largest: float) -> str:
+    """Draw evidence as a bar: to the right for the class, to the left against it."""
+    if math.isnan(value):
+        return ""
+    length = BAR_WIDTH if math.isinf(value) else round(BAR_WIDTH * min(1.0, abs(value) / largest))
+    return " " * BAR_WIDTH + "│" + "█" * length if value >= 0 else " " * (BAR_WIDTH - length) + "█" * length + "│"
+
+
+@dataclass(frozen=True)
+class RowWords:
+    """The words of a row's texts with the evidence of each, the texts, and the evidence of other columns."""
+
+    words: Sequence[WordEvidence]
+    texts: Mapping[str, str]
+    others: Sequence[Reason]
+
+
+def words_of_row(explanation: Explanation, row: int) -> RowWords | None:
+    """Return the words of a row; None if the model reads no texts."""
+    from deciban.model.table_explanations import TableExplanation
+
+    if not isinstance(explanation, TableExplanation):
+        return None
+    texts = {column: documents.texts[row] for column, documents in explanation.documents.items()}
+    others = [reason for reason in explanation.reasons(row) if reason.behind is None]
+    return RowWords(explanation.words(row), texts, others)
+
+
+def _show_words(out: Screen, row: RowWords, total: float, most: int) -> None:
+    """Print the strongest words and columns, each word with its context."""
+    if not row.words and any(row.texts.values()):
+        out.print_line("(the model knows none of the words)")
+    named = [(f"{w.column}: " if len(row.texts) > 1 else "") + format_word(w.word) for w in row.words]
+    found = [*row.others, *(Reason(name, w.decibans, w) for name, w in zip(named, row.words))]
+    found.sort(key=lambda reason: -abs(reason.decibans))
+    shown, hidden = found[:most], found[most:]
+    body = [[shorten(n, MAX_WORD_WIDTH), f"{w.times}×" if w else "", format_decibans(v).strip()] for n, v, w in shown]
+    if hidden:
+        body.append([f"{len(hidden)} more", "", format_decibans(sum(value for _, value, _ in hidden)).strip()])
+    body.append(["total", "", format_decibans(total).strip()])
+    head = ["word" if len(row.others) == 1 else "reason", "times", "evidence"]
+    width = out.width - sum(max(cell_len(cells[i]) for cells in [head, *body]) + 2 for i in range(3)) - 2
+    contexts = ["" if word is None else _format_context(row.texts[word.column], word, width) for _, _, word in shown]
+    contexts += ["", format_odds(total)] if hidden else [format_odds(total)]
+    rows = [[*cells, words] for cells, words in zip(body, contexts)]
+    out.print_table([*head, "first occurrence"], rows, right=[1, 2])
+
+
+def _format_context(text: str, word: WordEvidence, width: int) -> str:
+    """Return a word with its context in `width` columns of the screen; some characters take two."""
+    words = to_one_line(in_context(text, word, width))
+    return words if cell_len(words) <= width else to_one_line(in_context(text, word, width // 2))
+
+
+def format_probability(p: float, can_be_doubted: bool = True) -> str:
+    """Format with four digits; a probability near 1 that can be doubted is not printed as 1."""
+    return "over 0.9999" if 0.9999 < p < 1 or (p == 1 and can_be_doubted) else f"{p:.4f}"

@@ -102,6 +102,16 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
 
 
 @contextmanager
+def open_optional_table(options: Mapping[str, Any]) -> Iterator[TableInput | None]:
+    """Open the table that the options name; None if they name none."""
+    if not options["data"] and options["sql"] is None:
+        yield None
+        return
+    with open_table(options) as table:
+        yield table
+
+
+@contextmanager
 def spool_stdin() -> Iterator[Path]:
     """Copy standard input to a file, so that it can be read more than once."""
     stream = sys.stdin.buffer

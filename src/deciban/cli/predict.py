@@ -1,4 +1,7 @@
-"""`deciban predict`: predict the class of every row of a table, with its probability."""
+"""`deciban predict` and `deciban sample`: tables that a model writes.
+
+`predict` writes the class of every row of a table with its probability, `sample` rows that are drawn from the model.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import check_output, open_model
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
-from deciban.cli.parser import DEBUG, argument, command, flag, list_option
+from deciban.cli.parser import DEBUG, argument, command, flag, list_option, number
 from deciban.cli.progress import progress
 from deciban.cli.table_writers import check_safe_cells, open_table_writer
 from deciban.errors import InputError
@@ -144,3 +147,33 @@ def _print_counts(called: Counter[str], out: str | None) -> None:
     more += f"; undecided {format_count(undecided)}" if undecided else ""
     rows = undecided + called.total()
     print_stderr(f"{format_row_count(rows)} to {out}" + (f": {most}{more}" if most else ""))
+
+
+BATCH_ROWS = 1 << 16
+"""The number of rows that are drawn at a time."""
+
+
+@command(
+    a.MODEL_FILE,
+    number("-n --rows", "NUMBER", "How many rows to draw.", minimum=0, default=10),
+    number("--seed", "NUMBER", "The same seed draws the same rows.", minimum=0),
+    a.TABLE_OUTPUT, a.JSON_LINES, a.SAFE_CELLS, DEBUG,
+    examples=["deciban sample patients.deciban -n 5 --seed 1"],
+)  # fmt: skip
+def sample(model: Path, rows: int, seed: int | None, output: str | None, json: bool, safe_cells: bool) -> None:
+    """Draw rows from the distribution that a model has learned."""
+    import numpy as np
+
+    check_safe_cells(output, json, safe_cells)
+    check_output(output or "-", [model])
+    found, rng = open_model(model), np.random.default_rng(seed)
+    drawn = found.sample(min(rows, BATCH_ROWS), rng)
+    with open_table_writer(output, json, drawn.schema, safe_cells) as write:
+        left = rows
+        while drawn.num_rows:
+            for batch in drawn.to_batches():
+                write(batch)
+            left -= drawn.num_rows
+            drawn = found.sample(min(left, BATCH_ROWS), rng) if left else drawn.slice(0, 0)
+    if output is not None and output != "-":
+        print_stderr(f"{rows} rows to {output}")

@@ -19,14 +19,7 @@ from deciban.cli.error_handling import describe_error, handle_errors, print_stde
 from deciban.cli.exit_codes import NO_VERDICT, NOT_SPAM, TRY_AGAIN, VERDICTS
 from deciban.cli.files import escape_for_terminal
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.mail_inputs import (
-    MessageReader,
-    check_paths,
-    count_messages,
-    handle_signals,
-    open_to_classify,
-    read_stdin,
-)
+from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, handle_signals, open_to_classify
 from deciban.errors import DecibanError
 from deciban.formatting import to_one_line
 
@@ -105,7 +98,7 @@ def classify_stdin(store: str | None, model: str | None, top: int, json: bool, d
     A library that ends its process does so with 1, which would be a verdict: so another process classifies.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one message needs no threads, nor their memory
-    raw = read_stdin()
+    raw = a.read_stdin()
 
     def classify_message() -> bytes:
         with open_to_classify(store, model) as mail:

@@ -15,19 +15,10 @@ from deciban.cli.render import Screen, to_one_line
 from deciban.formatting import format_signed
 
 if TYPE_CHECKING:
-    from deciban.mail.evaluation.evaluate_filter import (
-        CurvePoint,
-        DrawsReport,
-        FoldsReport,
-        Mistake,
-        OnlineReport,
-        SplitReport,
-    )
+    from deciban.mail.evaluation.evaluate_filter import CurvePoint, DrawsReport, Mistake, Report
     from deciban.mail.evaluation.filter_metrics import FilterMetrics
     from deciban.mail.evaluation.labelled_mail import LabelledMail
     from deciban.mail.store.store_schema import ModelName
-
-    Report = SplitReport | DrawsReport | OnlineReport | FoldsReport
 
 DEFAULT_FOLDS: Final = 10
 

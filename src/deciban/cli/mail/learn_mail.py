@@ -13,14 +13,7 @@ from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.mail_inputs import (
-    MessageReader,
-    check_paths,
-    count_messages,
-    open_to_learn,
-    read_messages,
-    store_path,
-)
+from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, open_to_learn, read_messages
 from deciban.errors import ForgetError
 from deciban.formatting import format_thousands
 
@@ -183,7 +176,7 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
             print_stderr(f"{mail.model}: a refit is due; run {command}")
         elif fitted is RefitResult.INSEPARABLE:
             print_stderr(format_inseparable(mail.model, messages))
-        print_stderr(f"{store_path(store)}: {format_counts(messages)}")
+        print_stderr(f"{a.store_path(store)}: {format_counts(messages)}")
     return {"tidied": tidied, "fitted": bool(fitted), "messages": messages}
 
 

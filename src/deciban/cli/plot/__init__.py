@@ -5,11 +5,9 @@ Figure, where it has several panels), and name it in `deciban/plots/__init__.py`
 `GROUP` makes it a command; heavy libraries are imported within:
 
     @picture_command(*a.TABLE_OPTIONS, examples=["deciban plot roc a.csv -o roc.png"])
-    def roc(to: To, **options: Any) -> None:
+    def roc(picture: Picture, **options: Any) -> None:
         with open_table(options) as table:
-            picture = to(table.paths)  # refuses at once a file that cannot be written
-            from deciban import plots
-
+            picture.check(table.paths)  # refuses at once a file that cannot be written
             picture.save(plots.roc(report), "the ROC of 2 classes")
 
 `picture_command` adds the options that every picture has: `-o`, `--size`, `--dots`, `--title`, `--debug`. The file

@@ -8,9 +8,9 @@ from typing import Any
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import show_spinner
-from deciban.cli.inputs import TableInput, open_table
+from deciban.cli.inputs import TableInput, open_optional_table, open_table
 from deciban.cli.parser import choice, option
-from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, To, open_optional_table, picture_command
+from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
 from deciban.cli.training_options import find_target
 
 ISOTROPIC_SHAPES = ("identity", "spherical", "tied_spherical")
@@ -38,16 +38,15 @@ def parse_columns(text: str) -> list[str]:
         "deciban plot boundary a.csv --target y --columns u,v --covariance identity --prior uniform -o bisector.png",
     ],
 )  # fmt: skip
-def boundary(to: To, columns: list[str], covariance: str, prior: str | None, **options: Any) -> None:
+def boundary(picture: Picture, columns: list[str], covariance: str, prior: str | None, **options: Any) -> None:
     """Draw the regions of the classes over two columns, shaded by the posterior, with the data and the line or conic
     between them; or over one column the curves π_k p(x|k) and their thresholds.
     """
-    from deciban import plots
     from deciban.plots.boundary import draw_means
     from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
 
     with open_table(options) as table:
-        picture = to(table.paths)
+        picture.check(table.paths)
         with show_spinner("reading and drawing …"):
             X, y = read_numbers_and_classes(table.open(), columns, find_target(table, options))
             model = fit_gaussian(X, y, covariance, None if prior is None else a.parse_prior(prior))
@@ -113,15 +112,14 @@ def parse_shape(text: str) -> tuple[int, int]:
         "deciban plot digits mnist.csv --target label --family tied -o mnist.png",
     ],
 )  # fmt: skip
-def digits(to: To, family: str, shape: tuple[int, int] | None, **options: Any) -> None:
+def digits(picture: Picture, family: str, shape: tuple[int, int] | None, **options: Any) -> None:
     """Draw the mean image of each class and the weight of each pixel.
 
     DATA has a column for each pixel, row by row, and the one to predict; without it scikit-learn's digits are drawn.
     """
     import deciban
-    from deciban import plots
 
-    picture = to(options["data"])
+    picture.check(options["data"])
     with open_optional_table(options) as table:
         X, y = _load_bundled_digits() if table is None else _read_pixels(table, options)
     name, settings = FAMILIES[family]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli import options as a
 from deciban.cli.error_handling import show_spinner
 from deciban.cli.files import open_model
-from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_table
+from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_optional_table, open_table
 from deciban.cli.parser import number as number_option
 from deciban.cli.parser import option
-from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, To, open_optional_table, picture_command
+from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
 from deciban.cli.telltales import COLUMN, LABELS, open_telltale_model, select_classes
 from deciban.errors import InputError
 
@@ -32,11 +32,9 @@ ROW = number_option("--row", "NUMBER", "The row to explain; the first after the 
         "deciban plot densities patients.deciban --columns age,temperature -o two.svg",
     ],
 )  # fmt: skip
-def densities(to: To, model: Path, columns: list[str] | None, most: int, **options: Any) -> None:
+def densities(picture: Picture, model: Path, columns: list[str] | None, most: int, **options: Any) -> None:
     """Draw p(x|k), a panel for each column: curves of numbers, shares of values; with DATA its numbers below."""
-    from deciban import plots
-
-    picture = to([model, *options["data"]])
+    picture.check([model, *options["data"]])
     with open_optional_table(options) as table:
         rows, opened = None if table is None else table.open(), open_model(model)
         with show_spinner("drawing …"):
@@ -56,15 +54,14 @@ def densities(to: To, model: Path, columns: list[str] | None, most: int, **optio
     ],
 )  # fmt: skip
 def evidence(
-    to: To, model: Path, row: int, classes: tuple[str, str] | None, most: int, allow_missing_columns: bool,
+    picture: Picture, model: Path, row: int, classes: tuple[str, str] | None, most: int, allow_missing_columns: bool,
     **options: Any,
 ) -> None:  # fmt: skip
     """Draw how much each column, or word, adds to the log-odds of a row's two most probable classes, in decibans."""
-    from deciban import plots
     from deciban.model.table_explanations import explain_rows
 
     with direct_role_hints_to_training(), open_table(options) as table:
-        picture = to([model, *table.paths])
+        picture.check([model, *table.paths])
         explanation = explain_rows(open_model(model), _read_row(table, row), classes, 1, allow_missing_columns)
         content = f"the evidence of row {row} for {explanation.winner[0]} against {explanation.runner_up[0]}"
         picture.save(plots.evidence(explanation, most=most), content)
@@ -78,11 +75,11 @@ def evidence(
         "deciban plot nomogram patients.deciban new-patients.csv --row 4 -o row-4.png",
     ],
 )  # fmt: skip
-def nomogram(to: To, model: Path, row: int, classes: tuple[str, str] | None, most: int, **options: Any) -> None:
+def nomogram(
+    picture: Picture, model: Path, row: int, classes: tuple[str, str] | None, most: int, **options: Any
+) -> None:
     """Draw a scale of decibans for each column; their sum leads to the probability. With DATA a row is marked."""
-    from deciban import plots
-
-    picture = to([model, *options["data"]])
+    picture.check([model, *options["data"]])
     with direct_role_hints_to_training(), open_optional_table(options) as table, show_spinner("drawing …"):
         rows = None if table is None else _read_row(table, row)
         drawn = plots.nomogram(open_model(model), rows, classes=classes, most=most)
@@ -106,13 +103,13 @@ def _read_row(table: TableInput, row: int) -> RowRange:
     a.ALLOW_MISSING, *NUMBER_TABLE_OPTIONS,
     examples=["deciban plot sigmoid patients.deciban patients.csv --class flu -o sigmoid.png"],
 )  # fmt: skip
-def sigmoid(to: To, model: Path, label: str | None, allow_missing_columns: bool, **options: Any) -> None:
+def sigmoid(picture: Picture, model: Path, label: str | None, allow_missing_columns: bool, **options: Any) -> None:
     """Draw the curve from log-odds to probability over the rows of DATA, which must have the column to predict."""
-    from deciban import plots
     from deciban.plots.plot_rows import draw_sample
 
     with direct_role_hints_to_training(), open_table(options) as table:
-        picture, opened = to([model, *table.paths]), open_model(model)
+        picture.check([model, *table.paths])
+        opened = open_model(model)
         k = find_class(opened, label)
         name = opened.classes[k]
         with show_spinner("reading and drawing …"):
@@ -159,11 +156,9 @@ def odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) 
 
 
 @picture_command(examples=["deciban plot losses -o losses.svg"])
-def losses(to: To) -> None:
+def losses(picture: Picture) -> None:
     """Draw the zero-one, logistic (base 2), exponential and hinge loss over the margin."""
-    picture = to(())
-    from deciban import plots
-
+    picture.check()
     picture.save(plots.losses(), "four losses over the margin")
 
 
@@ -174,11 +169,10 @@ def losses(to: To) -> None:
         "deciban plot telltales newsgroups.deciban --class sci.space --class sci.med -o two.svg",
     ],
 )  # fmt: skip
-def telltales(to: To, model: Path, labels: list[str] | None, number: int, column: str | None) -> None:
+def telltales(picture: Picture, model: Path, labels: list[str] | None, number: int, column: str | None) -> None:
     """Draw the telltales of each class, the strongest first: evidence as bars, with 90 % intervals."""
-    from deciban import plots
-
-    picture, opened = to([model]), open_telltale_model(model, column)
+    picture.check([model])
+    opened = open_telltale_model(model, column)
     with show_spinner("drawing …"):
         classes = select_classes(opened, labels)
         drawn = plots.telltales(opened, classes, n=number, column=column)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
+from deciban._lazy import LazyModule
 from deciban.cli import options as a
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import atomic_file, check_output
-from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, Argument, Command, in_section, number, option, without
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -49,6 +48,9 @@ PICTURE_OPTIONS: Final = in_section(
 )  # fmt: skip
 """The options of every picture except -o."""
 
+plots = LazyModule("deciban.plots")
+"""The functions that draw; matplotlib is loaded when one of them is first used."""
+
 NUMBER_TABLE_OPTIONS: Final = without(a.TABLE_OPTIONS, "folders", "errors")
 """The table options except those that only documents need."""
 
@@ -58,30 +60,21 @@ class Picture:
     """A picture file to write, with its size and title."""
 
     path: str
-    size: tuple[float, float] | None = None
-    dots: int = DEFAULT_DOTS_PER_INCH
-    title: str | None = None
+    size: tuple[float, float] | None
+    dots: int
+    title: str | None
 
-    @classmethod
-    def to(
-        cls,
-        output: str,
-        inputs: Sequence[str | Path] = (),
-        size: tuple[float, float] | None = None,
-        dots: int = DEFAULT_DOTS_PER_INCH,
-        title: str | None = None,
-    ) -> Picture:
-        """Check the options before any work is done, and that the file can be written and is not an input."""
+    def check(self, inputs: Sequence[str | Path] = ()) -> None:
+        """Refuse, before any work is done, a file that cannot be written or is an input; prepare matplotlib."""
         from deciban.plots.style import need_matplotlib
 
-        if Path(output).suffix.lower() not in ENDINGS:
-            raise UsageError(f"-o {output}: unknown kind of picture; use one of {', '.join(ENDINGS)}")
-        check_output(output, inputs)
+        if Path(self.path).suffix.lower() not in ENDINGS:
+            raise UsageError(f"-o {self.path}: unknown kind of picture; use one of {', '.join(ENDINGS)}")
+        check_output(self.path, inputs)
         need_matplotlib()
         import matplotlib
 
         matplotlib.use("Agg")  # writes files and opens no window
-        return cls(output, size, dots, title)
 
     def save(self, drawn: Any, content: str) -> None:
         """Write an Axes or a Figure, and print a line with its content.
@@ -103,32 +96,18 @@ class Picture:
         print_stderr(f"{self.path}: {content}")
 
 
-To = Callable[[Sequence[str | Path]], Picture]
-"""A function that checks the picture file against the files that are read, and returns the picture."""
-
-
 def picture_command(*arguments: Argument, examples: Sequence[str]) -> Callable[[Callable[..., None]], Command]:
     """Declare the function below as a command that draws: it has these arguments and the options of every picture.
 
-    The function receives -o, --size, --dots and --title as one argument, `to`.
+    The function receives -o, --size, --dots and --title as one argument, `picture`.
     """
 
     def declare(draw: Callable[..., None]) -> Command:
         @wraps(draw)
         def run(output: str, size: tuple[float, float] | None, dots: int, title: str | None, **options: Any) -> None:
-            draw(to=partial(Picture.to, output, size=size, dots=dots, title=title), **options)
+            draw(picture=Picture(output, size, dots, title), **options)
 
         output = option("-o --output", "FILE", "The .png, .svg or .pdf file to write.", required=True)
         return Command(run, (output, *arguments, *PICTURE_OPTIONS, DEBUG), tuple(examples))
 
     return declare
-
-
-@contextmanager
-def open_optional_table(options: Mapping[str, Any]) -> Iterator[TableInput | None]:
-    """Open the table that the options name; None if they name none."""
-    if not options["data"] and options["sql"] is None:
-        yield None
-        return
-    with open_table(options) as table:
-        yield table

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli import compare, evaluate
 from deciban.cli import dependence as dependence_command
-from deciban.cli import learning as learning_command
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import show_spinner
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import choice, option, without
-from deciban.cli.plot.picture_options import To, picture_command
+from deciban.cli.plot.picture_options import Picture, picture_command, plots
 from deciban.cli.training_options import call_on_table
 from deciban.errors import InputError
 
@@ -36,17 +35,17 @@ REPORT_OPTIONS = without(evaluate.evaluate.arguments, *DECISION_OPTIONS, "json",
         "deciban plot confusion next-year.csv --model patients.deciban -o confusion.svg",
     ],
 )
-def confusion(to: To, **options: Any) -> None:
+def confusion(picture: Picture, **options: Any) -> None:
     """Draw which classes are confused: rows by true and by predicted class, with their shares."""
-    _draw_measured("confusion", to, options, evaluate.evaluate_table, partial(_describe_report, "the confusion"))
+    _draw_measured("confusion", picture, options, evaluate.evaluate_table, partial(_describe_report, "the confusion"))
 
 
 @picture_command(*REPORT_OPTIONS, examples=["deciban plot roc patients.csv --target diagnosis --folds 10 -o roc.png"])
-def roc(to: To, **options: Any) -> None:
+def roc(picture: Picture, **options: Any) -> None:
     """Draw hits against false alarms for every threshold, with the area under the curve; of more than two classes, of
     each against all others.
     """
-    _draw_measured("roc", to, options, evaluate.evaluate_table, partial(_describe_report, "the ROC"))
+    _draw_measured("roc", picture, options, evaluate.evaluate_table, partial(_describe_report, "the ROC"))
 
 
 def _describe_report(measure: str, report: Report) -> str:
@@ -54,20 +53,14 @@ def _describe_report(measure: str, report: Report) -> str:
 
 
 def _draw_measured(
-    name: str,
-    to: To,
-    options: Mapping[str, Any],
-    measure: Callable[..., Any],
-    describe: Callable[[Any], str],
-    **arguments: Any,
-) -> None:
+    name: str, picture: Picture, options: Mapping[str, Any], measure: Callable[..., Any],
+    describe: Callable[[Any], str], **arguments: Any,
+) -> None:  # fmt: skip
     """Measure as another command does, draw by the function `name` of `deciban.plots`, and write; a file that cannot
     be written is refused first.
     """
-    from deciban import plots
-
     with open_table(options) as table:
-        picture = to([*table.paths, *([options["model"]] if options.get("model") else [])])
+        picture.check([*table.paths, *([options["model"]] if options.get("model") else [])])
         measured = measure(table, options)
         with show_spinner("drawing …"):
             drawn = getattr(plots, name)(measured, **arguments)
@@ -84,17 +77,15 @@ def _draw_measured(
         "deciban plot reliability next-year.csv --model plain.deciban --other-model calibrated.deciban -o two.svg",
     ],
 )  # fmt: skip
-def reliability(to: To, other_model: Path | None, calibrate: str | None, **options: Any) -> None:
+def reliability(picture: Picture, other_model: Path | None, calibrate: str | None, **options: Any) -> None:
     """Draw how often predictions are right against their predicted probability, and how frequent each probability is;
     with --calibrate before and after calibration.
     """
-    from deciban import plots
-
     with open_table(options) as table:
         models = [path for path in (options["model"], other_model) if path is not None]
         if models and options["model"] is None:
             raise UsageError("--other-model is for --model: it names another model to evaluate on the same rows")
-        picture = to([*table.paths, *models])
+        picture.check([*table.paths, *models])
         if calibrate:
             reports = _reports_of_calibration(table, options, calibrate)
         else:  # of one model or cross-validation under an empty name, of two models under their names
@@ -127,22 +118,21 @@ def _train(table: TableInput, options: Mapping[str, Any]) -> Report:
 
 
 @picture_command(
-    FIGURE, *without(learning_command.learning.arguments, "json", "debug"),
+    FIGURE, *without(compare.learning.arguments, "json", "debug"),
     examples=[
         "deciban plot learning patients.csv --target diagnosis -o learning.png",
         "deciban plot learning patients.csv --target diagnosis --flipped 0,0.1,0.2 --figure log-loss -o noise.svg",
     ],
 )  # fmt: skip
-def learning(to: To, figure: str, **options: Any) -> None:
+def learning(picture: Picture, figure: str, **options: Any) -> None:
     """Draw the quality of models of more and more rows on the same held-out rows; with --flipped a curve for each
     share of wrong labels.
     """
-
-    def describe(curve: Any) -> str:
-        return f"the {figure} of {len(curve.points)} models by {curve.held_out} rows held out"
-
-    metric = figure.replace("-", "_")
-    _draw_measured("learning", to, options, learning_command.measure_curve, describe, figure=metric)
+    _draw_measured(
+        "learning", picture, options, compare.measure_curve,
+        lambda curve: f"the {figure} of {len(curve.points)} models by {curve.held_out} rows held out",
+        figure=figure.replace("-", "_"),
+    )  # fmt: skip
 
 
 @picture_command(
@@ -153,14 +143,13 @@ def learning(to: To, figure: str, **options: Any) -> None:
         "-o two.svg",
     ],
 )  # fmt: skip
-def comparison(to: To, figure: str, **options: Any) -> None:
+def comparison(picture: Picture, figure: str, **options: Any) -> None:
     """Draw how much worse each learner is than the best, and the quality of each by how many rows it has learned."""
-
-    def describe(found: Any) -> str:
-        return f"the {figure} of {len(found)} learners, by {len(found.weight)} rows"
-
-    metric = figure.replace("-", "_")
-    _draw_measured("comparison", to, options, compare.compare_learners, describe, figure=metric)
+    _draw_measured(
+        "comparison", picture, options, compare.compare_learners,
+        lambda found: f"the {figure} of {len(found)} learners, by {len(found.weight)} rows",
+        figure=figure.replace("-", "_"),
+    )  # fmt: skip
 
 
 @picture_command(
@@ -172,12 +161,11 @@ def comparison(to: To, figure: str, **options: Any) -> None:
         "deciban plot dependence wide.parquet --target y --order alike -o dependence.svg",
     ],
 )  # fmt: skip
-def dependence(to: To, order: str, **options: Any) -> None:
+def dependence(picture: Picture, order: str, **options: Any) -> None:
     """Draw the mutual information of every two columns: below the diagonal given the class, which naive Bayes assumes
     to be zero, above it without the class.
     """
-
-    def describe(found: Any) -> str:
-        return f"the dependence of {len(found.features)} features, by {found.rows} rows"
-
-    _draw_measured("dependence", to, options, dependence_command.measure_dependence, describe, order=order)
+    _draw_measured(
+        "dependence", picture, options, dependence_command.measure_dependence,
+        lambda found: f"the dependence of {len(found.features)} features, by {found.rows} rows", order=order,
+    )  # fmt: skip
