@@ -164,7 +164,6 @@ class LevelEncoder:
     def __init__(self, known: Sequence[str] = (), grows: bool = False) -> None:
         self.list = list(known) if grows else known
         self.grows = grows
-        self._codes: dict[str, int] | None = None
         self._last_dictionary: tuple[Any, NDArray[np.int64]] | None = None
         self._short: ShortTextTable | None = None
         self._has_long_texts = False
@@ -237,11 +236,9 @@ class LevelEncoder:
                 self._code_table[word] = len(self.list)
                 self.list.append(word)  # type: ignore[attr-defined]
 
-    @property
+    @cached_property
     def _code_table(self) -> dict[str, int]:
-        if self._codes is None:
-            self._codes = {word: i for i, word in enumerate(self.list)}
-        return self._codes
+        return {word: i for i, word in enumerate(self.list)}
 
 
 def other_spellings(word: str, kind: Any) -> list[str]:
@@ -261,7 +258,6 @@ class ShortTextTable:
 
     def __init__(self, kernels: ModuleType) -> None:
         self.kernels = kernels
-        self.n_known = 0
         self._allocate(256)
 
     def _allocate(self, size: int) -> None:

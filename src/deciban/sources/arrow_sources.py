@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Self
+from operator import attrgetter
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -47,11 +48,7 @@ class SchemaFiles(FileSource):
 
     schema: pa.Schema
     n_rows: int | None = None
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """See `Source.columns`."""
-        return list(self.schema.names)
+    columns: ClassVar[Any] = property(attrgetter("schema.names"))
 
 
 @dataclass(frozen=True)
@@ -191,16 +188,11 @@ def open_frame(source: Any) -> Source:
         return Frame(validate_arrow(_from_arrays(source), Frame.name))
     if hasattr(source, "collect") and not hasattr(source, "__arrow_c_stream__"):
         source = source.collect()  # a lazy polars frame
-    if hasattr(source, "__arrow_c_stream__"):
-        return _open_stream(source)
-    raise InputError(f"a table is {SOURCE_KINDS}; not {type(source).__name__}")
-
-
-def _open_stream(source: Any) -> Source:
-    """Open an Arrow stream: all of it if the object can be streamed again, else as a stream that is read once."""
+    if not hasattr(source, "__arrow_c_stream__"):
+        raise InputError(f"a table is {SOURCE_KINDS}; not {type(source).__name__}")
     with convert_read_errors(Stream.name):
         reader = pa.RecordBatchReader.from_stream(source)
-        if hasattr(source, "__len__") or hasattr(source, "to_pyarrow"):
+        if hasattr(source, "__len__") or hasattr(source, "to_pyarrow"):  # it could be streamed again: read all of it
             return Frame(validate_arrow(reader.read_all(), Frame.name))
     return Stream(reader)
 
@@ -261,16 +253,8 @@ class Frame:
     table: pa.Table
     name: str = "the table"
     typed, fills_cores = True, False
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """See `Source.columns`."""
-        return list(self.table.column_names)
-
-    @property
-    def n_rows(self) -> int:
-        """See `Source.n_rows`."""
-        return self.table.num_rows
+    columns: ClassVar[Any] = property(attrgetter("table.column_names"))
+    n_rows: ClassVar[Any] = property(attrgetter("table.num_rows"))
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
@@ -285,23 +269,18 @@ class Stream:
     """Batches that can be read once: those read for the head are kept until then."""
 
     name, typed, fills_cores, n_rows = "the stream", True, False, None
+    columns: ClassVar[Any] = property(attrgetter("reader.schema.names"))
 
     def __init__(self, reader: Any) -> None:
         self.reader = reader
         self.kept: list[Any] = []
         self.is_exhausted = False
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """See `Source.columns`."""
-        return list(self.reader.schema.names)
-
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
         missing = n - sum(batch.num_rows for batch in self.kept)
-        while missing > 0 and (batch := self._read_batch()) is not None:
-            self.kept.append(batch)
-            missing -= batch.num_rows
+        if missing > 0:
+            self.kept += take_batches(iter(self._read_batch, None), missing)
         return pa.Table.from_batches(self.kept, schema=self.reader.schema).slice(0, n)
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:

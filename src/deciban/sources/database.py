@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from operator import attrgetter
+from typing import Any, ClassVar, Self
 
 from deciban._lazy import duckdb, pa
 from deciban.errors import InputError, list_names
@@ -131,14 +132,8 @@ class Query:
 
     relation: Any
     name: str = "the query"
-    typed: bool = True
-    fills_cores: bool = True
-    n_rows: int | None = None
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """See `Source.columns`."""
-        return list(self.relation.columns)
+    typed, fills_cores, n_rows = True, True, None
+    columns: ClassVar[Any] = property(attrgetter("relation.columns"))
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""

@@ -179,15 +179,10 @@ class DocumentFiles:
             texts.append(self.decoding.read_text(os.path.join(self.folder, file)) if TEXT in wanted else b"")
             size += len(texts[-1])
             if size >= BATCH_BYTES or len(texts) >= MAX_BATCH_FILES or number == len(files):
-                yield self._batch(files[done:number], texts).select(list(wanted))
+                text = self.decoding.replace_missing(pa.array(texts, pa.large_string()))
+                columns = {TEXT: text, **self.columns_from_names(files[done:number])}
+                yield pa.RecordBatch.from_arrays([columns[name] for name in wanted], names=list(wanted))
                 texts, done, size = [], number, 0
-
-    def _batch(self, files: Sequence[str], texts: Sequence[bytes]) -> Any:
-        columns = {
-            TEXT: self.decoding.replace_missing(pa.array(texts, pa.large_string())),
-            **self.columns_from_names(files),
-        }
-        return pa.RecordBatch.from_arrays([columns[name] for name in self.columns], names=list(self.columns))
 
     def columns_from_names(self, files: Sequence[str]) -> dict[str, Any]:
         """Return the columns that follow from the names of files."""

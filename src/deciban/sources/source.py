@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
@@ -36,20 +36,15 @@ class FileOptions:
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Self:
         """Return the options that were given as arguments of a function."""
-        unknown = [name for name in arguments if name not in ("format", "encoding", "errors", "missing", "hive")]
-        if unknown:
+        known = {field.name for field in fields(cls)}
+        if unknown := [name for name in arguments if name not in known]:
             raise TypeError(
                 f"{unknown[0]!r} is not an argument here. "
                 f"Hint: files are read by format, encoding, errors, missing, hive"
             )
-        missing = arguments.get("missing") or ()
-        return cls(
-            arguments.get("format"),
-            arguments.get("encoding") or "utf-8",
-            (missing,) if isinstance(missing, str) else tuple(missing),
-            arguments.get("errors") or "strict",
-            bool(arguments.get("hive")),
-        )
+        given = {name: value for name, value in arguments.items() if value}
+        missing = given.pop("missing", ())
+        return cls(missing=(missing,) if isinstance(missing, str) else tuple(missing), **given)
 
 
 class Source(Protocol):
@@ -235,11 +230,10 @@ def read_first_rows(source: Source, n: int) -> pa.Table:
 def take_batches(batches: Iterable[T], n: int) -> list[T]:
     """Return the first batches or tables, up to the one that completes n rows."""
     taken: list[Any] = []
-    rows = 0
     for batch in batches:
         taken.append(batch)
-        rows += taken[-1].num_rows
-        if rows >= n:
+        n -= taken[-1].num_rows
+        if n <= 0:
             break
     return taken
 
