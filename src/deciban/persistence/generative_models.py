@@ -204,10 +204,8 @@ def write_fitted_model(model: FittedModel) -> Section:
     section = Section().put("rows", model.rows).put("prior", solved.prior)
     section.put("log_prior", solved.log_prior).put("bias", solved.bias)
     section.add_all("forms", _write_forms(solved, model.outline.blocks))
-    parts = []
-    for needs in solved.needs:
-        part = Section({"signed": needs.signed, "skips": needs.skips, "unit": needs.unit})
-        parts.append(part if needs.threshold is None else part.put("threshold", needs.threshold))
+    needs = [{name: getattr(n, name) for name in ("signed", "skips", "unit", "threshold")} for n in solved.needs]
+    parts = [Section().put_all({name: v for name, v in values.items() if v is not None}) for values in needs]
     section.add_all("needs", parts)
     section.add("account", _write_report(model.account))
     read_fitted_model(section, model.outline)

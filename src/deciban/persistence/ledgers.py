@@ -86,7 +86,7 @@ def read_level_arrays(schema: Section) -> list[Any]:
     found: list[Any] = []
     for block in schema.parts("blocks"):
         if block.has("levels") and block.text("kind") == "levels":
-            names = block.arrow_texts("levels")
+            names = block.texts("levels", as_arrow=True)
             starts = block.offsets("level_starts", block.integer("width"), len(names)).tolist()
             found += [names.slice(a, b - a) for a, b in pairwise(starts)]
     return found
@@ -200,7 +200,7 @@ def _read_statistic(section: Section, block: Block, K: int) -> Statistic:
             table = _read_weights(section, "table", (K, None))
             part = Levels(table, section.offsets("offset", d, table.shape[1]))
         case "Cells":
-            cell = section.integers("cell", (None, d), least=0, most=MAX_LEVEL_CODE)
+            cell = section.integers("cell", (None, d), most=MAX_LEVEL_CODE)
             part = Cells(cell, _read_weights(section, "count", (K, len(cell))))
         case "Bags":
             occurrences = _read_tallies(section, K, d)
@@ -224,7 +224,7 @@ def _read_weights(section: Section, name: str, *shapes: Shape) -> Array:
 def _read_tallies(section: Section, K: int, d: int, prefix: str = "") -> Tallies:
     total = _read_weights(section, f"{prefix}total", (None,))
     start = section.offsets(f"{prefix}start", d, len(total))
-    klass = section.integers32(f"{prefix}klass", (len(total),), least=0, most=K - 1)
+    klass = section.integers(f"{prefix}klass", (len(total),), most=K - 1, dtype=np.int32)
     if not _is_increasing(klass, start):
         section.refuse("the classes of a feature should be in order, each once")
     return Tallies(start, klass, total, _read_weights(section, "weight", (K, 1)))
@@ -253,25 +253,20 @@ def _read_low_part(section: Section, name: str, high: Array) -> Array:
 
 
 def _read_scatter(section: Section, K: int, d: int) -> Scatter:
-    wide = section.array("weight", np.float64, (K, 1, 1), (K, d, d)).shape
-    mean = (K, d, d if wide == (K, d, d) and d > 1 else 1)
-    far = {"least": -MAX_SCATTER_VALUE, "most": MAX_SCATTER_VALUE}
-    weight = section.floats("weight", wide, least=0, most=MAX_INTEGER)
+    weight = section.floats("weight", (K, 1, 1), (K, d, d), least=0, most=MAX_INTEGER)
+    shape = (K, d, weight.shape[2])
+    mean, rest = (
+        section.floats(n, shape, least=-MAX_SCATTER_VALUE, most=MAX_SCATTER_VALUE) for n in ("mean", "rest")
+    )
     comoment = section.floats("comoment", (K, d, d), least=-(MAX_SCATTER_VALUE**2), most=MAX_SCATTER_VALUE**2)
     if (np.diagonal(comoment, axis1=1, axis2=2) < 0).any():
         section.refuse("a sum of squares is negative")
-    return Scatter(
-        weight,
-        section.floats("mean", mean, **far),
-        section.floats("rest", mean, **far),
-        comoment,
-        _read_low_part(section, "weight_rest", weight),
-        _read_low_part(section, "comoment_rest", comoment),
-    )
+    rests = _read_low_part(section, "weight_rest", weight), _read_low_part(section, "comoment_rest", comoment)
+    return Scatter(weight, mean, rest, comoment, *rests)
 
 
 def _read_grid(section: Section, K: int, d: int) -> Grid:
-    cell = section.integers32("cell", (None,), least=1 - BIAS, most=BIAS - 1)
+    cell = section.integers("cell", (None,), least=1 - BIAS, most=BIAS - 1, dtype=np.int32)
     offset = section.offsets("offset", d, len(cell))
     if not _is_increasing(cell, offset):
         section.refuse("the cells of a feature should be in order, each once")

@@ -22,8 +22,6 @@ from deciban.scores.score_form import ScoreForm
 MIN_POSITIVE = float(np.finfo(np.float64).smallest_subnormal)
 """The smallest number above zero."""
 
-INFINITY = float("inf")
-
 MIN_SLOPE, MAX_SLOPE = 1e-9, 1e9
 """Bounds of a temperature and of the slope of a Platt map."""
 
@@ -67,16 +65,13 @@ def read_score_form(section: Section, K: int, d: int) -> ScoreForm:
                 section.refuse("a sum should be of one or more forms, all of a kind")
             return Summed(tuple(read_score_form(part, K, d) for part in parts))
         case "Lookup":
-            log_theta = section.floats("log_theta", (K, None), least=-INFINITY)
+            log_theta = section.floats("log_theta", (K, None), least=-np.inf)
             offset = section.offsets("offset", d, log_theta.shape[1])
-            return Lookup(log_theta, offset, section.floats("unseen", (K, d), least=-INFINITY))
+            return Lookup(log_theta, offset, section.floats("unseen", (K, d), least=-np.inf))
         case "Diagonal":
-            return Diagonal(
-                section.floats("mean", (K, d)),
-                section.floats("variance", (K, d), least=MIN_POSITIVE),
-                section.optional(section.floats, "trust", (d,)),
-                section.optional(section.floats, "offsets", (K, d)),
-            )
+            mean, variance = section.floats("mean", (K, d)), section.floats("variance", (K, d), least=MIN_POSITIVE)
+            trust = section.optional(section.floats, "trust", (d,))
+            return Diagonal(mean, variance, trust, section.optional(section.floats, "offsets", (K, d)))
         case "Table":
             cell, sizes = section.integers("cell", (None, d)), section.integers("sizes", (d,))
             if (cell >= sizes).any():
@@ -95,7 +90,7 @@ def _read_linear(section: Section, K: int, d: int) -> Linear:
         section.floats("weights", (K, d)),
         section.floats("bias", (K,)),
         section.optional(section.floats, "offsets", (K, d)),
-        section.optional(section.number, "threshold", -INFINITY, INFINITY),
+        section.optional(section.number, "threshold", -np.inf, np.inf),
         section.optional(section.text, "carrier", CARRIERS),  # type: ignore[arg-type]
         part if part is None else ImpossibleValues(*(part.floats(n, (K, d), least=0, most=1) for n in ("on", "off"))),
     )
@@ -105,13 +100,13 @@ def _read_sparse_linear(section: Section, K: int, d: int) -> SparseLinear:
     delta = section.floats("delta", (None,))
     return SparseLinear(
         section.offsets("start", d, len(delta)),
-        section.integers32("klass", (len(delta),), least=0, most=K - 1),
+        section.integers("klass", (len(delta),), most=K - 1, dtype=np.int32),
         delta,
         section.floats("bias", (K,)),
         section.floats("slope", (K,)),
         section.floats("base", (d,)),
         section.floats("scale", (K,)),
-        section.optional(section.number, "threshold", -INFINITY, INFINITY),
+        section.optional(section.number, "threshold", -np.inf, np.inf),
         section.optional(section.array, "hard", np.bool_, (d,)),
         section.optional(section.array, "mute", np.bool_, (d,)),
         section.optional(section.text, "carrier", CARRIERS),  # type: ignore[arg-type]
@@ -125,7 +120,7 @@ def _read_steps(section: Section, K: int, d: int) -> Steps:
     falls = np.flatnonzero(cuts[1:] <= cuts[:-1]) + 1
     if not np.isin(falls, start).all():
         section.refuse("the cuts of a feature should be in order, each once")
-    return Steps(cuts, start, section.floats("log_theta", (K, len(cuts) + d), least=-INFINITY))
+    return Steps(cuts, start, section.floats("log_theta", (K, len(cuts) + d), least=-np.inf))
 
 
 def _read_full(section: Section, K: int, d: int) -> Full:
@@ -179,7 +174,7 @@ def read_priors(section: Section, K: int) -> tuple[Array, Array]:
     prior = section.floats("prior", (K,), least=0, most=1)
     if abs(prior.sum() - 1) > 1e-6:
         section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")
-    log_prior = section.floats("log_prior", (K,), least=-INFINITY, most=0)
+    log_prior = section.floats("log_prior", (K,), least=-np.inf, most=0)
     with np.errstate(divide="ignore"):
         if log_prior.any() and not np.allclose(log_prior, np.log(prior), rtol=1e-6, atol=1e-6):
             section.refuse("'log_prior' should be the logarithm of the class prior, or 0 where no prior is added")

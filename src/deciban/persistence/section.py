@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from deciban._lazy import pa
 from deciban.errors import ModelFileError
 from deciban.ledger.hashing import SURROGATES
+from deciban.ledger.vocabulary import pack_words
 
 T = TypeVar("T")
 
@@ -173,13 +174,11 @@ class Section:
         """Return an array of doubles within bounds: finite unless the bounds are infinite, and never NaN."""
         return self._check_bounds(name, self.array(name, np.float64, *shapes), least, most)
 
-    def integers(self, name: str, *shapes: Shape, least: int = 0, most: int = MAX_INTEGER) -> NDArray[np.int64]:
-        """Return an array of 64-bit whole numbers within bounds."""
-        return self._check_bounds(name, self.array(name, np.int64, *shapes), least, most)
-
-    def integers32(self, name: str, *shapes: Shape, least: int, most: int) -> NDArray[np.int32]:
-        """Return an array of 32-bit whole numbers within bounds."""
-        return self._check_bounds(name, self.array(name, np.int32, *shapes), least, most)
+    def integers(
+        self, name: str, *shapes: Shape, least: int = 0, most: int = MAX_INTEGER, dtype: type = np.int64
+    ) -> NDArray[Any]:
+        """Return an array of whole numbers of this dtype, within bounds."""
+        return self._check_bounds(name, self.array(name, dtype, *shapes), least, most)
 
     def _check_bounds(self, name: str, array: NDArray[Any], least: float, most: float) -> NDArray[Any]:
         """Return the array, if it lies within the bounds; no pass over it is made without need."""
@@ -195,20 +194,13 @@ class Section:
             self.refuse(f"{name!r} should rise from 0 to {end}")
         return offsets
 
-    def texts(self, name: str) -> list[str]:
-        """Return a list of texts."""
-        return self._convert_texts(name, unpack)
-
-    def arrow_texts(self, name: str) -> Any:
-        """Return a list of texts as a pyarrow array over the file's own bytes."""
-        return self._convert_texts(name, to_arrow)
-
-    def _convert_texts(self, name: str, convert: Callable[[PackedTexts], Any]) -> Any:
+    def texts(self, name: str, as_arrow: bool = False) -> Any:
+        """Return a list of texts; or as a pyarrow array over the file's own bytes."""
         key = f"{self.name}{name}/offsets"
         dtype = np.int64 if key in self.arrays and self.arrays[key].dtype == np.int64 else np.int32
         utf8, offsets = self.array(f"{name}/utf8", np.uint8, (None,)), self.array(f"{name}/offsets", dtype, (None,))
         try:
-            return convert(PackedTexts(utf8, offsets))
+            return (to_arrow if as_arrow else unpack)(PackedTexts(utf8, offsets))
         except ModelFileError as error:
             self.refuse(f"{name!r}: {error}")
 
@@ -245,12 +237,8 @@ def pack(texts: Sequence[str]) -> PackedTexts:
     >>> packed.utf8.tolist(), packed.offsets.tolist()
     ([97, 98, 195, 159], [0, 2, 2, 4])
     """
-    encoded = [text.encode("utf-8", SURROGATES) for text in texts]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
-    fits_int32 = offsets[-1] < 1 << 31
-    utf8 = np.frombuffer(bytearray().join(encoded), dtype=np.uint8)
-    return PackedTexts(utf8, offsets.astype(np.int32) if fits_int32 else offsets)
+    utf8, offsets = pack_words(texts)
+    return PackedTexts(utf8, offsets.astype(np.int32) if offsets[-1] < 1 << 31 else offsets)
 
 
 def unpack(packed: PackedTexts) -> list[str]:
