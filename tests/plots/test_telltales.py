@@ -5,8 +5,8 @@ import pytest
 import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.plots import telltales
+from deciban.plots.evidence import arrange_panels
 from deciban.plots.style import COLOURS
-from deciban.plots.telltales import arrange_panels
 
 TEXTS = ["free money now", "free prize $5$", "lunch at noon", "noon meeting at two", "money money prize", "two of us"]
 LABELS = ["spam", "spam", "ham", "ham", "spam", "ham"]

@@ -1,7 +1,7 @@
 """`deciban compare` and `deciban learning`: the quality of several models of one table.
 
-`compare` shows naive Bayes, Gaussian Bayes, logistic, evidence and boosted learners side by side; `learning` models by
-the number of rows learned, and by the share of wrong labels.
+`compare` shows naive Bayes, Gaussian Bayes, logistic, evidence and boosted learners side by side; `learning` shows
+models by the number of rows learned, and by the share of wrong labels.
 """
 
 from __future__ import annotations

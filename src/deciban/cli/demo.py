@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from deciban.cli.demo_results import Forgetting, Reason, Result, SplitResults
 
 PICTURE, REPORT = "boundary.png", "report.json"
-CONTENTS = {
-    PICTURE: "three assumptions about irises, three shapes of boundary",
-    REPORT: "the figures above",
-}
+CONTENTS = {PICTURE: "three assumptions about irises, three shapes of boundary", REPORT: "the figures above"}
 """The content of each file."""
 
 
@@ -105,11 +102,9 @@ def explain(out: Screen, reason: Reason) -> None:
     out.print_heading("Why?", f"the least certain tumour held out ({reason.truth}), by GaussianNB:")
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
     out.print(
-        Text(
-            f"  The prior and {len(reason.evidence) - 1} features add up to {format_signed(reason.added_up)} dB, "
-            f"which is p({reason.winner}) = {reason.probability:.3f}.\n"
-            "  dB is decibans: +10 is ten to one for, −10 ten to one against."
-        ),
+        f"  The prior and {len(reason.evidence) - 1} features add up to {format_signed(reason.added_up)} dB, "
+        f"which is p({reason.winner}) = {reason.probability:.3f}.\n"
+        "  dB is decibans: +10 is ten to one for, −10 ten to one against.",
         soft_wrap=True,
     )
 

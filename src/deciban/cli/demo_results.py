@@ -163,7 +163,10 @@ def draw_boundaries() -> bytes:
     need_matplotlib()
     from matplotlib.figure import Figure
 
-    X, y, names = load_irises()
+    data = datasets.load_iris()
+    rows = data.target > 0  # versicolor and virginica; setosa is too easy
+    X, y = data.data[rows][:, PICTURE_COLUMNS], data.target_names[data.target[rows]]
+    names = [data.feature_names[j] for j in PICTURE_COLUMNS]
     figure = Figure(figsize=(14.4, 7.2), layout="constrained")
     for ax, (covariance, title) in zip(figure.subplots(1, 3), COVARIANCE_PANELS):
         model = deciban.GaussianBayes(covariance=covariance).fit(X, y)
@@ -175,14 +178,3 @@ def draw_boundaries() -> bytes:
     file = BytesIO()
     figure.savefig(file, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
     return file.getvalue()
-
-
-def load_irises() -> tuple[Any, Any, list[str]]:
-    """Return sepal and petal lengths of versicolor and virginica; setosa is too easy."""
-    data = datasets.load_iris()
-    rows = data.target > 0
-    return (
-        data.data[rows][:, PICTURE_COLUMNS],
-        data.target_names[data.target[rows]],
-        [data.feature_names[j] for j in PICTURE_COLUMNS],
-    )

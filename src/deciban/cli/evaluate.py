@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
 from deciban.cli.command_groups import UsageError
+from deciban.cli.error_handling import progress
 from deciban.cli.files import open_model, print_json
 from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number, option
-from deciban.cli.progress import progress
 from deciban.cli.render import Screen
 from deciban.cli.training_options import call_on_table, find_target, format_training_command, option_name
 
@@ -138,10 +138,7 @@ def _show_choice(choice: Choice, data: TableInput, options: Mapping[str, Any], a
         arguments = ", ".join(f"{name}={value!r}" for name, value in choice.best.items())
         out.print_line(f"In Python: deciban.{choice.estimator}({arguments})")
         return
-    out.print_line(
-        str(choice.recommendation.setting)
-        if choice.best
-        else "the defaults: no other setting is better by more than one standard error",
-    )
+    defaults = "the defaults: no other setting is better by more than one standard error"
+    out.print_line(str(choice.recommendation.setting) if choice.best else defaults)
     presence = {"presence": True} if "words" in choice.best else {}
     out.print_command(format_training_command(data, target, options, {**choice.best, **presence}))

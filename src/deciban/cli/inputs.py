@@ -97,7 +97,8 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
         name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
         yield TableInput(paths, name, sql, format, *reading)
         return
-    with spool_stdin() as path, rename_in_errors(path, STDIN):
+    # in errors, a name that the user knows stands for the path of the temporary file
+    with spool_stdin() as path, change_errors(lambda m: m.replace(repr(str(path)), STDIN).replace(str(path), STDIN)):
         yield TableInput([str(path)], STDIN, None, format, *reading)
 
 
@@ -134,11 +135,6 @@ def change_errors(change: Callable[[str], str]) -> Iterator[None]:
         yield
     except DecibanError as error:
         raise type(error)(change(str(error))) from error
-
-
-def rename_in_errors(path: Path, name: str) -> AbstractContextManager[None]:
-    """Replace the path of a temporary file by a name that the user knows, in errors of the block."""
-    return change_errors(lambda message: message.replace(repr(str(path)), name).replace(str(path), name))
 
 
 def direct_role_hints_to_training() -> AbstractContextManager[None]:

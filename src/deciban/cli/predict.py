@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 from deciban._lazy import pa
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
-from deciban.cli.error_handling import print_stderr
+from deciban.cli.error_handling import print_stderr, progress
 from deciban.cli.files import check_output, open_model
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
 from deciban.cli.parser import DEBUG, argument, command, flag, list_option, number
-from deciban.cli.progress import progress
 from deciban.cli.table_writers import check_safe_cells, open_table_writer
 from deciban.errors import InputError
 
@@ -103,11 +102,9 @@ class Predictions:
                 raise InputError(
                     f"{view.name} has a column {name!r}, which is a name of the result. Hint: --keep the others"
                 )
-        self.names = [*view.copied, *added]
         types = [array.type for array in view.empty_columns()] if view.copied else []
-        self.schema = pa.schema(
-            list(zip(self.names, [*types, self.labels.type, *([pa.float64()] * (len(added) - 1))]))
-        )
+        types += [self.labels.type, *([pa.float64()] * (len(added) - 1))]
+        self.schema = pa.schema(list(zip([*view.copied, *added], types)))
 
     def stream(self, allow: bool, called: Counter[str]) -> Iterator[Any]:
         """Yield a batch for each block of rows; `called` counts the predictions."""

@@ -102,11 +102,8 @@ def _show_confusion(out: Screen, report: Report) -> None:
         share = format_percent(counts[k] / counts.sum()) if counts.sum() else "–"
         body.append([label, *(format_count(n) for n in counts), share])
     width = max(5, 40 // len(report.classes))
-    out.print_table(
-        ["", *(shorten(str(label), width) for label in report.classes), "right"],
-        body,
-        right=range(1, len(report.classes) + 2),
-    )
+    head = ["", *(shorten(str(label), width) for label in report.classes), "right"]
+    out.print_table(head, body, right=range(1, len(head)))
 
 
 def training_figures(model: Model, description: Description, path: str) -> dict[str, Any]:
@@ -250,10 +247,8 @@ def show_telltales(out: Screen, model: Model) -> None:
 def _telltale_words(model: Model, label: Any, column: str) -> list[str]:
     from deciban.scores.explanation import format_word
 
-    found = [
-        format_word(word.word) for word in model.telltales(label, TELLTALES_PER_CLASS, column) if word.decibans > 0
-    ]
-    return [shorten(word, 20) for word in found] or ["–"]
+    words = model.telltales(label, TELLTALES_PER_CLASS, column)
+    return [shorten(format_word(word.word), 20) for word in words if word.decibans > 0] or ["–"]
 
 
 def _show_next(out: Screen, path: str, is_named: bool, model: Model, of_documents: bool) -> None:

@@ -63,15 +63,13 @@ class CopyingView(SourceView):
         read = {**wanted, **dict.fromkeys(self.copied, texts)}
         both = [n for n in self.copied if wanted.get(n) == "number"] if not self.typed else []
         for batch in self.source.batches(read):
-            columns = [self._as_wanted(batch, name, name in both) for name in wanted]
+            columns = [
+                _parse_numbers(batch.column(name), name, self) if name in both else batch.column(name)
+                for name in wanted
+            ]
             columns += [batch.column(name) for name in self.copied]
             names = [*wanted, *(COPIED_PREFIX + name for name in self.copied)]
             yield pa.RecordBatch.from_arrays(columns, names=names)
-
-    def _as_wanted(self, batch: Any, name: str, convert: bool) -> Any:
-        if not convert:
-            return batch.column(name)
-        return _parse_numbers(batch.column(name), name, self.name, self.decimal)
 
     def copied_columns(self, batches: Sequence[Any]) -> list[Any]:
         """Return the copied columns of these batches."""
@@ -86,23 +84,22 @@ def decode_dictionary(array: Any) -> Any:
     if not pa.types.is_dictionary(array.type):
         return array
     values = array.dictionary
-    values = (
-        values.cast(pa.string()) if pa.types.is_string_view(values.type) else values
-    )  # `take` does not support views
+    if pa.types.is_string_view(values.type):  # `take` does not support views
+        values = values.cast(pa.string())
     return values.take(array.indices).cast(array.type.value_type)
 
 
-def _parse_numbers(texts: Any, column: str, name: str, decimal: str) -> Any:
-    """Parse texts as numbers, by the rules for numbers in files."""
+def _parse_numbers(texts: Any, column: str, source: SourceView) -> Any:
+    """Parse texts of a column as numbers, by the rules for numbers in files."""
     from deciban.sources.csv_files import MISSING_NUMBERS
 
     words = pc.utf8_trim_whitespace(texts.cast(pa.string()))
     known = pc.if_else(pc.is_in(words, pa.array(MISSING_NUMBERS)), pa.scalar(None, pa.string()), words)
     try:
-        return pc.replace_substring(known, decimal, ".").cast(pa.float64())
+        return pc.replace_substring(known, source.decimal, ".").cast(pa.float64())
     except pa.ArrowInvalid as error:
         value = str(error).split("'")[1] if "'" in str(error) else "a text"
         raise InputError(
-            f"column {column!r} of {name} holds {value!r}, which is not a number. "
+            f"column {column!r} of {source.name} holds {value!r}, which is not a number. "
             f"Hint: --missing {value!r} treats it as a missing value"
         ) from None

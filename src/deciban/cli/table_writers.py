@@ -117,7 +117,7 @@ def _make_csv_writer(file: Any, schema: Any, delimiter: str, changes: Sequence[C
     file.write(header.getvalue().encode())
 
     def write(batch: Any) -> None:
-        batch = _change_texts(_decode_texts(batch), changes)
+        batch = _prepare_texts(batch, changes)
         quotes = "needed" if _needs_quotes(batch, delimiter) else "none"
         write_csv(batch, file, WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes))
 
@@ -142,8 +142,11 @@ def _apply(changes: Sequence[Change], text: str) -> str:
     return reduce(lambda changed, change: change(changed), changes, text)
 
 
-def _decode_texts(batch: Any) -> Any:
-    """Convert texts and bytes of any type to plain texts; bytes that are not UTF-8 cannot be written."""
+def _prepare_texts(batch: Any, changes: Sequence[Change]) -> Any:
+    """Convert texts and bytes of any type to plain texts, and apply the changes to them, once to each different text.
+
+    Bytes that are not UTF-8 cannot be written.
+    """
     text_kinds = (
         *(pa.string(), pa.large_string(), pa.string_view()),
         *(pa.binary(), pa.large_binary(), pa.binary_view()),
@@ -155,15 +158,8 @@ def _decode_texts(batch: Any) -> Any:
             columns[i] = column.cast(pa.binary()).cast(pa.large_string())
         elif kind in text_kinds:
             columns[i] = column.cast(pa.large_string())
-    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
-
-
-def _change_texts(batch: Any, changes: Sequence[Change]) -> Any:
-    """Apply the changes to every text; each different text of a column is changed once."""
-    columns = list(batch.columns)
-    for i, column in enumerate(columns):
-        if changes and pa.types.is_large_string(column.type):
-            coded = column.dictionary_encode()
+        if changes and pa.types.is_large_string(columns[i].type):
+            coded = columns[i].dictionary_encode()
             words = [_apply(changes, word) for word in coded.dictionary.to_pylist()]
             columns[i] = pa.array(words, pa.large_string()).take(coded.indices)
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)

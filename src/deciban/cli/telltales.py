@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,20 +48,26 @@ def telltales(
         check_output(output, [model])
     found, place = open_telltale_model(model, column), {} if column is None else {"column": column}
     classes = [  # of a class with fewer words that are evidence for it, fewer are shown
-        ClassTelltales(label, [word for word in found.telltales(label, number, **place) if word.decibans > 0])
+        (label, [word for word in found.telltales(label, number, **place) if word.decibans > 0])
         for label in select_classes(found, labels)
     ]
     if output is not None:
         _write(classes, output, json, safe_cells)
     elif json:
-        print_json([each.to_dict() for each in classes])
+        print_json([{"class": label, "words": _make_rows(words)} for label, words in classes])
     else:
         show(model, classes)
 
 
-def _write(classes: list[ClassTelltales], out: str, as_json: bool, safe_cells: bool) -> None:
+def _make_rows(words: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return a row for each word; fitted weights have no interval, so those figures are None."""
+    rows = [{"word": word.word, **{name: getattr(word, name) for name in WORD_FIGURES}} for word in words]
+    return [{name: None if value != value else value for name, value in row.items()} for row in rows]
+
+
+def _write(classes: list[tuple[Any, list[Any]]], out: str, as_json: bool, safe_cells: bool) -> None:
     """Write a row for each word."""
-    rows = [{"class": str(each.label), **word} for each in classes for word in each.rows()]
+    rows = [{"class": str(label), **row} for label, words in classes for row in _make_rows(words)]
     texts = [("class", pa.string()), ("word", pa.string())]
     schema = pa.schema([*texts, *((name, pa.float64()) for name in WORD_FIGURES)])
     with open_table_writer(out, as_json, schema, safe_cells) as write:
@@ -71,22 +76,23 @@ def _write(classes: list[ClassTelltales], out: str, as_json: bool, safe_cells: b
         print_stderr(f"{len(rows)} words of {len(classes)} classes to {out}")
 
 
-def show(path: Path, classes: list[ClassTelltales]) -> None:
-    """Print a table for each class; if there are many, words with their decibans, as many to a line as fit."""
+def show(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
+    """Print a table for each class and its words; if there are many classes, words with their decibans, as many to a
+    line as fit.
+    """
     from deciban.scores.explanation import format_word
 
     out = Screen()
     out.print_title(f"{path}: telltales of each class, the strongest first")
     few = len(classes) <= MAX_DETAILED_CLASSES
-    for each in classes:
-        out.print_heading(str(each.label))
-        if not each.words:
+    for label, words in classes:
+        out.print_heading(str(label))
+        if not words:
             out.print_line("no word is evidence for it")
         elif few:
-            _show_table(out, each)
+            _show_table(out, words)
         else:
-            words = [(shorten(format_word(word.word), MAX_WORD_WIDTH), word.decibans) for word in each.words]
-            out.print_packed([f"{word} {decibans:.0f}" for word, decibans in words])
+            out.print_packed([f"{shorten(format_word(w.word), MAX_WORD_WIDTH)} {w.decibans:.0f}" for w in words])
     out.print()
     if few:
         out.print_line("dB is decibans for the class against all others: 10 is ten to one.")
@@ -96,10 +102,10 @@ def show(path: Path, classes: list[ClassTelltales]) -> None:
         out.print_line("--class LABEL shows intervals and counts.")
 
 
-def _show_table(out: Screen, telltales: ClassTelltales) -> None:
+def _show_table(out: Screen, words: Sequence[Any]) -> None:
     from deciban.scores.explanation import format_word
 
-    has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in telltales.words)
+    has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in words)
     head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]
     body = [
         [
@@ -109,26 +115,9 @@ def _show_table(out: Screen, telltales: ClassTelltales) -> None:
             f"{format_count(word.count)} : {format_count(word.elsewhere)}",
             f"{format_count(word.documents)} : {format_count(word.documents_elsewhere)}",
         ]
-        for word in telltales.words
+        for word in words
     ]
     out.print_table(head, body, right=[1, len(head) - 2, len(head) - 1])
-
-
-@dataclass(frozen=True)
-class ClassTelltales:
-    """A class and its telltales, the strongest evidence first."""
-
-    label: Any
-    words: Sequence[Any]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each word; fitted weights have no interval, so those figures are None."""
-        rows = [{"word": word.word, **{name: getattr(word, name) for name in WORD_FIGURES}} for word in self.words]
-        return [{name: None if value != value else value for name, value in row.items()} for row in rows]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the class and its words for JSON."""
-        return {"class": self.label, "words": self.rows()}
 
 
 def select_classes(model: Any, labels: Sequence[str] | None) -> list[Any]:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli.command_groups import UsageError
+from deciban.cli.error_handling import progress
 from deciban.cli.files import open_model
 from deciban.cli.inputs import STDIN, TableInput
 from deciban.cli.options import MODEL_OPTIONS, parse_prior, parse_roles, select_options, split_list
-from deciban.cli.progress import progress
 from deciban.errors import InputError, list_names
 
 if TYPE_CHECKING:

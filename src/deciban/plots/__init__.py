@@ -10,27 +10,13 @@ from deciban.plots.confusion import confusion
 from deciban.plots.densities import densities
 from deciban.plots.dependence import dependence
 from deciban.plots.digits import digits
-from deciban.plots.evidence import evidence
+from deciban.plots.evidence import evidence, telltales
 from deciban.plots.learning import comparison, learning
 from deciban.plots.nomogram import nomogram
 from deciban.plots.report_curves import reliability, roc
 from deciban.plots.sigmoid import losses, sigmoid
-from deciban.plots.telltales import telltales
 
 __all__ = [
-    "bayes",
-    "boundary",
-    "comparison",
-    "confusion",
-    "densities",
-    "dependence",
-    "digits",
-    "evidence",
-    "learning",
-    "losses",
-    "nomogram",
-    "reliability",
-    "roc",
-    "sigmoid",
-    "telltales",
-]
+    "bayes", "boundary", "comparison", "confusion", "densities", "dependence", "digits", "evidence", "learning",
+    "losses", "nomogram", "reliability", "roc", "sigmoid", "telltales",
+]  # fmt: skip

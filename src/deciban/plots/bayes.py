@@ -123,8 +123,7 @@ def _draw_dots(ax: Any, groups: list[int], side: int, columns: int) -> None:
         start += n
         style: dict[str, Any] = {"marker": look.marker, "facecolor": look.face, "edgecolor": look.edge}
         ax.scatter(place // side, -(place % side), s=size, linewidth=min(0.9, size**0.5 / 5), **style)
-    ax.set_xlim(-1, max(columns, side))
-    ax.set_ylim(-side, 1)
+    ax.set(xlim=(-1, max(columns, side)), ylim=(-side, 1))
     ax.set_aspect("equal", adjustable="box", anchor="NW")
     _hide_axes(ax)
 
@@ -164,9 +163,7 @@ def _draw_evidence(ax: Any, table: BayesTable) -> None:
         _draw_arrow(ax, y, result, before, evidence, reach, look)
     ax.set_title(f"before the test {prior}, {format_signed(before, 1)} dB", loc="left", fontsize=11)
     ax.axvline(0, color=INK, linewidth=0.8, zorder=1)
-    ax.set_xlim(-reach, reach)
-    ax.set_ylim(-0.45, 1.6)
-    ax.set_yticks([])
+    ax.set(xlim=(-reach, reach), ylim=(-0.45, 1.6), yticks=[])
     ax.set_xlabel("decibans for having it (0: even odds, 10: ten to one)", fontsize=9)
     ax.tick_params(labelsize=9)
     hide_spines(ax, "left", "right", "top")
@@ -177,14 +174,7 @@ def _draw_arrow(ax: Any, y: float, result: str, before: float, evidence: float, 
     if not math.isnan(evidence):
         end = before + evidence
         x = min(max(end, -reach), reach)
-        look = {
-            "arrowstyle": "-|>",
-            "linewidth": 3,
-            "color": colour,
-            "shrinkA": 0,
-            "shrinkB": 0,
-            "mutation_scale": 16,
-        }
+        look = {"arrowstyle": "-|>", "lw": 3, "color": colour, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 16}
         ax.annotate("", (x, y), (before, y), arrowprops=look, zorder=3)
         words = f"{result}: {format_signed(evidence, 1)} dB, now {format_short_percent(probability_of(end), 3)}"
     behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}

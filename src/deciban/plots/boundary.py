@@ -92,11 +92,8 @@ def draw_plane(ax: Any, surface: geometry.Surface, view: View, resolution: int) 
     entries = _make_boundary_entries(surface, view, seen, lines, names, characters)
     classes = [_draw_class(ax, view, k) for k in range(len(view.classes))]
     style.add_legend(ax, classes, entries)
-    ax.set_xlim(low[0], high[0])
-    ax.set_ylim(low[1], high[1])
     labels = [f"{c}: {name}" for c, name in zip("xy", view.names)] if are_replaced and entries else view.names
-    ax.set_xlabel(labels[0])
-    ax.set_ylabel(labels[1])
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=labels[0], ylabel=labels[1])
 
 
 def _draw_boundaries(ax: Any, seen: dict[Pair, list[Array]]) -> list[Any]:
@@ -111,13 +108,9 @@ def _draw_boundaries(ax: Any, seen: dict[Pair, list[Array]]) -> list[Any]:
 
 
 def _make_boundary_entries(
-    surface: geometry.Surface,
-    view: View,
-    seen: dict[Pair, list[Array]],
-    lines: Sequence[Any],
-    names: Sequence[str],
-    characters: int,
-) -> list[Any]:
+    surface: geometry.Surface, view: View, seen: dict[Pair, list[Array]], lines: Sequence[Any],
+    names: Sequence[str], characters: int,
+) -> list[Any]:  # fmt: skip
     """Return the legend entries of the boundaries."""
     from matplotlib.lines import Line2D
 
@@ -181,15 +174,12 @@ def draw_axis(ax: Any, model: Any, surface: geometry.Surface, view: View, resolu
             ax.axvline(cut.x, gid="threshold", **THRESHOLD_STYLE)
             ax.plot([cut.x], [height[cut.k]], marker="o", color=INK, markersize=5, zorder=4)
     classes = [style.class_legend_entry(label, k, dashes(k)) for k, label in enumerate(view.classes)]
-    style.add_legend(
-        ax, classes, _make_threshold_entries(view, cuts, (low, high), view.classes[int(curves[0].argmax())])
-    )
+    winner = view.classes[int(curves[0].argmax())]
+    style.add_legend(ax, classes, _make_threshold_entries(view, cuts, (low, high), winner))
     ax.axhline(0, color=INK, linewidth=0.8)
-    ax.set_xlim(low, high)
-    ax.set_ylim(row * (len(view.classes) + 0.6), top)
+    ax.set(xlim=(low, high), ylim=(row * (len(view.classes) + 0.6), top))
+    ax.set(xlabel=view.names[0], ylabel=r"$\pi_k\,p(x\,|\,k)$")
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
-    ax.set_xlabel(view.names[0])
-    ax.set_ylabel(r"$\pi_k\,p(x\,|\,k)$")
 
 
 def compute_joint_density(model: Any, surface: geometry.Surface, x: Array) -> Array:
@@ -242,6 +232,5 @@ def _make_threshold_entries(
 def _format_threshold(view: View, cut: geometry.Threshold, seen: tuple[float, float]) -> str:
     name = geometry.remove_unit(view.names[0])
     pair = "" if len(view.classes) == 2 else f": {shorten(view.classes[cut.k])} | {shorten(view.classes[cut.l])}"
-    return f"{name} = {style.format_scientific(cut.x)}{pair}" + (
-        "" if seen[0] <= cut.x <= seen[1] else " (outside the picture)"
-    )
+    note = "" if seen[0] <= cut.x <= seen[1] else " (outside the picture)"
+    return f"{name} = {style.format_scientific(cut.x)}{pair}{note}"

@@ -90,19 +90,15 @@ def make_surface(model: Any) -> Surface:
         line = model.linear_form()
         surface = Surface(np.zeros((*line.weights.shape, line.weights.shape[1])), line.weights, line.bias)
     except UndefinedError:
-        surface = _quadratic(model, name)
+        try:
+            curve = model.quadratic_form()
+        except UndefinedError as why:
+            raise UndefinedError(f"{name} has no boundary in the plane: {why}") from None
+        A = curve.A if curve.A.ndim == 3 else curve.A[:, :, None] * np.eye(curve.A.shape[1])
+        surface = Surface(A, curve.weights, curve.bias)
     if not surface.possible:
         raise InputError(f"{name} gives every class the prior 0, so there is nothing to draw. Hint: fit it first.")
     return surface
-
-
-def _quadratic(model: Any, name: str) -> Surface:
-    try:
-        curve = model.quadratic_form()
-    except UndefinedError as why:
-        raise UndefinedError(f"{name} has no boundary in the plane: {why}") from None
-    A = curve.A if curve.A.ndim == 3 else curve.A[:, :, None] * np.eye(curve.A.shape[1])
-    return Surface(A, curve.weights, curve.bias)
 
 
 NEWTON_STEPS = 4
@@ -179,24 +175,14 @@ def trace_conic(surface: Surface, k: int, l: int, window: Window, resolution: in
     """Return the curve on which the closed-form scores are equal: contours on a grid, refined by Newton steps."""
     from contourpy import contour_generator
 
-    x, y, grid = window.grid(resolution)
-    height = surface.gap(k, l).value(grid).reshape(len(y), len(x))
-    traced = contour_generator(x, y, height).lines(0.0)
-    return [
-        piece for path in traced for piece in _keep_leading_parts(surface, k, l, np.asarray(path), window, resolution)
-    ]
-
-
-def _keep_leading_parts(
-    surface: Surface, k: int, l: int, path: Array, window: Window, resolution: int
-) -> list[Array]:
-    """Return the parts of a path on which k and l lead, extended to the points where a third class is equal."""
-    path = refine_path(surface.gap(k, l), path, window, 1 / (resolution - 1))
-    pieces = []
-    for start, stop in _find_runs(surface.lead(path, k, l) >= 0):
-        first = _find_meeting_point(surface, k, l, path, start - 1, start, window)
-        last = _find_meeting_point(surface, k, l, path, stop, stop - 1, window)
-        pieces.append(np.concatenate([first, path[start:stop], last]))
+    gap, (x, y, grid), pieces = surface.gap(k, l), window.grid(resolution), []
+    for traced in contour_generator(x, y, gap.value(grid).reshape(len(y), len(x))).lines(0.0):
+        path = refine_path(gap, np.asarray(traced), window, 1 / (resolution - 1))
+        # the parts on which k and l lead, extended to the points where a third class is equal
+        for start, stop in _find_runs(surface.lead(path, k, l) >= 0):
+            first = _find_meeting_point(surface, k, l, path, start - 1, start, window)
+            last = _find_meeting_point(surface, k, l, path, stop, stop - 1, window)
+            pieces.append(np.concatenate([first, path[start:stop], last]))
     return [piece for piece in pieces if len(piece) > 1]
 
 

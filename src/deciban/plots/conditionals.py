@@ -10,7 +10,6 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean, list_names
-from deciban.generative import GenerativeModel
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Feature
 from deciban.model.description import Description
@@ -162,7 +161,11 @@ def _make_conditionals(model: Model, description: Description) -> dict[str, Cond
     """Return every feature except texts."""
     naive, names = model.naive.unsolved(), [group.features for group in model.layout.blocks]
     summarisers = make_block_summarisers(naive, model.labels, names)
-    fitted_summarisers = _summarise_fitted(model.scorer, make_block_summarisers(naive, model.labels, names))
+    fitted_summarisers: Sequence[BlockSummariser] = ()  # of models other than naive Bayes
+    if isinstance(model.scorer, FittedModel):
+        fitted_summarisers = make_block_summarisers(naive, model.labels, names)
+        for summariser, form in zip(fitted_summarisers, model.scorer.solved.forms):
+            summariser.form = form
     missing = {note.name: note.missing or 0.0 for note in description.columns}
     found: dict[str, Conditional] = {}
     for block, (kind, features) in enumerate(model.layout.blocks):
@@ -171,17 +174,6 @@ def _make_conditionals(model: Model, description: Description) -> dict[str, Cond
             fitted = fitted_summarisers[block].table(j) if fitted_summarisers else None
             found[feature.name] = Conditional(model, feature, block, j, lacking, summarisers[block].table(j), fitted)
     return found
-
-
-def _summarise_fitted(
-    scorer: GenerativeModel | FittedModel, summarisers: Sequence[BlockSummariser]
-) -> Sequence[BlockSummariser]:
-    """Give the summarisers the fitted forms; an empty list if the model is naive Bayes."""
-    if not isinstance(scorer, FittedModel):
-        return ()
-    for summariser, form in zip(summarisers, scorer.solved.forms):
-        summariser.form = form
-    return summarisers
 
 
 def _features_of_column(model: Model, column: str, every: dict[str, Conditional]) -> list[str]:

@@ -58,8 +58,7 @@ def confusion(report: Any, *, ax: Any = None) -> Any:
     heat_map.name_sides(ax, names, MAX_NAME_CHARACTERS, cell)
     rows = "row is" if report.unknown == 1 else "rows are"
     note = f"\n({report.unknown} {rows} of a class that was not learned: not shown)" if report.unknown else ""
-    ax.set_xlabel("called" + note)
-    ax.set_ylabel("truth")
+    ax.set(xlabel="called" + note, ylabel="truth")
     with_shares = len(names) <= MAX_SHARE_CLASSES and cell >= SHARE_CELL_INCHES
     if cell >= NUMBER_CELL_INCHES:
         _write_numbers(ax, counts, shares, norm, with_shares)

@@ -14,9 +14,9 @@ from deciban.formatting import format_short_percent
 from deciban.model.model import Model
 from deciban.plots import style
 from deciban.plots.conditionals import Conditional, select_conditionals
+from deciban.plots.evidence import arrange_panels
 from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
 from deciban.plots.style import INK, MAX_LEGEND_CLASSES, colour, dashes, shorten
-from deciban.plots.telltales import arrange_panels
 from deciban.scores.explanation import to_printable
 
 MAX_PANELS = 40
@@ -28,12 +28,7 @@ CLASS_ROW_INCHES = 0.2
 
 
 def densities(
-    model: Model,
-    rows: Any = None,
-    *,
-    columns: Sequence[str] | None = None,
-    most: int = 9,
-    ax: Any = None,
+    model: Model, rows: Any = None, *, columns: Sequence[str] | None = None, most: int = 9, ax: Any = None
 ) -> Any:
     """Draw p(x|k) of the `most` strongest columns, or of `columns`; return the Axes of one, else the Figure.
 
@@ -157,9 +152,8 @@ def draw_curves(ax: Any, conditional: Conditional, K: int, rows: Rows) -> None:
         for k in range(K):
             _draw_rug(ax, rows, k, -(0.06 * k + 0.06) * top)
     ax.axhline(0, color=INK, linewidth=0.8)
-    ax.set_ylim(low, 1.06 * top)
+    ax.set(ylim=(low, 1.06 * top), yticks=[])
     _set_limits(ax, conditional, x)
-    ax.set_yticks([])
 
 
 def draw_curve_rows(ax: Any, conditional: Conditional, K: int, rows: Rows) -> None:

@@ -55,7 +55,9 @@ def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = N
     labels = list(model.classes_.tolist())
     chosen = _select_classes(labels, classes)
     figure, pairs = _make_axes(len(chosen))
-    most = _find_deepest_weight(weights[chosen])
+    sizes = np.abs(weights[chosen])
+    sizes = sizes[np.isfinite(sizes) & (sizes != 0)]
+    most = float(min(np.quantile(sizes, SHADED_SHARE), MAX_MEDIANS * np.median(sizes))) if sizes.size else 1.0
     darkest = float(means[chosen].max(initial=0.0)) or 1.0
     size = 10.0 if max(len(str(labels[k])) for k in chosen) <= 7 else 7.5
     shade: Any = None
@@ -138,12 +140,6 @@ def _select_classes(labels: Sequence[Any], classes: Any) -> list[int]:
     if not 1 <= len(wanted) <= MAX_CLASSES:
         raise InputError(f"a picture has space for 1 to {MAX_CLASSES} classes, not {len(wanted)}. Hint: classes=[…]")
     return [known[label] for label in wanted]
-
-
-def _find_deepest_weight(weights: Array) -> float:
-    """Return the weight of the deepest shade."""
-    sizes = np.abs(weights[np.isfinite(weights) & (weights != 0)])
-    return float(min(np.quantile(sizes, SHADED_SHARE), MAX_MEDIANS * np.median(sizes))) if sizes.size else 1.0
 
 
 def _draw_weights(ax: Any, image: Array, most: float) -> Any:

@@ -108,8 +108,7 @@ def _label_axes(ax: Any, sizes: Sequence[int], label: str, characters: int = MAX
     places = legible_sizes(sizes, characters)
     ax.set_xticks(places, [format_thin_spaces(n) for n in places])
     ax.set_xticks([], minor=True)
-    ax.set_xlabel("rows learned")
-    ax.set_ylabel(label)
+    ax.set(xlabel="rows learned", ylabel=label)
     style.add_grid_lines(ax)
     style.hide_spines(ax, "top", "right")
 

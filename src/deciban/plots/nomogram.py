@@ -70,7 +70,10 @@ def nomogram(
     style.check_positive("most", most)
     explanation = None if rows is None else _explain_row(model, rows, row, classes)
     drawn = compute_scales(model, classes, most, explanation)
-    every = [_make_prior_scale(drawn), *drawn.columns, *([] if drawn.together is None else [drawn.together])]
+    # the prior is a scale of one value, which is marked unless it is that of a row
+    mark = Mark(drawn.prior, format_evidence(drawn.prior) if drawn.total is None else "")
+    prior = Scale("prior", (Branch(drawn.prior, drawn.prior, (mark,)),), None if drawn.total is None else drawn.prior)
+    every = [prior, *drawn.columns, *([] if drawn.together is None else [drawn.together])]
     heights = [SCALE_HEIGHT_INCHES + BRANCH_HEIGHT_INCHES * (len(scale.branches) - 1) for scale in every]
     ax = style.make_axes(WIDTH_INCHES, sum(heights) + 2.9) if ax is None else ax
     edge = _compute_scale_limits(drawn)
@@ -95,12 +98,6 @@ def _explain_row(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | N
     if row >= len(explanation):
         raise InputError(f"{source.name} has no row {row}, only {len(explanation)}. Hint: rows are counted from 0")
     return explanation[row]
-
-
-def _make_prior_scale(drawn: Scales) -> Scale:
-    """Return the prior as a scale of one value, which is marked unless it is that of a row."""
-    marks = (Mark(drawn.prior, format_evidence(drawn.prior) if drawn.total is None else ""),)
-    return Scale("prior", (Branch(drawn.prior, drawn.prior, marks),), None if drawn.total is None else drawn.prior)
 
 
 def _compute_scale_limits(drawn: Scales) -> tuple[float, float]:
@@ -154,11 +151,14 @@ def _find_row_height(y: float, scale: Scale) -> float:
 
 def _draw_marks(ax: Any, y: float, marks: Sequence[Mark], sides: Sequence[int], per_point: float) -> None:
     """Draw ticks, and as many labels as fit above or below the line, the outermost first."""
+    from matplotlib.textpath import TextPath
+
     taken: dict[int, list[tuple[float, float]]] = {side: [] for side in sides}
     for mark in sorted(marks, key=lambda mark: -abs(mark.decibans)):
         x = mark.decibans
         ax.plot([x, x], [y - 0.035, y + 0.035], color=INK, linewidth=0.9, zorder=2)
-        half = 0.5 * _measure_text_points(mark.text) * per_point
+        extent = TextPath((0, 0), mark.text, size=LABEL_POINTS).get_extents() if mark.text.strip() else None
+        half = 0.5 * (extent.width if extent else 0.0) * per_point
         free = [s for s in sides if all(x + half < a or x - half > b for a, b in taken[s])]
         if not free or not mark.text:
             continue
@@ -166,13 +166,6 @@ def _draw_marks(ax: Any, y: float, marks: Sequence[Mark], sides: Sequence[int], 
         taken[side].append((x - half - 3 * per_point, x + half + 3 * per_point))
         place: dict[str, Any] = {"ha": "center", "va": "bottom" if side < 0 else "top", "fontsize": LABEL_POINTS}
         ax.text(x, y + 0.05 * side, mark.text, color=INK, gid="mark", parse_math=False, zorder=3, **place)
-
-
-def _measure_text_points(text: str) -> float:
-    """Return the width of a mark's label in points."""
-    from matplotlib.textpath import TextPath
-
-    return float(TextPath((0, 0), text, size=LABEL_POINTS).get_extents().width) if text.strip() else 0.0
 
 
 def _write_name(ax: Any, y: float, name: str) -> None:
@@ -222,8 +215,7 @@ def _draw_outcome(ax: Any, y: float, total: float, x: float) -> None:
 
 
 def _finish(ax: Any, drawn: Scales, foot: float) -> None:
-    ax.set_ylim(foot, 0.0)
-    ax.set_yticks([])
+    ax.set(ylim=(foot, 0.0), yticks=[])
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set_xlabel("decibans that a value gives (10 is ten to one)", fontsize=9)

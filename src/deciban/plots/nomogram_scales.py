@@ -15,6 +15,7 @@ from deciban.model.model import Model
 from deciban.plots.conditionals import Conditional, select_conditionals
 from deciban.plots.densities import shorten_value
 from deciban.scores import DECIBAN
+from deciban.scores.calibration import Temperature
 from deciban.scores.explanation import to_printable
 
 SCALE_DEVIATIONS = 2.5
@@ -94,7 +95,7 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
         classes = explanation.winner[0], explanation.runner_up[0]
     k, l = choose_pair(model, classes)
     by = model.scorer.calibration
-    t = 1.0 if by is None else float(by.map.scale or 1.0)
+    t = by.map.t if by is not None and isinstance(by.map, Temperature) else 1.0
     points: dict[str, float] = {}
     values: dict[str, Any] = {}
     if explanation is not None:
@@ -143,7 +144,7 @@ def _sum_prior_evidence(explanation: Any) -> float:
 
 def _refuse_non_additive(model: Model) -> None:
     by = model.scorer.calibration
-    if by is not None and by.map.scale is None:
+    if by is not None and not isinstance(by.map, Temperature):
         raise UndefinedError(
             f"a nomogram adds evidence up, and after this calibration ({by.method}) what a value gives depends on "
             f"the others. Hint: train without --calibrate, or with --calibrate temperature"

@@ -157,9 +157,7 @@ def _label_roc_axes(ax: Any, two: Sequence[Any] | None) -> None:
         other, name = (shorten(label, 18) for label in two)
         ax.set_xlabel(f"share of {other} that is called {name}", parse_math=False)
         ax.set_ylabel(f"share of {name} that is found", parse_math=False)
-    ax.set_xlim(-0.01, 1.01)
-    ax.set_ylim(-0.01, 1.01)
-    ax.set_aspect("equal")
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     style.add_grid_lines(ax)
 
 
@@ -175,8 +173,7 @@ def _enlarge(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> None
     if len(report.classes) == 2:
         (false,), (true,) = _draw_working_point(corner, report, next(iter(curves))).get_data()
         reach = max(reach, 1.2 * false, 1.2 * (1 - true))
-    corner.set_xlim(-0.02 * reach, reach)
-    corner.set_ylim(1 - reach, 1 + 0.02 * reach)
+    corner.set(xlim=(-0.02 * reach, reach), ylim=(1 - reach, 1 + 0.02 * reach))
     corner.tick_params(labelsize=8)
     style.add_grid_lines(corner)
     ax.indicate_inset_zoom(corner, edgecolor=FAINT_COLOUR, alpha=0.8, linewidth=0.8)
@@ -235,19 +232,16 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     labels = _check_names(reports, names)
     ax = style.make_axes(5.8, 6.0) if ax is None else ax
     bins = [read_bins(report) for report in reports]
-    low = min(1 / max(len(report.classes), 1) for report in reports)
-    low = min(
-        [0.9, _round_down_to_tenth(low), *(_round_down_to_tenth(float(part.confidence.min())) for part in bins)]
-    )
+    lowest = [1 / max(len(report.classes), 1) for report in reports]
+    low = min(0.9, _round_down_to_tenth(min(*lowest, *(float(part.confidence.min()) for part in bins))))
     below = _draw_histogram(ax, bins)
     ax.plot([0, 1], [0, 1], **DIAGONAL, gid="diagonal")
     entries = [_draw_reliability_curve(ax, part, i) for i, part in enumerate(bins)]
     texts = [_format_reliability_label(name, report) for name, report in zip(labels, reports)]
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
     style.add_plain_legend(ax, entries, texts, handlelength=2.8, **place)
-    floor = min([low, *(_round_down_to_tenth(float(part.low.min())) for part in bins)])
-    ax.set_xlim(low, 1 + 0.015 * (1 - low))
-    ax.set_ylim(floor, 1 + 0.02 * (1 - floor))
+    floor = min(low, _round_down_to_tenth(min(float(part.low.min()) for part in bins)))
+    ax.set(xlim=(low, 1 + 0.015 * (1 - low)), ylim=(floor, 1 + 0.02 * (1 - floor)))
     _label_reliability_axes(ax, below)
     _label_sides(ax, bins)
     return ax
@@ -322,8 +316,7 @@ def _label_reliability_axes(ax: Any, below: Any) -> None:
     from matplotlib.ticker import PercentFormatter
 
     ax.set_ylabel("share of hits")
-    below.set_ylabel("rows")
-    below.set_xlabel("confidence in the class called")
+    below.set(xlabel="confidence in the class called", ylabel="rows")
     below.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     below.yaxis.get_major_locator().set_params(nbins=3)
     ax.tick_params(axis="x", labelbottom=False)

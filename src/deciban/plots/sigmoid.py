@@ -12,7 +12,7 @@ from scipy.special import expit
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.metrics.intervals import wilson
-from deciban.plots.style import INK, colour, dashes, need_matplotlib, new_axes, shorten
+from deciban.plots.style import INK, add_grid_lines, colour, dashes, need_matplotlib, new_axes, shorten
 from deciban.scores.explanation import DECIBAN
 
 MAX_RANGE_DB, MIN_RANGE_DB = 50.0, 20.0
@@ -92,8 +92,7 @@ def _finish(ax: Any, reach: float, label: Any, x: Array) -> None:
     name, rows = "the class" if label is None else shorten(label), len(x) > 0
     ax.axhline(0.5, color="#b0b0b0", linewidth=0.8, zorder=1)
     ax.axvline(0, color="#b0b0b0", linewidth=0.8, zorder=1)
-    ax.set_xlim(-reach * 1.02, reach * 1.02)
-    ax.set_ylim(-0.2 if rows else -0.03, 1.2 if rows else 1.03)
+    ax.set(xlim=(-reach * 1.02, reach * 1.02), ylim=(-0.2, 1.2) if rows else (-0.03, 1.03))
     ax.set_yticks(np.linspace(0, 1, 5))
     beyond = "; rows beyond stand at the edge" if (np.abs(x) > reach).any() else ""
     ax.set_xlabel(f"log-odds in decibans{beyond or ' (10 is ten to one)'}")
@@ -144,11 +143,8 @@ def losses(*, ax: Any = None) -> Any:
     arrow = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.8, "shrinkB": 4}
     note = "1 at 0: all bound\nthe zero-one loss"
     ax.annotate(note, (0, 1), (0.42, 1.52), fontsize=9, color=INK, arrowprops=arrow)
-    ax.set_xlim(-MAX_MARGIN, MAX_MARGIN)
-    ax.set_ylim(-0.08, 4)
-    ax.set_xlabel("margin  m = y·f      ← wrong      right →")
-    ax.set_ylabel("loss")
-    ax.grid(color="#e0e0e0", linewidth=0.7)
-    ax.set_axisbelow(True)
+    ax.set(xlim=(-MAX_MARGIN, MAX_MARGIN), ylim=(-0.08, 4))
+    ax.set(xlabel="margin  m = y·f      ← wrong      right →", ylabel="loss")
+    add_grid_lines(ax, color="#e0e0e0")
     ax.legend(loc="upper right", fontsize=9.5, frameon=True, framealpha=1.0, edgecolor="none", handlelength=3.2)
     return ax

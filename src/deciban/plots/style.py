@@ -193,10 +193,10 @@ def add_plain_legend(parent: Any, entries: Sequence[Any], labels: Sequence[str],
         text.set_parse_math(False)
 
 
-def add_grid_lines(*axes: Any) -> None:
+def add_grid_lines(*axes: Any, axis: str = "both", color: str = "#e3e3e3") -> None:
     """Add thin grid lines behind everything."""
     for ax in axes:
-        ax.grid(color="#e3e3e3", linewidth=0.7)
+        ax.grid(axis=axis, color=color, linewidth=0.7)
         ax.set_axisbelow(True)
 
 

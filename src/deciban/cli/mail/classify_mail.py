@@ -155,7 +155,8 @@ def filter_message(store: str | None, model: str | None, debug: bool) -> None:
         except Exception as error:
             is_ended = True
             start = read
-            _report(error)
+            with suppress(Exception):  # the message is passed on even where the error cannot be printed
+                print_stderr(f"error: {str(error) or type(error).__name__}\nThe message was passed on as it came.")
         _pass_on(start)
 
 
@@ -174,11 +175,6 @@ def insert_verdict(head: bytes, store: str | None, model: str | None, debug: boo
             return mail.classify(head, clues=SHOWN_CLUES).header().encode()
 
     return insert_header(head, run_isolated(classify, debug).decode())
-
-
-def _report(error: Exception) -> None:
-    with suppress(Exception):  # the message is passed on even where the error cannot be printed
-        print_stderr(f"error: {str(error) or type(error).__name__}\nThe message was passed on as it came.")
 
 
 def _read_head(into: list[bytes]) -> None:

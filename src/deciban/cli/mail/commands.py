@@ -60,7 +60,13 @@ def run(arguments: Sequence[str]) -> int:
         is_loaded = True
         return command() or 0
     except UsageError as error:
-        return _refuse(name, error)
+        if name == "filter":  # the message is passed on all the same
+            from deciban.cli.mail.classify_mail import pass_unchanged
+
+            pass_unchanged(str(error))
+            return 0
+        GROUP.print_usage_error(name, error)
+        return NO_VERDICT if name == "classify" else WRONG_USAGE
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:
@@ -71,17 +77,6 @@ def run(arguments: Sequence[str]) -> int:
                 print("error:", ascii(str(error) or type(error).__name__), file=sys.stderr, flush=True)
             return NO_VERDICT
         raise
-
-
-def _refuse(name: str, error: UsageError) -> int:
-    """Report wrong usage; `filter` passes the message on all the same."""
-    if name == "filter":
-        from deciban.cli.mail.classify_mail import pass_unchanged
-
-        pass_unchanged(str(error))
-        return 0
-    GROUP.print_usage_error(name, error)
-    return NO_VERDICT if name == "classify" else WRONG_USAGE
 
 
 def _copy_message() -> int:

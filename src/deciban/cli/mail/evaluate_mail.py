@@ -17,7 +17,7 @@ from deciban.formatting import format_signed
 if TYPE_CHECKING:
     from deciban.mail.evaluation.evaluate_filter import CurvePoint, DrawsReport, Mistake, Report
     from deciban.mail.evaluation.filter_metrics import FilterMetrics
-    from deciban.mail.evaluation.labelled_mail import LabelledMail
+    from deciban.mail.evaluation.labelled_mail import LabelledMail, Sizes
     from deciban.mail.store.store_schema import ModelName
 
 DEFAULT_FOLDS: Final = 10
@@ -30,12 +30,6 @@ MAX_CLUES = 5
 
 CURVE_POINTS = 12
 """Approximate number of points of a learning curve that are shown."""
-
-SPREAD_ROWS = {
-    "error": ("errors at p ≥ ½", "share"), "one_minus_auc": ("1 − AUC", "share"), "log_loss": ("log-loss", "number"),
-    "ham_lost": ("ham lost", "number"), "spam_missed": ("spam missed", "number"), "unsure": ("unsure", "number"),
-}  # fmt: skip
-"""Label and kind of each row of the summary of several draws, by the name of its metric."""
 
 
 @a.command(
@@ -79,12 +73,12 @@ def evaluate(
 
     Each message counts once, however often it is there; those that are there as ham and as spam are left out.
     """
-    _check_method(split, draws, lost_ham, online, order, folds)
+    sizes = _check_method(split, draws, lost_ham, online, order, folds)
     if not ham or not spam:
         raise UsageError("both are wanted: --ham PATH and --spam PATH")
     with handle_errors(debug):
         check_paths([*ham, *spam])
-        report = _evaluate(_read(ham, spam), split, draws, lost_ham, online, order, folds, seed, model)
+        report = _evaluate(_read(ham, spam), sizes, draws, lost_ham, online, order, folds, seed, model)
         if json:
             print_json(report.to_dict())
         else:
@@ -93,22 +87,23 @@ def evaluate(
 
 def _check_method(
     split: str | None, draws: int, lost_ham: float | None, online: bool, order: str | None, folds: int | None
-) -> None:
-    """Refuse two methods at once, and options of a method that is not chosen."""
+) -> Sizes | None:
+    """Return the sizes of a split; refuse two methods at once, and options of a method that is not chosen."""
     if (split is not None) + online + (folds is not None) > 1:
         raise UsageError("--split, --online and --folds are different methods: give one of them")
     if split is None and (draws > 1 or lost_ham is not None):
         raise UsageError("--draws and --lost-ham are for --split")
     if order is not None and not online:
         raise UsageError("--order is for --online: the other ways draw messages by chance")
-    if split is not None:
-        from deciban.errors import InputError
-        from deciban.mail.evaluation.labelled_mail import parse_sizes
+    if split is None:
+        return None
+    from deciban.errors import InputError
+    from deciban.mail.evaluation.labelled_mail import parse_sizes
 
-        try:
-            parse_sizes(split)
-        except InputError as error:
-            raise UsageError(str(error)) from None
+    try:
+        return parse_sizes(split)
+    except InputError as error:
+        raise UsageError(str(error)) from None
 
 
 def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
@@ -128,30 +123,22 @@ def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
 
 
 def _evaluate(
-    mail: LabelledMail, split: str | None, draws: int, lost_ham: float | None, online: bool, order: str | None,
+    mail: LabelledMail, sizes: Sizes | None, draws: int, lost_ham: float | None, online: bool, order: str | None,
     folds: int | None, seed: int, model: ModelName,
 ) -> Report:  # fmt: skip
     """Evaluate by the method that the options choose."""
-    from deciban.mail.evaluation.evaluate_filter import (
-        evaluate_draws,
-        evaluate_folds,
-        evaluate_online,
-        evaluate_split,
-    )
-    from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST
-    from deciban.mail.evaluation.labelled_mail import parse_sizes
+    from deciban.mail.evaluation import evaluate_filter as method
 
-    cost = LOST_HAM_COST if lost_ham is None else lost_ham
-    if split is not None and draws == 1:
-        return evaluate_split(mail, parse_sizes(split), seed, model, cost)
-    with count_messages("classifying" if split is not None or online else "folds") as tick:
-        if split is not None:
-            seeds = range(seed, seed + draws)
-            return evaluate_draws(mail, parse_sizes(split), seeds, model, cost, lambda _: tick())
+    cost = method.LOST_HAM_COST if lost_ham is None else lost_ham
+    if sizes and draws == 1:
+        return method.evaluate_split(mail, sizes, seed, model, cost)
+    with count_messages("classifying" if sizes or online else "folds") as tick:
+        if sizes:
+            return method.evaluate_draws(mail, sizes, range(seed, seed + draws), model, cost, lambda _: tick())
         if online:
             ordered = mail.sort_by_name() if order == "name" else mail.sort_by_arrival()
-            return evaluate_online(ordered, model, lambda _: tick())
-        return evaluate_folds(mail, folds or DEFAULT_FOLDS, seed, model, lambda _: tick())
+            return method.evaluate_online(ordered, model, lambda _: tick())
+        return method.evaluate_folds(mail, folds or DEFAULT_FOLDS, seed, model, lambda _: tick())
 
 
 def percent(share: float) -> str:
@@ -197,12 +184,10 @@ def show_report(report: Report) -> None:
 
 def _show_spread(out: Screen, report: DrawsReport) -> None:
     """Show means and standard deviations over several draws."""
-    from deciban.mail.evaluation.evaluate_filter import SPREAD
-
-    rows = []
-    for name, (words, kind) in SPREAD_ROWS.items():
-        show = percent if kind == "share" else "{:.3f}".format
-        rows.append([words, *map(show, report.spread(SPREAD[name]))])
+    shares = {"error": "errors at p ≥ ½", "one_minus_auc": "1 − AUC"}
+    numbers = {"log_loss": "log-loss", "ham_lost": "ham lost", "spam_missed": "spam missed", "unsure": "unsure"}
+    rows = [[words, *map(percent, report.spread(name))] for name, words in shares.items()]
+    rows += [[words, *map("{:.3f}".format, report.spread(name))] for name, words in numbers.items()]
     out.print_heading("On the messages to test on", "over all draws")
     out.print_table(["", "mean", "deviation"], rows, right=(1, 2))
 

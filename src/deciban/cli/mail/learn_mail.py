@@ -60,7 +60,11 @@ def learn(
                 mail = opened.enter_context(open_to_learn(store, create=True))
                 counts = mail.learn_each(pool.messages, pool)
             learned = {name: counts.get(name, LearnCounts(0, 0, 0)) for name in paths_of}
-            _report(mail, store, learned, perf_counter() - start, no_fit, json)
+            seconds = perf_counter() - start
+            if not json:
+                _report(learned, seconds)
+            figures = {name: counts._asdict() for name, counts in learned.items()}
+            finish(mail, store, no_fit, json, learned=figures, seconds=seconds)
         for reader in readers.values():
             reader.raise_error()
 
@@ -131,20 +135,15 @@ def _read_digests(paths: Sequence[str]) -> list[bytes]:
     return [compute_digest(raw) for _, raw in read_messages(paths, "-")]
 
 
-def _report(
-    mail: MailFilter, store: str | None, learned: dict[str, Any], seconds: float, no_fit: bool, json: bool
-) -> None:
-    """Report what was learned, and do the maintenance that is due."""
-    if not json:
-        for name, (new, known, moved) in learned.items():
-            others = {"known already": known, "moved here from another label": moved}
-            print_stderr(f"{name}: {format_counts({'new': new}, others)}")
-        if sys.stderr.isatty():
-            n = sum(sum(counts) for counts in learned.values())
-            rate = format_thousands(n / max(seconds, 1e-3))
-            print_stderr(f"{format_thousands(n)} messages in {seconds:.1f} s, {rate} a second")
-    figures = {name: counts._asdict() for name, counts in learned.items()}
-    finish(mail, store, no_fit, json, learned=figures, seconds=seconds)
+def _report(learned: dict[str, Any], seconds: float) -> None:
+    """Report what was learned and, on a terminal, how quickly."""
+    for name, (new, known, moved) in learned.items():
+        others = {"known already": known, "moved here from another label": moved}
+        print_stderr(f"{name}: {format_counts({'new': new}, others)}")
+    if sys.stderr.isatty():
+        n = sum(sum(counts) for counts in learned.values())
+        rate = format_thousands(n / max(seconds, 1e-3))
+        print_stderr(f"{format_thousands(n)} messages in {seconds:.1f} s, {rate} a second")
 
 
 def finish(mail: MailFilter, store: str | None, no_fit: bool, json: bool, **figures: Any) -> None:

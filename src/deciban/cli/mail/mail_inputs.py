@@ -172,7 +172,7 @@ def count_messages(activity: str) -> Iterator[Callable[[], None]]:
     if not sys.stderr.isatty():
         yield stop_if_interrupted
         return
-    from deciban.cli.progress import make_progress_bar, rate
+    from deciban.cli.error_handling import make_progress_bar, rate
 
     with make_progress_bar("messages") as bar:
         task = bar.add_task(activity, total=None, rate="")

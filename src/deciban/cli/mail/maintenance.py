@@ -93,21 +93,15 @@ def check(store: str | None, mend: bool, json: bool, debug: bool) -> int:
             path = str(store_path(store))
         if json:
             print_json({"store": path, "problems": problems, "mended": mended, "left": left})
-        else:
-            _show_problems(path, problems, mended, left)
-        return REFUSED if left else 0
-
-
-def _show_problems(path: str, problems: list[str], mended: bool, left: list[str]) -> None:
-    for problem in problems:
-        print(to_one_line(problem))
-    if not problems:
-        print_stderr(f"{path}: no problems found")
-    elif mended and not left:
-        print_stderr(f"{path}: mended")
-    else:
-        hint = "put a backup in its place" if mended else "--mend recounts; else put a backup in its place"
-        print_stderr(f"error: {path} is damaged. Hint: {hint}")
+            return REFUSED if left else 0
+        for problem in problems:
+            print(to_one_line(problem))
+        if left:
+            hint = "put a backup in its place" if mended else "--mend recounts; else put a backup in its place"
+            print_stderr(f"error: {path} is damaged. Hint: {hint}")
+            return REFUSED
+        print_stderr(f"{path}: {'mended' if mended else 'no problems found'}")
+        return 0
 
 
 @a.command(

@@ -138,12 +138,19 @@ def set_options(
     store: str | None, no_fit: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Choose the model, where ham ends and spam begins, how messages age, and how many are kept."""
-    values: dict[str, Any] = {"ham_at": ham_at, "spam_at": spam_at, "most_messages": most_messages, "model": model}
-    if half_life is None and all(value is None for value in values.values()):
+    given: dict[str, Any] = {"ham_at": ham_at, "spam_at": spam_at, "most_messages": most_messages, "model": model}
+    values = {key: value for key, value in given.items() if value is not None}
+    if half_life is None and not values:
         raise UsageError("nothing to set. Hint: deciban mail status shows what is set")
     with handle_errors(debug, interrupted="nothing was set"), open_to_learn(store, create=True) as mail:
+        from deciban.mail.store.store_schema import check_threshold_order
+
         with mail.store.write_transaction():  # all or none
-            changes = _set_values(mail, {key: value for key, value in values.items() if value is not None})
+            low, high = mail.thresholds
+            check_threshold_order(values.get("ham_at", low), values.get("spam_at", high))
+            for key, value in values.items():
+                mail.store.set(key, value)
+            changes = [f"{key.replace('_', '-')} {value}" for key, value in values.items()]
             if half_life is not None:
                 ages = half_life != "none"
                 mail.store.age(float(half_life) * DAY if ages else None)
@@ -154,16 +161,3 @@ def set_options(
 
             with MailFilter(mail.store, model=model) as other:
                 run_maintenance(other, store, no_fit)
-
-
-def _set_values(mail: MailFilter, values: dict[str, Any]) -> list[str]:
-    """Write these settings into the store, and describe them."""
-    from deciban.mail.store.store_schema import check_model, check_threshold_order
-
-    low, high = mail.thresholds
-    check_threshold_order(values.get("ham_at", low), values.get("spam_at", high))
-    if "model" in values:
-        check_model(values["model"])
-    for key, value in values.items():
-        mail.store.set(key, value)
-    return [f"{key.replace('_', '-')} {value}" for key, value in values.items()]
