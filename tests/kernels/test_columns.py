@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.kernels import summarise, value_counts
+from deciban.kernels.execution import MIN_KERNEL_STEPS, part_of_work
 from deciban.ledger import Grid, Moments, Needs
 from deciban.ledger.grid import BIAS, cell_numbers
 from tests.kernels.matrix import GRID, MOMENTS, UNIT, assert_statistic, remove_values, tables
@@ -108,7 +109,8 @@ def test_grids_at_the_ends_of_cells_and_of_the_numbers():
 @given(x=st.lists(st.floats(allow_infinity=False), min_size=1, max_size=40))
 def test_grids_of_any_number_at_all(x):
     X, codes = np.array(x)[:, None], np.arange(len(x), dtype=np.int32) % 2
-    assert_same(arrays.summarise_block(summarise, GRID, X, codes, None, 2, 0), Grid.of(X, codes, None, 2))
+    with part_of_work(MIN_KERNEL_STEPS):
+        assert_same(arrays.summarise(GRID, X, codes, None, 2, 1), Grid.of(X, codes, None, 2))
 
 
 def test_numbers_that_share_a_cell_with_infinity_are_left_to_the_definition():

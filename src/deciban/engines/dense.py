@@ -43,9 +43,15 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     kernels = kernel_dispatch.load_kernels("summarise", X.shape[0] * X.shape[1])
 
     def process(block: slice) -> Statistic:
-        rows, w = X[block], None if weight is None else weight[block]
-        dense_rows = rows.toarray() if is_sparse else rows
-        return summarise_block(kernels, needs, dense_rows, codes[block], w, n_classes, block.start)
+        """Summarise a block by a kernel if possible, else by the definition, which also finds invalid values."""
+        rows = X[block].toarray() if is_sparse else X[block]
+        of_block = rows, codes[block], None if weight is None else weight[block], n_classes
+        part = kernel_dispatch.summarise_by_kernel(kernels, needs, *of_block)
+        if part is not None:
+            return part
+        check(rows, needs, block.start, learning=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # `merge_blocks` refuses overflow
+            return summarise_by_definition(needs, *of_block)
 
     with limit_products_to_one_core(needs.kind == "scatter"):
         return merge_blocks(map_in_threads(process, split_into_blocks(X, 8 if is_sparse else X.itemsize), threads))
@@ -70,24 +76,6 @@ def merge_blocks(parts: Iterable[Statistic]) -> Statistic:
             f"Hint: rescale the columns."
         )
     return whole
-
-
-def summarise_block(
-    kernels: ModuleType | None,
-    needs: Needs,
-    X: NDArray[Any],
-    codes: Codes,
-    weight: Array | None,
-    n_classes: int,
-    first_row: int,
-) -> Statistic:
-    """Summarise one block by a kernel if possible, else by the definition, which also finds invalid values."""
-    part = kernel_dispatch.summarise_by_kernel(kernels, needs, X, codes, weight, n_classes)
-    if part is not None:
-        return part
-    check(X, needs, first_row, learning=True)
-    with np.errstate(over="ignore", invalid="ignore"):  # `merge_blocks` refuses overflow
-        return summarise_by_definition(needs, X, codes, weight, n_classes)
 
 
 def summarise_by_definition(

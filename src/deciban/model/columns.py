@@ -77,8 +77,8 @@ class Column:
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """The column's own features, or the one of all columns that it is joined with."""
-        if self.block:
+        """The column's own features, or the category of all flags and categories that it is joined with."""
+        if self.block and self.role != "number":
             return (Feature(JOIN_SEPARATOR.join(self.block), "category", joined=self.block),)
         if self.role == "date":
             return tuple(Feature(self.name, self.role, part) for part in self.parts)
@@ -168,11 +168,7 @@ class Layout:
 
     def features_of(self, column: Column) -> tuple[Feature, ...]:
         """Return the features that a column belongs to; none for a column that is skipped."""
-        if column.role in ("skip", *OPEN_ROLES):
-            return ()
-        if column.block and column.role == "number":
-            return (Feature(column.name, "number"),)
-        return column.features
+        return () if column.role in ("skip", *OPEN_ROLES) else column.features
 
     def features_in_table_order(self) -> tuple[Feature, ...]:
         """Return every feature once, in the order of the table."""

@@ -39,8 +39,6 @@ def to_source_type(source: Any, blocks: Blocks, names: Sequence[str], labels: ND
     labels that predictions are among, which may also be None.
     """
     kind = type(source).__module__.split(".")[0]
-    if isinstance(source, (str, bytes)) or hasattr(source, "__fspath__") or source is None:
-        return to_stream(blocks, names, labels)
     is_arrow = isinstance(source, (pa.Table, pa.RecordBatch))
     if not (kind in ("pandas", "polars") or is_arrow or isinstance(source, np.ndarray) or hasattr(source, "keys")):
         return to_stream(blocks, names, labels)

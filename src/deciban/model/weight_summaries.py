@@ -31,7 +31,6 @@ from deciban.sources.arrow_cells import format_label
 
 if TYPE_CHECKING:
     from deciban.generative import GenerativeModel
-    from deciban.linear.fitted_model import FittedModel
     from deciban.model.model import Model
 
 
