@@ -136,9 +136,9 @@ def format_draws(done: Submitted) -> str:
     lines = []
     for model, futures in done.draws.items():
         report = DrawsReport(tuple(future.result() for future in futures))
-        lines.append([model, *(spread(*report.spread(of), name) for name, of in SPREAD.items())])
+        lines.append([model, *(spread(*report.spread(name), name) for name in SPREAD)])
     peer = [future.result() for future in done.peer_draws]
-    values = {name: [of(metrics) for metrics in peer] for name, of in SPREAD.items()}
+    values = {name: [metrics.to_dict()[name] for metrics in peer] for name in SPREAD}
     lines.append([
         mail_peers.Bogofilter.name,
         *(spread(float(np.mean(found)), float(np.std(found, ddof=1)), name) for name, found in values.items()),

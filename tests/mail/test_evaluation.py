@@ -192,7 +192,7 @@ def test_the_experiment_of_the_lecture_reports_its_choices_and_its_mistakes() ->
 def test_draws_are_different_splits_with_their_mean_and_spread() -> None:
     report = evaluate_draws(read_mixed(n=40), (40, 10, 20), range(3))
     errors = [draw.metrics.error for draw in report.draws]
-    assert report.spread(lambda metrics: metrics.error) == pytest.approx((np.mean(errors), np.std(errors, ddof=1)))
+    assert report.spread("error") == pytest.approx((np.mean(errors), np.std(errors, ddof=1)))
     assert report.to_dict()["draws"] == 3
 
 

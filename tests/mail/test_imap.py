@@ -236,7 +236,6 @@ def test_a_server_that_lies_about_sizes_gets_an_error_and_no_memory(answer, monk
 
 def test_a_server_that_never_stops_talking_is_left(monkeypatch):
     monkeypatch.setattr(imap_connection, "MAX_RESPONSE_BYTES", 100_000)
-    monkeypatch.setattr(imap, "MAX_RESPONSE_BYTES", 100_000)
     endless = (b"* 1 FETCH (UID 1 FLAGS (\\Seen))\r\n" * 100 for _ in range(100_000))
     more = "more than it was asked for"
     with serve_script(BODY_PEEK=endless) as (address, _), pytest.raises(InputError, match=more):

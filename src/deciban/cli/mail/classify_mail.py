@@ -15,8 +15,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from deciban.cli.command_groups import NO_VERDICT, NOT_SPAM, TRY_AGAIN, VERDICTS
 from deciban.cli.error_handling import describe_error, handle_errors, print_stderr
-from deciban.cli.exit_codes import NO_VERDICT, NOT_SPAM, TRY_AGAIN, VERDICTS
 from deciban.cli.files import escape_for_terminal
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, handle_signals, open_to_classify

@@ -8,8 +8,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from deciban.cli.command_groups import CommandEntry, Group, UsageError, format_examples
-from deciban.cli.exit_codes import NO_VERDICT, TRY_AGAIN, WRONG_USAGE
+from deciban.cli.command_groups import (
+    NO_VERDICT,
+    TRY_AGAIN,
+    WRONG_USAGE,
+    CommandEntry,
+    Group,
+    UsageError,
+    format_examples,
+)
 
 COPY_BUFFER_BYTES: Final = 1 << 13
 """Bytes that are copied at a time where there is too little memory for anything else."""

@@ -128,8 +128,9 @@ def _evaluate(
 ) -> Report:  # fmt: skip
     """Evaluate by the method that the options choose."""
     from deciban.mail.evaluation import evaluate_filter as method
+    from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST
 
-    cost = method.LOST_HAM_COST if lost_ham is None else lost_ham
+    cost = LOST_HAM_COST if lost_ham is None else lost_ham
     if sizes and draws == 1:
         return method.evaluate_split(mail, sizes, seed, model, cost)
     with count_messages("classifying" if sizes or online else "folds") as tick:

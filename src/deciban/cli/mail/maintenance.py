@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from deciban.cli.command_groups import REFUSED
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
-from deciban.cli.exit_codes import REFUSED
 from deciban.cli.files import atomic_file, check_output, print_json
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.learn_mail import KEPT, finish, format_counts, format_inseparable

@@ -18,14 +18,8 @@ import numpy as np
 from deciban.errors import InputError
 from deciban.mail.bulk.reader_processes import ChunkItem, ChunkTokens, ReaderPool, read_chunk
 from deciban.mail.sources.message_files import MessageFile, MessageInput, Problem, RawMessage, name_and_content
-from deciban.mail.store.stored_messages import (
-    Numbers,
-    TokenBatch,
-    concatenate,
-    number_words,
-    replace_surrogates,
-    word_numbers,
-)
+from deciban.mail.store import stored_messages
+from deciban.mail.store.stored_messages import Numbers, TokenBatch, concatenate, number_words, word_numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 MAX_CHUNK_MESSAGES: Final = 100
@@ -114,7 +108,7 @@ def _make_batch(chunk: Chunk, found: ChunkTokens) -> TokenBatch:
             labels.append(label)
             names.append(name)
             times.append(time)
-    words = list(replace_surrogates(found.words.split("\n"))) if found.words else []
+    words = list(stored_messages.replace_surrogates(found.words.split("\n"))) if found.words else []
     sizes, indices = (np.frombuffer(data, dtype=np.uint32).astype(np.int64) for data in (found.sizes, found.indices))
     return TokenBatch(sizes, indices, words, found.digests, labels, times, names, found.omissions)
 

@@ -9,40 +9,19 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.mail.evaluation.filter_metrics import (
-    LOST_HAM_COST,
-    FilterMetrics,
-    Thresholds,
-    apply_thresholds,
-    choose_thresholds,
-    log_losses,
-)
+from deciban.mail.evaluation import filter_metrics
+from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, FilterMetrics, Thresholds
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, draw_folds, draw_split
-from deciban.mail.model.mail_models import (
-    ALPHA,
-    DEFAULT_MODEL,
-    MIN_MESSAGES_PER_LABEL,
-    MessageScores,
-    WeightParameters,
-    score_messages,
-    token_scores,
-)
+from deciban.mail.model import mail_models, weight_fitting
+from deciban.mail.model.mail_models import ALPHA, DEFAULT_MODEL, MessageScores, WeightParameters
 from deciban.mail.model.verdicts import Indices, LabelTotals, TokenRows, Verdict, VerdictBuilder
-from deciban.mail.model.weight_fitting import (
-    DEFAULT_FIT_SETTINGS,
-    FitSettings,
-    TrainingMessages,
-    fit,
-    has_enough_messages,
-    is_growth_due,
-)
+from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages
 from deciban.mail.store.store_arrays import StoreRows
 from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName
 
@@ -99,16 +78,16 @@ class InMemoryFilter:
 
     def is_fit_due(self) -> bool:
         """Return whether a fit is due, as `MailFilter.is_fit_due` does."""
-        if self.model == "fisher" or not has_enough_messages(self._messages.tolist()):
+        if self.model == "fisher" or not weight_fitting.has_enough_messages(self._messages.tolist()):
             return False
-        return self._parameters is None or is_growth_due(self._since, self._parameters.messages)
+        return self._parameters is None or weight_fitting.is_growth_due(self._since, self._parameters.messages)
 
     def refit(self, force: bool = False) -> bool:
         """Fit as `MailFilter.refit` does; return whether the model was fitted."""
         if self.model == "fisher" or not (force or self.is_fit_due()):
             return False
         examples = TrainingMessages.from_rows(self._rows())
-        found = fit(examples, self.model, self.settings) if examples else None
+        found = weight_fitting.fit(examples, self.model, self.settings) if examples else None
         if examples is None or found is None:
             return False
         self._parameters, self._since = found.parameters, 0
@@ -148,8 +127,8 @@ class InMemoryFilter:
         known = [tokens[self._any[tokens] > 0] for tokens in (self.mail.tokens[i] for i in rows)]
         at = np.concatenate([np.zeros(0, dtype=np.int64), *known])
         counts, totals, parameters = self._counts[at], self._messages, self.parameters
-        scores = token_scores(self.model, counts, totals, parameters, self._own[at])
-        return score_messages(self.model, counts, totals, parameters, scores, list(map(len, known))), at
+        scores = mail_models.token_scores(self.model, counts, totals, parameters, self._own[at])
+        return mail_models.score_messages(self.model, counts, totals, parameters, scores, list(map(len, known))), at
 
     def scores(self, rows: Iterable[int] | Indices) -> Array:
         """Return the log-odds of spam, in nats, of some messages; 0 while only one label is known."""
@@ -160,7 +139,8 @@ class InMemoryFilter:
 
     def verdict_codes(self, scores: Array) -> NDArray[Any]:
         """Return the verdict codes of messages with these log-odds of spam; unsure while too few were learned."""
-        return apply_thresholds(scores, self.thresholds, self._messages.min() < MIN_MESSAGES_PER_LABEL)
+        has_too_few = self._messages.min() < mail_models.MIN_MESSAGES_PER_LABEL
+        return filter_metrics.apply_thresholds(scores, self.thresholds, has_too_few)
 
     def verdict(self, i: int, clues: int) -> Verdict:
         """Return the verdict on a message with its clues; both labels must have been learned."""
@@ -192,9 +172,9 @@ def choose_settings(
     candidates = ALPHA_CANDIDATES if model in ("evidence", "bayes") else ALPHA_CANDIDATES[:1]
     found = {alpha: train_filter(mail, learn, model, FitSettings(alpha=alpha)) for alpha in candidates}
     scores = {alpha: trained.scores(choose) for alpha, trained in found.items()}
-    tried = {alpha: float(log_losses(scores[alpha], codes == 1).mean()) for alpha in candidates}
+    tried = {alpha: float(filter_metrics.log_losses(scores[alpha], codes == 1).mean()) for alpha in candidates}
     best = min(tried, key=tried.__getitem__)
-    found[best].thresholds = choose_thresholds(scores[best], codes, lost_ham_cost)
+    found[best].thresholds = filter_metrics.choose_thresholds(scores[best], codes, lost_ham_cost)
     return found[best], tried
 
 
@@ -265,21 +245,18 @@ class DrawsReport:
 
     draws: tuple[SplitReport, ...]
 
-    def spread(self, of: Callable[[FilterMetrics], float]) -> tuple[float, float]:
-        """Return mean and standard deviation of a metric over the draws."""
-        values = [of(draw.metrics) for draw in self.draws]
+    def spread(self, name: str) -> tuple[float, float]:
+        """Return mean and standard deviation over the draws of a metric that `FilterMetrics.to_dict` names."""
+        values = [draw.metrics.to_dict()[name] for draw in self.draws]
         return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return means and standard deviations, and every draw, in the terms of JSON."""
-        spread = {name: dict(zip(("mean", "deviation"), self.spread(of))) for name, of in SPREAD.items()}
+        spread = {name: dict(zip(("mean", "deviation"), self.spread(name))) for name in SPREAD}
         return {"draws": len(self.draws), **spread, "each": [draw.to_dict() for draw in self.draws]}
 
 
-SPREAD: Final[dict[str, Callable[[FilterMetrics], float]]] = {
-    "error": attrgetter("error"), "one_minus_auc": attrgetter("misranked"), "log_loss": attrgetter("log_loss"),
-    "ham_lost": attrgetter("lost"), "spam_missed": attrgetter("missed"), "unsure": attrgetter("unsure"),
-}  # fmt: skip
+SPREAD: Final = ("error", "one_minus_auc", "log_loss", "ham_lost", "spam_missed", "unsure")
 """The metrics of which reports give mean and standard deviation."""
 
 
@@ -372,6 +349,10 @@ def evaluate_online(
         progress(i + 1)
     metrics = FilterMetrics.compute(scores, mail.codes, verdicts)
     return OnlineReport(model, trained.refits, metrics, _curve(scores, mail.codes == 1), scores)
+
+
+Report = SplitReport | DrawsReport | OnlineReport | FoldsReport
+"""The result of an evaluation by any of these methods."""
 
 
 def _curve(scores: Array, spam: NDArray[np.bool_]) -> tuple[CurvePoint, ...]:

@@ -17,17 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.mail.model.mail_models import (
-    MIN_MESSAGES_PER_LABEL,
-    POSITIVE_LABEL,
-    MessageScores,
-    WeightParameters,
-    compute_probabilities,
-    order_labels,
-    score_messages,
-    spans,
-    token_scores,
-)
+from deciban.mail.model import mail_models
+from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, POSITIVE_LABEL, MessageScores, WeightParameters
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
@@ -127,7 +118,7 @@ class LabelTotals:
     def read(cls, store: Store) -> LabelTotals:
         """Return the totals of a store."""
         totals = store.totals()
-        labels = order_labels(name for name, (messages, _) in totals.items() if messages)
+        labels = mail_models.order_labels(name for name, (messages, _) in totals.items() if messages)
         messages, weights = zip(*(totals[label] for label in labels)) if labels else ((), ())
         return cls(labels, tuple(map(list(totals).index, labels)), messages, weights)
 
@@ -171,7 +162,7 @@ class VerdictBuilder:
         """Yield the verdict on each message; each names so many clues at most."""
         labels, two = self._totals.labels, len(self._totals.labels) == 2
         totals = found.totals
-        probabilities = [compute_probabilities(each) for each in totals]
+        probabilities = [mail_models.compute_probabilities(each) for each in totals]
         best = [1 if two else p.index(max(p)) for p in probabilities]
         score = [0] * len(best) if two else best
         contributions = found.contributions[np.arange(len(found.contributions)), np.repeat(score, found.sizes)]
@@ -196,7 +187,7 @@ class VerdictBuilder:
         by_label = tokens.counts[tokens.rows[flat]].tolist()  # take would copy all of a view first
         counts = (dict(zip(self._totals.labels, each)) for each in by_label)
         found = list(map(Clue, tokens.words_at(flat), evidence[flat].tolist(), counts))
-        return [tuple(found[begin:end]) for begin, end in spans(map(len, chosen))]
+        return [tuple(found[begin:end]) for begin, end in mail_models.spans(map(len, chosen))]
 
     def _decide(self, p: Sequence[float], best: int, empty: bool) -> tuple[str, str]:
         """Return the label, or unsure and why."""
@@ -220,7 +211,7 @@ def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n
     if n <= 0:
         return [[] for _ in sizes]
     size = np.abs(evidence).round(6)  # the last bits of equals are the machine's
-    parts = (size[begin:end] for begin, end in spans(sizes))
+    parts = (size[begin:end] for begin, end in mail_models.spans(sizes))
     nth_largest = [np.partition(part, -n)[-n] if len(part) > n else 0.0 for part in parts]
     candidates = np.flatnonzero(size >= np.repeat(nth_largest, sizes))
     ranked = list(zip((-size[candidates]).tolist(), tokens.words_at(candidates), candidates.tolist()))
@@ -295,7 +286,7 @@ class StoreSnapshot:
         self._words += found.words
         counts = found.counts[:, list(self.label_totals.columns)] / self.unit
         weights = found.scores if self.is_fitted else np.zeros((len(counts), len(self.parameters.bias)))
-        scores = token_scores(self.model, counts, self.totals, self.parameters, weights)
+        scores = mail_models.token_scores(self.model, counts, self.totals, self.parameters, weights)
         if end > len(self._table):  # it doubles, so that rows are seldom copied
             self._table = np.concatenate([self._table, np.empty((end, self._table.shape[1]))])
         self._table[n:end] = np.hstack([counts, scores])
@@ -318,5 +309,6 @@ class StoreSnapshot:
         n = np.diff(found_before[np.cumsum(sizes)], prepend=0).tolist()
         rows = rows[rows >= 0]
         taken, labels = self._table.take(rows, axis=0), len(self.label_totals.labels)  # quicker than [rows]
-        found = score_messages(self.model, taken[:, :labels], self.totals, self.parameters, taken[:, labels:], n)
+        counts, scores = taken[:, :labels], taken[:, labels:]
+        found = mail_models.score_messages(self.model, counts, self.totals, self.parameters, scores, n)
         return self._builder.build(found, TokenRows(rows, self._words, self._table[:, :labels]), cut, clues)

@@ -15,16 +15,8 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from deciban._typing import Array, Codes
-from deciban.mail.model.mail_models import (
-    ALPHA,
-    LENGTH_POWER,
-    MIN_MESSAGES_PER_LABEL,
-    MIN_MESSAGES_TO_FIT,
-    WeightParameters,
-    length_factor,
-    log_odds,
-    order_labels,
-)
+from deciban.mail.model import mail_models
+from deciban.mail.model.mail_models import ALPHA, MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT, WeightParameters
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoreRows
@@ -57,7 +49,7 @@ class FitSettings:
     """Settings of a fit; with `leave_one_out` a message is scored by the counts of all others, without its own."""
 
     alpha: float = ALPHA
-    power: float = LENGTH_POWER
+    power: float = mail_models.LENGTH_POWER
     penalty: float = COMMON_WEIGHT_PENALTY
     leave_one_out: bool = True
 
@@ -80,7 +72,7 @@ class TrainingMessages:
     @classmethod
     def from_rows(cls, rows: StoreRows, unit: float = 1.0) -> TrainingMessages | None:
         """Return the messages of a store and the counts of their tokens; None where there are too few to fit."""
-        labels = order_labels(rows.label_names[k] for k in set(rows.labels.tolist()))
+        labels = mail_models.order_labels(rows.label_names[k] for k in set(rows.labels.tolist()))
         place = {name: i for i, name in enumerate(labels)}
         codes = np.array([place[rows.label_names[k]] for k in rows.labels.tolist()], dtype=np.int32)
         if not has_enough_messages(np.bincount(codes, minlength=len(labels)).tolist()):
@@ -105,7 +97,7 @@ class TrainingMessages:
         """Compute the log-odds for this label of each stored token of each message."""
         if settings.leave_one_out:
             return self.leave_one_out_log_odds(label, settings.alpha)
-        return np.asarray(log_odds(*self.one_against_others(label), settings.alpha)[self.X.indices, 0])
+        return np.asarray(mail_models.log_odds(*self.one_against_others(label), settings.alpha)[self.X.indices, 0])
 
     def leave_one_out_log_odds(self, label: int, alpha: float = ALPHA) -> Array:
         """Compute the log-odds of each stored token by all other messages; 0 for a token that no other has."""
@@ -119,7 +111,9 @@ class TrainingMessages:
             own = np.zeros((len(mine), 2))
             own[np.arange(len(mine)), side[mine]] = self.weights[mine]
             others = counts[self.X.indices[some]] - own
-            odds[some] = np.where(others.sum(axis=1) <= 0.0, 0.0, log_odds(others, totals - own, alpha)[:, 0])
+            odds[some] = np.where(
+                others.sum(axis=1) <= 0.0, 0.0, mail_models.log_odds(others, totals - own, alpha)[:, 0]
+            )
         return odds
 
 
@@ -158,7 +152,7 @@ def _fit_score(
     rows = np.repeat(np.arange(n), np.diff(Z.indptr))
     Z.data = np.ones(len(rows)) if model == "logistic" else examples.token_log_odds(label, settings)
     known = np.bincount(rows, weights=Z.data != 0.0, minlength=n)
-    Z.data *= length_factor(known, usual, settings.power)[rows]
+    Z.data *= mail_models.length_factor(known, usual, settings.power)[rows]
     parts: list[Any] = [] if model == "bayes" else [Sparse(Z, 1.0 / min(1.0, max(MIN_C, n / FULL_C_MESSAGES)))]
     if model != "logistic":
         total = np.asarray(Z.sum(axis=1)).ravel()

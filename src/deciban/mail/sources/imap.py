@@ -16,24 +16,9 @@ from itertools import islice
 from typing import Any
 
 from deciban.errors import MAX_LISTED_NAMES, InputError, did_you_mean
-from deciban.mail.sources.imap_connection import (
-    MAX_RESPONSE_BYTES,
-    Address,
-    connect,
-    decode_folder,
-    encode_folder,
-    format_response,
-    password_for,
-    translate_errors,
-)
-from deciban.mail.sources.message_files import (
-    Problem,
-    ProblemHandler,
-    RawMessage,
-    max_read_bytes,
-    report_trashed,
-    warn_of_problem,
-)
+from deciban.mail.sources import imap_connection, message_files
+from deciban.mail.sources.imap_connection import Address, decode_folder, password_for, translate_errors
+from deciban.mail.sources.message_files import Problem, ProblemHandler, RawMessage, max_read_bytes, warn_of_problem
 
 FETCH_BYTES = 1 << 23
 """Bytes of messages requested at a time."""
@@ -66,7 +51,7 @@ class ImapFolder:
 
     def __init__(self, address: Address, password: str) -> None:
         self.address = address
-        self._connection = connect(address, password)
+        self._connection = imap_connection.connect(address, password)
         try:
             self.refresh()
         except BaseException:
@@ -82,8 +67,8 @@ class ImapFolder:
                 found = re.search(rb'\) "(.)" ', _last_line(self._connection.list('""', '""')[1]))
                 separator = found[1].decode("latin-1") if found else "/"
             for name in dict.fromkeys((folder, folder.replace("/", separator))):
-                self._connection.allowed = MAX_RESPONSE_BYTES
-                kind, response = self._connection.select(encode_folder(name), readonly=True)
+                self._connection.allowed = imap_connection.MAX_RESPONSE_BYTES
+                kind, response = self._connection.select(imap_connection.encode_folder(name), readonly=True)
                 if kind == "OK":
                     self.messages = _parse_number(response)
                     self.validity, self.next_uid = (
@@ -96,7 +81,7 @@ class ImapFolder:
         raise InputError(f"{self.address}: there is no folder {folder!r}{near} Hint: there are {shown}")
 
     def _folder_names(self) -> list[str]:
-        self._connection.allowed = MAX_RESPONSE_BYTES
+        self._connection.allowed = imap_connection.MAX_RESPONSE_BYTES
         rows = [row for row in self._connection.list()[1] if isinstance(row, bytes)]
         found = [re.search(rb'\) (?:NIL|"[^"]*") "?(.*?)"?$', row) for row in rows]
         return sorted(decode_folder(name[1].decode("latin-1").replace('\\"', '"')) for name in found if name)
@@ -144,12 +129,12 @@ class ImapFolder:
 
     def _send(self, command: str, *words: str, allowed: int = 0) -> list[Any]:
         with translate_errors(self.address):
-            self._connection.allowed = allowed + MAX_RESPONSE_BYTES
+            self._connection.allowed = allowed + imap_connection.MAX_RESPONSE_BYTES
             kind, response = self._connection.uid(command, *words)
             if kind == "NO" and command == "FETCH":  # some of them are gone: the others were sent all the same
                 response = self._connection.response("FETCH")[1]
             elif kind != "OK":
-                reason = format_response(response)
+                reason = imap_connection.format_response(response)
                 raise InputError(f"{self.address}: the server refused to {command.lower()}: {reason}")
             return [part for part in response if part is not None]
 
@@ -170,7 +155,7 @@ def imap_messages(
             for more_trashed, more_gone, messages in folder.fetch_groups(folder.uids(), trashed):
                 omitted, gone = omitted + more_trashed, gone + more_gone
                 yield from messages
-        report_trashed(str(parsed), omitted, problems)
+        message_files.report_trashed(str(parsed), omitted, problems)
         if gone:
             problems(Problem(str(parsed), f"{gone} of the messages vanished while the folder was read", gone))
 

@@ -27,15 +27,7 @@ from typing import BinaryIO, Final, TypeVar
 from deciban.errors import InputError
 from deciban.mail.sources import mbox, message_files
 from deciban.mail.sources.mbox import ARCHIVES, GZIP, StopAtError, read_chunks
-from deciban.mail.sources.message_files import (
-    MessageFile,
-    Problem,
-    ProblemHandler,
-    RawMessage,
-    max_read_bytes,
-    report_trashed,
-    warn_of_problem,
-)
+from deciban.mail.sources.message_files import MessageFile, Problem, ProblemHandler, RawMessage, warn_of_problem
 from deciban.mail.store.live_files import is_live
 
 SOURCES = (
@@ -157,7 +149,7 @@ def read_stream(stream: BinaryIO) -> bytes:
     >>> read_stream(BytesIO(b"From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n"))
     b'From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n'
     """
-    return stream.read(max_read_bytes())
+    return stream.read(message_files.max_read_bytes())
 
 
 def _resolve_path(path: str | Path) -> Path:
@@ -202,7 +194,7 @@ def _read_file(file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessa
 
 def _split_stream(stream: BinaryIO, file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessage]:
     """Yield the messages of a stream; where it is damaged, those before the damage, and then the error."""
-    chunks, limit = read_chunks(stream, file.path), max_read_bytes()
+    chunks, limit = read_chunks(stream, file.path), message_files.max_read_bytes()
     first = next(chunks, b"")
     undamaged = StopAtError(chunks)
     if not file.is_single and _is_mbox(first, file.path):
@@ -327,4 +319,4 @@ def _drop_trashed(place: str | Path, found: Iterator[Found], problems: ProblemHa
             omitted += 1
         else:
             yield message
-    report_trashed(str(place), omitted, problems)
+    message_files.report_trashed(str(place), omitted, problems)

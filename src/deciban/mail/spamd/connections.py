@@ -16,17 +16,8 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from deciban.errors import InputError
-from deciban.mail.spamd.protocol import (
-    BLANK_LINE_VERSION,
-    BODILESS_COMMANDS,
-    MAX_HEAD_BYTES,
-    Code,
-    Refusal,
-    Request,
-    parse_first_line,
-    parse_request,
-    refuse_size,
-)
+from deciban.mail.spamd import protocol
+from deciban.mail.spamd.protocol import Code, Refusal, Request
 
 BACKLOG_CLIENTS: Final = 256
 """Clients that may wait to be accepted."""
@@ -180,16 +171,16 @@ class Connection:
 
     async def read_request(self) -> tuple[Request, bytes]:
         """Read the request of the client, and its message."""
-        head = await self._read_line(MAX_HEAD_BYTES)
-        left = MAX_HEAD_BYTES - len(head)
-        command, version = parse_first_line(head)
-        has_body = command not in BODILESS_COMMANDS
+        head = await self._read_line(protocol.MAX_HEAD_BYTES)
+        left = protocol.MAX_HEAD_BYTES - len(head)
+        command, version = protocol.parse_first_line(head)
+        has_body = command not in protocol.BODILESS_COMMANDS
         lines: list[bytes] = []
-        if has_body or version >= BLANK_LINE_VERSION:
+        if has_body or version >= protocol.BLANK_LINE_VERSION:
             while (line := await self._read_line(left)).rstrip(b"\r\n"):
                 left -= len(line)
                 lines.append(line)
-        request = parse_request(command, version, lines)
+        request = protocol.parse_request(command, version, lines)
         return request, await self._read_body(request.length) if has_body else b""
 
     async def _read_line(self, limit: int) -> bytes:
@@ -197,7 +188,7 @@ class Connection:
             if not await self._receive_more():
                 raise Refusal(Code.EX_PROTOCOL, "the request ends within its headers")
         if end == 0 or end > limit:
-            raise Refusal(Code.EX_PROTOCOL, f"the request has more than {MAX_HEAD_BYTES} bytes of headers")
+            raise Refusal(Code.EX_PROTOCOL, f"the request has more than {protocol.MAX_HEAD_BYTES} bytes of headers")
         line = bytes(self._buffer[:end])
         del self._buffer[:end]
         return line
@@ -205,7 +196,7 @@ class Connection:
     async def _read_body(self, length: int | None) -> bytes:
         limit = self._limits.message if length is None else length
         if limit > self._limits.message:
-            raise refuse_size(f"the message ({length} bytes) is", self._limits.message)
+            raise protocol.refuse_size(f"the message ({length} bytes) is", self._limits.message)
         while len(self._buffer) <= limit and (length is None or len(self._buffer) < length):
             if not await self._receive_more():
                 break
@@ -213,7 +204,7 @@ class Connection:
         if length is not None and received != length:
             raise Refusal(Code.EX_PROTOCOL, f"Content-length is {length} bytes, but {received} came")
         if received > limit:
-            raise refuse_size("the message is", self._limits.message)
+            raise protocol.refuse_size("the message is", self._limits.message)
         message = bytes(self._buffer)
         self._buffer.clear()
         return message

@@ -21,21 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from deciban.errors import DecibanError
+from deciban.mail.spamd import protocol
 from deciban.mail.spamd.connections import ByteBudget, Connection, Limits, open_listener
-from deciban.mail.spamd.protocol import (
-    BODILESS_COMMANDS,
-    PONG,
-    RETURNING_COMMANDS,
-    Code,
-    Refusal,
-    Request,
-    answer_check,
-    answer_tell,
-    answer_unchanged,
-    decompress,
-    format_refusal,
-    to_refusal,
-)
+from deciban.mail.spamd.protocol import Code, Refusal, Request
 from deciban.mail.spamd.worker_pool import WorkerPool
 
 MAX_IDLE_SECONDS: Final = 2.0
@@ -185,17 +173,17 @@ class Server:
 
     async def _refuse(self, connection: Connection, refusal: Refusal) -> None:
         log.info("refused: %s: %s", refusal.code.name, refusal.reason)
-        await self._send(connection, format_refusal(refusal))
+        await self._send(connection, protocol.format_refusal(refusal))
         await connection.drain()
 
     async def _answer(self, request: Request, message: bytes) -> bytes:
         """Have a worker answer a request, within the time limit."""
-        if request.command in BODILESS_COMMANDS:
-            return PONG if request.command == "PING" else b""
+        if request.command in protocol.BODILESS_COMMANDS:
+            return protocol.PONG if request.command == "PING" else b""
         is_tell = request.command == "TELL"
         if is_tell and not self._learns:
             raise Refusal(Code.EX_UNAVAILABLE, "this server does not learn")
-        answer = answer_tell if is_tell else answer_check
+        answer = protocol.answer_tell if is_tell else protocol.answer_check
         size = min(len(message) * MAX_INFLATION, self._limits.message) if request.compressed else len(message)
         try:
             async with asyncio.timeout(self._limits.seconds):
@@ -208,15 +196,15 @@ class Server:
             log.warning("%s: %s: %s", request.command, type(error).__name__, error, exc_info=not expected)
             if isinstance(error, Refusal):
                 raise
-            if request.command in RETURNING_COMMANDS:
-                return answer_unchanged(request, self._decompress(request, message))
-            raise to_refusal(error) from error
+            if request.command in protocol.RETURNING_COMMANDS:
+                return protocol.answer_unchanged(request, self._decompress(request, message))
+            raise protocol.to_refusal(error) from error
         if is_tell:
             self._schedule_maintenance()
         return result
 
     def _decompress(self, request: Request, message: bytes) -> bytes:
-        return decompress(message, self._limits.message) if request.compressed else message
+        return protocol.decompress(message, self._limits.message) if request.compressed else message
 
     def _schedule_maintenance(self) -> None:
         if self._learns and (self._maintenance is None or self._maintenance.done()):

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import CachingMailFilter, MailFilter
+from deciban.mail.store.live_files import FileId, file_id
 
 CLASSIFYING_WORKERS: Final = 2
 """Workers that classify: Python runs one at a time, so more would only wait for each other."""
@@ -54,7 +55,7 @@ class FilterWorker:
     def __init__(self, store: Path, create: bool = False) -> None:
         self._store, self._create = store, create
         self._mail: MailFilter | None = None
-        self._opened: tuple[tuple[int, int] | None, object] = None, None
+        self._opened: tuple[FileId | None, object] = None, None
 
     def work(self, jobs: JobQueue) -> None:
         """Run jobs until the end of the queue."""
@@ -78,27 +79,20 @@ class FilterWorker:
 
         The store is made when the server starts and at no other time: one that is gone is an error.
         """
-        if self._mail is not None and self._opened != (self._file_id(), self._mail.store.setting("model")):
+        if self._mail is not None and self._opened != (file_id(self._store), self._mail.store.setting("model")):
             self._close()
         while self._mail is None:
-            before = self._file_id()
+            before = file_id(self._store)
             self._mail = CachingMailFilter(self._store, create=self._create)
             self._create = False
-            self._opened = self._file_id(), self._mail.store.setting("model")
+            self._opened = file_id(self._store), self._mail.store.setting("model")
             if self._opened[0] != before:  # created or replaced meanwhile, so another file may be open: open it again
                 self._close()
         return self._mail
 
-    def _file_id(self) -> tuple[int, int] | None:
-        try:
-            file = os.stat(self._store)
-        except OSError:
-            return None
-        return file.st_dev, file.st_ino
-
     def _check_not_replaced(self) -> None:
         """Refuse to confirm a job that was done with a file that is no longer the store."""
-        if self._file_id() != self._opened[0]:
+        if file_id(self._store) != self._opened[0]:
             raise StoreError(
                 f"mail store {str(self._store)!r} was deleted, moved or replaced meanwhile. Hint: try again"
             )

@@ -13,7 +13,7 @@ import math
 import sys
 import time as clock
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from deciban.errors import InputError
 
@@ -65,18 +65,23 @@ def check_half_life(half_life: float | None) -> float | None:
     """Return a half-life in seconds, if it is valid."""
     if half_life is None:
         return None
-    if not is_number(half_life, 1.0, MAX_SECONDS):
-        raise InputError(f"half-life {half_life!r:.60}: it must be at least 1 second, or None for no ageing")
-    return float(half_life)
+    rule = "it must be at least 1 second, or None for no ageing"
+    return float(check_number(half_life, "half-life", 1.0, MAX_SECONDS, rule))
 
 
 def check_time(time: float | None) -> float:
     """Return a time in seconds since 1970, if it is valid; None is now."""
     if time is None:
         return clock.time()
-    if not is_number(time, -MAX_SECONDS, MAX_SECONDS):
-        raise InputError(f"time {time!r:.60}: a message's time must be a finite number of seconds since 1970")
-    return float(time)
+    rule = "a message's time must be a finite number of seconds since 1970"
+    return float(check_number(time, "time", -MAX_SECONDS, MAX_SECONDS, rule))
+
+
+def check_number(value: Any, name: str, least: float, most: float, rule: str, kind: type = float) -> Any:
+    """Return a value as a number of type `kind`, if it is from `least` to `most`; `rule` is the reason why not."""
+    if not is_number(value, least, most, only=int if kind is int else object):
+        raise InputError(f"{name} {value!r:.60}: {rule}")
+    return kind(value)
 
 
 def is_number(value: object, least: float, most: float, only: type = object) -> bool:

@@ -38,7 +38,7 @@ def register(path: str | os.PathLike[str]) -> object:
     A file that was open when this process was forked is refused: SQLite would assume that the child holds the locks
     of its parent (sqlite.org/howtocorrupt.html, 2.6).
     """
-    file = _file_id(path)
+    file = file_id(path)
     if file in _inherited.copy().values():
         raise StoreError(
             f"mail store {os.fspath(path)!r} was open when this process was forked from another, so it cannot be "
@@ -58,11 +58,11 @@ def release(connection: object) -> None:
 
 def is_live(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a database that this process has open, or a file that SQLite keeps next to it."""
-    if not _open_files or (file := _file_id(path)) is None:
+    if not _open_files or (file := file_id(path)) is None:
         return False
     databases = set(_open_files.copy().values())
     return any(
-        file == database or any(file == _file_id(f"{name}{ending}") for ending in COMPANIONS)
+        file == database or any(file == file_id(f"{name}{ending}") for ending in COMPANIONS)
         for database, name in databases
     )
 
@@ -72,7 +72,8 @@ def companions(database: Path) -> list[Path]:
     return [Path(f"{database}{ending}") for ending in COMPANIONS]
 
 
-def _file_id(path: str | os.PathLike[str]) -> FileId | None:
+def file_id(path: str | os.PathLike[str]) -> FileId | None:
+    """Return the device and inode of a file, or None if there is none."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

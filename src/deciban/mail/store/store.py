@@ -9,23 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from deciban.errors import ForgetError, InputError
-from deciban.mail.store import store_arrays, store_maintenance, store_updates, text_exchange
+from deciban.mail.store import store_arrays, store_maintenance, store_updates, stored_messages, text_exchange
 from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, check_half_life, check_time, is_number
 from deciban.mail.store.sqlite_errors import MEND_HINT, invalid_value, report_damage
 from deciban.mail.store.store_arrays import Fit, StoredTokens, StoreRows
 from deciban.mail.store.store_file import StoreFile, check_same_reading, file_size
 from deciban.mail.store.store_maintenance import TidyResult
 from deciban.mail.store.store_schema import DEFAULT_MAX_MESSAGES, MAX_INTEGER, RESERVED_KEYS, check_setting
-from deciban.mail.store.stored_messages import (
-    LearnCounts,
-    Numbers,
-    StoredMessage,
-    TokenBatch,
-    WordMemory,
-    add_counts,
-    check_digest,
-    replace_surrogates,
-)
+from deciban.mail.store.stored_messages import LearnCounts, StoredMessage, TokenBatch, WordMemory, replace_surrogates
 from deciban.mail.store.text_exchange import MergeCounts
 
 
@@ -71,7 +62,7 @@ class Store(StoreFile):
     def find_label(self, digest: bytes) -> str | None:
         """Return the label a message was learned under, or None."""
         with self.read_transaction(report_damage):
-            return store_updates.find_labels(self, [check_digest(digest)]).get(digest)
+            return store_updates.find_labels(self, [stored_messages.check_digest(digest)]).get(digest)
 
     def totals(self) -> dict[str, tuple[int, float]]:
         """Return the number of messages of each label, and their weight."""
@@ -162,7 +153,7 @@ class Store(StoreFile):
 
     def learn(self, messages: Iterable[StoredMessage]) -> LearnCounts:
         """Learn messages, all or none; one known under its label is left alone, one under another label is moved."""
-        return add_counts(self.learn_batch(TokenBatch.from_messages(messages)).values())
+        return stored_messages.add_counts(self.learn_batch(TokenBatch.from_messages(messages)).values())
 
     def learn_batch(self, batch: TokenBatch, memory: WordMemory | None = None) -> dict[str, LearnCounts]:
         """Learn a batch, all or none; return the counts by label. `memory` is kept from one batch to the next."""
@@ -172,7 +163,7 @@ class Store(StoreFile):
 
     def unlearn(self, digests: Iterable[bytes]) -> int:
         """Forget messages as if they had never been learned; return how many were known."""
-        wanted = [check_digest(digest) for digest in digests]
+        wanted = [stored_messages.check_digest(digest) for digest in digests]
         with self.write_transaction(report_damage):
             gone = store_updates.unlearn(self, wanted)
             if gone:
@@ -249,8 +240,8 @@ class Store(StoreFile):
             self.note("recounted all messages", 1)
 
     def save_fit(
-        self, model: str, numbers: Sequence[int] | Numbers, columns: Sequence[Any], meta: dict[str, Any],
-        changes: int | None = None,
+        self, model: str, numbers: Sequence[int] | stored_messages.Numbers, columns: Sequence[Any],
+        meta: dict[str, Any], changes: int | None = None,
     ) -> None:  # fmt: skip
         """Save the fit of a model: weights of tokens by number, a column per score, and its parameters (JSON).
 

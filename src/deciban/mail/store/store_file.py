@@ -14,19 +14,11 @@ from typing import Any, Final, Self
 from weakref import finalize
 
 from deciban.errors import InputError, SchemaError, StoreError
+from deciban.mail.store import store_schema
 from deciban.mail.store.ageing import Ageing
 from deciban.mail.store.live_files import is_live, register, release
 from deciban.mail.store.sqlite_errors import Guard, invalid_value, report_damage, store_error, translate_errors
-from deciban.mail.store.store_schema import (
-    APPLICATION_ID,
-    MAX_LABELS,
-    SCHEMA_VERSION,
-    check_label_name,
-    check_value,
-    column,
-    create_tables,
-    read_header,
-)
+from deciban.mail.store.store_schema import APPLICATION_ID, MAX_LABELS, SCHEMA_VERSION, column, read_header
 
 LOCK_TIMEOUT_SECONDS: Final = 30.0
 """Time to wait for other writers."""
@@ -201,7 +193,7 @@ class StoreFile:
             self._switch_to_wal()
             with self._transaction():
                 if read_header(self.db)[2]:
-                    create_tables(self.db)
+                    store_schema.create_tables(self.db)
             application, version, is_empty = read_header(self.db)
         if application != APPLICATION_ID:
             what = "an empty file" if is_empty else "a database of another program"
@@ -306,7 +298,7 @@ class StoreFile:
         known = self.labels()
         if name in known:
             return known[name]
-        check_label_name(name)
+        store_schema.check_label_name(name)
         if len(known) >= MAX_LABELS:
             raise InputError(f"{name!r} would be the {len(known) + 1}th label; a store has at most {MAX_LABELS}")
         made = self.db.execute("INSERT INTO label (name) VALUES (?)", (name,)).lastrowid
@@ -321,7 +313,7 @@ class StoreFile:
             if row is None:
                 return default
             try:
-                return check_value(key, json.loads(row[0]))
+                return store_schema.check_value(key, json.loads(row[0]))
             except InputError as error:
                 raise invalid_value(self.path, f"setting {key!r}: {error}") from error
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, get_args
 
 from deciban.errors import InputError
-from deciban.mail.store.ageing import check_half_life, check_time, is_number
+from deciban.mail.store.ageing import check_half_life, check_number, check_time
 
 APPLICATION_ID: Final = 0x44624D6C
 """SQLite's application id in the header of the file, which identifies a store: "DbMl"."""
@@ -131,6 +131,8 @@ def check_setting(key: str, value: Any) -> Any:
 
 def check_value(key: str, value: Any) -> Any:
     """Return a value that follows the rule of its setting, if the setting has one."""
+    if key in _NUMBERS:
+        return check_number(value, *_NUMBERS[key])
     return _CHECKS[key](value) if key in _CHECKS else value
 
 
@@ -165,24 +167,6 @@ def check_model(name: Any) -> ModelName:
     return name  # type: ignore[return-value]
 
 
-def _check_probability(value: Any) -> float:
-    if not is_number(value, 0, 1):
-        raise InputError(f"threshold {value!r:.60}: a probability from 0 to 1 is needed")
-    return float(value)
-
-
-def _check_limit(most: Any) -> int:
-    if not is_number(most, 1, MAX_INTEGER, only=int):
-        raise InputError(f"most_messages {most!r:.60}: a store must be allowed at least 1 message, a whole number")
-    return int(most)
-
-
-def _check_count(value: Any) -> int:
-    if not is_number(value, 0, MAX_INTEGER, only=int):
-        raise InputError(f"count {value!r:.60}: a whole number from 0 is needed")
-    return int(value)
-
-
 def check_optional_time(value: Any) -> float | None:
     """Return a time, if it is valid; None stays None."""
     return None if value is None else check_time(value)
@@ -199,9 +183,16 @@ RESERVED_KEYS: Final = frozenset(
 )
 """Settings that only methods of the store write; they are not among the settings of an exported text."""
 
+_PROBABILITY: Final = "threshold", 0, 1, "a probability from 0 to 1 is needed"
+_COUNT: Final = "count", 0, MAX_INTEGER, "a whole number from 0 is needed", int
+_LIMIT: Final = "most_messages", 1, MAX_INTEGER, "a store must be allowed at least 1 message, a whole number", int
+_NUMBERS: Final[dict[str, tuple[Any, ...]]] = {
+    **dict.fromkeys(["ham_at", "spam_at"], _PROBABILITY), **dict.fromkeys(["changes", "next_number"], _COUNT),
+    "most_messages": _LIMIT,
+}  # fmt: skip
+"""The arguments of `check_number` for each setting that is a number."""
+
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
-    "model": check_model, "ham_at": _check_probability, "spam_at": _check_probability,
-    "most_messages": _check_limit, "half_life": check_half_life, "origin": check_optional_time,
-    "last_learned": check_optional_time, "changes": _check_count, "next_number": _check_count,
-    "reading": _check_reading,
+    "model": check_model, "half_life": check_half_life, "origin": check_optional_time,
+    "last_learned": check_optional_time, "reading": _check_reading,
 }  # fmt: skip

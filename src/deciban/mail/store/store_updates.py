@@ -209,12 +209,10 @@ def drop_empty(file: StoreFile, numbers: Numbers) -> None:
 
 
 def relabel(file: StoreFile, digest: bytes, label: str) -> None:
-    """Move a message that is known, with its time and weight, to another label."""
+    """Move a message that is known under another label to this one, with its time and weight."""
     row = "SELECT id, label, weight, tokens FROM message WHERE digest = ?"
     message, before, weight, blob = file.db.execute(row, (digest,)).fetchone()
     after = file.label_id(label)
-    if after == before:
-        return
     numbers, _ = unpack([blob])
     each = np.full(len(numbers), weight)
     add_to_counts(file, numbers, {before: -each, after: each})

@@ -16,27 +16,14 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from deciban.errors import InputError
-from deciban.mail.store.ageing import check_half_life, is_number
+from deciban.mail.store import store_schema, stored_messages
+from deciban.mail.store.ageing import check_half_life, check_number
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store_file import StoreFile, check_same_reading
 from deciban.mail.store.store_maintenance import newest_time
-from deciban.mail.store.store_schema import (
-    MAX_LABELS,
-    RESERVED_KEYS,
-    check_label_name,
-    check_optional_time,
-    check_settings,
-    check_threshold_order,
-)
+from deciban.mail.store.store_schema import MAX_LABELS, RESERVED_KEYS, check_label_name
 from deciban.mail.store.store_updates import begin_ageing, find_labels, learn
-from deciban.mail.store.stored_messages import (
-    StoredMessage,
-    TokenBatch,
-    add_counts,
-    check_message,
-    replace_surrogates,
-    unpack,
-)
+from deciban.mail.store.stored_messages import StoredMessage, TokenBatch, add_counts, check_message, unpack
 
 FORMAT: Final = "deciban mail store"
 TEXT_VERSION: Final = 1
@@ -141,8 +128,7 @@ def _check_first_line(about: dict[str, Any]) -> dict[str, Any]:
     if unknown := sorted(set(about) - FIRST_LINE_KEYS):
         raise InputError(f"key {unknown[0]!r} is not known. Known are {', '.join(sorted(FIRST_LINE_KEYS))}")
     messages, labels, reading = (about.get(key) for key in ("messages", "labels", "reading"))
-    if not is_number(messages, 0, math.inf, only=int):
-        raise InputError(f"messages {messages!r}: a number of messages is needed, 0 or more")
+    check_number(messages, "messages", 0, math.inf, "a number of messages is needed, 0 or more", int)
     if not isinstance(labels, list) or len(labels) > MAX_LABELS:
         raise InputError(f"labels: a list of at most {MAX_LABELS} labels is needed")
     for label in labels:
@@ -150,15 +136,16 @@ def _check_first_line(about: dict[str, Any]) -> dict[str, Any]:
     if len(set(labels)) < len(labels):
         raise InputError(f"labels {labels!r:.200}: each label must be there once")
     is_text = isinstance(reading, str) and 0 < len(reading) <= MAX_READING_CHARACTERS
-    if reading is not None and not (is_text and replace_surrogates([reading]) == [reading]):
+    if reading is not None and not (is_text and stored_messages.replace_surrogates([reading]) == [reading]):
         raise InputError(
             f"reading {reading!r:.60}: a text of 1 to {MAX_READING_CHARACTERS} characters without lone surrogates, "
             "or null, is needed"
         )
-    half_life, origin = check_half_life(about.get("half_life")), check_optional_time(about.get("origin"))
+    half_life, origin = check_half_life(about.get("half_life")), store_schema.check_optional_time(about.get("origin"))
+    settings = store_schema.check_settings(about.get("settings"))
     return {
         "messages": messages, "labels": labels, "reading": reading, "half_life": half_life,
-        "origin": None if half_life is None else origin, "settings": check_settings(about.get("settings")),
+        "origin": None if half_life is None else origin, "settings": settings,
     }  # fmt: skip
 
 
@@ -171,7 +158,7 @@ def _adopt_settings(file: StoreFile, about: dict[str, Any]) -> None:
     for key, value in [("reading", about["reading"]), *about["settings"].items()]:
         if value is not None and file.setting(key) is None:
             file.put(key, value)
-    check_threshold_order(file.setting("ham_at"), file.setting("spam_at"))
+    store_schema.check_threshold_order(file.setting("ham_at"), file.setting("spam_at"))
 
 
 def _read_line(at: int, line: str) -> dict[str, Any]:

@@ -7,19 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from deciban.mail.message.message import VOLATILE_HEADERS
+from deciban.mail.tokens import word_tokens
 from deciban.mail.tokens.token_options import TokenOptions
-from deciban.mail.tokens.word_tokens import (
-    IPV4,
-    MAIL,
-    MAX_TOKEN_CHARACTERS,
-    find_amounts,
-    find_character_pairs,
-    get_cleaner,
-    join_pairs,
-    split_cased_words,
-    split_host,
-    split_words,
-)
+from deciban.mail.tokens.word_tokens import IPV4, MAIL, MAX_TOKEN_CHARACTERS, get_cleaner, split_host
 
 MAX_CACHED_NAMES = 1000
 MAX_CACHED_VALUES = 4096
@@ -183,7 +173,7 @@ def truncate(token: str) -> str:
 
 def _clean_words(text: str, options: TokenOptions) -> list[str]:
     """Return the first words of a text, cleaned."""
-    return get_cleaner(options.shortest, options.longest).clean_all(split_words(text)[:MAX_WORDS])
+    return get_cleaner(options.shortest, options.longest).clean_all(word_tokens.split_words(text)[:MAX_WORDS])
 
 
 def tokenize_header(name: str, value: str, options: TokenOptions) -> list[str]:
@@ -228,17 +218,18 @@ def _tokenize_subject(value: str, options: TokenOptions) -> list[str]:
     words = _clean_words(value, options)
     tokens = [f"subject:{word}"[:MAX_TOKEN_CHARACTERS] for word in words]
     if options.subject_pairs:
-        tokens += [f"subject:{pair}"[:MAX_TOKEN_CHARACTERS] for pair in join_pairs(words)]
+        tokens += [f"subject:{pair}"[:MAX_TOKEN_CHARACTERS] for pair in word_tokens.join_pairs(words)]
     if not value.isascii() or CAPITALS.search(value):
-        capitals = [word for word in split_cased_words(value)[:MAX_WORDS] if word.isupper() and 2 < len(word) <= 20]
+        words = word_tokens.split_cased_words(value)[:MAX_WORDS]
+        capitals = [word for word in words if word.isupper() and 2 < len(word) <= 20]
         tokens += [f"subject:{word}" for word in capitals]
         if len(capitals) > 2 and value.isupper():
             tokens.append("subject:capitals")
     if not value.isascii():
-        tokens += [f"subject:{pair}" for pair in find_character_pairs(value)]
+        tokens += [f"subject:{pair}" for pair in word_tokens.find_character_pairs(value)]
         tokens.append("subject:8bit")
     if options.amounts:
-        tokens += [f"subject:{amount}" for amount in find_amounts(value)]
+        tokens += [f"subject:{amount}" for amount in word_tokens.find_amounts(value)]
         tokens += [f"subject:{sign}" for sign in "!?" if sign in value]
     return tokens
 

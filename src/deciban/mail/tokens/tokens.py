@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from deciban.mail.message.message import Message, Part
+from deciban.mail.tokens import word_tokens
 from deciban.mail.tokens.header_tokens import tokenize_headers, truncate
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
-from deciban.mail.tokens.word_tokens import (
-    MAX_TOKEN_CHARACTERS,
-    UNSPACED,
-    find_amounts,
-    find_character_pairs,
-    get_cleaner,
-    join_pairs,
-    split_links,
-    split_words,
-    tokenize_link,
-)
+from deciban.mail.tokens.word_tokens import MAX_TOKEN_CHARACTERS, UNSPACED, get_cleaner, split_words
 
 __all__ = ["DEFAULT_OPTIONS", "MAX_TOKENS", "TokenOptions", "extract_tokens", "list_omissions"]
 
@@ -62,7 +53,7 @@ def _tokenize_part(part: Part, options: TokenOptions) -> list[str]:
     if part.kind == "html":
         tokens += [f"html:{mark}"[:MAX_TOKEN_CHARACTERS] for mark in part.tags]
         for link in part.links:
-            tokens += tokenize_link(link)
+            tokens += word_tokens.tokenize_link(link)
         if part.hidden:
             words = get_cleaner(options.shortest, options.longest).clean_all(split_words(part.hidden))
             tokens += [f"hidden:{word}"[:MAX_TOKEN_CHARACTERS] for word in words]
@@ -81,19 +72,19 @@ def _tokenize_attachment(part: Part, options: TokenOptions) -> list[str]:
 
 def _tokenize_text(text: str, options: TokenOptions, tokens: list[str]) -> list[bytes]:
     """Append links, amounts and characters of unspaced scripts to the tokens; return the words, not cleaned yet."""
-    text, links = split_links(text)
+    text, links = word_tokens.split_links(text)
     for link in links:
-        tokens += tokenize_link(link)
+        tokens += word_tokens.tokenize_link(link)
     if not options.body:
         return []
     if options.amounts:
-        tokens += find_amounts(text)
+        tokens += word_tokens.find_amounts(text)
     if not text.isascii() and UNSPACED.search(text):
-        tokens += find_character_pairs(text)
+        tokens += word_tokens.find_character_pairs(text)
         text = UNSPACED.sub(" ", text)
     words = split_words(text)
     if options.pairs:
-        tokens += join_pairs(get_cleaner(options.shortest, options.longest).clean_all(words))
+        tokens += word_tokens.join_pairs(get_cleaner(options.shortest, options.longest).clean_all(words))
     return words
 
 
