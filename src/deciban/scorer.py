@@ -90,7 +90,9 @@ class Scorer(ABC):
         if wanted in ("density", "typicality"):
             self.require_density("density p(x)")
         if wanted in ("observed", "typicality"):
-            return self._count_observed(parts, wanted, threads)
+            each = [engines.count_observed(*block) for block in zip(self.solved.forms, parts, self.solved.needs)]
+            cells: Array = np.sum(each, axis=0)
+            return cells if wanted == "observed" else density_per_cell(self.scores(parts, "density", threads), cells)
         if self.calibration is not None and wanted not in ("joint", "density"):
             return self._apply_calibrated(self.calibration, parts, wanted, threads)
         return self._apply(parts, self.solved.log_prior, wanted, threads)
@@ -107,12 +109,6 @@ class Scorer(ABC):
         if wanted == "winner":
             return log_posterior.argmax(axis=1)
         return log_posterior if wanted == "log_posterior" else np.exp(log_posterior)
-
-    def _count_observed(self, parts: Sequence[Any], wanted: Finish, threads: int) -> Array:
-        """Count the observed cells, or words, of each row, or compute the row's standardised density from them."""
-        each = [engines.count_observed(*block) for block in zip(self.solved.forms, parts, self.solved.needs)]
-        cells: Array = np.sum(each, axis=0)
-        return cells if wanted == "observed" else density_per_cell(self.scores(parts, "density", threads), cells)
 
     def is_novel(self, parts: Sequence[Any], share: float, threads: int) -> NDArray[np.bool_]:
         """Return which rows have a lower density per cell than all but this share of the training rows."""

@@ -138,7 +138,7 @@ def test_rows_drawn_lie_in_the_cells_seen():
     part = Grid.of(x, y, None, 2)
     draws = Binned().sample(part, y, rng)
     for j in range(3):
-        seen, _ = part.feature(j)
+        seen = part.cell[part.offset[j] : part.offset[j + 1]]
         drawn = Grid.of(draws[:, [j]], y, None, 2)
         assert set(drawn.cell.tolist()) <= set(seen.tolist())
 

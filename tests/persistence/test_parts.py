@@ -32,8 +32,7 @@ from deciban.persistence.assumptions import read_family, write_family
 from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.persistence.ledgers import (
     OPTIONAL_ARRAYS,
-    read_blocks_without_levels,
-    read_blocks_without_names,
+    read_blocks,
     read_ledger,
     write_ledger,
 )
@@ -194,11 +193,11 @@ def test_where_only_presence_is_counted_it_is_written_and_read_once(name, shared
 
 def test_words_stay_where_they_lie_in_the_file_and_an_outline_does_not_look_at_them(tmp_path):
     section = through_a_file(write_ledger(LEDGERS["bags"]), tmp_path)
-    (block,) = read_blocks_without_levels(section.part("schema"))
+    (block,) = read_blocks(section.part("schema"), names=True)
     assert block == LEDGERS["bags"].schema.blocks[0]
     assert not any(array.flags.owndata for array in (block.names.blob, block.names.offsets, block.names.hashes))
     unread = {name: array for name, array in section.arrays.items() if "names" not in name}
-    assert read_blocks_without_names(Section(section.header, unread, file="f").part("schema")) == (
+    assert read_blocks(Section(section.header, unread, file="f").part("schema")) == (
         Block("bags", 3, reading="words, 1 to 2 of them"),
     )
 

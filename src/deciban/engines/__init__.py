@@ -3,8 +3,7 @@
 They depend on how rows are stored and how to be fast, not on families.
 """
 
-from deciban.engines.checks import InvalidValueError, TooLargeError
-from deciban.engines.class_codes import encode, encode_known
+from deciban.engines.checks import InvalidValueError, TooLargeError, encode, encode_known
 from deciban.engines.dense import FEW_ROWS
 from deciban.engines.dispatch import (
     apply,

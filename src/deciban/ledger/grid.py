@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.ledger.levels import columns_of_features, feature_runs, sums_by_feature
-from deciban.ledger.statistic import Statistic, align_by_key, subtract_checked
+from deciban.ledger.levels import ColumnCounts, feature_runs
+from deciban.ledger.statistic import align_by_key, subtract_checked
 
 MANTISSA_BITS = 7
 """Leading bits of the mantissa that distinguish cells: 2⁷ cells from each power of two to the next."""
@@ -96,7 +96,7 @@ def middles(cells: NDArray[Any]) -> Array:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Grid(Statistic):
+class Grid(ColumnCounts):
     """A histogram of each feature on the fixed grid, by class.
 
     The non-empty cells of feature j are `cell[offset[j]:offset[j+1]]`, ascending; `table` (K×m) has their counts.
@@ -112,7 +112,6 @@ class Grid(Statistic):
     cell: NDArray[np.int32]
     offset: NDArray[np.int64]
     table: Array
-    class_array: ClassVar[str] = "table"
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
@@ -135,26 +134,6 @@ class Grid(Statistic):
         starts = np.arange(n_features + 1, dtype=np.int64) << KEY_BITS
         cell = (keys & ((1 << KEY_BITS) - 1)) - BIAS
         return cls(cell.astype(np.int32), np.searchsorted(keys, starts).astype(np.int64), table)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """See `Statistic.shape`."""
-        return self.table.shape[0], len(self.offset) - 1
-
-    @property
-    def owner(self) -> NDArray[np.intp]:
-        """The feature that each cell belongs to."""
-        return np.repeat(np.arange(self.n_features), np.diff(self.offset))
-
-    @property
-    def weight(self) -> Array:
-        """n_kj, the weight of the rows that have feature j."""
-        return sums_by_feature(self.table, self.offset)
-
-    def feature(self, j: int) -> tuple[NDArray[np.int32], Array]:
-        """Return the cells of one feature, ascending, and their table, K×m_j."""
-        mine = slice(self.offset[j], self.offset[j + 1])
-        return self.cell[mine], self.table[:, mine]
 
     def runs(self) -> Iterator[Self]:
         """Yield the features in order as grids of at most `RUN_CELLS` counts, or of a single feature."""
@@ -181,8 +160,3 @@ class Grid(Statistic):
     def trim(self) -> Self:
         """See `Statistic.trim`."""
         return self.from_keys(self._keys(), self.table, self.n_features)
-
-    def take_features(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.take_features`; features that `order` leaves out are dropped."""
-        columns, offset = columns_of_features(self.offset, order)
-        return type(self)(self.cell[columns], offset, self.table[:, columns])

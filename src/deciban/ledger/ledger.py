@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import ForgetError, InputError, PrecisionWarning, UndefinedError
-from deciban.ledger.alignment import SchemaMapping, map_into, unite_schemas
 from deciban.ledger.counts import Counts
 from deciban.ledger.grid import Grid
 from deciban.ledger.levels import Cells, Levels
 from deciban.ledger.moments import Moments, find_lost_digits
 from deciban.ledger.scatter import Scatter
-from deciban.ledger.schema import Block, Schema
+from deciban.ledger.schema import Block, Schema, SchemaMapping, map_into, unite_schemas
 from deciban.ledger.statistic import ROUNDING, NotLearnedError, Statistic, subtract_checked
 from deciban.ledger.tallies import Bags, Tallies
 from deciban.ledger.vocabulary import Vocabulary

@@ -17,34 +17,13 @@ MAX_PAIRWISE_FEATURES = 64
 """Up to this many features are summed one by one, each by NumPy's pairwise sum, which is more accurate."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Levels(Statistic):
-    """Counts n_kjv of level v of feature j in class k, in one table: feature j in columns offset[j] to offset[j+1].
+class ColumnCounts(Statistic):
+    """Counts of each class in one table, K×m, in which columns offset[j] to offset[j+1] belong to feature j."""
 
-    Level codes are 0, 1, 2, …; a negative code is a missing value. The weight of class k and feature j is
-    the sum of its table's row, so it is not stored. A feature's table ends with the highest level
-    that has any weight, so that forgotten rows leave no trace.
-
-    >>> Levels.of(np.array([[0], [2]]), np.array([0, 1], np.int32), None, 2).table.tolist()
-    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
-    """
-
+    __slots__ = ()
+    class_array = "table"
     table: Array
     offset: NDArray[np.int64]
-    class_array: ClassVar[str] = "table"
-
-    @classmethod
-    def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
-        """Count level codes into their classes."""
-        sizes = level_counts(X)
-        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        w = np.ones(len(X)) if weight is None else weight
-        width = int(offset[-1])
-        present = X >= 0
-        cell = codes[:, None].astype(np.int64) * width + X + offset[:-1]
-        weights = np.broadcast_to(w[:, None], X.shape)[present]
-        table = np.bincount(cell[present], weights=weights, minlength=n_classes * width)
-        return cls(table.astype(np.float64, copy=False).reshape(n_classes, width), offset).trim()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -53,7 +32,7 @@ class Levels(Statistic):
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """V_j, the number of levels of each feature."""
+        """V_j, the number of columns of each feature."""
         return np.diff(self.offset)
 
     @property
@@ -69,6 +48,41 @@ class Levels(Statistic):
     def per_feature(self, table: Array) -> Array:
         """Return the sum over each feature's columns of a table with the same layout."""
         return sums_by_feature(table, self.offset)
+
+    def take_features(self, order: NDArray[np.intp]) -> Self:
+        """See `Statistic.take_features`; features that `order` leaves out are dropped."""
+        columns, offset = columns_of_features(self.offset, order)
+        taken = {name: array[..., columns] for name, array in self.arrays().items() if name != "offset"}
+        return type(self)(**taken, offset=offset)  # type: ignore[call-arg]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Levels(ColumnCounts):
+    """Counts n_kjv of level v of feature j in class k, in one table: feature j in columns offset[j] to offset[j+1].
+
+    Level codes are 0, 1, 2, …; a negative code is a missing value. The weight of class k and feature j is
+    the sum of its table's row, so it is not stored. A feature's table ends with the highest level
+    that has any weight, so that forgotten rows leave no trace.
+
+    >>> Levels.of(np.array([[0], [2]]), np.array([0, 1], np.int32), None, 2).table.tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+
+    table: Array
+    offset: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
+        """Count level codes into their classes."""
+        sizes = level_counts(X)
+        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        w = np.ones(len(X)) if weight is None else weight
+        width = int(offset[-1])
+        present = X >= 0
+        cell = codes[:, None].astype(np.int64) * width + X + offset[:-1]
+        weights = np.broadcast_to(w[:, None], X.shape)[present]
+        table = np.bincount(cell[present], weights=weights, minlength=n_classes * width)
+        return cls(table.astype(np.float64, copy=False).reshape(n_classes, width), offset).trim()
 
     def tables(self) -> list[Array]:
         """Return the table of each feature, K×V_j."""
@@ -101,11 +115,6 @@ class Levels(Statistic):
             return k, None if v is None else int(a.owner[v])
 
         return type(self)(subtract_checked(a.table, b.table, "count of a level", locate), a.offset).trim()
-
-    def take_features(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.take_features`; features that `order` leaves out are dropped."""
-        columns, offset = columns_of_features(self.offset, order)
-        return type(self)(self.table[:, columns], offset)
 
     def map_levels(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """See `Statistic.map_levels`; a level whose place is negative is dropped."""

@@ -6,23 +6,16 @@ at mean 1e8 and deviation 1 those lose every digit of the variance.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.ledger.double_double import Pair, difference
-from deciban.ledger.statistic import (
-    ROUNDING,
-    CentredStatistic,
-    NotLearnedError,
-    divide,
-    merge_means,
-    rows_by_class,
-    subtract_means,
-)
+from deciban.ledger.statistic import ROUNDING, NotLearnedError, Statistic, divide, is_rounding, rows_by_class
 
 MEAN_ROUNDING_FRACTION = 64 * np.finfo(np.float64).eps
 """Means carry rounding errors of about this fraction of themselves, so squares below (fraction·mean)² are noise."""
@@ -53,6 +46,119 @@ MAX_NEAR_DEVIATION = 64.0
 """Rows within this many scales (about 20 standard deviations) are summed in plain doubles, others exactly."""
 
 
+class CentredStatistic(Statistic):
+    """Sums about a mean; weight, mean and squares are pairs of doubles.
+
+    The fields are, in this order: weight, mean, its remainder, the squares, and the remainders of weight and squares.
+    """
+
+    __slots__ = ()
+    weight: Array
+    weight_rest: Array
+    mean: Array
+    rest: Array
+
+    def __post_init__(self) -> None:
+        for name, array in self.arrays().items():
+            if array is None:
+                object.__setattr__(self, name, np.zeros_like(getattr(self, name.removesuffix("_rest"))))
+
+    @classmethod
+    def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
+        """Sum rows about the means of their classes; outliers are summed separately, in pairs of doubles.
+
+        NaN is left out.
+        """
+        if (
+            weight is not None and not weight.all()
+        ):  # a row without weight is not an outlier, and makes none of others
+            X, codes, weight = X[weight != 0], codes[weight != 0], weight[weight != 0]
+        far = find_far_rows(X, codes)
+        if not far.any():
+            return cls._of_rows(X, codes, weight, n_classes, exact=False)
+        near, outliers = (
+            cls._of_rows(X[rows], codes[rows], None if weight is None else weight[rows], n_classes, exact)
+            for rows, exact in ((~far, False), (far, True))
+        )
+        return near + outliers
+
+    @classmethod
+    @abstractmethod
+    def _of_rows(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, exact: bool) -> Self:
+        """Sum rows, in pairs of doubles where they are to be `exact`."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See `Statistic.shape`."""
+        return self.mean.shape[0], self.mean.shape[1]
+
+    @property
+    @abstractmethod
+    def squares(self) -> Pair:
+        """The squares about the mean in two parts."""
+
+    @property
+    def weight_pair(self) -> Pair:
+        """The weight in two parts."""
+        return Pair(self.weight, self.weight_rest)
+
+    @property
+    def mean_pair(self) -> Pair:
+        """The mean in two parts."""
+        return Pair(self.mean, self.rest)
+
+    def __mul__(self, factor: float) -> Self:
+        weight = self.weight_pair.scale(factor)
+        kept = weight.high != 0
+        mean, squares = self.mean_pair.where(kept), self.squares.scale(factor).where(kept)
+        return type(self)(weight.high, *mean, squares.high, weight.low, squares.low)  # type: ignore[call-arg]
+
+
+class Merged(NamedTuple):
+    """Weight and mean after a merge or a subtraction, and the factors of the squares between the two parts.
+
+    Entry (i, j) of the scatter between the parts is gap_i · weighted_gap_j.
+    """
+
+    weight: Pair
+    mean: Pair
+    gap: Pair
+    weighted_gap: Pair
+
+
+def merge_means(a: CentredStatistic, b: CentredStatistic) -> Merged:
+    """Merge weights and means (Chan, Golub & LeVeque): mean = mean_a + δ n_b/n; gap δ, weighted gap δ n_a n_b/n.
+
+    A part without weight has no mean, so its gap is zero.
+    """
+    first, last = a.weight == 0, b.weight == 0
+    n_a, n_b, mean_a, mean_b = a.weight_pair, b.weight_pair, a.mean_pair, b.mean_pair
+    n = n_a.plus(n_b)
+    share = n_b.over(n)
+    gap = mean_b.minus(mean_a).where(~(first | last))
+    mean = mean_a.plus(gap.times(share)).where(~first, mean_b)
+    return Merged(n, mean, gap, gap.times(n_a.times(share)))
+
+
+def subtract_means(whole: CentredStatistic, part: CentredStatistic) -> Merged:
+    """Return weight and mean of `whole` without `part`: mean = mean_w + (mean_w − mean_p) n_p/n."""
+    before, removed, mean_whole = whole.weight_pair, part.weight_pair, whole.mean_pair
+    n = subtract_pairs(before, removed, "weight")
+    lever = removed.over(n)
+    short = mean_whole.minus(part.mean_pair).where((n.high != 0) & (removed.high != 0))
+    step = short.times(lever)
+    gap = short.plus(step)
+    mean = mean_whole.plus(step).where(n.high != 0)
+    return Merged(n, mean, gap, gap.times(removed.times(n).over(before)))
+
+
+def subtract_pairs(before: Pair, removed: Pair, what: str) -> Pair:
+    """Return the difference of pairs of doubles; see `subtract_checked`."""
+    left = before.minus(removed)
+    whole, _ = np.broadcast_arrays(before.high, left.high)
+    return left.where(~is_rounding(left.high, whole, removed.high, what))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Moments(CentredStatistic):
     """Weight n_kj (K×d, or K×1 where nothing was missing), mean_kj and squares M2_kj = Σ w (x − mean)².
@@ -74,22 +180,8 @@ class Moments(CentredStatistic):
     m2_rest: Array = None  # type: ignore[assignment]
 
     @classmethod
-    def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
-        """Compute the moments in two passes: the class means, then sums about them; NaN is left out.
-
-        Outliers are summed separately, in pairs of doubles.
-        """
-        far = find_far_rows(X, codes)
-        if not far.any():
-            return cls._of_rows(X, codes, weight, n_classes, exact=False)
-        near = ~far
-        w_near, w_far = (None, None) if weight is None else (weight[near], weight[far])
-        return cls._of_rows(X[near], codes[near], w_near, n_classes, exact=False) + cls._of_rows(
-            X[far], codes[far], w_far, n_classes, exact=True
-        )
-
-    @classmethod
     def _of_rows(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, exact: bool) -> Self:
+        """Compute the moments in two passes: the class means, then sums about them; NaN is left out."""
         some = X.dtype.kind == "f" and bool(np.isnan(X).any())
         n, n_rest = np.zeros((2, n_classes, X.shape[1] if some else 1))
         mean, rest, m2, m2_rest = np.zeros((4, n_classes, X.shape[1]))

@@ -20,12 +20,15 @@ from deciban.ledger.double_double import CHUNK_CELLS, Pair, difference, matrix_p
 from deciban.ledger.moments import (
     MEAN_ROUNDING_FRACTION,
     PAIR_ROUNDING,
+    CentredStatistic,
+    Merged,
     Moments,
     clamp,
-    find_far_rows,
     mean_of_constant,
+    merge_means,
+    subtract_means,
 )
-from deciban.ledger.statistic import CentredStatistic, Merged, divide, merge_means, rows_by_class, subtract_means
+from deciban.ledger.statistic import divide, rows_by_class
 
 
 def flip(pairs: Array) -> Array:
@@ -50,21 +53,9 @@ class Scatter(CentredStatistic):
     comoment_rest: Array = None  # type: ignore[assignment]
 
     @classmethod
-    def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
-        """Centre each class on its means, then compute one matrix product per class; NaN is left out, pair by pair.
-
-        Outliers are summed separately, in pairs of doubles.
-        """
+    def _of_rows(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, exact: bool) -> Self:
+        """Centre each class on its means, then compute one matrix product for it; NaN is left out, pair by pair."""
         w = np.ones(len(X)) if weight is None else weight
-        if not w.all():  # a row without weight is no outlier, and makes none of others
-            X, codes, w = X[w != 0], codes[w != 0], w[w != 0]
-        far = find_far_rows(X, codes)
-        near = ~far
-        whole = cls._of_rows(X[near], codes[near], w[near], n_classes, exact=False)
-        return whole + cls._of_rows(X[far], codes[far], w[far], n_classes, exact=True) if far.any() else whole
-
-    @classmethod
-    def _of_rows(cls, X: NDArray[Any], codes: Codes, w: Array, n_classes: int, exact: bool) -> Self:
         centres = Moments.of(X, codes, w, n_classes)
         d = X.shape[1]
         missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=np.bool_)

@@ -1,22 +1,31 @@
-"""The schema of a ledger: classes, blocks of features and their names, and the statistic that a family needs."""
+"""The schema of a ledger: classes, blocks of features and their names, and the statistic that a family needs.
+
+Two schemas are aligned by the names of their classes, features, words and levels.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deciban.errors import InputError
+from deciban.errors import InputError, SchemaError
+from deciban.ledger.statistic import Statistic
+from deciban.ledger.tallies import Bags
 from deciban.ledger.vocabulary import Vocabulary
 
 Label = Any
+Names = tuple[str, ...]
+Places = NDArray[np.intp]
 Kind = Literal["counts", "levels", "moments", "scatter", "cells", "grid", "bags"]
 
 
@@ -164,3 +173,185 @@ class ChainedNames(Sequence[str]):
         j = range(len(self))[j]
         part = bisect_right(self.ends, j)
         return self.parts[part][j - (self.ends[part - 1] if part else 0)]
+
+
+@dataclass(frozen=True)
+class BlockMapping:
+    """The new places of the features, words or levels of a block in another block; None: they stay.
+
+    `order` is the feature at each new place; `words` and `levels` are the new place of each, and their number.
+    """
+
+    order: Places | None = None
+    words: tuple[Places, int] | None = None
+    levels: tuple[list[Places | None], list[int]] | None = None
+
+    def apply(self, statistic: Statistic) -> Statistic:
+        """Return the block's statistic with everything at its new place."""
+        if self.order is not None:
+            statistic = statistic.take_features(self.order)
+        if self.words is not None:
+            statistic = cast(Bags, statistic).map_features(*self.words)
+        if self.levels is not None:
+            statistic = statistic.map_levels(*self.levels)
+        return statistic
+
+
+@dataclass(frozen=True)
+class SchemaMapping:
+    """The new places of the classes and blocks of a schema in another schema."""
+
+    classes: Places
+    n_classes: int
+    blocks: tuple[BlockMapping, ...]
+
+    def rows(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the class weights at their new places."""
+        out = np.zeros(self.n_classes)
+        out[self.classes] = weight
+        return out
+
+    def apply(self, block: int, statistic: Statistic) -> Statistic:
+        """Return the statistic of one block at its new places."""
+        return self.blocks[block].apply(statistic).map_classes(self.classes, self.n_classes)
+
+
+JoinedBlock = tuple[Block, BlockMapping, BlockMapping]
+"""A block that counts the features of two blocks, and the mapping of each of them into it."""
+
+
+def unite_schemas(a: Schema, b: Schema) -> tuple[Schema, SchemaMapping, SchemaMapping]:
+    """Return the union of two schemas and the mapping of each into it; refuse schemas that cannot be aligned.
+
+    Classes, named levels and words are united, in order; features of the same names in another order are reordered.
+    """
+    classes = _unite_classes(a.classes, b.classes)
+    joined = [_join(x, y, grows=True) for x, y in _pair_blocks(a, b)]
+    schema = Schema(classes, tuple(block for block, _, _ in joined))
+    return (
+        schema,
+        _map_schema(a, classes, [mine for _, mine, _ in joined]),
+        _map_schema(b, classes, [its for *_, its in joined]),
+    )
+
+
+def map_into(b: Schema, into: Schema) -> SchemaMapping:
+    """Return the mapping of b into another schema, which stays as it is; refuse names that it lacks."""
+    known = set(into.classes)
+    unknown = [label for label in b.classes if label not in known]
+    if unknown:
+        raise SchemaError(f"class {unknown[0]!r} is not known. Hint: one of {list(into.classes)[:5]}")
+    return _map_schema(b, into.classes, [_join(x, y, grows=False)[2] for x, y in _pair_blocks(into, b)])
+
+
+def _pair_blocks(a: Schema, b: Schema) -> Iterator[tuple[Block, Block]]:
+    if len(a.blocks) != len(b.blocks):
+        raise SchemaError(f"one has {len(a.blocks)} blocks of features, the other {len(b.blocks)}")
+    return zip(a.blocks, b.blocks)
+
+
+def _map_schema(old: Schema, classes: tuple[Label, ...], blocks: Sequence[BlockMapping]) -> SchemaMapping:
+    return SchemaMapping(_positions(old.classes, classes), len(classes), tuple(blocks))
+
+
+def _unite_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, ...]:
+    if a == b:
+        return a
+    try:
+        return tuple(sort_classes({*a, *b}))
+    except TypeError:
+        raise SchemaError(
+            f"classes of different types cannot be put in one order: {list(a)[:5]} and {list(b)[:5]}. "
+            f"Hint: use the same kind of label on both sides."
+        ) from None
+
+
+def _join(a: Block, b: Block, grows: bool) -> JoinedBlock:
+    """Join two blocks; unless `grows`, the result is a, which must have all names of b."""
+    if a.kind != b.kind:
+        raise SchemaError(f"one counts {a.kind}, the other {b.kind}. Hint: train both as the same family.")
+    if a.reading != b.reading:
+        raise SchemaError(f"one counts {a.reading}, the other {b.reading}. Hint: read the data of both the same way.")
+    if isinstance(a.names, Vocabulary) or isinstance(b.names, Vocabulary):
+        return _join_words(a, b, grows)
+    if a.width != b.width:
+        raise SchemaError(f"one has {a.width} features, the other {b.width}{_describe_difference(a, b)}")
+    return _join_levels(a, b, _match_order(a, b), grows)
+
+
+def _join_words(a: Block, b: Block, grows: bool) -> JoinedBlock:
+    if not isinstance(a.names, Vocabulary) or not isinstance(b.names, Vocabulary):
+        raise SchemaError("one has kept its words, the other has not. Hint: read the texts of both the same way.")
+    if grows:
+        words, mine, its = a.names.unite(b.names)
+        size = len(words)
+        return (
+            replace(a, width=size, names=words),
+            BlockMapping(words=None if words is a.names else (mine, size)),
+            BlockMapping(words=(its, size)),
+        )
+    its = a.names.find(b.names)
+    if (its < 0).any():
+        unknown = b.names[int(np.argmin(its))]
+        raise SchemaError(f"word {unknown!r} is not known. Hint: take away only texts that were learned.")
+    return a, BlockMapping(), BlockMapping(words=(its, a.width))
+
+
+def _join_levels(a: Block, b: Block, order: Places | None, grows: bool) -> JoinedBlock:
+    if (a.levels is None) != (b.levels is None):
+        raise SchemaError(
+            "the levels of one have names, those of the other are bare codes. Hint: name both, or neither."
+        )
+    if a.levels is None or b.levels is None:
+        return a, BlockMapping(), BlockMapping(order)
+    theirs = b.levels if order is None else tuple(b.levels[j] for j in order)
+    if a.levels == theirs:
+        return a, BlockMapping(), BlockMapping(order)
+    levels = tuple(x if x == y else _unite_names(x, y, grows) for x, y in zip(a.levels, theirs))
+    sizes = [len(names) for names in levels]
+    mine, its = (_places(a.levels, levels), sizes), (_places(theirs, levels), sizes)
+    return replace(a, levels=levels), BlockMapping(levels=mine), BlockMapping(order, levels=its)
+
+
+def _unite_names(x: Names, y: Names, grows: bool) -> Names:
+    """Return all names, sorted so that the order of merging does not matter; or x, if it may not grow."""
+    if grows:
+        return tuple(sorted(dict.fromkeys((*x, *y))))  # two sorted runs in a row are merged in linear time
+    unknown = set(y).difference(x)
+    if unknown:
+        raise SchemaError(f"level {min(unknown)!r} is not known. Hint: one of {list(x)[:5]}")
+    return x
+
+
+def _places(old: Sequence[Names], new: Sequence[Names]) -> list[Places | None]:
+    """Return the new places of the names of each feature; None where they have not moved."""
+    return [None if x is y else _positions(x, y) for x, y in zip(old, new)]
+
+
+def _positions(names: Sequence[Label], among: Sequence[Label]) -> Places:
+    """Return the index of each name among others, all of which are there."""
+    place = dict(zip(among, range(len(among))))
+    return np.fromiter(map(place.__getitem__, names), dtype=np.intp, count=len(names))
+
+
+def _match_order(a: Block, b: Block) -> Places | None:
+    """Return the order of b's features that matches a; None where it already does."""
+    if a.names == b.names or a.names is None or b.names is None:
+        return None
+    for block in (a, b):
+        twice = [name for name, times in Counter(block.names).items() if times > 1]
+        if twice:
+            raise SchemaError(f"two features are both named {min(twice)!r}, so they cannot be aligned by name")
+    if set(a.names) != set(b.names):
+        raise SchemaError(f"the features differ{_describe_difference(a, b)}")
+    return _positions(a.names, b.names)
+
+
+def _describe_difference(a: Block, b: Block) -> str:
+    """Describe the names that only one of the blocks has."""
+    if a.names is None or b.names is None:
+        return ""
+    first, second = set(a.names), set(b.names)
+    mine = [n for n in a.names if n not in second]
+    theirs = [n for n in b.names if n not in first]
+    return f": only in the first {mine[:5]}, only in the second {theirs[:5]}"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.errors import ForgetError
-from deciban.ledger.double_double import Pair
 
 ROUNDING = 1e-9
 """A sum may fall below zero by this fraction of itself through rounding; a larger deficit means that rows which were
@@ -135,19 +134,12 @@ def subtract_checked(before: Array, removed: Array, what: str, locate: Locate = 
     """
     left = before - removed
     try:
-        return np.where(_is_rounding(left, before, removed, what), 0.0, left)
+        return np.where(is_rounding(left, before, removed, what), 0.0, left)
     except NotLearnedError as lack:
         raise NotLearnedError(what, *locate(lack.k, lack.j), lack.present, lack.removed) from None
 
 
-def subtract_pairs(before: Pair, removed: Pair, what: str) -> Pair:
-    """Return the difference of pairs of doubles; see `subtract_checked`."""
-    left = before.minus(removed)
-    whole, _ = np.broadcast_arrays(before.high, left.high)
-    return left.where(~_is_rounding(left.high, whole, removed.high, what))
-
-
-def _is_rounding(left: Array, before: Array, removed: Array, what: str) -> NDArray[np.bool_]:
+def is_rounding(left: Array, before: Array, removed: Array, what: str) -> NDArray[np.bool_]:
     """Return whether each remainder is no more than rounding; refuse where more is removed than was present."""
     lacking = left < -ROUNDING * np.abs(before)
     if lacking.any():
@@ -168,88 +160,6 @@ def add_to_pair(mean: Array, rest: Array, step: Array) -> tuple[Array, Array]:
     lost = (mean - (moved - back)) + (step - back) + rest
     whole = moved + lost
     return whole, lost - (whole - moved)
-
-
-class CentredStatistic(Statistic):
-    """Sums about a mean; weight, mean and squares are pairs of doubles.
-
-    The fields are, in this order: weight, mean, its remainder, the squares, and the remainders of weight and squares.
-    """
-
-    __slots__ = ()
-    weight: Array
-    weight_rest: Array
-    mean: Array
-    rest: Array
-
-    def __post_init__(self) -> None:
-        for name, array in self.arrays().items():
-            if array is None:
-                object.__setattr__(self, name, np.zeros_like(getattr(self, name.removesuffix("_rest"))))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """See `Statistic.shape`."""
-        return self.mean.shape[0], self.mean.shape[1]
-
-    @property
-    @abstractmethod
-    def squares(self) -> Pair:
-        """The squares about the mean in two parts."""
-
-    @property
-    def weight_pair(self) -> Pair:
-        """The weight in two parts."""
-        return Pair(self.weight, self.weight_rest)
-
-    @property
-    def mean_pair(self) -> Pair:
-        """The mean in two parts."""
-        return Pair(self.mean, self.rest)
-
-    def __mul__(self, factor: float) -> Self:
-        weight = self.weight_pair.scale(factor)
-        kept = weight.high != 0
-        mean, squares = self.mean_pair.where(kept), self.squares.scale(factor).where(kept)
-        return type(self)(weight.high, *mean, squares.high, weight.low, squares.low)  # type: ignore[call-arg]
-
-
-class Merged(NamedTuple):
-    """Weight and mean after a merge or a subtraction, and the factors of the squares between the two parts.
-
-    Entry (i, j) of the scatter between the parts is gap_i · weighted_gap_j.
-    """
-
-    weight: Pair
-    mean: Pair
-    gap: Pair
-    weighted_gap: Pair
-
-
-def merge_means(a: CentredStatistic, b: CentredStatistic) -> Merged:
-    """Merge weights and means (Chan, Golub & LeVeque): mean = mean_a + δ n_b/n; gap δ, weighted gap δ n_a n_b/n.
-
-    A part without weight has no mean, so its gap is zero.
-    """
-    first, last = a.weight == 0, b.weight == 0
-    n_a, n_b, mean_a, mean_b = a.weight_pair, b.weight_pair, a.mean_pair, b.mean_pair
-    n = n_a.plus(n_b)
-    share = n_b.over(n)
-    gap = mean_b.minus(mean_a).where(~(first | last))
-    mean = mean_a.plus(gap.times(share)).where(~first, mean_b)
-    return Merged(n, mean, gap, gap.times(n_a.times(share)))
-
-
-def subtract_means(whole: CentredStatistic, part: CentredStatistic) -> Merged:
-    """Return weight and mean of `whole` without `part`: mean = mean_w + (mean_w − mean_p) n_p/n."""
-    before, removed, mean_whole = whole.weight_pair, part.weight_pair, whole.mean_pair
-    n = subtract_pairs(before, removed, "weight")
-    lever = removed.over(n)
-    short = mean_whole.minus(part.mean_pair).where((n.high != 0) & (removed.high != 0))
-    step = short.times(lever)
-    gap = short.plus(step)
-    mean = mean_whole.plus(step).where(n.high != 0)
-    return Merged(n, mean, gap, gap.times(removed.times(n).over(before)))
 
 
 def align_by_key(

@@ -40,8 +40,7 @@ class Vocabulary(Sequence[str]):
     @classmethod
     def of(cls, words: Iterable[str]) -> Self:
         """Build the vocabulary of these words."""
-        blob, offsets = _pack(dict.fromkeys(words))
-        return cls.arrange(blob, offsets)[0]
+        return cls.arrange(*pack_words(dict.fromkeys(words)))[0]
 
     @classmethod
     def arrange(cls, blob: Bytes, offsets: Offsets, hashes: Hashes | None = None) -> tuple[Self, Places]:
@@ -128,7 +127,7 @@ class Vocabulary(Sequence[str]):
 
     def places(self, words: Sequence[str]) -> Places:
         """Return the place of each word; −1 where the vocabulary lacks it."""
-        blob, offsets = _pack(words)
+        blob, offsets = pack_words(words)
         return self._find(blob, offsets, hash_words(blob, offsets))
 
     def find(self, other: Vocabulary) -> Places:
@@ -196,14 +195,12 @@ class Vocabulary(Sequence[str]):
         index = np.asarray(kept, dtype=np.intp)
         return self._gather(self.blob, self.offsets, self.hashes[index], index)
 
-    def __reduce__(self) -> Any:
-        return type(self), (self.blob, self.offsets, self.hashes)
 
-
-def _pack(words: Iterable[str]) -> tuple[Bytes, Offsets]:
+def pack_words(words: Iterable[str]) -> tuple[Bytes, Offsets]:
+    """Return the UTF-8 of all words, one after another, and the byte at which each begins, and the last ends."""
     encoded = [word.encode("utf-8", SURROGATES) for word in words]
     length = np.fromiter(map(len, encoded), np.int64, len(encoded))
-    return np.frombuffer(b"".join(encoded), dtype=np.uint8), _ends(length)
+    return np.frombuffer(bytearray().join(encoded), dtype=np.uint8), _ends(length)
 
 
 def _ends(length: Offsets) -> Offsets:

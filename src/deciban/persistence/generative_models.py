@@ -60,7 +60,7 @@ class StoredGenerativeModel(GenerativeModel):
     def outline(self) -> Schema:
         """The names of classes and features; the names of levels, perhaps a million, are not read."""
         schema = self._section.part("ledger").part("schema")
-        return Schema(ledgers.read_classes(schema), ledgers.read_blocks_without_levels(schema))
+        return Schema(ledgers.read_classes(schema), ledgers.read_blocks(schema, names=True))
 
     @cached_property
     def level_names(self) -> Sequence[Sequence[str]]:
@@ -81,7 +81,7 @@ class StoredGenerativeModel(GenerativeModel):
             return self.unsolved().solved
         section, ledger = self._section.part("solved"), self._section.part("ledger")
         schema = ledger.part("schema")
-        K, blocks = len(ledgers.read_classes(schema)), ledgers.read_blocks_without_names(schema)
+        K, blocks = len(ledgers.read_classes(schema)), ledgers.read_blocks(schema)
         form_sections, statistics = section.parts("forms"), ledger.parts("parts")
         if not len(form_sections) == len(statistics) == len(blocks):
             section.refuse(f"there are {len(form_sections)} score forms for {len(blocks)} blocks of features")
@@ -175,7 +175,7 @@ def _read_forms(parts: Sequence[Section], blocks: Sequence[Block], K: int, among
 def _read_generative_model(section: Section) -> GenerativeModel:
     ledger, parts = section.part("ledger"), section.parts("families")
     schema = ledger.part("schema")
-    K, blocks = len(ledgers.read_classes(schema)), ledgers.read_blocks_without_names(schema)
+    K, blocks = len(ledgers.read_classes(schema)), ledgers.read_blocks(schema)
     if len(parts) != len(blocks):
         section.refuse(f"there are {len(parts)} families for {len(blocks)} blocks of features")
     families = tuple(read_family(part, block.width) for part, block in zip(parts, blocks))

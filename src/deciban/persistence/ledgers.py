@@ -57,28 +57,27 @@ def read_classes(schema: Section) -> tuple[Label, ...]:
     return classes
 
 
-def read_blocks_without_names(schema: Section) -> tuple[Block, ...]:
-    """Read the blocks of a schema without their names: a million names take a while."""
-    blocks = []
-    for section in schema.parts("blocks"):
-        kind: Any = section.text("kind", among=get_args(Kind))
-        width = section.integer("width", least=0 if kind == "bags" else 1)  # texts may have no words
-        blocks.append(Block(kind, width, reading=section.text("reading")))
-    return tuple(blocks)
+def read_blocks(schema: Section, names: bool = False, levels: bool = False) -> tuple[Block, ...]:
+    """Read the blocks of a schema; a million names of features or of levels take a while, and are read on request."""
+    return tuple(_read_block(section, names, levels) for section in schema.parts("blocks"))
 
 
-def read_blocks_without_levels(schema: Section) -> tuple[Block, ...]:
-    """Read the blocks of a schema with the names of their features, and without those of the levels."""
-    blocks = []
-    for section, block in zip(schema.parts("blocks"), read_blocks_without_names(schema)):
-        names: Any = None
-        if section.has("names"):
-            is_text = block.kind == "bags"
-            names = _read_vocabulary(section, block.width) if is_text else tuple(section.texts("names"))
-            if len(names) != block.width:
-                section.refuse(f"there are {len(names)} names for {block.width} features")
-        blocks.append(replace(block, names=names))
-    return tuple(blocks)
+def _read_block(section: Section, names: bool, levels: bool) -> Block:
+    kind: Any = section.text("kind", among=get_args(Kind))
+    width = section.integer("width", least=0 if kind == "bags" else 1)  # texts may have no words
+    block = Block(kind, width, reading=section.text("reading"))
+    if names and section.has("names"):
+        features = _read_vocabulary(section, width) if kind == "bags" else tuple(section.texts("names"))
+        if len(features) != width:
+            section.refuse(f"there are {len(features)} names for {width} features")
+        block = replace(block, names=features)
+    if levels and section.has("levels"):
+        texts = section.texts("levels")
+        starts = section.offsets("level_starts", width, len(texts)).tolist()
+        block = replace(block, levels=tuple(tuple(texts[a:b]) for a, b in pairwise(starts)))
+        if any(len(set(level)) < len(level) for level in block.levels or ()):
+            section.refuse("a feature has a level twice")
+    return block
 
 
 def read_level_arrays(schema: Section) -> list[Any]:
@@ -95,17 +94,7 @@ def read_level_arrays(schema: Section) -> list[Any]:
 def read_schema(schema: Section) -> Schema:
     """Read a schema: the names of the classes, features and levels of a ledger."""
     schema = Section(schema.header, schema.arrays, schema.name, schema.file)  # checked in full, also in a large file
-    blocks = []
-    for section, block in zip(schema.parts("blocks"), read_blocks_without_levels(schema)):
-        if section.has("levels"):
-            names = section.texts("levels")
-            starts = section.offsets("level_starts", block.width, len(names)).tolist()
-            levels = tuple(tuple(names[a:b]) for a, b in pairwise(starts))
-            if any(len(set(level)) < len(level) for level in levels):
-                section.refuse("a feature has a level twice")
-            block = replace(block, levels=levels)
-        blocks.append(block)
-    return Schema(read_classes(schema), tuple(blocks))
+    return Schema(read_classes(schema), read_blocks(schema, names=True, levels=True))
 
 
 def write_schema(schema: Schema) -> Section:

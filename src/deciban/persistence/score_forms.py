@@ -70,8 +70,8 @@ def read_score_form(section: Section, K: int, d: int) -> ScoreForm:
             return Lookup(log_theta, offset, section.floats("unseen", (K, d), least=-np.inf))
         case "Diagonal":
             mean, variance = section.floats("mean", (K, d)), section.floats("variance", (K, d), least=MIN_POSITIVE)
-            trust = section.optional(section.floats, "trust", (d,))
-            return Diagonal(mean, variance, trust, section.optional(section.floats, "offsets", (K, d)))
+            weights = section.optional(section.floats, "trust", (d,))
+            return Diagonal(mean, variance, weights, section.optional(section.floats, "offsets", (K, d)))
         case "Table":
             cell, sizes = section.integers("cell", (None, d)), section.integers("sizes", (d,))
             if (cell >= sizes).any():
