@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.mail.model.mail_models import logit
 from deciban.mail.store.store_schema import HAM_AT, SPAM_AT
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.ranking import Curve
@@ -139,13 +140,6 @@ class FilterMetrics:
 def log_losses(scores: Array, spam: NDArray[np.bool_]) -> Array:
     """Return the log-loss, in nats, of each log-odds of spam."""
     return np.logaddexp(0.0, np.where(spam, -scores, scores))
-
-
-def logit(p: float) -> float:
-    """Return ln p/(1 − p)."""
-    if p <= 0.0 or p >= 1.0:
-        return math.copysign(math.inf, p - 0.5)
-    return math.log(p) - math.log1p(-p)
 
 
 LOST_HAM_COST: Final = 10.0

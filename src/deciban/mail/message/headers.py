@@ -51,8 +51,9 @@ def parse_headers(head: bytes) -> Headers:
     """
     try:
         text = head.decode("utf_8")
-    except UnicodeDecodeError:
-        text = _decode_lines(head)
+    except UnicodeDecodeError:  # bytes beyond ASCII: line by line, by the charset that the body declares
+        stated = CHARSET.search(head.decode("latin_1"))
+        text = "\n".join([decode_text(line, stated[1] if stated else "") for line in head.split(b"\n")])
     if "\0" in text:
         text = text.replace("\0", "")
     lines = text.replace("\t", " ").replace("\n ", " ").split("\n")
@@ -71,13 +72,6 @@ def _parse_line(line: str) -> tuple[str, str] | None:
 
 
 _parse_line_cached = lru_cache(CACHE_SIZE)(_parse_line)
-
-
-def _decode_lines(head: bytes) -> str:
-    """Decode headers that have bytes beyond ASCII: line by line, by the charset that the body declares."""
-    stated = CHARSET.search(head.decode("latin_1"))
-    charset = stated[1] if stated else ""
-    return "\n".join([decode_text(line, charset) for line in head.split(b"\n")])
 
 
 def decode_words(value: str) -> str:

@@ -136,6 +136,13 @@ class WeightParameters:
         return found
 
 
+def logit(p: float) -> float:
+    """Return ln p/(1 − p); infinite where p is 0 or 1."""
+    if p <= 0.0 or p >= 1.0:
+        return math.copysign(math.inf, p - 0.5)
+    return math.log(p) - math.log1p(-p)
+
+
 def compute_probabilities(scores: Sequence[float]) -> list[float]:
     """Compute the probabilities of the labels from the scores of one message.
 

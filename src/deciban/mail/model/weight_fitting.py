@@ -93,12 +93,6 @@ class TrainingMessages:
         own, total = self.counts[:, label], self.totals[label]
         return np.stack([self.counts.sum(axis=1) - own, own], axis=1), np.array([self.totals.sum() - total, total])
 
-    def token_log_odds(self, label: int, settings: FitSettings = DEFAULT_FIT_SETTINGS) -> Array:
-        """Compute the log-odds for this label of each stored token of each message."""
-        if settings.leave_one_out:
-            return self.leave_one_out_log_odds(label, settings.alpha)
-        return np.asarray(mail_models.log_odds(*self.one_against_others(label), settings.alpha)[self.X.indices, 0])
-
     def leave_one_out_log_odds(self, label: int, alpha: float = ALPHA) -> Array:
         """Compute the log-odds of each stored token by all other messages; 0 for a token that no other has."""
         rows = np.repeat(np.arange(len(self.codes), dtype=np.int32), np.diff(self.X.indptr))
@@ -150,7 +144,12 @@ def _fit_score(
     Z, y = examples.X.copy(), (examples.codes == label).astype(np.int32)
     n, V = Z.shape
     rows = np.repeat(np.arange(n), np.diff(Z.indptr))
-    Z.data = np.ones(len(rows)) if model == "logistic" else examples.token_log_odds(label, settings)
+    if model == "logistic":
+        Z.data = np.ones(len(rows))
+    elif settings.leave_one_out:
+        Z.data = examples.leave_one_out_log_odds(label, settings.alpha)
+    else:
+        Z.data = mail_models.log_odds(*examples.one_against_others(label), settings.alpha)[Z.indices, 0]
     known = np.bincount(rows, weights=Z.data != 0.0, minlength=n)
     Z.data *= mail_models.length_factor(known, usual, settings.power)[rows]
     parts: list[Any] = [] if model == "bayes" else [Sparse(Z, 1.0 / min(1.0, max(MIN_C, n / FULL_C_MESSAGES)))]

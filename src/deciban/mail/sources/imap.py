@@ -140,12 +140,9 @@ class ImapFolder:
 
 
 def imap_messages(
-    address: str,
-    *,
-    trashed: bool = False,
-    problems: ProblemHandler = warn_of_problem,
+    address: str, *, trashed: bool = False, problems: ProblemHandler = warn_of_problem,
     password: Callable[[Address], str] = password_for,
-) -> Iterator[RawMessage]:
+) -> Iterator[RawMessage]:  # fmt: skip
     """Return the messages of an IMAP folder by UID, a few megabytes of them at a time."""
     parsed = Address.parse(address)
 

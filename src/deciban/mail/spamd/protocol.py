@@ -10,7 +10,6 @@ Only a message with the verdict spam has 5 points or more: one that is unsure ha
 
 from __future__ import annotations
 
-import math
 import re
 import zlib
 from collections.abc import Iterable, Mapping
@@ -21,7 +20,9 @@ from typing import Final
 from deciban.errors import DecibanError
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import insert_header
+from deciban.mail.model.mail_models import logit
 from deciban.mail.model.verdicts import UNSURE, Verdict
+from deciban.scores import DECIBAN
 
 RETURNING_COMMANDS: Final = frozenset({"PROCESS", "HEADERS"})
 """Commands whose answer replaces the message."""
@@ -197,18 +198,11 @@ def _format_bytes(line: bytes) -> str:
 
 def compute_score(verdict: Verdict, spam_at: float) -> float:
     """Return SpamAssassin's score of a verdict: 5 and above is spam."""
-    is_of_spam = verdict.of == SPAM
-    decibans = verdict.decibans if is_of_spam else _decibans((verdict.probabilities or {}).get(SPAM, 0.0))
-    score = THRESHOLD + (decibans - _decibans(spam_at)) / DECIBANS_PER_POINT
+    other = logit((verdict.probabilities or {}).get(SPAM, 0.0)) * DECIBAN
+    decibans = verdict.decibans if verdict.of == SPAM else other
+    score = THRESHOLD + (decibans - logit(spam_at) * DECIBAN) / DECIBANS_PER_POINT
     score = min(max(round(score, 1), -MAX_SCORE), MAX_SCORE)
     return max(score, THRESHOLD) if verdict.label == SPAM else min(score, THRESHOLD - SCORE_STEP)
-
-
-def _decibans(p: float) -> float:
-    """Return the decibans of a probability; infinite where it is 0 or 1."""
-    if p <= 0.0 or p >= 1.0:
-        return math.copysign(math.inf, p - 0.5)
-    return 10.0 * math.log10(p / (1.0 - p))
 
 
 def answer_check(mail: MailFilter, request: Request, raw: bytes) -> bytes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from deciban.errors import InputError
@@ -66,13 +66,12 @@ def format_lines(file: StoreFile) -> Iterator[str]:
         **{key: settings.get(key) for key in ("reading", "half_life", "origin")},
         "settings": {key: value for key, value in sorted(settings.items()) if key not in RESERVED_KEYS},
     }
-    yield _format_line(about)
-    for message in read_messages(file, "time, digest"):
-        yield _format_line(message._asdict() | {"digest": message.digest.hex(), "tokens": sorted(message.tokens)})
-
-
-def _format_line(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"
+    messages = (
+        message._asdict() | {"digest": message.digest.hex(), "tokens": sorted(message.tokens)}
+        for message in read_messages(file, "time, digest")
+    )
+    for value in chain([about], messages):
+        yield json.dumps(value, ensure_ascii=False) + "\n"
 
 
 def absorb_store(file: StoreFile, other: StoreFile) -> MergeCounts:

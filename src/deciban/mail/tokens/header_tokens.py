@@ -110,9 +110,7 @@ class _Tokenizers(dict[str, Callable[[str, str], list[str]] | None]):
         return [f"header:{name}", *tokens] if self.options.names else tokens
 
 
-@lru_cache(8)
-def _get_tokenizers(options: TokenOptions) -> _Tokenizers:
-    return _Tokenizers(options)
+_get_tokenizers = lru_cache(8)(_Tokenizers)
 
 
 def _compare_reply(reply_to: str, sender: str) -> list[str]:

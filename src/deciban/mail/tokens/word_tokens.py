@@ -129,10 +129,8 @@ class WordCleaner(dict[bytes, str]):
         return [word for word in map(self.__getitem__, words) if word]
 
 
-@lru_cache(8)
-def get_cleaner(shortest: int, longest: int) -> WordCleaner:
-    """Return the cleaner that all messages share for these word lengths."""
-    return WordCleaner(shortest, longest)
+get_cleaner = lru_cache(8)(WordCleaner)
+"""Returns the cleaner that all messages share for the shortest and the longest word in characters."""
 
 
 def join_pairs(words: list[str]) -> list[str]:
