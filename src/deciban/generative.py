@@ -14,7 +14,7 @@ from deciban import engines
 from deciban._typing import Array, Codes
 from deciban.errors import InputError, SchemaError, UndefinedError
 from deciban.families.family import NO_LIKELIHOOD, ClassPrior, Family, log
-from deciban.families.marginal_likelihood import with_best_alphas
+from deciban.families.marginal_likelihood import best_alpha, with_alpha
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.scorer import Scorer, Solved
 from deciban.scores import has_scores
@@ -86,7 +86,8 @@ class GenerativeModel(Scorer):
 
     def __post_init__(self) -> None:
         if self.assumption.auto:
-            families = with_best_alphas(self.assumption.families, self.ledger.parts)
+            pairs = zip(self.assumption.families, self.ledger.parts)
+            families = tuple(with_alpha(family, best_alpha(family, part)) for family, part in pairs)
             object.__setattr__(self, "assumption", replace(self.assumption, families=families))
 
     @property

@@ -17,7 +17,7 @@ from deciban.families.marginal_likelihood import (
     best_alpha,
     compound_likelihood,
     log_rising,
-    with_best_alphas,
+    with_alpha,
 )
 from deciban.families.text_family import Text
 from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Tallies
@@ -222,4 +222,4 @@ def test_rising_factorials_keep_their_digits_far_from_zero():
 def test_a_family_without_a_pseudo_count_stays_as_it_is():
     gaussian, part = Gaussian(), Moments.of(np.array([[1.0], [2.0]]), np.zeros(2, np.int32), None, 1)
     assert best_alpha(gaussian, part) is None
-    assert with_best_alphas([gaussian], [part]) == (gaussian,)
+    assert with_alpha(gaussian, best_alpha(gaussian, part)) == gaussian

@@ -251,7 +251,7 @@ def test_classifiers_without_probabilities_are_refused():
 
 
 def test_too_many_rows_without_a_closed_form_are_refused_before_anything_is_solved(monkeypatch):
-    monkeypatch.setattr("deciban.estimators.fold_estimators.MAX_REFITTED_ROWS", 10)
+    monkeypatch.setattr("deciban.validation.fold_models.MAX_REFITTED_ROWS", 10)
     with pytest.raises(InputError, match="folds=10"):
         deciban.cross_validate(deciban.GaussianBayes(shrinkage="oas"), X, Y, "loo")
     assert deciban.cross_validate(deciban.GaussianNB(), X, Y, "loo").rows == 12
@@ -260,14 +260,14 @@ def test_too_many_rows_without_a_closed_form_are_refused_before_anything_is_solv
 @pytest.mark.parametrize("store", [np.asarray, csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("example", EXAMPLES, **IDS)
 def test_closed_forms_leave_next_to_nothing_to_the_definition(example, store, monkeypatch):
-    monkeypatch.setattr("deciban.estimators.fold_estimators.MAX_REFITTED_ROWS", 2)
+    monkeypatch.setattr("deciban.validation.fold_models.MAX_REFITTED_ROWS", 2)
     rows, labels = example.data(300)
     assert deciban.cross_validate(example.make(), store(rows), labels, "loo").rows == 300
 
 
 @pytest.mark.parametrize("event", ["multinomial", "boolean", "bernoulli", "complement"])
 def test_closed_forms_serve_documents(event, monkeypatch):
-    monkeypatch.setattr("deciban.estimators.fold_estimators.MAX_REFITTED_ROWS", 0)
+    monkeypatch.setattr("deciban.validation.fold_models.MAX_REFITTED_ROWS", 0)
     documents = [f"tea {'red' if i % 2 else 'blue'} word{i // 3} only{i}" for i in range(30)]
     model = deciban.TextClassifier(event=event, least=2)
     assert deciban.cross_validate(model, documents, np.arange(30) % 2, "loo").rows == 30

@@ -333,7 +333,7 @@ def test_a_model_is_scored_without_folds():
 
 
 def test_very_many_rows_are_not_left_out_one_by_one(monkeypatch):
-    monkeypatch.setattr(evaluate, "MAX_REFITTED_ROWS", 20)
+    monkeypatch.setattr(fold_models, "MAX_REFITTED_ROWS", 20)
     with pytest.raises(InputError, match=r"at most 20 rows\. Hint: folds=100"):
         deciban.evaluate({"x": np.arange(30.0) % 7, "y": ["p", "q"] * 15}, target="y", folds="loo")
 
@@ -351,7 +351,7 @@ def test_rows_of_decided_roles_are_left_out_in_closed_form_however_many(monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(evaluate, "_score_in_closed_form", lambda fitted, progress: None)
         expected = deciban.evaluate(table, **asked)
-    monkeypatch.setattr(evaluate, "MAX_REFITTED_ROWS", 0)
+    monkeypatch.setattr(fold_models, "MAX_REFITTED_ROWS", 0)
     found = deciban.evaluate(table, **asked)
     np.testing.assert_allclose(found.log_proba, expected.log_proba, atol=1e-9)
     np.testing.assert_array_equal(found.truth, expected.truth)

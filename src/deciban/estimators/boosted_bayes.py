@@ -14,17 +14,10 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval
 
 from deciban._typing import Array
-from deciban.engines import InvalidValueError, encode, encode_known, thread_count
+from deciban.engines import encode, encode_known, thread_count
 from deciban.errors import InputError
-from deciban.estimators.check_arguments import (
-    allow,
-    check_rows,
-    check_weight,
-    choose_dtype,
-    drop_weightless_rows,
-    format_error,
-    get_feature_names,
-)
+from deciban.estimators import check_arguments as checks
+from deciban.estimators.check_arguments import allow
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.gaussian_estimators import GaussianNB
 from deciban.estimators.generative_base import GenerativeClassifier, make_generator
@@ -76,12 +69,12 @@ class BoostedBayes(Classifier):
             self._validate_params()
             learner = self.estimator_
             learner._validate_params()
-            X, y = check_rows(self, X, y, reset=True)
-            weight = check_weight(sample_weight, X, some_positive=True)
+            X, y = checks.check_rows(self, X, y, reset=True)
+            weight = checks.check_weight(sample_weight, X, some_positive=True)
             self.classes_, codes = encode(y)
-            self._dtype = choose_dtype(X)
+            self._dtype = checks.choose_dtype(X)
             with self._reword_errors():
-                self._scorer = self._boost(learner, *drop_weightless_rows(X, codes, weight))
+                self._scorer = self._boost(learner, *checks.drop_weightless_rows(X, codes, weight))
         return self
 
     def _boost(
@@ -89,7 +82,7 @@ class BoostedBayes(Classifier):
     ) -> Boosted:
         assumption = learner._assumption(X.shape[1], len(self.classes_))
         blocks = tuple(
-            Block(n.kind, X.shape[1], get_feature_names(self), reading=n.reading) for n in assumption.needs
+            Block(n.kind, X.shape[1], checks.get_feature_names(self), reading=n.reading) for n in assumption.needs
         )
         rows, held = self._split(Examples((X,), codes, weight))
         rate, patience = float(self.learning_rate), self.n_iter_no_change or 0
@@ -195,17 +188,17 @@ class BoostedBayes(Classifier):
     def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Array]:
         """Yield the weights of the training rows in each round, which add up to one; they are recomputed."""
         model = self._check_fitted()
-        X, y = check_rows(self, X, y, reset=False)
-        rows = Examples((X,), encode_known(y, self.classes_), check_weight(sample_weight, X))
+        X, y = checks.check_rows(self, X, y, reset=False)
+        rows = Examples((X,), encode_known(y, self.classes_), checks.check_weight(sample_weight, X))
         with self._reword_errors():
             yield from iterate_weights(model, rows, float(self.learning_rate), thread_count(self.n_jobs))
 
     def _check_prediction_rows(self, X: Any) -> None:
         self._make_estimator(self._check_fitted().rounds[0])._check_prediction_rows(X)
 
-    def _make_error(self, bad: InvalidValueError) -> InputError:
-        names = getattr(self, "feature_names_in_", None)
-        return format_error(bad, type(self).__name__, names, self.estimator_._hint, self.missing == "skip")
+    @property
+    def _hint(self) -> str:  # type: ignore[override]
+        return self.estimator_._hint
 
     def _matches_arguments(self, scorer: Scorer) -> bool:
         if not isinstance(scorer, Boosted) or scorer.algorithm != self.algorithm:

@@ -183,15 +183,12 @@ def apply_class_weight(
     """
     if class_weight is None:
         return weight
-    balanced = isinstance(class_weight, str)
-    by_class = _balance(codes, weight) if balanced else _check_class_weight(class_weight, classes)
-    each: Array = by_class[codes]
-    return each if weight is None else weight * each
-
-
-def _balance(codes: Codes, weight: Array | None) -> Array:
-    rows = np.bincount(codes, weights=weight).astype(np.float64)
-    return np.where(rows > 0, rows.sum() / (len(rows) * np.where(rows > 0, rows, 1.0)), 1.0)
+    if isinstance(class_weight, str):
+        rows = np.bincount(codes, weights=weight).astype(np.float64)
+        by_class = np.where(rows > 0, rows.sum() / (len(rows) * np.where(rows > 0, rows, 1.0)), 1.0)
+    else:
+        by_class = _check_class_weight(class_weight, classes)
+    return by_class[codes] if weight is None else weight * by_class[codes]
 
 
 def _check_class_weight(class_weight: Any, classes: NDArray[Any]) -> Array:

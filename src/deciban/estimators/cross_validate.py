@@ -18,6 +18,7 @@ from deciban._typing import Array, Codes
 from deciban.engines import encode
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.check_arguments import check_weight, drop_weightless_rows
+from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.fold_estimators import FoldEstimator, ScoresAndClasses, is_additive
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.metrics.report import Report
@@ -185,17 +186,13 @@ def _check_refits(estimator: Any, plan: FoldPlan, weight: Array | None, wanted: 
         )
     if weight is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise InputError(f"{name} takes no weights of rows. Hint: leave sample_weight out")
-    if wanted not in ("log_posterior", "posterior") and not hasattr(estimator, "predict_joint_log_proba"):
+    if wanted not in ("log_posterior", "posterior") and not isinstance(estimator, GenerativeClassifier):
         raise InputError(f"{name} has no {wanted} scores. Hint: log-posteriors are there for every classifier")
 
 
 def _score_fitted(fitted: Any, rows: Any, wanted: Finish) -> Array:
-    if wanted == "joint":
-        return np.asarray(fitted.predict_joint_log_proba(rows))
-    if wanted == "density":
-        return np.asarray(fitted.score_samples(rows))
-    if wanted == "typicality":
-        return np.asarray(fitted._score(rows, wanted))
+    if isinstance(fitted, Classifier):
+        return fitted._score(rows, wanted)
     if not hasattr(fitted, "predict_proba"):
         raise InputError(
             f"{type(fitted).__name__} states no probabilities, which the report is about. "

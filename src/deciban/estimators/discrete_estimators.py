@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,10 +168,6 @@ class ComplementNB(CountClassifier):
 
     def _family(self, alpha: Any, n_features: int) -> Complement:
         return Complement(alpha, self.norm)
-
-    def with_priors(self, priors: Any) -> Self:
-        """Raise UndefinedError: the score has no class prior."""
-        raise UndefinedError(NO_LIKELIHOOD.format(what="class prior in its score"))
 
     @property
     def score_samples(self) -> Any:

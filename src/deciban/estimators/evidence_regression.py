@@ -13,39 +13,18 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import InputError
-from deciban.estimators.check_arguments import (
-    allow,
-    check_labels,
-    check_rows,
-    check_weight,
-    check_X,
-    drop_weightless_rows,
-    get_feature_names,
-)
-from deciban.estimators.check_documents import (
-    check_texts,
-    check_word_block,
-    is_count_matrix,
-    normalise_lengths,
-    root_mean_square_length,
-    to_count_rows,
-)
+from deciban.estimators import check_arguments as checks
+from deciban.estimators import check_documents as texts
+from deciban.estimators.check_arguments import allow
 from deciban.estimators.classifier_base import refuse_unsound_arguments
+from deciban.estimators.discrete_estimators import MultinomialNB
 from deciban.estimators.logistic_regression import FittedClassifier
 from deciban.estimators.text_base import DocumentClassifier
 from deciban.estimators.text_classifier import TextClassifier
-from deciban.families.count_families import Multinomial
-from deciban.families.family import ClassPrior
-from deciban.families.marginal_likelihood import FALLBACK_ALPHA
-from deciban.generative import Assumption, GenerativeModel, summarise_rows
+from deciban.generative import GenerativeModel
 from deciban.ledger import Block
 from deciban.ledger.statistic import divide
-from deciban.linear.evidence_weights_of_words import (
-    EvidenceSettings,
-    WordRows,
-    extract_word_evidence,
-    fit_evidence_regression,
-)
+from deciban.linear import evidence_weights_of_words as word_weights
 from deciban.linear.fitted_model import FittedModel
 from deciban.linear.penalty_choice import FOLDS
 from deciban.persistence import Section
@@ -111,12 +90,12 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
         with self._restore_on_error():
             self._validate_params()
             self.__dict__.pop("feature_names_in_", None)
-            self._words = None if is_count_matrix(X) else self._tokenizer()
+            self._words = None if texts.is_count_matrix(X) else self._tokenizer()
             self._read_as: tuple[bool, bool] = bool(self.presence), bool(self.length)
             X, y = self._check_training_input(X, y)
-            weight = check_weight(sample_weight, X)
+            weight = checks.check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
-            X, codes, weight = drop_weightless_rows(X, codes, weight)
+            X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
             self._require_two_classes(codes)
             with self._reword_errors():
                 self._scorer = self._fit_scorer(X, codes, weight)
@@ -130,46 +109,39 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
     def _check_training_input(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return documents or rows of counts, and their labels."""
         if self._words is None:
-            return check_rows(self, X, y, reset=True)
-        documents = check_texts(self, X)
-        return documents, check_labels(self, y, documents)
+            return checks.check_rows(self, X, y, reset=True)
+        documents = texts.check_texts(self, X)
+        return documents, checks.check_labels(self, y, documents)
 
     def _fit_scorer(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> FittedModel:
         threads = thread_count(self.n_jobs)
         presence, length = self._read_as
-        if self._words is None:
-            basis, rows = self._naive_counts(to_count_rows(X, presence), codes, weight, threads)
-        else:
-            basis, rows = self._naive_words(X, codes, weight, threads)
+        X = texts.to_count_rows(X, presence) if self._words is None else X
+        basis = self._fit_naive(X, codes, weight)
+        known: Any = basis.schema.blocks[0].names
+        rows = X if self._words is None else build_word_matrix(self._words, known, X, threads)
         self.n_features_in_ = rows.shape[1]
-        size = root_mean_square_length(rows, weight) if length else 1.0
-        scored = normalise_lengths(rows) if length else rows
-        settings = EvidenceSettings(
+        size = texts.root_mean_square_length(rows, weight) if length else 1.0
+        scored = texts.normalise_lengths(rows) if length else rows
+        settings = word_weights.EvidenceSettings(
             self.C if isinstance(self.C, str) else float(self.C), self.common, self.beta, self.tol, int(self.max_iter)
         )
         fold = assign_by_content([rows], codes, weight, FOLDS) if settings.C == "auto" else None
         family: Any = basis.assumption.families[0]
-        seen = WordRows(rows, scored, codes, weight, len(self.classes_), size, threads)
-        return fit_evidence_regression(basis, seen, settings, family.alpha, fold)
+        seen = word_weights.WordRows(rows, scored, codes, weight, len(self.classes_), size, threads)
+        return word_weights.fit_evidence_regression(basis, seen, settings, family.alpha, fold)
 
-    def _naive_counts(self, rows: Any, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
-        """Return the naive Bayes model of rows of counts, and these rows."""
-        auto = isinstance(self.alpha, str)
-        family = Multinomial(FALLBACK_ALPHA if isinstance(self.alpha, str) else float(self.alpha))
-        assumption = Assumption((family,), ClassPrior("empirical"), missing="error", auto=auto)
-        ledger = summarise_rows(
-            assumption, self.classes_.tolist(), [get_feature_names(self)], [rows], codes, weight, threads
-        )
-        return GenerativeModel(assumption, ledger), rows
-
-    def _naive_words(self, X: Documents, codes: NDArray[np.int32], weight: Array | None, threads: int) -> Any:
-        """Return the naive Bayes model of documents, and the rows of their words."""
-        naive = TextClassifier(words=self._words, alpha=self.alpha, n_jobs=self.n_jobs)
-        naive._words, naive.classes_ = self._words, self.classes_
+    def _fit_naive(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> GenerativeModel:
+        """Return the naive Bayes model of documents, or of rows of counts."""
+        naive: Any = MultinomialNB(alpha=self.alpha, missing="error", n_jobs=self.n_jobs)
+        if self._words is not None:
+            naive = TextClassifier(words=self._words, alpha=self.alpha, n_jobs=self.n_jobs)
+            naive._words = self._words
+        naive.classes_ = self.classes_
+        if hasattr(self, "feature_names_in_"):
+            naive.feature_names_in_ = self.feature_names_in_
         ledger = naive._summarise(X, codes, weight)
-        basis = GenerativeModel(naive._assumption(ledger.schema.blocks[0].width, len(self.classes_)), ledger)
-        known: Any = ledger.schema.blocks[0].names
-        return basis, build_word_matrix(self._words, known, X, threads)
+        return GenerativeModel(naive._assumption(ledger.schema.blocks[0].width, len(self.classes_)), ledger)
 
     def _matrix(self, X: Any, threads: int) -> Any:
         """Return the rows of words that are scored."""
@@ -177,16 +149,16 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
         if isinstance(X, Documents):
             rows = build_word_matrix(self._words, self._known, X, threads)
         else:
-            rows = to_count_rows(X, presence)
-        return normalise_lengths(rows) if length else rows
+            rows = texts.to_count_rows(X, presence)
+        return texts.normalise_lengths(rows) if length else rows
 
     def _check_input(self, X: Any) -> Any:
         """Return documents if the model was fitted to documents, else rows of counts."""
         if self._words is None:
-            return check_X(self, X)
-        if is_count_matrix(X):
+            return checks.check_X(self, X)
+        if texts.is_count_matrix(X):
             raise InputError("the model was fitted to documents, and X has rows of numbers. Hint: a list of texts")
-        return check_texts(self, X)
+        return texts.check_texts(self, X)
 
     def _get_setting(self, name: str) -> float:
         return float(self._check_fitted().account.settings[name])
@@ -208,7 +180,7 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
     @property
     def trust_(self) -> Array:
         """The factor of each word's evidence, a row for each class; for two classes one row."""
-        evidence = extract_word_evidence(self._check_fitted().naive.solved.forms[0]).T
+        evidence = word_weights.extract_word_evidence(self._check_fitted().naive.solved.forms[0]).T
         return divide(self.coef_, evidence * self._get_setting("size"), self.common_trust_)
 
     @property
@@ -242,7 +214,7 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
             self._words = None if section.text("reader") == "" else self._tokenizer()
         self._read_as = bool(self.presence), bool(self.length)
         if self._words is not None:
-            self.n_features_in_ = check_word_block(section, blocks, self._words)
+            self.n_features_in_ = texts.check_word_block(section, blocks, self._words)
             return
         if len(blocks) != 1 or blocks[0].kind != "counts":
             section.refuse("there should be one block of words, and nothing else")

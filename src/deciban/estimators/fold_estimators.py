@@ -24,24 +24,13 @@ from deciban.model.columns import Column, Layout
 from deciban.scores.posterior import Finish
 from deciban.text import Words
 from deciban.training.column_roles import decide
-from deciban.validation.fold_models import (
-    MAX_REFITTED_ROWS,
-    LeaveOneOutScores,
-    known_classes_without_row,
-    ledgers_before_each,
-    ledgers_excluding_each,
-    refit_each_row,
-    score_by_fold,
-    score_in_closed_form,
-    split_by_fold,
-)
+from deciban.validation import fold_models
+from deciban.validation.fold_models import RowIndex
 from deciban.validation.fold_plan import FoldPlan, take_rows
 from deciban.validation.splits import Folds
 
 MAX_LEDGER_CELLS = 1 << 28
 """The numbers that the ledgers of all folds may hold together: 2 GiB, and as much again while they are added."""
-
-RowIndex = NDArray[np.intp]
 
 ScoresAndClasses = tuple[Array, NDArray[np.bool_]]
 """The wanted scores of each row, and the classes that the model which scored it has rows of, n×K."""
@@ -58,7 +47,7 @@ def is_additive(est: Any) -> bool:
     return True
 
 
-class FoldEstimator:
+class FoldEstimator(fold_models.RefittableRows):
     """The checked rows of an additive estimator, which are scored by estimators that have learned some of the others.
 
     The estimator knows its classes. The roles of a table's columns are inferred once, from all rows.
@@ -86,8 +75,9 @@ class FoldEstimator:
         """Score the rows of each fold by the estimator of the rows that the plan lets it learn."""
         fold = np.where(plan.is_scored, plan.fold - plan.first_scored, np.int32(-1)).astype(np.int32)
         ledgers = self._count_folds(plan)
-        others = ledgers_before_each(ledgers) if plan.rule == "before" else ledgers_excluding_each(ledgers)
-        models: Iterable[Any] = map(self._learn, islice(others, plan.first_scored, plan.n_folds))
+        before = plan.rule == "before"
+        combine = fold_models.ledgers_before_each if before else fold_models.ledgers_excluding_each
+        models: Iterable[Any] = map(self._learn, islice(combine(ledgers), plan.first_scored, plan.n_folds))
         if isinstance(self.est, GaussianClassifier) and isinstance(self.rows, np.ndarray):
             models = [*models]
             scored = self._score_by_kernel(models, fold)
@@ -98,7 +88,7 @@ class FoldEstimator:
             known = model.ledger_.rows > 0
             return self._score(model, index), np.broadcast_to(known, (len(index), len(known)))
 
-        scores, known = score_by_fold(models, fold, score)
+        scores, known = fold_models.score_by_fold(models, fold, score)
         return scores, known | (fold < 0)[:, None]
 
     def _score_by_kernel(self, models: Sequence[Any], fold: Folds) -> ScoresAndClasses | None:
@@ -117,16 +107,17 @@ class FoldEstimator:
         closed = self._score_in_closed_form(total)
         scores, needs_refit = (None, np.ones(len(self.codes), dtype=np.bool_)) if closed is None else closed
         n = int(needs_refit.sum())
-        if n > MAX_REFITTED_ROWS:
+        if n > fold_models.MAX_REFITTED_ROWS:
             raise InputError(
                 f"leaving out each of {n} rows needs a model solved for each of them, and more than "
-                f"{MAX_REFITTED_ROWS} take too long ({type(self.est).__name__} with these arguments has no closed "
-                f"form). Hint: folds=10, or score some of the rows: folds=[…] with −1 for rows that are learned only"
+                f"{fold_models.MAX_REFITTED_ROWS} take too long ({type(self.est).__name__} with these arguments has "
+                f"no closed form). Hint: folds=10, or score some of the rows: folds=[…] with −1 for rows that are "
+                f"learned only"
             )
-        scores = refit_each_row(self, total, needs_refit, scores)
-        return scores, known_classes_without_row(self.codes, len(self.est.classes_))
+        scores = fold_models.refit_each_row(self, total, needs_refit, scores)
+        return scores, fold_models.known_classes_without_row(self.codes, len(self.est.classes_))
 
-    def _score_in_closed_form(self, total: Ledger) -> LeaveOneOutScores | None:
+    def _score_in_closed_form(self, total: Ledger) -> fold_models.LeaveOneOutScores | None:
         """Score the rows by closed forms; None where there is none, or where a row could change a column's role."""
         if self.wanted in ("observed", "typicality") or self.uses_document_lengths:
             return None
@@ -139,14 +130,14 @@ class FoldEstimator:
             for parts in model._parts(self.rows, threads):
                 some = slice(start, start + parts[0].shape[0])
                 weight = None if self.weight is None else self.weight[some]
-                batch = score_in_closed_form(
+                batch = fold_models.score_in_closed_form(
                     model._check_fitted(), parts, self.codes[some], weight, self.wanted, threads
                 )
                 if batch is None:
                     return None
                 batches.append(batch)
                 start = some.stop
-        return LeaveOneOutScores.concatenate(batches)
+        return fold_models.LeaveOneOutScores.concatenate(batches)
 
     def _decide_roles(self, ledger: Ledger) -> Any:
         return decide(Layout(tuple(self.columns)), ledger, self.est._options(len(self.est.classes_)))
@@ -188,16 +179,12 @@ class FoldEstimator:
         setattr(fine, self.est._prior_name, None)  # given priors are those of the estimator's own classes
         if self.is_table:
             fine._columns = tuple(self.columns)
-        return split_by_fold(fine._summarise(rows, codes, weight), self.est.classes_, n_folds)
+        return fold_models.split_by_fold(fine._summarise(rows, codes, weight), self.est.classes_, n_folds)
 
-    def score_each(self, index: RowIndex, others: Iterator[Ledger]) -> Array:
+    def score_each(self, index: RowIndex, ledgers: Iterator[Ledger]) -> Array:
         """Score each of these rows by the model of the ledger of all other rows."""
-        models = map(self._learn, others)
+        models = map(self._learn, ledgers)
         return np.array([self._score(model, index[i : i + 1])[0] for i, model in enumerate(models)])
-
-    def count_each(self, index: RowIndex) -> list[Ledger]:
-        """Return the ledger of each of these rows."""
-        return [self.count_together(index[i : i + 1]) for i in range(len(index))]
 
     def count_together(self, index: RowIndex) -> Ledger:
         """Return the ledger of these rows."""

@@ -15,14 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from deciban._typing import Array, Codes
 from deciban.engines import encode, encode_known, thread_count
 from deciban.errors import DecibanWarning, InputError, SchemaError
-from deciban.estimators.check_arguments import (
-    check_declared_classes,
-    check_rows,
-    check_weight,
-    choose_dtype,
-    drop_weightless_rows,
-    get_feature_names,
-)
+from deciban.estimators import check_arguments as checks
 from deciban.estimators.classifier_base import Classifier
 from deciban.generative import DRAWS, Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Ledger
@@ -52,7 +45,7 @@ class GenerativeClassifier(Classifier):
             self._validate_params()
             given = X, y, sample_weight
             X, y = self._check_rows(X, y, reset=True)
-            weight = check_weight(sample_weight, X, some_positive=True)
+            weight = checks.check_weight(sample_weight, X, some_positive=True)
             self.classes_, codes = encode(y)
             ledger = self._summarise(X, codes, weight)
             self.__dict__.pop("_scorer", None)  # replaced without a warning
@@ -68,11 +61,11 @@ class GenerativeClassifier(Classifier):
         with self._restore_on_error():
             self._validate_params()
             self._require_additive("learn more")
-            known = check_declared_classes(self, classes)
+            known = checks.check_declared_classes(self, classes)
             first = not hasattr(self, "_scorer")
             self._warn_not_calibrated()
             X, y = self._check_rows(X, y, reset=first)
-            weight = check_weight(sample_weight, X)
+            weight = checks.check_weight(sample_weight, X)
             self.classes_ = known
             hint = "name every class on the first call, partial_fit(X, y, classes=...)"
             ledger = self._summarise(X, encode_known(y, known, hint), weight)
@@ -119,8 +112,12 @@ class GenerativeClassifier(Classifier):
     __rmul__ = __mul__
 
     def with_priors(self, priors: Any) -> Self:
-        """Return a model with other class priors: an array in the order of `classes_`, a mapping, or a name."""
+        """Return a model with other class priors: an array in the order of `classes_`, a mapping, or a name.
+
+        A complement model has no class prior in its score: UndefinedError.
+        """
         ledger = self.ledger_
+        self._scorer.require_density("class prior in its score")
         if isinstance(priors, Mapping):
             labels = self.classes_.tolist()
             unknown = [label for label in priors if label not in labels]
@@ -149,7 +146,13 @@ class GenerativeClassifier(Classifier):
             raise SchemaError(f"{type(self).__name__} cannot be combined with {type(other).__name__}")
         ledger, other_ledger = self.ledger_, other.ledger_
         self._require_additive("combine")
-        self._check_same_parameters(other)
+        own, others = self.get_params(), other.get_params()
+        for name in sorted(own.keys() - self._free_parameters):
+            if not _are_equal(own[name], others[name]):
+                raise SchemaError(
+                    f"the two models differ in {name}: {own[name]!r} and {others[name]!r}. "
+                    f"Hint: set_params({name}=...) on one of them and fit it again"
+                )
         if not np.array_equal(self.classes_, other.classes_):
             raise SchemaError(
                 f"the two models have different classes: {self.classes_.tolist()} and {other.classes_.tolist()}. "
@@ -160,15 +163,6 @@ class GenerativeClassifier(Classifier):
     def _require_additive(self, verb: str) -> None:
         """Refuse models whose ledgers cannot be added; the ledgers of nearly all estimators can."""
 
-    def _check_same_parameters(self, other: Self) -> None:
-        own, others = self.get_params(), other.get_params()
-        for name in sorted(own.keys() - self._free_parameters):
-            if not _are_equal(own[name], others[name]):
-                raise SchemaError(
-                    f"the two models differ in {name}: {own[name]!r} and {others[name]!r}. "
-                    f"Hint: set_params({name}=...) on one of them and fit it again"
-                )
-
     def _copy(self, ledger: Ledger) -> Self:
         new = copy.copy(self)
         new._replace_ledger(ledger)
@@ -176,27 +170,27 @@ class GenerativeClassifier(Classifier):
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
         """Return X and y, checked; `reset`: the names and number of the columns are set."""
-        return check_rows(self, X, y, reset=reset)
+        return checks.check_rows(self, X, y, reset=reset)
 
     def _check_more_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Codes, Array | None]:
         """Return more rows like those that were learned, the codes of their classes, and their weights, checked."""
         X, y = self._check_rows(X, y, reset=False)
-        weight = check_weight(sample_weight, X)
+        weight = checks.check_weight(sample_weight, X)
         return X, encode_known(y, self.classes_), weight
 
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """Return the ledger of checked rows."""
-        X, codes, weight = drop_weightless_rows(X, codes, weight)
+        X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
         assumption = self._assumption(X.shape[1], len(self.classes_))
         classes, threads = self.classes_.tolist(), thread_count(self.n_jobs)
         with self._reword_errors():
-            return summarise_rows(assumption, classes, [get_feature_names(self)], [X], codes, weight, threads)
+            return summarise_rows(assumption, classes, [checks.get_feature_names(self)], [X], codes, weight, threads)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
         """Replace the ledger; `X` is given where its dtype is to be stored."""
         self._validate_params()
         if X is not None:
-            self._dtype = choose_dtype(X)
+            self._dtype = checks.choose_dtype(X)
         before = vars(self).get("_scorer")
         self._scorer = GenerativeModel(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
         if before is not None:
@@ -240,7 +234,7 @@ class GenerativeClassifier(Classifier):
         if X is None and y is None:
             return model.training_log_likelihood()
         model.require_density("likelihood")
-        X, codes, weight = drop_weightless_rows(*self._check_more_rows(X, y, sample_weight))
+        X, codes, weight = checks.drop_weightless_rows(*self._check_more_rows(X, y, sample_weight))
         if not len(codes):
             return 0.0
         with warnings.catch_warnings():

@@ -16,15 +16,8 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from deciban._typing import Array
 from deciban.engines import encode, is_sparse, thread_count
 from deciban.errors import DecibanWarning, InputError
-from deciban.estimators.check_arguments import (
-    allow,
-    apply_class_weight,
-    check_rows,
-    check_weight,
-    choose_dtype,
-    drop_weightless_rows,
-    get_feature_names,
-)
+from deciban.estimators import check_arguments as checks
+from deciban.estimators.check_arguments import allow
 from deciban.estimators.classifier_base import Classifier
 from deciban.ledger import Block, Schema
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
@@ -174,17 +167,17 @@ class LogisticRegression(FittedClassifier):
         with self._restore_on_error():
             self._validate_params()
             settings, before = self._settings(), vars(self).get("classes_")
-            X, y = check_rows(self, X, y, reset=True)
-            weight = check_weight(sample_weight, X)
+            X, y = checks.check_rows(self, X, y, reset=True)
+            weight = checks.check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
-            weight = apply_class_weight(self.class_weight, self.classes_, codes, weight)
-            X, codes, weight = drop_weightless_rows(X, codes, weight)
+            weight = checks.apply_class_weight(self.class_weight, self.classes_, codes, weight)
+            X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
             self._require_two_classes(codes)
             warm = self._warm_start_weights(before, X.shape[1]) if self.warm_start else None
-            self._dtype = choose_dtype(X)
+            self._dtype = checks.choose_dtype(X)
             X = X.astype(self._dtype, copy=False) if is_sparse(X) else np.ascontiguousarray(X, dtype=self._dtype)
             fold = assign_by_content([X], codes, weight, FOLDS) if settings.C == "auto" else None
-            block = Block("moments", X.shape[1], get_feature_names(self))
+            block = Block("moments", X.shape[1], checks.get_feature_names(self))
             with self._reword_errors():
                 self._scorer = fit_logistic_regression(
                     Schema(tuple(self.classes_.tolist()), (block,)), X, codes, weight, settings,

@@ -97,7 +97,8 @@ class NaiveBayes(GenerativeClassifier):
         if reset:
             self._columns: tuple[Column, ...] | None = None
             self._names: tuple[str, ...] = tuple(table.column_names)
-            self._kind = _get_frame_kind(X)
+            library = type(X).__module__.split(".")[0]
+            self._kind = library if library in FRAME_KINDS else "table" if _is_frame(X) else "array"
             name = getattr(y, "name", None)
             self._target = _make_unique_name(name if isinstance(name, str) and name else "y", self._names)
         return table, labels
@@ -292,12 +293,6 @@ def _make_unique_name(name: str, names: Sequence[str]) -> str:
     while name in names:
         name += "_"
     return name
-
-
-def _get_frame_kind(X: Any) -> str:
-    """Return the kind of frame: pandas, polars, another table, or an array."""
-    library = type(X).__module__.split(".")[0]
-    return library if library in FRAME_KINDS else "table" if _is_frame(X) else "array"
 
 
 def _to_frame(kind: str, names: Sequence[str], columns: Mapping[str, Any], n: int) -> Any:

@@ -17,7 +17,6 @@ from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.discrete_estimators import SmoothedClassifier
 from deciban.estimators.generative_base import make_generator
 from deciban.estimators.text_base import DocumentClassifier
-from deciban.families.family import NO_LIKELIHOOD
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import By, Event, Text, compute_idf
@@ -191,8 +190,7 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
 
     def _require_counts(self, what: str) -> None:
         """Refuse models whose score is not a likelihood, or in which values of words are not whole numbers."""
-        if not self._check_fitted().assumption.probabilistic:
-            raise UndefinedError(NO_LIKELIHOOD.format(what=what))
+        self._check_fitted().require_density(what)
         argument = texts.describe_weighting(self._words, self._weighting, self.idf)
         if argument:
             raise UndefinedError(
@@ -213,12 +211,6 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
             self._replace_ledger(ledger)
             self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
         return self
-
-    def with_priors(self, priors: Any) -> Self:
-        """Return a model with other class priors; a complement model has none in its score."""
-        if not self._check_fitted().assumption.probabilistic:
-            raise UndefinedError(NO_LIKELIHOOD.format(what="class prior in its score"))
-        return super().with_priors(priors)
 
     @property
     def feature_count_(self) -> Array:

@@ -111,7 +111,8 @@ class Binned(Family):
             low, high = (np.searchsorted(bin_of_cell, drawn[:, j], side=side) for side in ("left", "right"))
             spot = seen[low] + rng.random(len(codes)) * (seen[high] - seen[low])
             cell = part.cell[np.clip(np.searchsorted(seen, spot, side="right") - 1, low, high - 1)]
-            X[:, j] = _draw_within(cell, rng)
+            start, end = edges(cell), edges(cell + 1)
+            X[:, j] = np.minimum(start + rng.random(len(cell)) * (end - start), np.nextafter(end, -np.inf))
         return X
 
     def enumerate_rows(self, part: Grid) -> EnumeratedRows | None:
@@ -133,12 +134,6 @@ class Binned(Family):
     def n_parameters(self, part: Grid) -> int:
         """Return K Σ_j (B_j − 1)."""
         return part.n_classes * len(self.bins(part).first)
-
-
-def _draw_within(cell: NDArray[np.int32], rng: np.random.Generator) -> Array:
-    """Draw a number within each cell."""
-    low, high = edges(cell), edges(cell + 1)
-    return np.minimum(low + rng.random(len(cell)) * (high - low), np.nextafter(high, -np.inf))
 
 
 def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:

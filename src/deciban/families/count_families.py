@@ -17,24 +17,40 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import (
-    NO_LIKELIHOOD,
-    Alpha,
-    EnumeratedRows,
-    Family,
-    broadcast_alpha,
-    dot,
-    draw_counts,
-    log,
-    share,
-    smooth_tallies,
-    to_dense,
-)
+from deciban.families.family import Alpha, EnumeratedRows, Family, broadcast_alpha, dot, log, share, to_dense
 from deciban.families.level_families import combinations
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import ImpossibleValues
+
+MAX_DRAWN_RATE = 1e18
+"""Largest mean of counts that are drawn: they are integers of 64 bits."""
+
+LOOKUP_TABLE_SIZE = 4096
+"""The logarithms of whole numbers below this are looked up in a table."""
+
+MIN_KERNEL_ENTRIES = 1 << 20
+"""Number of entries from which they are smoothed by a kernel."""
+
+
+def draw_counts(rates: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw Poisson counts with these rates; refuse rates beyond integers of 64 bits."""
+    largest = rates.max(initial=0.0)
+    if not largest <= MAX_DRAWN_RATE:
+        raise InputError(f"a rate of {largest:g} is too large to draw counts from. Hint: rescale the column.")
+    return rng.poisson(rates)
+
+
+def smooth_tallies(part: Tallies, alpha: float) -> tuple[Array, Array]:
+    """Return Σ n_kv of each class and ln(1 + n_kv/α) of each entry; those of small counts are looked up."""
+    if len(part.total) < MIN_KERNEL_ENTRIES:
+        return part.per_class(part.total), np.log1p(part.total / alpha)
+    from deciban.kernels.tallies import smooth_entries
+
+    sums, delta = np.zeros(part.n_classes), np.empty(len(part.total))
+    smooth_entries(part.klass, part.total, alpha, np.log1p(np.arange(LOOKUP_TABLE_SIZE) / alpha), sums, delta)
+    return sums, delta
 
 
 @dataclass(frozen=True)
@@ -116,10 +132,6 @@ class Bernoulli(Family):
         counts, prior = to_dense(part), to_dense(solved)
         absent = counts.weight - counts.total
         return dot(counts.total, log(self.theta(prior))) + dot(absent, log(self.absent(prior)))
-
-    def n_parameters(self, part: Counts | Tallies) -> int:
-        """Return Kd."""
-        return part.n_classes * part.n_features
 
 
 @dataclass(frozen=True)
@@ -264,10 +276,6 @@ class Poisson(Family):
             "Hint: log_likelihood(X, y) computes it from the rows."
         )
 
-    def n_parameters(self, part: Counts | Tallies) -> int:
-        """Return Kd."""
-        return part.n_classes * part.n_features
-
 
 @dataclass(frozen=True)
 class Complement(Family):
@@ -331,14 +339,6 @@ class Complement(Family):
             scale = divide(scale, slope * part.n_features + base.sum() + part.per_class(delta))
         delta = delta * scale[part.klass]
         return SparseLinear(part.start, part.klass, delta, np.zeros(K), slope * scale, base, scale)
-
-    def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Refuse: there is no distribution to draw from."""
-        raise UndefinedError(NO_LIKELIHOOD.format(what="rows to draw"))
-
-    def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
-        """Refuse: there is no likelihood."""
-        raise UndefinedError(NO_LIKELIHOOD.format(what="likelihood"))
 
     def n_parameters(self, part: Counts | Tallies) -> int:
         """Return K(V − 1)."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError
+from deciban.errors import InputError, UndefinedError
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import ScoreForm
@@ -26,15 +26,6 @@ NO_LIKELIHOOD = (
     "the class, so it has no {what}. Hint: MultinomialNB has."
 )
 """The error message for a quantity that a complement model does not have."""
-
-MAX_DRAWN_RATE = 1e18
-"""Largest mean of counts that are drawn: they are integers of 64 bits."""
-
-LOOKUP_TABLE_SIZE = 4096
-"""The logarithms of whole numbers below this are looked up in a table."""
-
-MIN_KERNEL_ENTRIES = 1 << 20
-"""Number of entries from which they are smoothed by a kernel."""
 
 
 PriorKind = Literal["empirical", "smoothed", "uniform", "given"]
@@ -59,24 +50,24 @@ class Family(ABC):
     def solve(self, part: Any) -> ScoreForm:
         """Return the score form that this statistic gives."""
 
-    @abstractmethod
     def sample(self, part: Any, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[Any]:
-        """Draw a row for each class code from the solved model."""
+        """Draw a row for each class code from the solved model; refuse where there is no distribution."""
+        raise UndefinedError(NO_LIKELIHOOD.format(what="rows to draw"))
 
     def enumerate_rows(self, part: Any) -> EnumeratedRows | None:
         """Return rows that represent all possible rows, with the logarithm of the number of each; None: too many."""
         return None
 
-    @abstractmethod
     def log_likelihood(self, part: Any, solved: Any) -> float:
         """Return Σ ln p(x|y) of the data from which `part` was computed, with the parameters of `solved`.
 
-        The two differ by the imagined examples.
+        The two differ by the imagined examples. Refuse where there is no likelihood.
         """
+        raise UndefinedError(NO_LIKELIHOOD.format(what="likelihood"))
 
-    @abstractmethod
     def n_parameters(self, part: Any) -> int:
-        """Return how many numbers describe p(x|k), for all classes together."""
+        """Return how many numbers describe p(x|k), for all classes together: Kd, one per class and feature."""
+        return int(part.n_classes * part.n_features)
 
 
 @dataclass(frozen=True)
@@ -115,14 +106,6 @@ def share(part: Array, total: Array) -> Array:
     return pool_empty(divide(part, total), total, together)
 
 
-def draw_counts(rates: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw Poisson counts with these rates; refuse rates beyond integers of 64 bits."""
-    largest = rates.max(initial=0.0)
-    if not largest <= MAX_DRAWN_RATE:
-        raise InputError(f"a rate of {largest:g} is too large to draw counts from. Hint: rescale the column.")
-    return rng.poisson(rates)
-
-
 def broadcast_alpha(alpha: Alpha, n_features: int) -> Array:
     """Return the pseudo-count of each feature."""
     return np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_features,))
@@ -142,17 +125,6 @@ def dot(count: Array, log_theta: Array) -> float:
 def to_dense(part: Counts | Tallies) -> Counts:
     """Convert tallies to dense counts."""
     return part.to_dense() if isinstance(part, Tallies) else part
-
-
-def smooth_tallies(part: Tallies, alpha: float) -> tuple[Array, Array]:
-    """Return Σ n_kv of each class and ln(1 + n_kv/α) of each entry; those of small counts are looked up."""
-    if len(part.total) < MIN_KERNEL_ENTRIES:
-        return part.per_class(part.total), np.log1p(part.total / alpha)
-    from deciban.kernels.tallies import smooth_entries
-
-    sums, delta = np.zeros(part.n_classes), np.empty(len(part.total))
-    smooth_entries(part.klass, part.total, alpha, np.log1p(np.arange(LOOKUP_TABLE_SIZE) / alpha), sums, delta)
-    return sums, delta
 
 
 FamilyName = Literal["joint", "bernoulli", "categorical", "multinomial", "poisson", "gaussian"]

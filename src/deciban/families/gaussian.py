@@ -61,12 +61,15 @@ class Gaussian(Family):
         return Diagonal(means(moments), self.variances(moments))
 
     def _covariances(self, part: Scatter) -> Array:
+        """Return (ν₀ S + C_k) / (ν₀ + n_k) pair by pair, S the pooled covariance; S where a class lacks the pair."""
+        pooled = tied_covariance(part)
         if self.covariance == "tied":
-            raw, rows = tied_covariance(part), np.array([part.moments.weight.max(axis=1).sum()])
-            raw = floor_correlations(raw, part.weight.sum(axis=0, keepdims=True))
+            rows = np.array([part.moments.weight.max(axis=1).sum()])
+            raw = floor_correlations(pooled, part.weight.sum(axis=0, keepdims=True))
         else:
-            raw, rows = class_covariances(part, self.prior_rows), part.moments.weight.max(axis=1)
-            raw = floor_correlations(raw, part.weight)
+            rows = part.moments.weight.max(axis=1)
+            own = divide(self.prior_rows * pooled + part.comoment, self.prior_rows + part.weight, pooled)
+            raw = floor_correlations(own, part.weight)
         total = total_variance(part.moments)
         if not total.any():
             return np.broadcast_to(UNIT_SCALE * np.eye(part.n_features), raw.shape).copy()
@@ -193,12 +196,6 @@ MAX_CORRELATION_FLOOR = 0.5
 def tied_covariance(part: Scatter) -> Array:
     """Return Σ_k C_k / Σ_k n_k, 1×d×d."""
     return divide(part.comoment.sum(axis=0, keepdims=True), part.weight.sum(axis=0, keepdims=True))
-
-
-def class_covariances(part: Scatter, prior_rows: float) -> Array:
-    """Return (ν₀ S + C_k) / (ν₀ + n_k) pair by pair, S the pooled covariance; S where a class lacks the pair."""
-    pooled = tied_covariance(part)
-    return divide(prior_rows * pooled + part.comoment, prior_rows + part.weight, pooled)
 
 
 def shrink_covariance(

@@ -26,7 +26,7 @@ rose for the complement on R8.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -284,11 +284,6 @@ def _maximise(likelihood: CompoundLikelihood, least: Array) -> Array:
     flat = np.ptp(height, axis=0) <= FLAT_FRACTION * np.maximum(1.0, np.abs(height).max(axis=0))
     found = np.where(flat, FALLBACK_ALPHA, np.exp((low + high) / 2))
     return np.array([float(f"{alpha:.{SIGNIFICANT_DIGITS}g}") for alpha in found.tolist()])
-
-
-def with_best_alphas(families: Sequence[Family], parts: Sequence[Any]) -> tuple[Family, ...]:
-    """Return the families with the pseudo-counts of highest marginal likelihood of their parts."""
-    return tuple(with_alpha(family, best_alpha(family, part)) for family, part in zip(families, parts))
 
 
 def with_alpha(family: Any, alpha: Alpha | None) -> Any:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.count_families import Bernoulli, Complement, Multinomial
-from deciban.families.family import NO_LIKELIHOOD, Family, share
+from deciban.families.family import Family, share
 from deciban.ledger import Bags, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import SparseLinear
@@ -214,7 +214,8 @@ class Text(Family):
 
         With `idf` the bag is already weighted.
         """
-        self._require_likelihood("rows to draw")
+        if not self.probabilistic:
+            return super().sample(part, codes, rng)
         places, counted = self.select_words(part)
         entries = counted if self.alpha else counted.fill_empty_classes()
         bags = self._make_urn(entries, mean_length(counted)).draw(codes, rng)
@@ -237,7 +238,8 @@ class Text(Family):
 
     def log_likelihood(self, part: Bags, solved: Bags) -> float:
         """See `Family.log_likelihood`; for the kept words, Σ_k N_k bias_k + Σ_kv n_kv weight_kv."""
-        self._require_likelihood("likelihood")
+        if not self.probabilistic:
+            return super().log_likelihood(part, solved)
         if part.n_features != solved.n_features:
             raise UndefinedError(
                 f"the imagined examples have words of their own ({solved.n_features} words, and {part.n_features} of "
@@ -247,10 +249,6 @@ class Text(Family):
         places, counted = self.select_words(part, solved)
         weight = form.weights(counted.klass, places[counted.feature])
         return float(np.dot(part.weight[:, 0], form.bias) + np.dot(counted.total, weight))
-
-    def _require_likelihood(self, what: str) -> None:
-        if not self.probabilistic:
-            raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 
     def n_parameters(self, part: Bags) -> int:
         """Return K(V − 1), for Bernoulli KV, of the kept words."""

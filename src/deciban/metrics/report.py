@@ -19,15 +19,8 @@ from deciban.formatting import (
     format_thousands,
     format_with_error,
 )
-from deciban.metrics.ranking import (
-    Curve,
-    DecisionCosts,
-    ScoredRows,
-    ScoreSample,
-    Threshold,
-    compute_decision_costs,
-    find_threshold,
-)
+from deciban.metrics import ranking
+from deciban.metrics.ranking import DecisionCosts, ScoredRows, ScoreSample, Threshold
 from deciban.metrics.report_figures import Figures
 from deciban.scores.decision import Costs, Decision, Thresholds, take_labels
 
@@ -88,7 +81,7 @@ class Report(Figures):
 
         The class is the second one by default.
         """
-        curve = self._curve("a ROC curve", label)
+        curve = self._require_rows("a ROC curve").curve(self._class_index(label))
         with np.errstate(invalid="ignore"):
             sums = (curve.false_positives, curve.true_positives)
             false, true = (np.append(0.0, counts) / counts[-1:] for counts in sums)
@@ -96,11 +89,8 @@ class Report(Figures):
 
     def precision_recall_curve(self, label: Any = None) -> tuple[Array, Array, Array]:
         """Return precision and recall of a class, by rising recall, and the probability threshold of each."""
-        curve = self._curve("a precision–recall curve", label)
+        curve = self._require_rows("a precision–recall curve").curve(self._class_index(label))
         return curve.precision, curve.recall, _probability(curve.score)
-
-    def _curve(self, purpose: str, label: Any) -> Curve:
-        return self._require_rows(purpose).curve(self._class_index(label))
 
     def _class_index(self, label: Any) -> int:
         if label is None:
@@ -117,7 +107,7 @@ class Report(Figures):
         `predict(thresholds=...)` takes it. If it is out of reach, the error names the best that can be reached.
         """
         curve = self._require_rows("a threshold").curve(self._class_index(label), by_probability=True)
-        return find_threshold(curve, label, precision, recall, self._rows_per_weight)
+        return ranking.find_threshold(curve, label, precision, recall, self._rows_per_weight)
 
     def cost(
         self, costs: Costs | None = None, reject: float | None = None, thresholds: Thresholds | None = None
@@ -130,7 +120,7 @@ class Report(Figures):
     ) -> DecisionCosts:
         """Apply a decision rule to the evaluated rows: its cost, the share undecided, the accuracy of the others."""
         sample = self._require_rows("the cost of decisions")
-        return compute_decision_costs(sample, Decision.of(self.classes, costs, reject, thresholds))
+        return ranking.compute_decision_costs(sample, Decision.of(self.classes, costs, reject, thresholds))
 
     @property
     def log_proba(self) -> Array | None:

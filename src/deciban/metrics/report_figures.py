@@ -43,9 +43,7 @@ class Reliability(Result):
     def of(cls, bins: Array, rows_per_weight: float) -> Self:
         """Build the table from the sums of a scorecard: weight, confidence, hits."""
         weight, confidence, hits = bins
-        nothing = np.full(len(weight), np.nan)
-        mean, share = (np.divide(v, weight, out=nothing.copy(), where=weight > 0) for v in (confidence, hits))
-        share = np.minimum(share, 1.0)
+        mean, share = _ratio(confidence, weight), np.minimum(_ratio(hits, weight), 1.0)
         ends = np.array([wilson(s, w * rows_per_weight) if w else (np.nan, np.nan) for s, w in zip(share, weight)])
         return cls(weight, mean, share, ends[:, 0], ends[:, 1])
 

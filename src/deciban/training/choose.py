@@ -47,8 +47,8 @@ TEXT_ALPHAS = (1.0, 0.1, 0.01, "auto")
 MAX_COMOMENTS = 1 << 24
 """The number of co-moments that the ledgers of all folds and classes may hold together."""
 
-ScoredSettings = Iterator[tuple[Setting, Array]]
-"""Settings, and ln p(k|x) of a fold's rows under each."""
+ScoredSettings = Iterator[tuple[Setting, Array, Array]]
+"""Settings, and ln p(x|k) of a fold's rows and ln π_k under each."""
 
 
 def choose(
@@ -110,7 +110,11 @@ def _compare_settings(
         rows = sample[np.flatnonzero(sample.fold == f)]
         if len(rows.codes):
             held = HeldOutFold(f, ledger, rescale_texts(rows, ledger, words))
-            scored = (setting for search in searches for setting in search(held))
+            scored = (
+                (setting, finish(scores + log_prior, log_prior, "log_posterior")[0])
+                for search in searches
+                for setting, scores, log_prior in search(held)
+            )
             comparison.add_fold(scored, rows.codes, rows.weight, held.ledger.rows > 0)
     which = trained.describe_sample(len(sample.codes))
     return comparison.choice(f"{len(trained.folds)}-fold: {which}, each scored by models without its fold", notes)
@@ -162,8 +166,7 @@ def score_settings(task: Task, free: set[str], held: HeldOutFold) -> ScoredSetti
     """Score the rows of one fold under every setting of `train`."""
     scorer = _SettingScorer(task, held)
     for setting, role, options in vary_settings(task, free):
-        log_prior = log(options.prior.solve(held.ledger.rows))
-        yield setting, finish(scorer.joint(role, options) + log_prior, log_prior, "log_posterior")[0]
+        yield setting, scorer.joint(role, options), log(options.prior.solve(held.ledger.rows))
 
 
 class _DecidedBlocks(NamedTuple):
@@ -270,8 +273,7 @@ class CovarianceSearch:
             arguments = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
             family = Gaussian(covariance, shrinkage)  # type: ignore[arg-type]
             part: Any = ledger.parts[0] if family.has_pairs else ledger.parts[0].moments  # type: ignore[attr-defined]
-            joint = _score(family, part, X) + log_prior
-            yield Setting(arguments, "GaussianBayes"), finish(joint, log_prior, "log_posterior")[0]
+            yield Setting(arguments, "GaussianBayes"), _score(family, part, X), log_prior
 
 
 def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
@@ -282,15 +284,14 @@ def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
     part: Any = held.ledger.parts[0]
     (X,) = held.rows.parts
     for arguments, family in _text_families(options, part.presence):
-        log_prior = log(options.prior.solve(held.ledger.rows))
-        if not family.probabilistic:
-            log_prior = np.zeros(len(log_prior))
+        prior = options.prior.solve(held.ledger.rows)
+        log_prior = log(prior) if family.probabilistic else np.zeros(len(prior))
         rows = X
         if family.idf:
             rows = X.copy()
             rows.data = rows.data * compute_idf(part)[rows.indices]
-        joint = _score(family, part, rows, arguments.get("alpha") == "auto") + log_prior
-        yield Setting(arguments, "TextClassifier"), finish(joint, log_prior, "log_posterior")[0]
+        scores = _score(family, part, rows, arguments.get("alpha") == "auto")
+        yield Setting(arguments, "TextClassifier"), scores, log_prior
 
 
 def _text_families(options: Options, presence: bool) -> Iterator[tuple[dict[str, Any], Text]]:

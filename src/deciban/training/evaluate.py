@@ -20,33 +20,14 @@ from deciban.model.matrices import UnseenValueMonitor
 from deciban.model.model import Model
 from deciban.model.summarise_table import Progress, Rows
 from deciban.sources.source import FileOptions, Source, open_source
+from deciban.training import table_folds
 from deciban.training.column_roles import decide
-from deciban.training.table_folds import (
-    count_parts,
-    count_rows,
-    learn_before_each,
-    learn_excluding_each,
-    score_out_of_fold,
-    select_columns,
-    solve_ledger,
-)
 from deciban.training.table_rows import LabelledTable, assign_by_column, concatenate_rows
 from deciban.training.task import Task, check_column, check_settings, plan
 from deciban.training.train import Trained, describe_map, train_task
-from deciban.validation.fold_models import (
-    MAX_REFITTED_ROWS,
-    LeaveOneOutScores,
-    known_classes_without_row,
-    refit_each_row,
-    score_in_closed_form,
-)
-from deciban.validation.splits import (
-    LEAVE_ONE_OUT_TEXT,
-    FoldAssignment,
-    check_n_folds,
-    describe_folds,
-    describe_ordered_folds,
-)
+from deciban.validation import fold_models, splits
+from deciban.validation.fold_models import LeaveOneOutScores
+from deciban.validation.splits import FoldAssignment
 
 
 def evaluate(
@@ -114,7 +95,7 @@ class Split:
         if groups is not None and order is not None:
             raise InputError("rows are assigned to folds by groups or by order, not by both. Hint: leave one out")
         if not isinstance(folds, str):
-            return cls(check_n_folds(folds), groups, order)
+            return cls(splits.check_n_folds(folds), groups, order)
         if folds != "loo":
             raise InputError(f"folds must be a whole number of at least 2, or 'loo' (each row alone), not {folds!r}")
         if groups is not None or order is not None:
@@ -156,8 +137,9 @@ class Split:
     def describe(self, n: int) -> str:
         """Describe the cross-validation with n folds in a sentence."""
         if self.order is not None:
-            return describe_ordered_folds(n, self.order)
-        return describe_folds(n, "stratified by class" if self.groups is None else f"each {self.groups} in one fold")
+            return splits.describe_ordered_folds(n, self.order)
+        how = "stratified by class" if self.groups is None else f"each {self.groups} in one fold"
+        return splits.describe_folds(n, how)
 
 
 def _evaluate_model(
@@ -179,12 +161,12 @@ def _evaluate_model(
 
 def _evaluate_folds(task: Task, split: Split, progress: Progress | None) -> Report:
     trained, assignment = split.train(task, progress, "; or hold rows out, and evaluate a model on them")
-    learn = learn_excluding_each if split.order is None else learn_before_each
+    learn = table_folds.learn_excluding_each if split.order is None else table_folds.learn_before_each
     models = list(learn(trained.task, trained.folds, trained.sample))
     card = Scorecard.empty(len(trained.model.labels))
     for _, rows in trained.read_rows(progress):
         assigned = replace(rows, fold=assignment.lookup(rows.number))
-        scored = score_out_of_fold(models, assigned, "log_posterior")
+        scored = table_folds.score_out_of_fold(models, assigned, "log_posterior")
         if len(scored.rows.codes):
             card += scored.scorecard(scored.scores)
     report = card.report(trained.model.classes, split.describe(assignment.n_folds))
@@ -221,21 +203,23 @@ def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
     trained = train_task(task, 1, progress)
     found = _score_in_closed_form(trained, progress)
     if found is None or found[1].needs_refit.any():
-        n = trained.n_learned if found is None else int(found[1].needs_refit.sum())
-        if n > MAX_REFITTED_ROWS:
+        needs_all = np.ones(trained.n_learned, dtype=np.bool_)
+        scores, needs_refit = (None, needs_all) if found is None else found[1]
+        n = int(needs_refit.sum())
+        if n > fold_models.MAX_REFITTED_ROWS:
             raise InputError(
                 f"{trained.task.source.name} has {n} rows that need a model refitted without each of them, and "
-                f"that is done for at most {MAX_REFITTED_ROWS} rows. Hint: folds=100 is nearly the same, and far "
-                f"quicker; or fix the role of numbers, numbers='number'"
+                f"that is done for at most {fold_models.MAX_REFITTED_ROWS} rows. Hint: folds=100 is nearly the same, "
+                f"and far quicker; or fix the role of numbers, numbers='number'"
             )
         batches = [batch[has_weight(batch)] for _, batch in trained.read_rows()]
         table = RowsInMemory(trained, concatenate_rows(batches), progress)
-        scores, needs_refit = (None, np.ones(n, dtype=np.bool_)) if found is None else found[1]
-        found = table.rows, LeaveOneOutScores(refit_each_row(table, trained.total, needs_refit, scores), needs_refit)
-    rows, (scores, _) = found
-    known = known_classes_without_row(rows.codes, len(trained.total.rows))
+        rows, scores = table.rows, fold_models.refit_each_row(table, trained.total, needs_refit, scores)
+    else:
+        rows, (scores, _) = found
+    known = fold_models.known_classes_without_row(rows.codes, len(trained.total.rows))
     card = Scorecard.of(scores, rows.codes, rows.weight, known, keep=True, number=rows.number)
-    return card.report(trained.model.classes, LEAVE_ONE_OUT_TEXT)
+    return card.report(trained.model.classes, splits.LEAVE_ONE_OUT_TEXT)
 
 
 def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[Rows, LeaveOneOutScores] | None:
@@ -247,8 +231,8 @@ def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[
     batches, scored = [], []
     for _, batch in trained.read_rows(progress):
         rows = batch[has_weight(batch)]
-        parts = select_columns(rows, decision.kept).parts
-        found = score_in_closed_form(
+        parts = table_folds.select_columns(rows, decision.kept).parts
+        found = fold_models.score_in_closed_form(
             trained.model.naive, parts, rows.codes, rows.weight, "log_posterior", engines.thread_count(None)
         )
         if found is None:
@@ -264,7 +248,7 @@ def has_weight(rows: Rows) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class RowsInMemory:
+class RowsInMemory(fold_models.RefittableRows):
     """The labelled rows of a small table, in memory, of which any subset can be counted again."""
 
     trained: Trained
@@ -273,16 +257,16 @@ class RowsInMemory:
 
     def count_together(self, index: NDArray[np.intp]) -> Ledger:
         """Return the ledger of these rows."""
-        return count_rows(self.trained.task, self.trained.total.schema, self.rows[index])
+        return table_folds.count_rows(self.trained.task, self.trained.total.schema, self.rows[index])
 
     def count_each(self, index: NDArray[np.intp]) -> Sequence[Ledger]:
         """Return the ledger of each of these rows."""
         part, schema = np.arange(len(index), dtype=np.int32), self.trained.total.schema
-        return count_parts(self.trained.task, schema, self.rows[index], part, len(index))
+        return table_folds.count_parts(self.trained.task, schema, self.rows[index], part, len(index))
 
     def score_each(self, index: NDArray[np.intp], ledgers: Iterator[Ledger]) -> Array:
         """Score each of these rows by the model of the ledger of all other rows."""
-        models = (solve_ledger(self.trained.task, ledger) for ledger in ledgers)
+        models = (table_folds.solve_ledger(self.trained.task, ledger) for ledger in ledgers)
         scores = [model.scores(self.rows[[i]], "log_posterior") for i, model in zip(index, models)]
         if self.progress is not None:
             self.progress(int(self.rows.number[index[-1]]) + 1)

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._lazy import pa, pc
 from deciban.errors import InputError
-from deciban.ledger import Schema
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.model.matrices import Matrices, check_columns, row_blocks
 from deciban.model.summarise_table import Progress, Rows, row_weights
-from deciban.scorer import vocabularies
 from deciban.sources.arrow_cells import LevelEncoder, to_timestamps
 from deciban.sources.source import ColumnReading, Source
 from deciban.text import Documents
@@ -130,11 +128,6 @@ class LabelledTable:
     weights: str | None = None
     allow_missing: bool = False
 
-    @classmethod
-    def of(cls, task: Task, schema: Schema) -> LabelledTable:
-        """Return the table of a task, with the classes of a schema."""
-        return cls(task.source, task.target, [str(label) for label in schema.classes], task.weights)
-
     def rows(self, matrices: Matrices, progress: Progress | None) -> Iterator[tuple[list[Any], Rows]]:
         """Yield the rows that have a class, with the batches they come from; an unknown class has the code −1."""
         known, read, numbers = LevelEncoder(self.classes), 0, [self.weights] if self.weights else []
@@ -152,13 +145,6 @@ class LabelledTable:
             if progress is not None:
                 progress(read)
             yield batches, Rows(matrices.columns(batches), codes.astype(np.int32), weight, number)[is_labelled]
-
-
-def table_matrices(task: Task, schema: Schema) -> Matrices:
-    """Return the reader of rows as matrices, by the names of a schema."""
-    levels = next((block.levels for block in schema.blocks if block.kind == "levels"), None)
-    words, known = task.options.words, vocabularies(schema)
-    return Matrices.for_levels(task.layout, levels or (), words=words, vocabularies=known)
 
 
 def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[np.bool_], list[Any]]]:

@@ -20,6 +20,7 @@ from deciban.metrics.calibration_fit import calibrate as fit_calibration
 from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
+from deciban.model.matrices import Matrices
 from deciban.model.model import Model
 from deciban.model.model_options import MAX_DISTINCT_LEVELS, Origin, parse_class_prior
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
@@ -28,15 +29,10 @@ from deciban.scores.calibration import Calibration
 from deciban.scores.posterior import Novelty, density_per_cell
 from deciban.sources.document_files import FOLDS
 from deciban.text import build_word_matrix
+from deciban.training import table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
-from deciban.training.table_folds import (
-    TableFoldScores,
-    learn,
-    learn_excluding_each,
-    score_out_of_fold,
-    select_columns,
-)
-from deciban.training.table_rows import LEARNED_ROWS_FACTOR, LabelledTable, Reservoir, table_matrices
+from deciban.training.table_folds import TableFoldScores
+from deciban.training.table_rows import LEARNED_ROWS_FACTOR, LabelledTable, Reservoir
 from deciban.training.task import Task, plan
 from deciban.validation.splits import StratifiedAssigner
 
@@ -132,8 +128,8 @@ class Trained:
             return None
         model, n = self.model, len(self.sample.codes)
         with engines.part_of_work(n * len(model.labels) * len(model.layout.all_features())):
-            models = learn_excluding_each(self.task, self.folds, self.sample, self.decided)
-            return score_out_of_fold(models, self.sample, "joint", count_cells=True)
+            models = table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided)
+            return table_folds.score_out_of_fold(models, self.sample, "joint", count_cells=True)
 
     def calibrate(self, method: str | None) -> tuple[Calibration | None, Array]:
         """Fit a calibration to the sample, None if none is best; also return ln p(k|x) by maps without each fold."""
@@ -151,8 +147,12 @@ class Trained:
 
     def read_rows(self, progress: Progress | None = None) -> Iterator[tuple[list[Any], Rows]]:
         """Read the labelled rows of the table again; yield them with the batches they come from."""
-        schema = self.total.schema
-        yield from LabelledTable.of(self.task, schema).rows(table_matrices(self.task, schema), progress)
+        task, schema = self.task, self.total.schema
+        levels = next((block.levels for block in schema.blocks if block.kind == "levels"), None)
+        words, known = task.options.words, vocabularies(schema)
+        matrices = Matrices.for_levels(task.layout, levels or (), words=words, vocabularies=known)
+        table = LabelledTable(task.source, task.target, [str(label) for label in schema.classes], task.weights)
+        yield from table.rows(matrices, progress)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
         """Raise an error if the ledgers of the folds were too large to be kept."""
@@ -197,7 +197,7 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     sampled = _recode_sample(summariser, total, sample.rows(len(classes)))
     task, total, folds, sampled = _rule_out_negative_counts(task, total, folds, sampled)
     columns, _, certain = decide(task.layout, total, task.options)
-    learned = learn(task, total, sampled, {column.name: column for column in columns})
+    learned = table_folds.learn(task, total, sampled, {column.name: column for column in columns})
     now = datetime.now(UTC).isoformat(timespec="seconds")
     origin = Origin(summariser.n_read, summariser.n_without_class, now, task.source.name)
     model = Model(
@@ -219,7 +219,7 @@ def _rule_out_negative_counts(
         [j for j, feature in enumerate(features) if feature.column not in negative] if kind == "counts" else None
         for kind, features in task.layout.blocks
     ]
-    rows = None if sample is None else select_columns(sample, kept)
+    rows = None if sample is None else table_folds.select_columns(sample, kept)
     columns = rule_out_counts(task.columns, negative)
     return replace(task, columns=columns), total.choose(kept), [fold.choose(kept) for fold in folds], rows
 

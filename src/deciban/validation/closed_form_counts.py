@@ -19,17 +19,8 @@ from deciban.ledger.counts import apply_threshold
 from deciban.ledger.statistic import divide
 from deciban.scores import Lookup
 from deciban.scores.linear import sum_log_factorials
-from deciban.validation.closed_form import (
-    LeftOutBlock,
-    LeftOutRows,
-    counts_excluding,
-    has_remainder,
-    score_sparse_bernoulli,
-    score_sparse_complement,
-    score_sparse_multinomial,
-    score_without_row,
-    subtract_weight,
-)
+from deciban.validation import closed_form
+from deciban.validation.closed_form import LeftOutBlock, LeftOutRows, score_without_row, subtract_weight
 
 MAX_COUNT_CELLS = 1 << 33
 """Rows × classes × features up to which every class may change with every row; beyond it folds are the way."""
@@ -38,9 +29,9 @@ LevelCodes = NDArray[np.int64]
 
 
 SPARSE_FORMS: dict[type, Callable[[Any, LeftOutBlock], Array | None]] = {
-    Bernoulli: score_sparse_bernoulli,
-    Multinomial: score_sparse_multinomial,
-    Complement: score_sparse_complement,
+    Bernoulli: closed_form.score_sparse_bernoulli,
+    Multinomial: closed_form.score_sparse_multinomial,
+    Complement: closed_form.score_sparse_complement,
 }
 """The closed forms of families of sparse rows."""
 
@@ -67,7 +58,7 @@ def _score_own_class(family: Bernoulli | Multinomial, block: LeftOutBlock) -> Ar
     own = np.empty(X.shape[0])
     for some in rows.chunks(part.n_features):
         x = _values(X[some], family)
-        others = counts_excluding(part, x, rows.codes[some], rows.weight[some])
+        others = closed_form.counts_excluding(part, x, rows.codes[some], rows.weight[some])
         total = others.weight if isinstance(family, Bernoulli) else others.total.sum(axis=2, keepdims=True)
         rows.needs_refit[some] |= ((total == 0) & (alpha == 0)).any(axis=(1, 2))
         score = _times(x, log(family.theta(others))[:, 0])
@@ -87,7 +78,8 @@ def _score_every_class(family: Poisson | Complement, block: LeftOutBlock) -> Arr
     out = np.empty((X.shape[0], part.n_classes))
     for some in rows.chunks(part.total.size):
         x = _values(X[some], family)
-        others = _all_classes(part, counts_excluding(part, x, rows.codes[some], rows.weight[some]), rows, some)
+        own = closed_form.counts_excluding(part, x, rows.codes[some], rows.weight[some])
+        others = _all_classes(part, own, rows, some)
         x = x[:, None]
         if isinstance(family, Complement):
             out[some] = (x * family.log_theta(others)).sum(axis=2)
@@ -148,7 +140,7 @@ def _score_level_chunk(
 ) -> Array:  # fmt: skip
     k, w = rows.codes[some], rows.weight[some][:, None]
     column = np.where(X >= 0, X + part.offset[:-1], 0)
-    alone = (X >= 0) & ~has_remainder(part.table.sum(axis=0)[column], w)
+    alone = (X >= 0) & ~closed_form.has_remainder(part.table.sum(axis=0)[column], w)
     vanishes = alone & (np.array(family.min_levels or [0] * part.n_features) <= X)
     if family.holes == "level":  # only without the highest level no level number is skipped
         vanishes &= part.sizes - 1 == X
@@ -180,7 +172,7 @@ def _score_joint(family: Joint, block: LeftOutBlock) -> Array | None:
     seen = part.count.sum(axis=1)
     if family.alpha == 0 and (seen == 0).any():
         return None
-    rows.needs_refit[:] |= inside & ~has_remainder(seen[rows.codes], rows.weight)
+    rows.needs_refit[:] |= inside & ~closed_form.has_remainder(seen[rows.codes], rows.weight)
     rows.needs_refit[:] |= _shrinks_table(family, part, X, rows) & inside
     count, free = form.count_matches(X)
     own = np.arange(len(X)), rows.codes
@@ -199,5 +191,5 @@ def _shrinks_table(family: Joint, part: Cells, X: LevelCodes, rows: LeftOutRows)
     for j, (size, known) in enumerate(zip(part.sizes, least)):
         top = total[part.cell[:, j] == size - 1].sum()
         if known < size:
-            out |= (X[:, j] == size - 1) & ~has_remainder(np.full(len(X), top), rows.weight)
+            out |= (X[:, j] == size - 1) & ~closed_form.has_remainder(np.full(len(X), top), rows.weight)
     return out

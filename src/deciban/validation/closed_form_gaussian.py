@@ -13,29 +13,18 @@ from deciban.engines import dense as arrays
 from deciban.engines import is_sparse
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines.threads import split_rows
+from deciban.families import gaussian
 from deciban.families.family import log
-from deciban.families.gaussian import (
-    EIGENVALUE_FLOOR,
-    VARIANCE_FLOOR,
-    Gaussian,
-    means,
-    pooled_mean,
-    scale,
-    total_variance,
-)
+from deciban.families.gaussian import Gaussian, total_variance
 from deciban.generative import GenerativeModel
 from deciban.kernels.execution import load_kernels, map_in_threads
 from deciban.ledger import Moments, Scatter
-from deciban.ledger.statistic import add_to_pair, divide
+from deciban.ledger.double_double import Pair
+from deciban.ledger.statistic import divide
 from deciban.scores import Diagonal, Full
 from deciban.scores.posterior import Finish
-from deciban.validation.closed_form import (
-    MIN_REMAINING_SHARE,
-    LeftOutBlock,
-    LeftOutRows,
-    score_without_row,
-    subtract_weight,
-)
+from deciban.validation import closed_form
+from deciban.validation.closed_form import MIN_REMAINING_SHARE, LeftOutBlock, LeftOutRows, score_without_row
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -45,7 +34,7 @@ MIN_SCORE_CHANGE = 1e-10
 FLOOR_DISTANCE_FACTOR = 1e7
 """The factor by which all variances exceed their floor where the kernel ignores it."""
 
-EIGENVALUE_MARGIN = 4 * EIGENVALUE_FLOOR
+EIGENVALUE_MARGIN = 4 * gaussian.EIGENVALUE_FLOOR
 """Eigenvalues above this stay above the floor if a row is left out of the scale."""
 
 
@@ -76,7 +65,7 @@ def score_by_kernel(
     moves, weights, fixed = _prior(model)
     n = part.weight[:, 0]
     spread = total_variance(part)
-    total = np.stack([pooled_mean(part), spread * n.sum()])
+    total = np.stack([gaussian.pooled_mean(part), spread * n.sum()])
     known = (
         n, form.mean, part.m2, form.variance, form.precision, form.constant, family.var_smoothing,
         float(family.epsilon(part)), total, weights, moves, fixed, MIN_SCORE_CHANGE,
@@ -105,9 +94,9 @@ def _is_kernel_applicable(family: Any, part: Any, form: Any) -> bool:
     total = total_variance(part)
     if not total.any():
         return False
-    if family.var_smoothing >= 10 * VARIANCE_FLOOR:  # ε is above the floor of every column
+    if family.var_smoothing >= 10 * gaussian.VARIANCE_FLOOR:  # ε is above the floor of every column
         return True
-    return bool((form.variance > FLOOR_DISTANCE_FACTOR * VARIANCE_FLOOR * total).all() and (total > 0).all())
+    return bool((form.variance > FLOOR_DISTANCE_FACTOR * gaussian.VARIANCE_FLOOR * total).all() and (total > 0).all())
 
 
 def _prior(model: GenerativeModel) -> tuple[bool, Array, Array]:
@@ -126,7 +115,7 @@ def _score_diagonal(family: Gaussian, part: Moments, X: NDArray[Any], rows: Left
         x = X[some].astype(np.float64, copy=False)
         others, cancelled = _moments_excluding(part, x, rows.codes[some], rows.weight[some])
         rows.needs_refit[some] |= cancelled
-        gap = x[:, None, :] - means(others)
+        gap = x[:, None, :] - gaussian.means(others)
         variance = family.variances(others)
         with np.errstate(over="ignore"):  # beyond about 1e154 deviations the density is zero
             terms = -0.5 * (LOG_2PI + np.log(variance) + gap * gap / variance)
@@ -146,8 +135,8 @@ def _moments_excluding(part: Moments, x: Array, k: Codes, w: Array) -> tuple[Mom
     removed = w[:, None] * here
     gap = np.where(here, (x - mean[at]) - rest[at], 0.0)
     before, squares = n[at], m2[at]
-    n[at] = subtract_weight(before, removed)
-    mean[at], rest[at] = add_to_pair(mean[at], rest[at], -gap * divide(removed, n[at]))
+    n[at] = closed_form.subtract_weight(before, removed)
+    mean[at], rest[at] = Pair(mean[at], rest[at]).plus(Pair.of(-gap * divide(removed, n[at])))
     m2[at] = np.maximum(squares - gap * gap * removed * divide(before, n[at]), 0.0)
     cancelled = (m2[at] < MIN_REMAINING_SHARE * squares) & (removed > 0)
     return Moments(n, mean, rest, m2), np.asarray(cancelled.any(axis=1))
@@ -182,7 +171,7 @@ def _min_eigenvalues(part: Scatter, form: Full) -> Array:
     total = total_variance(part.moments)
     if not total.any():
         return np.full(1, -1.0)
-    deviation = np.sqrt(scale(total))
+    deviation = np.sqrt(gaussian.scale(total))
     return np.linalg.eigvalsh(form.covariance / np.outer(deviation, deviation)).min(axis=1)
 
 

@@ -6,10 +6,11 @@ The ledgers are computed from one pass over the rows.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,20 +77,20 @@ def ledgers_before_each(folds: Sequence[Ledger]) -> Iterator[Ledger]:
         before = before + fold
 
 
-class RefittableRows(Protocol):
+class RefittableRows(ABC):
     """Rows of which any subset can be counted, and which can be scored by models of other rows' ledgers."""
 
+    @abstractmethod
     def count_together(self, index: RowIndex) -> Ledger:
         """Return the ledger of these rows."""
-        ...
 
     def count_each(self, index: RowIndex) -> Sequence[Ledger]:
         """Return the ledger of each of these rows."""
-        ...
+        return [self.count_together(index[i : i + 1]) for i in range(len(index))]
 
+    @abstractmethod
     def score_each(self, index: RowIndex, ledgers: Iterator[Ledger]) -> Array:
         """Score each of these rows by the model of the ledger of all other rows."""
-        ...
 
 
 def ledgers_excluding_each_row(

@@ -13,17 +13,8 @@ from deciban._typing import Codes
 from deciban.errors import InputError
 from deciban.sources.arrow_sources import Frame
 from deciban.sources.source import read_first_rows
-from deciban.validation.splits import (
-    LEAVE_ONE_OUT_TEXT,
-    Folds,
-    StratifiedAssigner,
-    assign_by_group,
-    assign_by_order,
-    check_n_folds,
-    describe_folds,
-    describe_ordered_folds,
-    distinct_values,
-)
+from deciban.validation import splits
+from deciban.validation.splits import Folds, describe_folds
 
 Rule = Literal["others", "before", "given"]
 """The rows that a fold's model learns: all other folds, the folds before it, or rows that were named."""
@@ -76,9 +67,9 @@ def make_fold_plan(folds: Any, X: Any, codes: Codes, groups: Any, order: Any, pr
     if groups is not None:
         return _plan_by_group(folds, np.asarray(groups)[present])
     if order is not None:
-        fold = assign_by_order(np.asarray(order)[present], check_n_folds(folds))
+        fold = splits.assign_by_order(np.asarray(order)[present], splits.check_n_folds(folds))
         F = int(fold.max()) + 1
-        return FoldPlan(fold, F, describe_ordered_folds(F), "before")
+        return FoldPlan(fold, F, splits.describe_ordered_folds(F), "before")
     return _plan_by_array(folds, present) if np.ndim(folds) else _plan_by_class(folds, codes[present])
 
 
@@ -87,21 +78,21 @@ def _plan_by_class(folds: Any, codes: Codes) -> FoldPlan:
     if isinstance(folds, str):
         if n < 2:
             raise InputError("leave-one-out takes two rows or more: one to be scored, one to learn from")
-        return FoldPlan(np.arange(n, dtype=np.int32), n, LEAVE_ONE_OUT_TEXT, leave_one_out=True)
-    F = check_n_folds(folds)
+        return FoldPlan(np.arange(n, dtype=np.int32), n, splits.LEAVE_ONE_OUT_TEXT, leave_one_out=True)
+    F = splits.check_n_folds(folds)
     if n < F:
         raise InputError(f"{n} rows cannot be split into {F} folds. Hint: folds='loo', or fewer folds")
-    return FoldPlan(StratifiedAssigner(F).assign(codes), F, describe_folds(F, "stratified by class"))
+    return FoldPlan(splits.StratifiedAssigner(F).assign(codes), F, describe_folds(F, "stratified by class"))
 
 
 def _plan_by_group(folds: Any, groups: Any) -> FoldPlan:
     if isinstance(folds, str):
-        distinct, which = distinct_values(groups, "groups", "group")
+        distinct, which = splits.distinct_values(groups, "groups", "group")
         if len(distinct) < 2:
             raise InputError("one group cannot be scored by the model of others. Hint: folds='loo' without groups")
         words = "exact leave-one-group-out: every row scored by the model of all other groups"
         return FoldPlan(which.astype(np.int32), len(distinct), words)
-    return FoldPlan(assign_by_group(groups, folds), int(folds), describe_folds(folds, "groups kept together"))
+    return FoldPlan(splits.assign_by_group(groups, folds), int(folds), describe_folds(folds, "groups kept together"))
 
 
 def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
@@ -113,7 +104,7 @@ def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
     array = array[present]
     if array.dtype.kind == "f" and not (array == np.floor(array)).all():
         raise InputError(f"folds are numbered 0, 1, 2 …, or named by texts; not {array[:3]}")
-    distinct, which = distinct_values(array, "folds", "fold")
+    distinct, which = splits.distinct_values(array, "folds", "fold")
     always = distinct.dtype.kind in "if" and distinct[0] < 0
     if always and (distinct[0] != -1):
         raise InputError(f"folds are numbered 0, 1, 2 … (−1: learned from, never scored); not {distinct[0]}")

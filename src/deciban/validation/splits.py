@@ -61,24 +61,17 @@ class StratifiedAssigner:
         least = int(codes.min())
         if least < -1:
             raise InputError(f"a class is a place from 0 on, or −1 for none; not {least}")
-        present = codes if least >= 0 else codes[codes >= 0]
+        index = None if least >= 0 else np.flatnonzero(codes >= 0)
+        present = codes if index is None else codes[index]
         counts = np.bincount(present, minlength=len(self._passed))
         self._passed = np.concatenate([self._passed, np.zeros(len(counts) - len(self._passed), dtype=np.int64)])
         first = (self._passed + np.arange(len(counts))) % self.n_folds
         self._passed = self._passed + counts
-        if least >= 0:
-            return self._assign_in_turn(codes, counts, first)
-        out = np.full(len(codes), -1, dtype=np.int32)
-        out[codes >= 0] = self._assign_in_turn(present, counts, first)
-        return out
-
-    def _assign_in_turn(self, codes: NDArray[Any], counts: NDArray[np.int64], first: NDArray[np.int64]) -> Folds:
-        """Assign the rows of each class to the folds in turn, starting with its first fold."""
-        narrow = codes.astype(np.uint16) if len(counts) <= 1 << 16 else codes  # 16 bits: NumPy sorts by counting
+        narrow = present.astype(np.uint16) if len(counts) <= 1 << 16 else present  # 16 bits: NumPy sorts by counting
         order = np.argsort(narrow, kind="stable")
         start = np.repeat(np.cumsum(counts) - counts - first, counts)
-        out = np.empty(len(codes), dtype=np.int32)
-        out[order] = (np.arange(len(codes)) - start) % self.n_folds
+        out = np.full(len(codes), -1, dtype=np.int32)
+        out[order if index is None else index[order]] = (np.arange(len(present)) - start) % self.n_folds
         return out
 
 

@@ -18,13 +18,8 @@ import numpy as np
 from deciban._typing import Array
 from deciban.formatting import align_columns, format_number, format_percent, format_with_error
 from deciban.ledger.statistic import divide
-from deciban.metrics.dependence.pair_dependence import (
-    Sample,
-    correlations,
-    entropies,
-    information_with_class,
-    measure_pairs,
-)
+from deciban.metrics.dependence import pair_dependence
+from deciban.metrics.dependence.pair_dependence import Sample
 from deciban.plain_json import to_plain
 
 Action = Literal["drop", "join", "leave"]
@@ -126,16 +121,15 @@ class Dependence:
     @classmethod
     def of(cls, sample: Sample, target: str, roles: Sequence[str], rows_read: int) -> Dependence:
         """Measure the dependence in a sample of rows; `roles` are those of the features."""
-        figures = measure_pairs(sample)
-        figures["correlation"], figures["gaussian"] = correlations(sample)
-        entropy = entropies(sample)
+        figures = pair_dependence.measure_pairs(sample)
+        figures["correlation"], figures["gaussian"] = pair_dependence.correlations(sample)
+        entropy = pair_dependence.entropies(sample)
         figures["repeats"] = divide(figures["conditional"], np.minimum.outer(entropy, entropy))
         names = tuple(feature.name for feature in sample.features)
         seen = np.bincount(sample.codes)
         fewest = int(seen[seen > 0].min())
-        return cls(
-            target, names, tuple(roles), len(sample.codes), rows_read, fewest, information_with_class(sample), figures
-        )
+        information = pair_dependence.information_with_class(sample)
+        return cls(target, names, tuple(roles), len(sample.codes), rows_read, fewest, information, figures)
 
     @property
     def matrix(self) -> Array:
