@@ -12,6 +12,7 @@ from tests.tables.reviews import reviews
 ASKED = (PATIENTS, "--target", "diagnosis")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("learner", ["logistic", "evidence", "boosted"])
 def test_every_command_knows_the_models_of_a_learner(learner, tmp_path):
     path = tmp_path / "m.deciban"

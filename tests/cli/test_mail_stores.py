@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import threading
 import time
 
 import pytest
@@ -257,7 +258,23 @@ def test_a_text_that_was_cut_is_refused_and_nothing_learned(store, tmp_path):
         result = program("import", "-", "--store", tmp_path / "new.db", stdin=b"".join(bad))
         assert result.returncode == 1
         assert b"Traceback" not in result.stderr
-        assert read_status(tmp_path / "new.db")["messages"] == {}
+        assert list(tmp_path.glob("new.db*")) == []  # no empty store is left behind
+    assert mail("import", tmp_path / "none.jsonl", "--store", tmp_path / "new.db").exit_code == 1
+    assert list(tmp_path.glob("new.db*")) == []
+    done("set", "--spam-at", "0.99", "--store", tmp_path / "new.db")
+    assert program("import", "-", "--store", tmp_path / "new.db", stdin=b"".join(lines[:-1])).returncode == 1
+    assert read_status(tmp_path / "new.db")["messages"] == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_text_comes_from_a_pipe_with_a_name(store, tmp_path):
+    text = program("export", "--store", store).stdout
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(text,))
+    writer.start()
+    done("import", tmp_path / "pipe", "--store", tmp_path / "new.db")
+    writer.join()
+    assert program("export", "--store", tmp_path / "new.db").stdout == text
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])

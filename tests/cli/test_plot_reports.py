@@ -7,8 +7,8 @@ matplotlib.use("Agg")
 import pytest
 
 import deciban
-from deciban.cli.evaluate import evaluate
 from deciban.cli.compare import learning
+from deciban.cli.evaluate import evaluate
 from deciban.cli.parser import without
 from deciban.cli.plot import quality_pictures
 from deciban.cli.plot.quality_pictures import DECISION_OPTIONS, confusion, reliability, roc
@@ -54,7 +54,9 @@ def test_learning_curves_are_drawn_by_all_options_of_learning():
 
 def test_what_is_drawn_is_what_evaluate_reports(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr("deciban.plots.confusion", lambda report: seen.append(report) or _blank())
+    monkeypatch.setattr(
+        "deciban.cli.plot.picture_options.plots.confusion", lambda report: seen.append(report) or _blank()
+    )
     options = ["--target", "diagnosis", "--as", "seen=skip", "--numbers", "number", "--folds", "5", "--alpha", "0.5"]
     done("plot", "confusion", PATIENTS, *options, "-o", tmp_path / "a.png")
     settings = {"roles": {"seen": "skip"}, "numbers": "number", "folds": 5, "alpha": 0.5}
@@ -89,7 +91,8 @@ def test_a_model_is_drawn_on_other_rows_and_two_side_by_side(tmp_path):
 def test_before_and_after_calibration_are_the_reports_of_training(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "deciban.plots.reliability", lambda *reports, names: seen.append((reports, names)) or _blank()
+        "deciban.cli.plot.picture_options.plots.reliability",
+        lambda *reports, names: seen.append((reports, names)) or _blank(),
     )
     options = ["--target", "diagnosis", "--calibrate", "temperature", "-o", tmp_path / "a.png"]
     done("plot", "reliability", PATIENTS, *options)

@@ -6,9 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from deciban.cli.command_groups import CommandEntry, Group, UsageError
+from deciban.cli.command_groups import WRONG_USAGE, CommandEntry, Group, UsageError
 from deciban.cli.error_handling import handle_errors
-from deciban.cli.exit_codes import WRONG_USAGE
 
 GROUP: Final = Group(
     "deciban",
@@ -75,8 +74,8 @@ def _run_option(name: str, shell: str | None = None) -> int:
 
         print(f"deciban {__version__}", flush=True)
     else:
-        from deciban.cli.completion import install_script, shell_script
+        from deciban.cli.completion import find_shell, install_script
 
         with handle_errors(debug=False):
-            print(shell_script(shell) if name == "--show-completion" else install_script(shell))
+            print(find_shell(shell).script if name == "--show-completion" else install_script(shell))
     return 0

@@ -83,14 +83,9 @@ def complete(words: Sequence[str]) -> list[str]:
     return [word for word in known if word.startswith(last) and word.startswith("-") == last.startswith("-")]
 
 
-def shell_script(name: str | None) -> str:
-    """Return the script for a shell; for the user's own shell if none is named."""
-    return SHELLS[_find_shell(name)].script
-
-
 def install_script(name: str | None) -> str:
     """Append the script for a shell to the file that the shell reads when it starts; return a message."""
-    shell = SHELLS[_find_shell(name)]
+    shell = find_shell(name)
     path = Path.home() / shell.file
     path.parent.mkdir(parents=True, exist_ok=True)
     known = path.read_text() if path.exists() else ""
@@ -99,8 +94,9 @@ def install_script(name: str | None) -> str:
     return f"{path}: completion is installed; it works in a new shell"
 
 
-def _find_shell(name: str | None) -> str:
+def find_shell(name: str | None) -> Shell:
+    """Return the shell of this name; the user's own shell if none is named."""
     found = name or Path(os.environ.get("SHELL", "")).name or ("powershell" if sys.platform == "win32" else "bash")
     if found not in SHELLS:
         raise UsageError(f"{found!r} is not a shell that can complete; use one of {', '.join(SHELLS)}")
-    return found
+    return SHELLS[found]

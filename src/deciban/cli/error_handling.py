@@ -17,8 +17,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.command_groups import UsageError
-from deciban.cli.exit_codes import INTERRUPTED, REFUSED
+from deciban.cli.command_groups import INTERRUPTED, REFUSED, UsageError
 from deciban.errors import DecibanError, DecibanWarning
 from deciban.formatting import escape_controls
 

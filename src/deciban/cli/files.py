@@ -68,13 +68,15 @@ def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
 
 
 def load(path: Path, verify: bool = False) -> Any:
-    """Load any model file."""
+    """Load any model file; an error has a hint on its probable reason."""
     import deciban
 
     try:
         return deciban.load(path, verify)
     except ModelFileError as error:
-        raise ModelFileError(f"{error}{_hint(path)}") from None
+        hint = ". Hint: MODEL comes first, then DATA" if path.suffix in TABLE_ENDINGS else ""
+        hint = hint if path.exists() else ". Hint: deciban train DATA --target COL writes one"
+        raise ModelFileError(f"{error}{hint}") from None
 
 
 def open_model(path: Path) -> Model:
@@ -88,13 +90,6 @@ def open_model(path: Path) -> Model:
             f"Hint: deciban inspect shows it; use it from Python, deciban.load({str(path)!r})"
         )
     return found
-
-
-def _hint(path: Path) -> str:
-    """Return a hint on the probable reason why a model file cannot be read."""
-    if not path.exists():
-        return ". Hint: deciban train DATA --target COL writes one"
-    return ". Hint: MODEL comes first, then DATA" if path.suffix in TABLE_ENDINGS else ""
 
 
 def default_file(paths: Sequence[str]) -> str:

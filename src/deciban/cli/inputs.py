@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
 from deciban.errors import DecibanError, InputError
-
-if TYPE_CHECKING:
-    from deciban.sources.source import Source
+from deciban.sources.source import FileOptions, Source, open_source
 
 STDIN = "standard input"
 COMPRESSION_MARKS = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
@@ -31,12 +29,8 @@ class TableInput:
 
     paths: Sequence[str]
     name: str
-    sql: str | None = None
-    format: str | None = None
-    encoding: str = "utf-8"
-    missing: tuple[str, ...] = ()
-    errors: str = "strict"
-    hive: bool = False
+    sql: str | None
+    reading: FileOptions
 
     @property
     def source(self) -> str | list[str] | None:
@@ -48,21 +42,16 @@ class TableInput:
     @property
     def source_options(self) -> dict[str, Any]:
         """The arguments of `deciban.train` that control how the source is read."""
-        named = {"sql": self.sql, "format": self.format, "encoding": self.encoding, "missing": self.missing}
-        named = named if self.errors == "strict" else {**named, "errors": self.errors}
-        return {**named, "hive": True} if self.hive else named
+        return {"sql": self.sql, **vars(self.reading)}
 
     @property
     def identified_by(self) -> list[str]:
         """The columns that identify rows, if the source itself has them."""
-        return ["file"] if self.format in ("folders", "text") and self.name != STDIN else []
+        return ["file"] if self.reading.format in ("folders", "text") and self.name != STDIN else []
 
     def open(self) -> Source:
         """Open the table."""
-        from deciban.sources.source import FileOptions, open_source
-
-        options = FileOptions(self.format, self.encoding, self.missing, self.errors, self.hive)
-        return open_source(self.source, self.sql, options)
+        return open_source(self.source, self.sql, self.reading)
 
     def estimate_rows(self) -> int | None:
         """Return the approximate number of rows, or None if it is not cheap to find out."""
@@ -87,7 +76,8 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
         if format is not None:
             raise UsageError(f"--folders reads each file as a document, so --format {format} cannot be given")
         paths, format = [folders], "folders"
-    reading = (options["encoding"], tuple(options["missing"] or ()), options.get("errors", "strict"), hive)
+    missing, errors = tuple(options["missing"] or ()), options.get("errors", "strict")
+    reading = FileOptions(format, options["encoding"], missing, errors, hive)
     if paths != ["-"]:
         if "-" in paths:
             raise UsageError("- (standard input) cannot be read together with other files")
@@ -95,11 +85,11 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
         if absent:
             raise InputError(f"there is no file {absent[0]!r}. Hint: a pattern is written in quotes, 'day-*.csv'")
         name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
-        yield TableInput(paths, name, sql, format, *reading)
+        yield TableInput(paths, name, sql, reading)
         return
     # in errors, a name that the user knows stands for the path of the temporary file
     with spool_stdin() as path, change_errors(lambda m: m.replace(repr(str(path)), STDIN).replace(str(path), STDIN)):
-        yield TableInput([str(path)], STDIN, None, format, *reading)
+        yield TableInput([str(path)], STDIN, None, reading)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-from deciban.cli.exit_codes import INTERRUPTED, REFUSED, UNREAD
+from deciban.cli.command_groups import INTERRUPTED, REFUSED, UNREAD
 
 
 def main() -> None:

@@ -159,7 +159,11 @@ class Command:
         parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
         values, unknown = parse(list(self._attach_values(words)))
         if unknown and unknown != ["--"]:
-            self._refuse(unknown)
+            from deciban.errors import did_you_mean
+
+            if not unknown[0].startswith("-"):
+                raise UsageError(f"Got unexpected extra argument(s) ({' '.join(unknown)})")
+            raise UsageError(f"No such option: {unknown[0]}{did_you_mean(unknown[0], self.option_names)}")
         return vars(values)
 
     def _attach_values(self, words: Iterable[str]) -> Iterator[str]:
@@ -180,13 +184,6 @@ class Command:
                 yield from word.split("=", 1)
             else:
                 yield word
-
-    def _refuse(self, unknown: Sequence[str]) -> NoReturn:
-        from deciban.errors import did_you_mean
-
-        if not unknown[0].startswith("-"):
-            raise UsageError(f"Got unexpected extra argument(s) ({' '.join(unknown)})")
-        raise UsageError(f"No such option: {unknown[0]}{did_you_mean(unknown[0], self.option_names)}")
 
     def complete(self, previous: str) -> list[str]:
         """Return the words that can follow a word of the command line: an option's values, or all options."""

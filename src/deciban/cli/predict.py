@@ -115,21 +115,14 @@ class Predictions:
             winner = self.model.decide(parts, log_p, self.rule, self.reject_novel)
             counts = np.bincount(winner + 1, minlength=len(self.labels) + 1).tolist()
             called.update(dict(zip([UNDECIDED, *map(str, self.model.classes)], counts)))
-            yield self._batch(batches, np.exp(log_p), winner)
-
-    def _batch(self, batches: Any, p: Any, winner: Any) -> Any:
-        import numpy as np
-
-        columns = self.view.copied_columns(batches)
-        undecided = winner < 0
-        columns += [
-            self.labels.take(pa.array(winner, mask=undecided)),
-            pa.array(p[np.arange(len(p)), winner], mask=undecided),
-        ]
-        if self.proba:
-            columns += [pa.array(np.ascontiguousarray(p[:, k])) for k in range(p.shape[1])]
-        cast = [column.cast(field.type) for column, field in zip(columns, self.schema)]
-        return pa.RecordBatch.from_arrays(cast, schema=self.schema)
+            p, undecided = np.exp(log_p), winner < 0
+            columns = self.view.copied_columns(batches)
+            columns.append(self.labels.take(pa.array(winner, mask=undecided)))
+            columns.append(pa.array(p[np.arange(len(p)), winner], mask=undecided))
+            if self.proba:
+                columns += [pa.array(np.ascontiguousarray(p[:, k])) for k in range(p.shape[1])]
+            cast = [column.cast(field.type) for column, field in zip(columns, self.schema)]
+            yield pa.RecordBatch.from_arrays(cast, schema=self.schema)
 
 
 def _print_counts(called: Counter[str], out: str | None) -> None:

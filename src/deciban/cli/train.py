@@ -48,9 +48,10 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
         save(model, out)
         if json and out != "-":
             print_json(training_figures(model, description, out))
+        of_documents = table.reading.format in ("folders", "text", "lines")
         show_training(
             model, description, out, is_named=output is not None, to_stderr=json or out == "-", measured=judge,
-            of_documents=table.format in ("folders", "text", "lines"), calibrated=options["calibrate"] is not None,
+            of_documents=of_documents, calibrated=options["calibrate"] is not None,
         )  # fmt: skip
     if any(options[name] for name in WORD_OPTIONS) and not model.layout.texts:
         print_stderr(

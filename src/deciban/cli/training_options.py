@@ -12,6 +12,7 @@ from deciban.cli.files import open_model
 from deciban.cli.inputs import STDIN, TableInput
 from deciban.cli.options import MODEL_OPTIONS, parse_prior, parse_roles, select_options, split_list
 from deciban.errors import InputError, list_names
+from deciban.sources.source import FileOptions
 
 if TYPE_CHECKING:
     from deciban.text import Words
@@ -24,14 +25,11 @@ LIKE_OPTIONS = (
 )  # fmt: skip
 """The options that --like takes from its model."""
 
-DEFAULT_READING = {"format": None, "encoding": "utf-8", "errors": "strict", "missing": (), "hive": False}
-"""The values of the table options that a command need not write out."""
-
 
 def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
     """Return the column to predict: that of --target, or the names of the sub-folders of a folder of documents."""
     target = options.get("target")
-    if table.format == "folders" and target in (None, "class"):
+    if table.reading.format == "folders" and target in (None, "class"):
         from deciban.sources.document_files import CLASS, Folders
 
         source = table.open()
@@ -72,7 +70,7 @@ def training_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
             raise UsageError(
                 f"--like takes roles and assumptions from its model, so {option_name(name)} cannot be given"
             )
-    words = parse_words(**{name: arguments.pop(name, None) for name in WORD_OPTIONS})
+    words = parse_words(*(arguments.pop(name, None) for name in WORD_OPTIONS))
     if words is not None:
         arguments["words"] = words
     if "join" in arguments:
@@ -150,7 +148,7 @@ def format_training_command(
     """Return the `deciban train` command with the recommended options in place of those that were given.
 
     >>> from deciban.cli.inputs import TableInput
-    >>> table = TableInput(["day 1.csv"], "", missing=("?",))
+    >>> table = TableInput(["day 1.csv"], "", None, FileOptions(missing=("?",)))
     >>> format_training_command(table, "ill", {"alpha": 3.0, "folds": 5}, {"numbers": "binned"})
     "deciban train 'day 1.csv' --target ill --numbers binned --alpha 3 --missing '?'"
     """
@@ -158,9 +156,9 @@ def format_training_command(
     words = [*_format_data(table), *_format_option("target", target)]
     for option in MODEL_OPTIONS:
         words += _format_option(option.destination, values.get(option.destination))
-    for name, default in DEFAULT_READING.items():
-        value = getattr(table, name)
-        words += [] if value == default or value == "folders" else _format_option(name, value)
+    for name in ("format", "encoding", "errors", "missing", "hive"):
+        value = getattr(table.reading, name)
+        words += [] if value in (getattr(FileOptions, name), "folders") else _format_option(name, value)
     return " ".join(["deciban train", *words])
 
 
@@ -169,7 +167,7 @@ def _format_data(table: TableInput) -> list[str]:
 
     if table.sql is not None:
         return [*_format_option("sql", table.sql)]
-    if table.format == "folders":
+    if table.reading.format == "folders":
         return [*_format_option("folders", table.paths[0])]
     return ["-"] if table.name == STDIN else [*map(quote_word, table.paths)]
 

@@ -90,6 +90,8 @@ def share_dots(people: Sequence[float], dots: int) -> list[int]:
 
 
 def _draw_population(ax: Any, table: BayesTable) -> Any:
+    from matplotlib.lines import Line2D
+
     groups = count_dots(table)
     n = sum(groups)
     side = min(COLUMN_DOTS, math.ceil(math.sqrt(n)))
@@ -97,20 +99,15 @@ def _draw_population(ax: Any, table: BayesTable) -> Any:
     people = "1 person" if table.population == 1 else f"{count(table.population)} people"
     title = f"{people}: {format_short_percent(table.prior, 3)} have it{_format_dot_note(table.population, n)}"
     ax.set_title(title, loc="left", fontsize=11)
-    _add_legend(ax, [f"{look.label}: {count(n)}" for look, n in zip(GROUPS, _count_groups(table))])
+    entries = [Line2D([], [], ls="none", marker=g.marker, mfc=g.face, mec=g.edge, ms=6.5) for g in GROUPS]
+    labels = [f"{group.label}: {count(n)}" for group, n in zip(GROUPS, _count_groups(table))]
+    look: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9, "handletextpad": 0.2, "borderaxespad": 0.2}
+    ax.legend(entries, labels, loc="upper left", bbox_to_anchor=(0.0, 0.0), **look)
     return ax
 
 
 def _format_dot_note(people: float, dots: int) -> str:
     return f"\n(a dot stands for {people / dots:.3g} of them)" if people > dots + 0.5 else ""
-
-
-def _add_legend(ax: Any, labels: Sequence[str]) -> None:
-    from matplotlib.lines import Line2D
-
-    entries = [Line2D([], [], ls="none", marker=g.marker, mfc=g.face, mec=g.edge, ms=6.5) for g in GROUPS]
-    look: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9, "handletextpad": 0.2, "borderaxespad": 0.2}
-    ax.legend(entries, labels, loc="upper left", bbox_to_anchor=(0.0, 0.0), **look)
 
 
 def _draw_dots(ax: Any, groups: list[int], side: int, columns: int) -> None:

@@ -66,7 +66,11 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
     names, given = [names[j] for j in places], given[np.ix_(places, places)]
     without = np.asarray(found.marginal, dtype=np.float64)[np.ix_(places, places)]
     cell = _choose_cell_inches(names) if ax is None else heat_map.measure_cell_inches(ax, len(names))
-    ax = _make_axes(names, cell) if ax is None else ax
+    if ax is None:
+        side, (left, below) = cell * len(names), heat_map.margin_inches(names, MAX_NAME_CHARACTERS, cell)
+        notes = 0.0 if heat_map.fits_all_names(cell) else 0.17 * (RINGED_PAIRS + 1)
+        bar = 0.0 if cell >= NUMBER_CELL_INCHES else 0.9
+        ax = make_axes(max(side, TEXT_INCHES) + left + 0.5 + bar, max(side + below + 1.3 + notes, 2.8))
     table = np.tril(given, -1) + np.triu(without, 1)
     np.fill_diagonal(table, np.nan)
     at = np.argsort(places).tolist()
@@ -99,13 +103,6 @@ def _choose_cell_inches(names: list[str]) -> float:
     if d <= FEW_FEATURES:
         return heat_map.choose_cell_inches(names, MAX_NAME_CHARACTERS, 0.72, 1.1)
     return float(np.clip((7.5 if d <= 60 else 9.0) / d, 0.012, 0.62))
-
-
-def _make_axes(names: list[str], cell: float) -> Any:
-    side, (left, below) = cell * len(names), heat_map.margin_inches(names, MAX_NAME_CHARACTERS, cell)
-    notes = 0.0 if heat_map.fits_all_names(cell) else 0.17 * (RINGED_PAIRS + 1)
-    bar = 0.0 if cell >= NUMBER_CELL_INCHES else 0.9
-    return make_axes(max(side, TEXT_INCHES) + left + 0.5 + bar, max(side + below + 1.3 + notes, 2.8))
 
 
 def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[tuple[int, int], str]) -> None:

@@ -24,6 +24,13 @@ NAME_PITCH_INCHES = 0.125
 """The distance between names along a side; with smaller cells, some names are left out."""
 
 
+def make_colour_map() -> Any:
+    """Return the colour map."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("deciban", SHADES).with_extremes(bad="#ececec")
+
+
 def text_colour_on(depth: float) -> str:
     """Return the colour of legible text on a cell of this depth, from 0 to 1."""
     return "#ffffff" if depth > 0.66 else INK
@@ -54,10 +61,7 @@ def margin_inches(names: Sequence[Any], most: int, cell: float) -> tuple[float, 
 
 def draw_cells(ax: Any, values: NDArray[np.float64], norm: Any) -> Any:
     """Draw the cells, with thin lines between them if they are few; return the image."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    shades = LinearSegmentedColormap.from_list("deciban", SHADES).with_extremes(bad="#ececec")
-    image = ax.imshow(values, cmap=shades, norm=norm, aspect="equal", interpolation="nearest", zorder=1)
+    image = ax.imshow(values, cmap=make_colour_map(), norm=norm, aspect="equal", interpolation="nearest", zorder=1)
     if len(values) <= MAX_RULED_CELLS:
         ax.set_xticks(np.arange(1, len(values)) - 0.5, minor=True)
         ax.set_yticks(np.arange(1, len(values)) - 0.5, minor=True)

@@ -267,21 +267,18 @@ def _draw_learners(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -
     else:
         _set_height_limits(ax, np.concatenate([low, high]))
     if found.overtaken_at is not None:
-        _draw_crossing(ax, found.overtaken_at)
+        at = found.overtaken_at
+        ax.axvline(at, gid="crossing", **DOTTED)
+        left, right = np.log(ax.get_xlim())
+        side = "right" if (np.log(at) - left) / (right - left) > 0.5 else "left"
+        text = f" overtaken at about {round_rows(at)} rows "
+        ax.text(at, 0.02, text, transform=ax.get_xaxis_transform(), ha=side, va="bottom", fontsize=8.5, color=INK)
     held_out = format_thin_spaces(growth.held_out)
     label = f"{METRIC_NAMES[figure]} on {held_out} held-out rows, {growth.draws} draws"
     _label_axes(ax, growth.sizes, label, COMPARISON_AXIS_CHARACTERS)
     _format_percent_axis(ax.yaxis, figure)
     if figure == "log_loss":
         _format_log_axis(ax.yaxis)
-
-
-def _draw_crossing(ax: Any, at: float) -> None:
-    ax.axvline(at, gid="crossing", **DOTTED)
-    left, right = np.log(ax.get_xlim())
-    side = "right" if (np.log(at) - left) / (right - left) > 0.5 else "left"
-    text = f" overtaken at about {round_rows(at)} rows "
-    ax.text(at, 0.02, text, transform=ax.get_xaxis_transform(), ha=side, va="bottom", fontsize=8.5, color=INK)
 
 
 def _format_log_axis(axis: Any) -> None:

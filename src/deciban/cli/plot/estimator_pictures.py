@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from collections.abc import Mapping
 from typing import Any
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import show_spinner
-from deciban.cli.inputs import TableInput, open_optional_table, open_table
+from deciban.cli.inputs import open_optional_table, open_table
 from deciban.cli.parser import choice, option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
 from deciban.cli.training_options import find_target
@@ -118,28 +117,19 @@ def digits(picture: Picture, family: str, shape: tuple[int, int] | None, **optio
     DATA has a column for each pixel, row by row, and the one to predict; without it scikit-learn's digits are drawn.
     """
     import deciban
+    from deciban.plots.plot_rows import read_numbers_and_classes
 
     picture.check(options["data"])
     with open_optional_table(options) as table:
-        X, y = _load_bundled_digits() if table is None else _read_pixels(table, options)
+        if table is None:
+            from sklearn.datasets import load_digits
+
+            X, y = load_digits(return_X_y=True)
+        else:  # all columns except the target are pixels
+            source, label = table.open(), find_target(table, options)
+            X, y = read_numbers_and_classes(source, [name for name in source.columns if name != label], label)
     name, settings = FAMILIES[family]
     with show_spinner("fitting and drawing …"):
         model = getattr(deciban, name)(**settings).fit(X, y)
         drawn = plots.digits(model, shape)
     picture.save(drawn, f"{len(model.classes_)} classes of {len(X)} images by {name}")
-
-
-def _load_bundled_digits() -> tuple[Any, Any]:
-    """Return the 1797 digits of scikit-learn, of 8×8 pixels."""
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    return X, y
-
-
-def _read_pixels(table: TableInput, options: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return all columns except the target as numbers, and the classes."""
-    from deciban.plots.plot_rows import read_numbers_and_classes
-
-    source, label = table.open(), find_target(table, options)
-    return read_numbers_and_classes(source, [name for name in source.columns if name != label], label)

@@ -103,18 +103,14 @@ def _reports_of_calibration(table: TableInput, options: Mapping[str, Any], metho
     for name in ("model", "folds", "groups", "order"):
         if options[name] is not None:
             raise UsageError(f"--calibrate evaluates in the ten folds of training, so --{name} cannot be given")
-    methods = {"uncalibrated": None, f"calibrated ({method})": method}
-    return {name: _train(table, {**options, "calibrate": which}) for name, which in methods.items()}
-
-
-def _train(table: TableInput, options: Mapping[str, Any]) -> Report:
-    """Train a model and return the report of its evaluation on held-out rows."""
-    report: Report | None = call_on_table("train", table, options, ["calibrate"]).held_out
-    if report is None:
-        raise InputError(
-            f"{table.name} cannot be evaluated in training, so there is nothing to draw before and after"
-        )
-    return report
+    reports = {}
+    for name, which in (("uncalibrated", None), (f"calibrated ({method})", method)):
+        model = call_on_table("train", table, {**options, "calibrate": which}, ["calibrate"])
+        if model.held_out is None:
+            why = "cannot be evaluated in training, so there is nothing to draw before and after"
+            raise InputError(f"{table.name} {why}")
+        reports[name] = model.held_out
+    return reports
 
 
 @picture_command(
