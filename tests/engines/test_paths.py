@@ -37,6 +37,7 @@ def test_every_path_gives_the_same_statistic_and_scores(case, path, holes, weigh
             near(model.scores([store(Q)], wanted, 1), answer)
 
 
+@pytest.mark.cases(3)
 @every_case
 @every_path
 def test_the_number_of_threads_changes_no_bit(case, path):

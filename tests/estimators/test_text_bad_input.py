@@ -72,6 +72,7 @@ def test_without_a_pseudo_count_an_unknown_word_excludes_a_class():
 LONG = 5_000_000
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("kind", "words"),
     [("one character", 1), ("one letter, spaced", 0), ("words", 4), ("spaces", 0), ("binary", None), ("NUL", 0)],
@@ -106,6 +107,7 @@ def test_megabytes_without_a_word_are_documents():
         np.testing.assert_allclose(model.predict_proba([" " * LONG]), [[1 / 3, 2 / 3]])
 
 
+@pytest.mark.thorough
 def test_a_large_vocabulary_is_counted_merged_and_forgotten():
     words = np.array([f"w{i:x}" for i in range(200_000)])
     documents = [" ".join(part) for part in words.reshape(400, 500)]

@@ -118,6 +118,7 @@ def draw_large_corpus():
     return documents, rng.integers(0, 4, len(documents)), rng.random(len(documents))
 
 
+@pytest.mark.thorough
 def test_neither_size_nor_threads_nor_blocks_change_the_model(monkeypatch):
     documents, labels, weight = draw_large_corpus()
     one, two = (TextClassifier(n_jobs=n, words=Words(ngrams=2)).fit(documents, labels) for n in (1, 2))

@@ -47,6 +47,7 @@ def test_fewer_errors_and_better_ranked_than_bogofilter_on_the_same_split(models
     assert ours.unsure < peer.unsure
 
 
+@pytest.mark.thorough
 def test_the_usual_model_is_the_best_of_the_four(models):
     assert min(models, key=lambda name: models[name].log_loss) == "evidence"
     assert min(models, key=lambda name: models[name].misranked) == "evidence"

@@ -34,12 +34,14 @@ def test_adult_is_as_published():
         assert figure.met, figure
 
 
+@pytest.mark.thorough
 def test_skipping_missing_cells_costs_no_more_than_a_point_against_imputing_them():
     results = list_or_skip(lambda: lab_tables.measure_missing(lab_tables.TARGET_TABLES))
     assert len(results) == len(lab_tables.TARGET_TABLES)
     assert lab_tables.cost_of_skipping(results) <= lab_tables.MAX_SKIPPING_COST
 
 
+@pytest.mark.thorough
 def test_newsgroups_are_as_published_and_equal_scikit_learn():
     figures = list_or_skip(lambda: lab_text.measure_newsgroups([1.0]))
     assert len(figures) == 3
@@ -54,6 +56,7 @@ def test_four_newsgroups_weighted_by_tf_idf_are_as_published_and_equal_scikit_le
     assert figure.ours == figure.peer
 
 
+@pytest.mark.thorough
 def test_movie_sentences_are_as_published():
     figures = list_or_skip(lab_text.measure_sentences)
     assert len(figures) == 2
@@ -62,6 +65,7 @@ def test_movie_sentences_are_as_published():
         assert figure.ours == pytest.approx(figure.peer, abs=2e-4)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("event", ["boolean", "bernoulli"])
 def test_spam_recall_is_as_published_when_each_batch_is_scored_before_it_is_learned(event):
     figures = list_or_skip(lambda: lab_text.measure_mailboxes([(1, event)]))

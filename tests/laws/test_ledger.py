@@ -126,6 +126,7 @@ def test_without_what_was_never_learned_is_refused_by_name():
     )
 
 
+@pytest.mark.thorough
 def test_a_million_named_levels_unite_in_seconds():
     names = [f"{i:07d}" for i in range(1_000_000)]
     halves = names[: len(names) * 2 // 3], names[len(names) // 3 :]

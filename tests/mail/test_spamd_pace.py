@@ -121,6 +121,7 @@ def longest_waits(server, process, large, headers=()):
     return sorted(waits, reverse=True)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("headers", [(), ("Message-class: ham", "Set: local")], ids=["CHECK", "TELL"])
 def test_large_messages_keep_no_other_connection_waiting(tmp_path, shape, headers):

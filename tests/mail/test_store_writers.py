@@ -18,8 +18,6 @@ from deciban.mail.store.store import Store
 from deciban.mail.store.store_schema import APPLICATION_ID, SCHEMA_VERSION, read_header
 from deciban.mail.store.stored_messages import StoredMessage
 
-KILLS = 200
-
 
 def entry(i: int, words: int = 40) -> StoredMessage:
     common = [f"c{(i * 7 + j) % 50}" for j in range(words // 2)]
@@ -159,13 +157,16 @@ def everything(path: Path) -> list[object]:
         return [list(store.export()), store.totals(), sorted(store.counts(words).items())]
 
 
-def test_killed_at_any_moment_it_is_completed_by_running_it_again(tmp_path):
+@pytest.mark.parametrize(
+    "at_least", [20, pytest.param(200, marks=pytest.mark.thorough)], ids=["20 kills", "200 kills"]
+)
+def test_killed_at_any_moment_it_is_completed_by_running_it_again(tmp_path, at_least):
     """Relearned messages are undone and done again as their label says; the end is always the same."""
     learn_in_batches(str(tmp_path / "undisturbed.db"))
     truth = everything(tmp_path / "undisturbed.db")
     chance = random.Random(7)
     kills, stores, span = 0, 0, 0.15
-    while kills < KILLS:
+    while kills < at_least:
         stores += 1
         path = tmp_path / f"store{stores}.db"
         for _ in range(chance.randint(5, 25)):

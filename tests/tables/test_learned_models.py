@@ -24,6 +24,7 @@ def reader(request):
     return deciban.train(reviews(), target="verdict", learner=request.param, judge=False)
 
 
+@pytest.mark.cases(1)
 def test_a_model_states_who_has_learned_and_how(model):
     assert model.learner in LEARNERS
     assert model.account.learner == model.learner
@@ -120,6 +121,7 @@ def test_a_prior_that_was_asked_for_is_that_of_the_model(learner):
     assert list(even.priors.values()) == pytest.approx([1 / 3] * 3)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_probabilities_can_be_calibrated(learner, tmp_path):
     model = deciban.train(people(), target="group", learner=learner, calibrate="temperature")
@@ -170,6 +172,7 @@ def test_an_unknown_level_and_an_absent_column_say_nothing(model):
         model.predict(fewer)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_pictures_of_such_models_are_drawn(learner):
     pytest.importorskip("matplotlib")

@@ -77,6 +77,7 @@ def test_a_line_of_json_with_many_keys_is_learned_from_within_a_second(tmp_path,
     assert spent - start_up < 1.5  # 0.9 on a quiet machine; 26 by a search of all names for each
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["number", "category"])
 def test_training_costs_a_millisecond_a_column(tmp_path, kind):
     spent = {}
@@ -150,6 +151,7 @@ def test_decimal_commas_and_marks_for_missing_numbers_in_one_file(tmp_path):
     assert batch.to_pydict() == {"c": ["u", "NA", None], "b": [None, 3.0, 4.5], "a": [1.5, -2.25, None]}
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("cell", ["NA", "oops"])
 def test_a_cell_that_is_no_number_costs_less_than_a_millisecond_a_column(tmp_path, cell):
     """One row: the time is that of DuckDB's plan, whose expressions took 8 s for 4000 columns and 0.7 for 1000."""
@@ -169,6 +171,7 @@ def test_a_cell_that_is_no_number_costs_less_than_a_millisecond_a_column(tmp_pat
     assert spent[4000] - spent[1000] < 3000 * 1e-3  # 0.3 and 0.4 ms a column on a quiet machine
 
 
+@pytest.mark.thorough
 def test_training_with_one_missing_number_costs_a_millisecond_a_column(tmp_path):
     spent = {}
     for d in (500, 4000):
