@@ -16,19 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from deciban.cli.error_handling import stop_if_interrupted
 from deciban.cli.mail.commands import GROUP
-from deciban.cli.parser import DEBUG as DEBUG
-from deciban.cli.parser import JSON as JSON
-from deciban.cli.parser import Command
-from deciban.cli.parser import argument as argument
-from deciban.cli.parser import command as command
-from deciban.cli.parser import flag as flag
-from deciban.cli.parser import list_option as list_option
-from deciban.cli.parser import number as number
-from deciban.cli.parser import option as option
+from deciban.cli.parser import DEBUG, JSON, Command, argument, command, flag, list_option, number, option
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
+
+__all__ = ["DEBUG", "JSON", "argument", "command", "flag", "list_option", "number", "option"]
 
 Message = TypeVar("Message")
 

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from deciban.cli.command_groups import REFUSED
@@ -158,14 +162,24 @@ def export(file: str, store: str | None, debug: bool) -> None:
 )  # fmt: skip
 def import_text(file: str, store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
     """Learn the messages of a store's text; an empty store takes over its labels and settings too."""
-    with handle_errors(debug, interrupted="nothing was learned"), open_to_learn(store, create=True) as mail:
-        if file == "-":
-            merged = mail.store.absorb_text(line.decode("utf-8", "replace") for line in sys.stdin.buffer)
-        else:
+    with handle_errors(debug, interrupted="nothing was learned"), TemporaryDirectory() as folder:
+        from deciban.mail.store.text_exchange import check_text
+
+        path = Path(file).expanduser()
+        if file == "-" or not path.is_file():  # a pipe can be read only once, and its copy twice
+            pipe = nullcontext(sys.stdin.buffer) if file == "-" else path.open("rb")
+            path = Path(folder, "text")
+            with pipe as source, path.open("wb") as copy:
+                copyfileobj(source, copy)
+        open_text = partial(path.open, encoding="utf-8", errors="replace", newline="\n")
+        if not store_path(store).exists():  # a text that is refused must not leave an empty store behind
+            with open_text() as lines:
+                check_text(lines)
+        with open_to_learn(store, create=True) as mail:
             _refuse_own_file(mail.store.path, file)
-            with Path(file).expanduser().open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            with open_text() as lines:
                 merged = mail.store.absorb_text(lines)
-        finish(mail, store, no_fit, json, merged=[_report(file, merged, json)])
+            finish(mail, store, no_fit, json, merged=[_report(file, merged, json)])
 
 
 def _count_messages(mail: MailFilter) -> str:

@@ -43,6 +43,8 @@ def status(store: str | None, json: bool, debug: bool) -> None:
 
 
 def _read_figures(mail: MailFilter) -> dict[str, Any]:
+    from deciban.mail.model.verdicts import explain_too_few
+
     held = mail.store.status()
     ham_at, spam_at = mail.thresholds
     fit = held.fits.get(mail.model)
@@ -50,7 +52,7 @@ def _read_figures(mail: MailFilter) -> dict[str, Any]:
         os.access(path, os.W_OK) for path in (held.path, held.path.parent)
     )  # SQLite makes files next to it
     messages = {name: n for name, (n, _) in held.totals.items() if n}
-    reason = _reason_not_ready(messages)
+    reason = explain_too_few(messages)
     return {
         "store": str(held.path), "exists": True, "ready": not reason, "why": reason or None,
         "messages": messages, "tokens": held.tokens, "bytes": held.bytes, "writable": writable,
@@ -59,18 +61,6 @@ def _read_figures(mail: MailFilter) -> dict[str, Any]:
         "half_life_days": held.half_life and held.half_life / DAY, "most_messages": held.most_messages,
         "tidy_due": held.tidy_due,
     }  # fmt: skip
-
-
-def _reason_not_ready(messages: dict[str, int]) -> str:
-    """Return why every verdict would be unsure; nothing if they are not."""
-    from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL
-
-    held = format_counts(messages)
-    if len(messages) < 2:
-        return f"{held} learned; messages of two labels at least are needed"
-    if min(messages.values()) < MIN_MESSAGES_PER_LABEL:
-        return f"{held} learned; at least {MIN_MESSAGES_PER_LABEL} of each label are needed"
-    return ""
 
 
 def _show(figures: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.formatting import format_thousands
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, POSITIVE_LABEL, MessageScores, WeightParameters
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
@@ -35,7 +36,6 @@ HEADER_CLUES: Final = 5
 """Number of clues in a header, unless another is given."""
 
 NOT_FITTED: Final = "model logistic knows nothing before it is fitted. Hint: deciban mail set --model logistic"
-
 
 MAX_SNAPSHOT_SECONDS: Final = 60.0
 """Age of a cached snapshot where messages age: their weights are those of the time at which it was made."""
@@ -122,13 +122,14 @@ class LabelTotals:
         messages, weights = zip(*(totals[label] for label in labels)) if labels else ((), ())
         return cls(labels, tuple(map(list(totals).index, labels)), messages, weights)
 
-    @property
-    def has_too_few(self) -> bool:
-        """Return whether there are too few messages for any verdict to be sure."""
-        return len(self.labels) < 2 or min(self.messages) < MIN_MESSAGES_PER_LABEL
 
-    def __str__(self) -> str:
-        return ", ".join(f"{n} {label}" for label, n in zip(self.labels, self.messages)) or "nothing"
+def explain_too_few(learned: Mapping[str, int]) -> str:
+    """Return why every verdict is unsure after so many messages of each label; an empty text if it need not be."""
+    held = ", ".join(f"{format_thousands(n)} {label}" for label, n in learned.items()) or "nothing"
+    if len(learned) < 2:
+        return f"{held} learned; messages of two labels at least are needed"
+    is_enough = min(learned.values()) >= MIN_MESSAGES_PER_LABEL
+    return "" if is_enough else f"{held} learned; at least {MIN_MESSAGES_PER_LABEL} of each label are needed"
 
 
 @dataclass(frozen=True)
@@ -150,10 +151,11 @@ class VerdictBuilder:
     def __init__(self, totals: LabelTotals, model: str, thresholds: tuple[float, float]) -> None:
         self._totals, self._model, self._thresholds = totals, model, thresholds
         self._learned: Mapping[str, int] = dict(zip(totals.labels, totals.messages))
+        self._too_few = explain_too_few(self._learned)
 
     def build_unsure(self, cut: tuple[str, ...]) -> Verdict:
         """Return the verdict where there are fewer than two labels."""
-        why = f"{self._totals} learned; messages of two labels at least are needed"
+        why = self._too_few
         return Verdict(UNSURE, POSITIVE_LABEL, 0.5, 0.0, 0.0, (), 0.0, self._learned, self._model, why, cut)
 
     def build(
@@ -192,8 +194,8 @@ class VerdictBuilder:
     def _decide(self, p: Sequence[float], best: int, empty: bool) -> tuple[str, str]:
         """Return the label, or unsure and why."""
         totals, (ham_at, spam_at) = self._totals, self._thresholds
-        if totals.has_too_few:
-            return UNSURE, f"{totals} learned; at least {MIN_MESSAGES_PER_LABEL} of each label are needed"
+        if self._too_few:
+            return UNSURE, self._too_few
         least, why = max(1.0 - ham_at, 0.5), ""
         if len(p) == 2:
             label = totals.labels[1 if p[1] >= spam_at else 0]

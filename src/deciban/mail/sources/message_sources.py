@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -178,11 +179,8 @@ def _is_mbox(start: bytes, name: str) -> bool:
 
 def _read_pipe(path: str | Path, problems: ProblemHandler) -> Iterator[RawMessage]:
     file = MessageFile(str(path), is_single=False)
-    if file.path == "-":
-        yield from _split_stream(sys.stdin.buffer, file, problems)
-    else:
-        with _open_file(_resolve_path(path)) as stream:
-            yield from _split_stream(stream, file, problems)
+    with nullcontext(sys.stdin.buffer) if file.path == "-" else _open_file(_resolve_path(path)) as stream:
+        yield from _split_stream(stream, file, problems)
 
 
 def _read_file(file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessage]:

@@ -95,14 +95,28 @@ def absorb_text(file: StoreFile, lines: Iterable[str]) -> MergeCounts:
     check_same_reading(file.path, file.setting("reading"), about["reading"])
     if not file.n_messages():
         _adopt_settings(file, about)
-    merged = _absorb(file, (_read_message(at, line) for at, line in numbered if line.strip()))
-    count = merged.new + merged.known + len(merged.disputed)
+    merged = _absorb(file, _read_all_messages(numbered))
+    _check_count(about, merged.new + merged.known + len(merged.disputed))
+    return merged
+
+
+def check_text(lines: Iterable[str]) -> None:
+    """Check all of a text as `absorb_text` does, without a store."""
+    numbered = enumerate(lines, start=1)
+    about = _read_first_line(numbered)
+    _check_count(about, sum(1 for _ in _read_all_messages(numbered)))
+
+
+def _check_count(about: dict[str, Any], count: int) -> None:
     if about["messages"] != count:
         raise InputError(
             f"the text holds {count} messages, but its first line says {about['messages']}; it was cut or joined. "
             "Nothing was learned"
         )
-    return merged
+
+
+def _read_all_messages(numbered: Iterable[tuple[int, str]]) -> Iterator[StoredMessage]:
+    return (_read_message(at, line) for at, line in numbered if line.strip())
 
 
 def _read_first_line(numbered: Iterator[tuple[int, str]]) -> dict[str, Any]:
