@@ -36,9 +36,10 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     if adds_up and (X.data < 0).any():  # sums with negative terms, which the kernels would report as invalid
         use_kernel = False
     count = _count_by_kernel if use_kernel else _count_by_product
-    part, invalid = count(needs, X, codes, weight, n_classes, wide, threads)
+    total, invalid = count(needs, X, codes, weight, n_classes, wide, threads)
     if invalid < 0:
-        return dense.merge_blocks([part])
+        rows = np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)[:, None]
+        return dense.merge_blocks([Tallies(*total, weight=rows) if wide else Counts(total, rows)])
     if np.isnan(X.data[invalid]) and needs.skips:
         if not wide:
             return dense.summarise(needs, X, codes, weight, n_classes, threads)
@@ -51,8 +52,8 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
 
 def _count_by_product(
     needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, wide: bool, threads: int
-) -> tuple[Statistic, int]:
-    """Count by the definition: a K×n matrix of row weights times X."""
+) -> tuple[Any, int]:
+    """Count by the definition: a K×n matrix of row weights times X; where it is `wide`, return lists of classes."""
     from scipy.sparse import csr_array
 
     n = X.shape[0]
@@ -61,33 +62,24 @@ def _count_by_product(
     total = csr_array((w, (codes, np.arange(n))), shape=(K, n)) @ csr_array(
         apply_threshold(X, needs.threshold), dtype=float
     )
-    rows = sum_class_weights(codes, weight, K)
     if not wide:
-        return Counts(total.toarray(), rows), invalid
+        return total.toarray(), invalid
     by_feature = csr_array(total.T)
     by_feature.sort_indices()
     by_feature.eliminate_zeros()
-    start, klass = by_feature.indptr.astype(np.int64), by_feature.indices.astype(np.int32)
-    return Tallies(start, klass, by_feature.data, rows), invalid
+    return (by_feature.indptr.astype(np.int64), by_feature.indices.astype(np.int32), by_feature.data), invalid
 
 
 def _count_by_kernel(
     needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, wide: bool, threads: int
-) -> tuple[Statistic, int]:
+) -> tuple[Any, int]:
     from deciban.engines import sparse_totals
 
-    rows = sum_class_weights(codes, weight, K)
     threshold = kernel_dispatch.round_threshold(needs.threshold, X.data)
-    if wide:
-        start, klass, total, invalid = sparse_totals.tally_sparse(X, codes, weight, K, threshold, threads)
-        return Tallies(start, klass, total, rows), invalid
-    dense, invalid = sparse_totals.tally_dense(X, codes, weight, K, threshold, threads)
-    return Counts(dense, rows), invalid
-
-
-def sum_class_weights(codes: Codes, weight: Array | None, K: int) -> Array:
-    """Return the weight of each class's rows, K×1."""
-    return np.bincount(codes, weights=weight, minlength=K).astype(np.float64)[:, None]
+    if not wide:
+        return sparse_totals.tally_dense(X, codes, weight, K, threshold, threads)
+    *lists, invalid = sparse_totals.tally_sparse(X, codes, weight, K, threshold, threads)
+    return lists, invalid
 
 
 def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:

@@ -64,8 +64,3 @@ class Counts(Statistic):
         before, removed = np.broadcast_arrays(self.weight, other.weight)
         weight = subtract_checked(before, removed, "weight")
         return type(self)(subtract_checked(self.total, other.total, "count"), weight)
-
-    def take_features(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.take_features`."""
-        weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, order]
-        return type(self)(self.total[:, order], weight)

@@ -35,14 +35,10 @@ MAGNITUDE = (1 << 63) - 1
 """All bits of a double but its sign."""
 
 
-def _ignored_bits() -> NDArray[np.int64]:
-    """Return the number of mantissa bits that cells ignore, for each biased exponent of a double."""
-    power = np.arange(2048) - 1023
-    kept = np.where((power > MANTISSA_BITS) & (power < WHOLE_BITS), power, MANTISSA_BITS)
-    return (MANTISSA - kept).astype(np.int64)
+POWERS = np.arange(2048) - 1023
+"""The power of two of each biased exponent of a double."""
 
-
-IGNORED_BITS = _ignored_bits()
+IGNORED_BITS = MANTISSA - np.where((POWERS > MANTISSA_BITS) & (POWERS < WHOLE_BITS), POWERS, MANTISSA_BITS)
 """Mantissa bits that cells ignore, for each biased exponent."""
 
 FIRST_CELL = np.concatenate([[0], np.cumsum(np.left_shift(1, MANTISSA - IGNORED_BITS))[:-1]]).astype(np.int64)

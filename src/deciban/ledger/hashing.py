@@ -57,7 +57,8 @@ def _hash_part(part: bytes) -> int:
     n = len(part)
     if n <= MAX_SHORT_BYTES:
         return _mix_short(int.from_bytes(part, "little") | n << 56)
-    return _finish_long(_absorb(0, part), n)
+    h = (_absorb(0, part) ^ n) * C2 & M64
+    return (h ^ h >> 29) | TOP
 
 
 def _mix_short(x: int) -> int:
@@ -75,12 +76,6 @@ def _absorb(h: int, part: bytes) -> int:
         h = (h ^ chunk) * C1 & M64
         h ^= h >> 32
     return h
-
-
-def _finish_long(h: int, n: int) -> int:
-    h ^= n
-    h = h * C2 & M64
-    return (h ^ h >> 29) | TOP
 
 
 def hash_words(blob: Bytes, offsets: Offsets) -> Hashes:

@@ -43,11 +43,7 @@ class ColumnCounts(Statistic):
     @property
     def weight(self) -> Array:
         """n_kj, the weight of the rows that have feature j."""
-        return self.per_feature(self.table)
-
-    def per_feature(self, table: Array) -> Array:
-        """Return the sum over each feature's columns of a table with the same layout."""
-        return sums_by_feature(table, self.offset)
+        return sums_by_feature(self.table, self.offset)
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`; features that `order` leaves out are dropped."""

@@ -10,7 +10,7 @@ Merged pair by pair with the update of Chan, Golub & LeVeque (1983). Weights and
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ class Scatter(CentredStatistic):
     comoment: Array
     weight_rest: Array = None  # type: ignore[assignment]
     comoment_rest: Array = None  # type: ignore[assignment]
+    square_array: ClassVar[str] = "comoment"
 
     @classmethod
     def _of_rows(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, exact: bool) -> Self:
@@ -87,11 +88,6 @@ class Scatter(CentredStatistic):
         d = np.arange(self.n_features)
         parts = self.weight, self.mean, self.rest, self.comoment, self.weight_rest, self.comoment_rest
         return Moments(*(a[:, d, d] if a.shape[2] > 1 else a[:, :, 0] for a in parts))
-
-    @property
-    def squares(self) -> Pair:
-        """The co-moments C in two parts."""
-        return Pair(self.comoment, self.comoment_rest)
 
     def __add__(self, other: Self) -> Self:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -91,9 +91,11 @@ class Schema:
     @cached_property
     def fingerprint(self) -> str:
         """A hexadecimal digest of the schema: equal schemas, and only they, have equal fingerprints."""
+        # a vocabulary of a million words is represented by its digest
+        names = [{"words": b.names.digest} if isinstance(b.names, Vocabulary) else b.names for b in self.blocks]
         content = [
             [_canonical(label) for label in self.classes],
-            [[b.kind, b.width, _fingerprint_names(b.names), b.levels, b.reading] for b in self.blocks],
+            [[b.kind, b.width, name, b.levels, b.reading] for b, name in zip(self.blocks, names)],
         ]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
@@ -103,11 +105,6 @@ def _canonical(label: Label) -> list[str]:
     if isinstance(label, (bool, int, float, np.number, np.bool_)):
         return ["number", str(int(label)) if float(label).is_integer() else repr(float(label))]
     return [type(label).__name__, str(label)]
-
-
-def _fingerprint_names(names: tuple[str, ...] | Vocabulary | None) -> Any:
-    """Return the names for a fingerprint: for a vocabulary of a million words, its digest."""
-    return {"words": names.digest} if isinstance(names, Vocabulary) else names
 
 
 def _choose_names(names: tuple[str, ...] | Vocabulary, features: Sequence[int]) -> tuple[str, ...] | Vocabulary:

@@ -42,7 +42,8 @@ class ScoreForm(ABC):
 
     def quadratic(self) -> Conic:
         """Return the quadratic form of the score, up to terms that all classes share."""
-        return Conic.flat(self.linear())
+        line = self.linear()
+        return Conic(np.zeros_like(line.weights), line.weights, line.bias)
 
 
 def has_scores(form: Any) -> bool:
@@ -86,11 +87,6 @@ class Conic:
     A: Array
     weights: Array
     bias: Array
-
-    @classmethod
-    def flat(cls, line: Boundary) -> Conic:
-        """Return a linear score as a quadratic one without squares."""
-        return cls(np.zeros_like(line.weights), line.weights, line.bias)
 
 
 def centred_conic(A: Array, mean: Array, constant: Array) -> Conic:
