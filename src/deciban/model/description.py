@@ -109,7 +109,10 @@ class Description:
 
     def __str__(self) -> str:
         chosen = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]
-        head = self._format_head() + self._format_report()
+        head = self._format_head()
+        if self.account is not None:
+            head += f"\n{self.account}"
+            head += clip_text(f"\ntrust: {self.account.trust_text}", WIDTH) if self.account.trust else ""
         if chosen:
             head += clip_text(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}", WIDTH)
         parts = [head, self._format_classes(), self._format_strongest(), self._format_columns()]
@@ -122,12 +125,6 @@ class Description:
         rows = ", ".join(filter(None, [read + without, learned]))
         used = sum(note.role != "skip" for note in self.columns)
         return f"{self.target} from {used} column{'' if used == 1 else 's'}: {rows}; {self.n_parameters} parameters"
-
-    def _format_report(self) -> str:
-        if self.account is None:
-            return ""
-        trust = clip_text(f"\ntrust: {self.account.trust_text}", WIDTH) if self.account.trust else ""
-        return f"\n{self.account}{trust}"
 
     def _format_classes(self) -> str:
         shown = self.classes[:SHOWN_CLASSES]

@@ -5,6 +5,7 @@ A text is one feature among others; its words are listed below it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -93,13 +94,11 @@ def explain_rows(
         raise InputError(f"rows must be at least 1, not {rows!r}")
     pair = None if classes is None else class_pair(model, classes)
     kept: list[tuple[list[Any], list[Any]]] = []
-    remaining = rows
+    remaining = sys.maxsize if rows is None else rows
     for batches, parts in model.blocks(source, allow_missing):
-        n = parts[0].shape[0] if parts else sum(batch.num_rows for batch in batches)
-        take = n if remaining is None else min(n, remaining)
-        kept.append((batches, [part[:take] for part in parts]))
-        remaining = None if remaining is None else remaining - take
-        if remaining == 0:
+        kept.append((batches, [part[:remaining] for part in parts]))
+        remaining -= sum(batch.num_rows for batch in batches)
+        if remaining <= 0:
             break
     if not kept:
         raise InputError(f"{source.name} has no rows to explain")
@@ -125,29 +124,24 @@ def _stack_rows(parts: tuple[Any, ...]) -> Any:
 
 def _sum_words(model: Model, result: Explanation, widths: list[int], batches: list[Any]) -> TableExplanation:
     """Return the explanation with one feature for each text, whose evidence is the sum over its words."""
-    texts = model.layout.texts
+    texts, n = model.layout.texts, len(result)
     ends = np.cumsum([0, *widths])[len(widths) - len(texts) :].tolist()
     word_evidence = {text.column: result.evidence[:, a:b] for text, a, b in zip(texts, ends, ends[1:])}
     with np.errstate(invalid="ignore"):  # impossible under both classes: the total is undefined
         totals = {column: np.asarray(words.sum(axis=1)).reshape(-1) for column, words in word_evidence.items()}
     dense = result.evidence[:, : ends[0]]
     evidence = np.column_stack([dense.toarray(), *totals.values()])
-    documents = {
-        column: TextExplanation(
-            words, np.zeros(len(result)), totals[column], result.winner, result.runner_up,
-            vocabulary or NumberedNames(b - a), texts=_read_texts(batches, column, len(result)),
+    documents = {}
+    for (column, words), vocabulary in zip(word_evidence.items(), model.scorer.vocabularies):
+        read = [read_documents(column, batch) for batch in batches]
+        documents[column] = TextExplanation(
+            words, np.zeros(n), totals[column], result.winner, result.runner_up,
+            vocabulary or NumberedNames(words.shape[1]),
+            texts=[part.text(i) or "" for part in read for i in range(len(part))][:n],  # empty where it is missing
             find=Finder(model.options.words, vocabulary), column=column,
-        )
-        for (column, words), vocabulary, a, b in zip(word_evidence.items(), model.scorer.vocabularies, ends, ends[1:])
-    }  # fmt: skip
+        )  # fmt: skip
     features = [feature.name for feature in model.layout.all_features()]
     return TableExplanation(**{**vars(result), "evidence": evidence, "features": features}, documents=documents)
-
-
-def _read_texts(batches: list[Any], column: str, n: int) -> list[str]:
-    """Return the texts of the first n rows; the empty text for one that is missing."""
-    found = [read_documents(column, batch) for batch in batches]
-    return [part.text(i) or "" for part in found for i in range(len(part))][:n]
 
 
 def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:

@@ -102,32 +102,24 @@ class Delimited(FileSource):
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
         wanted: dict[str, ColumnReading] = dict.fromkeys(self.columns, "text")
-        try:
+        with database.convert_duckdb_errors(self._diagnose):
             table = self._relation(wanted, f"limit {n}").to_arrow_table()
-        except Exception as error:
-            if not database.is_duckdb_error(error):
-                raise
-            raise self._diagnose(error) from None
         columns = [_replace_commas(column) for column in table.columns] if self.decimal == "," else table.columns
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`; a cell that is not a number restarts the reading, with marks for missing numbers."""
-        marked = False
         done = 0
-        while True:
+        with database.convert_duckdb_errors(self._diagnose):
             try:
-                for batch in self._read(wanted, marked, skip=done):
+                for batch in self._read(wanted, marked=False, skip=0):
                     yield batch
                     done += batch.num_rows
-                return
             except Exception as error:
-                if not database.is_duckdb_error(error):
-                    raise
                 # the message about a value that does not have its column's type begins so, whatever cells it quotes
-                if marked or not str(error).startswith("Conversion Error: "):
-                    raise self._diagnose(error) from None
-                marked = True
+                if not database.is_duckdb_error(error) or not str(error).startswith("Conversion Error: "):
+                    raise
+                yield from self._read(wanted, marked=True, skip=done)
 
     def _read(self, wanted: Mapping[str, ColumnReading], marked: bool, skip: int) -> Iterator[pa.RecordBatch]:
         """Read all rows but the first ones; with `marked`, numbers are read as texts, which are then converted."""

@@ -7,7 +7,7 @@ import re
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -148,14 +148,16 @@ class Query:
 
 
 @contextmanager
-def convert_duckdb_errors(what: str) -> Iterator[None]:
-    """Raise DuckDB's errors as InputErrors that begin with `what`."""
+def convert_duckdb_errors(what: str | Callable[[Exception], InputError]) -> Iterator[None]:
+    """Raise DuckDB's errors as InputErrors that begin with `what`, or that `what` returns."""
     try:
         yield
     except Exception as error:
         if not is_duckdb_error(error):
             raise
-        raise InputError(f"{what}: {first_line(error)}") from error
+        if isinstance(what, str):
+            raise InputError(f"{what}: {first_line(error)}") from error
+        raise what(error) from None  # DuckDB's own message quotes the lines of the file
 
 
 def open_query(source: Any, sql: str) -> Query:
