@@ -36,10 +36,11 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     if adds_up and (X.data < 0).any():  # sums with negative terms, which the kernels would report as invalid
         use_kernel = False
     count = _count_by_kernel if use_kernel else _count_by_product
-    total, invalid = count(needs, X, codes, weight, n_classes, wide, threads)
+    sums, invalid = count(needs, X, codes, weight, n_classes, wide, threads)
     if invalid < 0:
         rows = np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)[:, None]
-        return dense.merge_blocks([Tallies(*total, weight=rows) if wide else Counts(total, rows)])
+        statistic: Any = Tallies if wide else Counts
+        return dense.merge_blocks([statistic(*sums, rows)])
     if np.isnan(X.data[invalid]) and needs.skips:
         if not wide:
             return dense.summarise(needs, X, codes, weight, n_classes, threads)
@@ -63,7 +64,7 @@ def _count_by_product(
         apply_threshold(X, needs.threshold), dtype=float
     )
     if not wide:
-        return total.toarray(), invalid
+        return (total.toarray(),), invalid
     by_feature = csr_array(total.T)
     by_feature.sort_indices()
     by_feature.eliminate_zeros()
@@ -76,10 +77,9 @@ def _count_by_kernel(
     from deciban.engines import sparse_totals
 
     threshold = kernel_dispatch.round_threshold(needs.threshold, X.data)
-    if not wide:
-        return sparse_totals.tally_dense(X, codes, weight, K, threshold, threads)
-    *lists, invalid = sparse_totals.tally_sparse(X, codes, weight, K, threshold, threads)
-    return lists, invalid
+    tally: Any = sparse_totals.tally_sparse if wide else sparse_totals.tally_dense
+    *sums, invalid = tally(X, codes, weight, K, threshold, threads)
+    return sums, invalid
 
 
 def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
