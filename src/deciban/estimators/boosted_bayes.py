@@ -81,9 +81,8 @@ class BoostedBayes(Classifier):
         self, learner: GenerativeClassifier, X: Any, codes: NDArray[np.int32], weight: Array | None
     ) -> Boosted:
         assumption = learner._assumption(X.shape[1], len(self.classes_))
-        blocks = tuple(
-            Block(n.kind, X.shape[1], checks.get_feature_names(self), reading=n.reading) for n in assumption.needs
-        )
+        names = checks.get_feature_names(self)
+        blocks = tuple(Block(n.kind, X.shape[1], names, reading=n.reading) for n in assumption.needs)
         rows, held = self._split(Examples((X,), codes, weight))
         rate, patience = float(self.learning_rate), self.n_iter_no_change or 0
         algorithm: Any = self.algorithm

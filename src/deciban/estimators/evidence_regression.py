@@ -123,9 +123,8 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
         self.n_features_in_ = rows.shape[1]
         size = texts.root_mean_square_length(rows, weight) if length else 1.0
         scored = texts.normalise_lengths(rows) if length else rows
-        settings = word_weights.EvidenceSettings(
-            self.C if isinstance(self.C, str) else float(self.C), self.common, self.beta, self.tol, int(self.max_iter)
-        )
+        C = self.C if isinstance(self.C, str) else float(self.C)
+        settings = word_weights.EvidenceSettings(C, self.common, self.beta, self.tol, int(self.max_iter))
         fold = assign_by_content([rows], codes, weight, FOLDS) if settings.C == "auto" else None
         family: Any = basis.assumption.families[0]
         seen = word_weights.WordRows(rows, scored, codes, weight, len(self.classes_), size, threads)

@@ -124,15 +124,14 @@ class FoldEstimator(fold_models.RefittableRows):
         if self.is_table and not self._decide_roles(total).is_certain(self.columns):
             return None
         model = self._learn(total)
-        batches, start, threads = [], 0, thread_count(model.n_jobs)
+        scorer, threads = model._check_fitted(), thread_count(model.n_jobs)
+        batches, start = [], 0
         with warnings.catch_warnings(), model._reword_errors():
             warnings.simplefilter("ignore", DecibanWarning)
             for parts in model._parts(self.rows, threads):
                 some = slice(start, start + parts[0].shape[0])
-                weight = None if self.weight is None else self.weight[some]
-                batch = fold_models.score_in_closed_form(
-                    model._check_fitted(), parts, self.codes[some], weight, self.wanted, threads
-                )
+                w = None if self.weight is None else self.weight[some]
+                batch = fold_models.score_in_closed_form(scorer, parts, self.codes[some], w, self.wanted, threads)
                 if batch is None:
                     return None
                 batches.append(batch)

@@ -32,9 +32,8 @@ class GaussianClassifier(GenerativeClassifier):
         raise AssertionError
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
-        prior = parse_prior(
-            "empirical" if self.priors is None else self.priors, self.prior_alpha, n_classes, scaled=False
-        )
+        given = "empirical" if self.priors is None else self.priors
+        prior = parse_prior(given, self.prior_alpha, n_classes, scaled=False)
         imagined = self.parameter_prior if isinstance(self.parameter_prior, Ledger) else None
         prior_rows = float(self.parameter_prior or 0.0) if imagined is None else 0.0
         return Assumption((self._family(prior_rows),), prior, imagined, self.missing)

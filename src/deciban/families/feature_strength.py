@@ -244,8 +244,7 @@ def block_strength(family: Gaussian, part: Scatter, prior: Array, rng: np.random
     form = family.solve(part)
     assert isinstance(form, Full)
     n = part.moments.weight.max(axis=1)
-    pi = np.where(n > 0, prior, 0.0)
-    pi = divide(pi, np.full_like(pi, pi.sum()))
+    pi = _normalise_prior(prior, n[:, None])[:, 0]
     K, d = form.mean.shape
     covariance = np.broadcast_to(form.covariance, (K, d, d))
     times = int(np.clip(MAX_BLOCK_NUMBERS // (K * K * d * d), MIN_DRAWS, DRAWS))

@@ -73,9 +73,8 @@ class Gaussian(Family):
         total = total_variance(part.moments)
         if not total.any():
             return np.broadcast_to(UNIT_SCALE * np.eye(part.n_features), raw.shape).copy()
-        return floor_eigenvalues(
-            shrink_covariance(raw, rows, self.shrinkage, pooled_variance(part.moments).mean()), scale(total)
-        )
+        shrunk = shrink_covariance(raw, rows, self.shrinkage, pooled_variance(part.moments).mean())
+        return floor_eigenvalues(shrunk, scale(total))
 
     def variances(self, part: Moments) -> Array:
         """Return σ²_kj, K×d, for the shapes without cross terms; for many ledgers at once (…×K×d), those of each."""
@@ -210,9 +209,8 @@ def shrink_covariance(
         return covariance
     d = covariance.shape[1]
     mean_variance = np.trace(covariance, axis1=1, axis2=2) / d
-    unit = divide(
-        covariance, mean_variance[:, None, None]
-    )  # the intensity does not depend on scale, and squares may overflow
+    # the intensity does not depend on scale, and squares may overflow
+    unit = divide(covariance, mean_variance[:, None, None])
     a = shrinkage_intensity(shrinkage, (unit**2).sum(axis=(1, 2)), d, rows)
     return (1 - a)[:, None, None] * covariance + (a * target)[:, None, None] * np.eye(d)
 
@@ -241,9 +239,7 @@ def floor_correlations(covariance: Array, weight: Array) -> Array:
     pairs = np.broadcast_to(weight, covariance.shape)
     rows, fewest = pairs.max(axis=(1, 2)), pairs.min(axis=(1, 2))
     floors = np.minimum(np.sqrt(2 * divide(rows - fewest, rows**2)), MAX_CORRELATION_FLOOR)
-    return np.stack(
-        [_floor_correlation(matrix, floor) if floor else matrix for matrix, floor in zip(covariance, floors)]
-    )
+    return np.stack([_floor_correlation(one, floor) if floor else one for one, floor in zip(covariance, floors)])
 
 
 def _floor_correlation(matrix: Array, floor: float) -> Array:

@@ -155,9 +155,8 @@ class Categorical(Family):
             steps = np.cumsum(share, axis=1)
             if steps.size:
                 column = (draw[:, j, None] * steps[codes, -1:] >= steps[codes]).sum(axis=1)
-                X[:, j] = _draw_codes(
-                    column, *separate.codes(part, j), part.table[:, part.offset[j] :].sum(axis=0), rng
-                )
+                seen = part.table[:, part.offset[j] :].sum(axis=0)
+                X[:, j] = _draw_codes(column, *separate.codes(part, j), seen, rng)
         return X
 
     def enumerate_rows(self, part: Levels) -> EnumeratedRows | None:

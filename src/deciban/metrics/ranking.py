@@ -167,9 +167,8 @@ class ScoreSample:
             more = tuple(replace(part, number=part.number + self.n_rows) for part in more)
         has_numbers = (self.has_numbers or not self.n_rows) and (other.has_numbers or not other.n_rows)
         n_halvings = max(self.n_halvings, other.n_halvings)
-        return type(self)(self.parts + more, self.n_rows + other.n_rows, n_halvings, has_numbers)._limit_size(
-            thin=self.n_halvings != other.n_halvings
-        )
+        both = type(self)(self.parts + more, self.n_rows + other.n_rows, n_halvings, has_numbers)
+        return both._limit_size(thin=self.n_halvings != other.n_halvings)
 
     def _limit_size(self, thin: bool = False) -> Self:
         """Halve the rows, by their hashed numbers, until no more than `MAX_KEPT_SCORES` scores are left."""

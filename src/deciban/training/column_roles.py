@@ -7,6 +7,7 @@ counted, by the leave-one-out log-loss of the column alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -175,7 +176,11 @@ def _infer_from_strings(name: str, known: Any, typed: bool, is_complete: bool) -
         if is_complete and (numbers == numbers[0]).all():
             return Column(name, "skip", "always the same value")
         return _infer_from_numbers(name, numbers)
-    return _infer_from_dates(name, known, is_complete) if _is_date(known) else _infer_from_texts(name, known)
+    if len(known[0].as_py()) >= len("2024-01-01"):
+        with suppress(pa.ArrowInvalid):
+            to_timestamps(known)
+            return _infer_from_dates(name, known, is_complete)
+    return _infer_from_texts(name, known)
 
 
 def _parse_numbers(known: Any) -> Any:
@@ -228,16 +233,6 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
     if any(lower <= set(pair) for pair in FLAG_VALUES):
         return Column(name, "flag", " or ".join(sorted(values)))
     return Column(name, "category", f"{distinct} different values")
-
-
-def _is_date(known: Any) -> bool:
-    if len(known[0].as_py()) < len("2024-01-01"):
-        return False
-    try:
-        to_timestamps(known)
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def _infer_from_dates(name: str, known: Any, is_complete: bool) -> Column:

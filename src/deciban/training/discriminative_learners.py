@@ -100,9 +100,8 @@ def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
     """Return the design of all rows by the model of those outside a fold."""
     rows, other = data.rows, data.excluding_folds[f]
     weight = np.where(data.folded_rows.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
-    return [
-        block.part for block in build_table_blocks(other.basis, select_columns(rows, other.model.kept).parts, weight)
-    ]
+    parts = select_columns(rows, other.model.kept).parts
+    return [block.part for block in build_table_blocks(other.basis, parts, weight)]
 
 
 def fit_evidence(data: TrainingRows) -> FittedModel:
@@ -125,9 +124,8 @@ def _evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array], f:
     """Return the evidence of all rows by the model of those outside a fold, of these without an inner fold."""
     other, own = data.excluding_folds[f], data.folded_rows.fold == f
     out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
-    out[own] = evidence_weights.compute_column_evidence(
-        other.basis, select_columns(data.rows[np.flatnonzero(own)], other.model.kept).parts
-    )
+    parts = select_columns(data.rows[np.flatnonzero(own)], other.model.kept).parts
+    out[own] = evidence_weights.compute_column_evidence(other.basis, parts)
     out[~own] = out_of_fold_evidence(other, FOLDS)
     return [Shared(_set_text_evidence(out, other, text_evidence), 1.0)]
 

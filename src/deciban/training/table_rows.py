@@ -70,9 +70,8 @@ class Reservoir:
         capacity = min(self.capacity, len(order))
         if texts and capacity:
             sizes = np.cumsum(np.sum(texts, axis=0)[np.argsort(order)])
-            capacity = min(
-                capacity, max(1, int(np.searchsorted(sizes, self.factor * MAX_SAMPLE_BYTES, side="right")))
-            )
+            n_within = int(np.searchsorted(sizes, self.factor * MAX_SAMPLE_BYTES, side="right"))
+            capacity = min(capacity, max(1, n_within))
         if len(order) > capacity:
             self.hash_limit = np.partition(order, capacity - 1)[capacity - 1]
             together = together[order <= self.hash_limit]
@@ -98,13 +97,10 @@ def concatenate_rows(kept: Sequence[Rows]) -> Rows:
     """Concatenate batches of rows."""
     if len(kept) == 1:
         return kept[0]
-    weight = (
-        None if kept[0].weight is None else np.concatenate([rows.weight for rows in kept if rows.weight is not None])
-    )
     columns = [[_concatenate_columns(c) for c in zip(*blocks)] for blocks in zip(*(rows.columns for rows in kept))]
-    codes, number = (np.concatenate([getattr(rows, name) for rows in kept]) for name in ("codes", "number"))
-    fold = None if kept[0].fold is None else np.concatenate([rows.fold for rows in kept if rows.fold is not None])
-    return Rows(columns, codes, weight, number, fold)
+    arrays = ([getattr(rows, name) for rows in kept] for name in ("codes", "weight", "number", "fold"))
+    joined: Any = (None if batches[0] is None else np.concatenate(batches) for batches in arrays)
+    return Rows(columns, *joined)
 
 
 def _concatenate_columns(columns: Sequence[Any]) -> Any:

@@ -236,9 +236,8 @@ def _recode_sample(summariser: TableSummariser, total: Ledger, sample: Rows | No
         columns[levels] = [np.append(where, -1)[v] for where, v in zip(summariser.level_ranks(), columns[levels])]
     known = vocabularies(total.schema)
     for i, words in enumerate(known, len(columns) - len(known)):
-        columns[i] = [
-            build_word_matrix(summariser.words, words, columns[i][0], engines.thread_count(summariser.n_jobs))
-        ]
+        threads = engines.thread_count(summariser.n_jobs)
+        columns[i] = [build_word_matrix(summariser.words, words, columns[i][0], threads)]
     return replace(sample, columns=columns, codes=codes)
 
 

@@ -227,9 +227,8 @@ def _mix(hashes: RowHashes) -> RowHashes:
 def _hash_cells(part: Any) -> RowHashes:
     """Hash the cells of a column; of a matrix the sum over all cells that are not 0, whatever their order."""
     if hasattr(part, "indptr"):
-        ends = np.concatenate(
-            [np.zeros(1, np.uint64), np.cumsum(_hash_entries(part.indices, part.data), dtype=np.uint64)]
-        )
+        entries = _hash_entries(part.indices, part.data)
+        ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
         sums: RowHashes = ends[part.indptr[1:]] - ends[part.indptr[:-1]]
         return sums
     if part.ndim == 1:
