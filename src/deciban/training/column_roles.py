@@ -281,14 +281,10 @@ def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[st
     chosen = {c.name: _choose_role(c, losses[c.name]) for c in columns if c.name in losses}
     final = [known.get(c.name) or chosen.get(c.name) or c for c in columns]
     role = {column.name: column.role for column in final}
-    kept = [
-        None
-        if kind in ("bags", "scatter")
-        else [
-            j for j, feature in enumerate(features) if kind == "levels" or role[feature.column] == ROLE_OF_KIND[kind]
-        ]
-        for kind, features in layout.blocks
-    ]
+    kept: list[list[int] | None] = []
+    for kind, features in layout.blocks:
+        wanted = [kind == "levels" or role[feature.column] == ROLE_OF_KIND.get(kind) for feature in features]
+        kept.append(None if kind in ("bags", "scatter") else np.flatnonzero(wanted).tolist())
     lowest = {name: sorted(loss.values())[:2] for name, loss in losses.items()}
     clear = [name for name, (best, second) in lowest.items() if (second - best) * ledger.n_rows >= CERTAIN_GAIN_NATS]
     certain = {name: chosen[name] for name in _without_outliers(layout, ledger, clear)}

@@ -228,13 +228,12 @@ def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[
     decision = decide(task.layout, trained.total, task.options)
     if not decision.is_certain(task.columns) or (task.options.words.length is not None and task.layout.texts):
         return None
-    batches, scored, threads = [], [], engines.thread_count(None)
+    naive, threads = trained.model.naive, engines.thread_count(None)
+    batches, scored = [], []
     for _, batch in trained.read_rows(progress):
         rows = batch[has_weight(batch)]
         parts = table_folds.select_columns(rows, decision.kept).parts
-        found = fold_models.score_in_closed_form(
-            trained.model.naive, parts, rows.codes, rows.weight, "log_posterior", threads
-        )
+        found = fold_models.score_in_closed_form(naive, parts, rows.codes, rows.weight, "log_posterior", threads)
         if found is None:
             return None
         batches.append(replace(rows, columns=[]))
