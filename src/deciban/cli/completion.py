@@ -15,8 +15,6 @@ from typing import Final, NamedTuple
 from deciban.cli.app import GROUP
 from deciban.cli.command_groups import Group, UsageError
 
-VARIABLE: Final = "_DECIBAN_COMPLETE"
-
 
 class Shell(NamedTuple):
     """The script that makes a shell complete, and the file in the home folder that it is appended to."""

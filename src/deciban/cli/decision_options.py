@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,7 +82,9 @@ def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[t
     known = {str(label): label for label in classes}
 
     def find_pair(pair: str) -> tuple[Any, Any]:
-        found = list(_split_pair(pair))
+        # every way to split the text at a colon into two names
+        splits = [(pair[:i].strip(), pair[i + 1 :].strip()) for i, character in enumerate(pair) if character == ":"]
+        found = [names for names in splits if all(names)]
         if not found:
             raise UsageError(f"--cost {pair} is not TRUTH:CALLED=NUMBER, as in --cost sick:healthy=20")
         first, second = next((names for names in found if names[0] in known and names[1] in known), found[0])
@@ -139,10 +141,3 @@ def _parse_number(option: str, example: str) -> tuple[str, float]:
         return name.strip(), float(number)
     except ValueError:
         raise UsageError(f"{option!r} is not as in {example}") from None
-
-
-def _split_pair(pair: str) -> Iterator[tuple[str, str]]:
-    """Yield every way to split a text at a colon into two names."""
-    for i, character in enumerate(pair):
-        if character == ":" and pair[:i].strip() and pair[i + 1 :].strip():
-            yield pair[:i].strip(), pair[i + 1 :].strip()

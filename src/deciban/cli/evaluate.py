@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import deciban
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
 from deciban.cli.command_groups import UsageError
@@ -58,11 +59,9 @@ def evaluate(
             _show_choice(choice, table, options, json)
             return
         report = evaluate_table(table, options)
-        title = (
-            f"{options['model']}, evaluated on rows that it may not have learned from"
-            if options["model"] is not None
-            else f"{find_target(table, options)} of {table.name}, predicted for rows not learned from"
-        )
+        title = f"{options['model']}, evaluated on rows that it may not have learned from"
+        if options["model"] is None:
+            title = f"{find_target(table, options)} of {table.name}, predicted for rows not learned from"
         show(report, title, json, requests)
 
 
@@ -77,8 +76,6 @@ def evaluate_table(table: TableInput, options: Mapping[str, Any]) -> Report:
 
 
 def _evaluate_model(table: TableInput, options: Mapping[str, Any]) -> Report:
-    import deciban
-
     training = {"target": options["target"], **a.select_options(options, *FOLD_OPTIONS)}
     for name, value in training.items():
         if value is not None and name != "weights":

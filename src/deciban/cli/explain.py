@@ -15,6 +15,7 @@ from deciban.cli.files import open_model, print_json
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
 from deciban.cli.parser import DEBUG, JSON, command, number
 from deciban.cli.render import Screen, shorten, to_one_line
+from deciban.cli.row_views import CopyingView, RowRange
 from deciban.errors import InputError
 from deciban.plain_json import to_plain
 from deciban.scores.explanation import Reason, format_decibans, format_odds, format_word, in_context
@@ -106,7 +107,6 @@ def explain_table_rows(
     name_column: str | None = None,
 ) -> list[RowExplanation]:  # fmt: skip
     """Explain `count` rows from row `start`, named by `name_column`; an empty list if the table is shorter."""
-    from deciban.cli.row_views import CopyingView, RowRange
     from deciban.model.table_explanations import explain_rows
 
     part = RowRange(source, start, count)
@@ -147,7 +147,8 @@ def show(rows: list[RowExplanation], most: int) -> None:
 def _show_row(out: Screen, row: RowExplanation, most: int) -> None:
     width = 20 if row.name is None else 30
     truth = "" if row.truth is None else f"; in truth {shorten(str(row.truth), width)}"
-    probability = format_probability(row.probability, math.isfinite(row.total))
+    p, is_doubtful = row.probability, math.isfinite(row.total)  # a doubtful probability is not printed as 1
+    probability = "over 0.9999" if 0.9999 < p < 1 or (p == 1 and is_doubtful) else f"{p:.4f}"
     chance = f"{shorten(str(row.prediction), width)}, probability {probability}{truth}"
     out.print_heading(f"Row {row.row}", chance if row.name is None else shorten(row.name, out.width - 20))
     if row.name is not None:
@@ -164,9 +165,8 @@ def _show_columns(out: Screen, row: RowExplanation, most: int) -> None:
     if hidden:
         shown = [*shown, (f"{len(hidden)} more", sum(value for _, value in hidden))]
     largest = max([abs(v) for _, v in shown if math.isfinite(v)] + [1e-9])
-    width = min(
-        max(cell_len(to_one_line(name)) for name, _ in [*shown, ("total", 0.0)]), out.width - 2 * BAR_WIDTH - 19
-    )
+    widest = max(cell_len(to_one_line(name)) for name, _ in [*shown, ("total", 0.0)])
+    width = min(widest, out.width - 2 * BAR_WIDTH - 19)
     for name, value in shown:
         padded = set_cell_size(shorten(name, width), width)
         bar = f"  {padded}  {format_decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}"
@@ -227,8 +227,3 @@ def _format_context(text: str, word: WordEvidence, width: int) -> str:
     """Return a word with its context in `width` columns of the screen; some characters take two."""
     words = to_one_line(in_context(text, word, width))
     return words if cell_len(words) <= width else to_one_line(in_context(text, word, width // 2))
-
-
-def format_probability(p: float, can_be_doubted: bool = True) -> str:
-    """Format with four digits; a probability near 1 that can be doubted is not printed as 1."""
-    return "over 0.9999" if 0.9999 < p < 1 or (p == 1 and can_be_doubted) else f"{p:.4f}"

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import deciban
 from deciban.cli.error_handling import stop_if_interrupted
 from deciban.errors import InputError, ModelFileError
 from deciban.formatting import escape_controls
@@ -69,8 +70,6 @@ def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
 
 def load(path: Path, verify: bool = False) -> Any:
     """Load any model file; an error has a hint on its probable reason."""
-    import deciban
-
     try:
         return deciban.load(path, verify)
     except ModelFileError as error:
@@ -81,8 +80,6 @@ def load(path: Path, verify: bool = False) -> Any:
 
 def open_model(path: Path) -> Model:
     """Load the table model of a file."""
-    import deciban
-
     found = load(path)
     if not isinstance(found, deciban.Model):
         raise InputError(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import deciban
 from deciban.cli import options as a
 from deciban.cli.files import format_file_size, load, open_model, print_json
 from deciban.cli.parser import DEBUG, JSON, argument, command
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 )  # fmt: skip
 def inspect(model: Path, most: int, json: bool) -> None:
     """Show a model: classes, assumptions, columns with roles and reasons, and the evidence of the strongest."""
-    import deciban
-
     found = load(model, verify=True)
     if not isinstance(found, deciban.Model):
         _show_estimator(found, json)
@@ -89,17 +88,16 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
     out.print_title(f"{path}: a model of {model.target}")
     left_out = description.rows_without_class
     without = f" ({format_count(left_out)} without a class)" if left_out else ""
-    out.print_pairs(
-        [
-            ("rows read", format_count(description.rows) + without),
-            ("weight", format_count(description.weight)),
-            ("learned from", model.origin.source or "–"),
-            ("made", model.origin.created or "–"),
-            *([("trust", model.account.trust_text)] if model.account and model.account.trust else []),
-            ("parameters", format_count(description.n_parameters)),
-            ("file", format_file_size(path)),
-        ],
-    )
+    facts = [
+        ("rows read", format_count(description.rows) + without),
+        ("weight", format_count(description.weight)),
+        ("learned from", model.origin.source or "–"),
+        ("made", model.origin.created or "–"),
+        *([("trust", model.account.trust_text)] if model.account and model.account.trust else []),
+        ("parameters", format_count(description.n_parameters)),
+        ("file", format_file_size(path)),
+    ]
+    out.print_pairs(facts)
     out.print_heading("Classes")
     show_classes(out, description)
     out.print_heading("Assumptions")

@@ -18,11 +18,11 @@ from deciban.cli.error_handling import print_stderr, progress
 from deciban.cli.files import check_output, open_model
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
 from deciban.cli.parser import DEBUG, argument, command, flag, list_option, number
+from deciban.cli.row_views import CopyingView
 from deciban.cli.table_writers import check_safe_cells, open_table_writer
-from deciban.errors import InputError
+from deciban.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from deciban.cli.row_views import CopyingView
     from deciban.model.model import Model
     from deciban.scores.decision import Decision
 
@@ -45,14 +45,16 @@ UNDECIDED = "\0undecided"
 )  # fmt: skip
 def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **options: Any) -> None:
     """Predict every row of a table: one output line for each row, in the same order."""
-    from deciban.cli.row_views import CopyingView
-
     with direct_role_hints_to_training(), open_table(options) as table:
         check_safe_cells(output, json, safe_cells)
         check_output(output or "-", [*table.paths, model])
         loaded, rule = _make_rule(open_model(model), options)
         source = table.open()
-        kept = _check_kept(options["keep"] or table.identified_by, source.columns, source.name)
+        kept = list(dict.fromkeys(options["keep"] or table.identified_by))
+        for name in kept:
+            if name not in source.columns:
+                near = did_you_mean(name, source.columns)
+                raise InputError(f"{source.name} has no column {name!r} to keep{near}")
         view = CopyingView(source, list(source.columns) if options["everything"] else kept)
         answers = Predictions(loaded, view, options["proba"], rule, options["reject_novel"])
         called: Counter[str] = Counter()
@@ -76,15 +78,6 @@ def _make_rule(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decisio
     costs = d.parse_costs(options["cost"], model.classes)
     thresholds = d.parse_thresholds(options["threshold"], model.classes)
     return model, build_rule(model.classes, costs, options["reject"], thresholds)
-
-
-def _check_kept(names: list[str], columns: Any, source: str) -> list[str]:
-    from deciban.errors import did_you_mean
-
-    for name in names:
-        if name not in columns:
-            raise InputError(f"{source} has no column {name!r} to keep{did_you_mean(name, columns)}")
-    return list(dict.fromkeys(names))
 
 
 class Predictions:

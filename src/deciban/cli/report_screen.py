@@ -106,13 +106,6 @@ def _show_confusion(out: Screen, report: Report) -> None:
     out.print_table(head, body, right=range(1, len(head)))
 
 
-def training_figures(model: Model, description: Description, path: str) -> dict[str, Any]:
-    """Return the report of training for JSON."""
-    held_out = None if model.held_out is None else model.held_out.to_dict()
-    calibration = None if model.calibration is None else str(model.calibration)
-    return {"model": path, **description.to_dict(), "held_out": held_out, "calibration": calibration}
-
-
 def show_training(
     model: Model, description: Description, path: str, *, is_named: bool, to_stderr: bool, measured: bool,
     of_documents: bool, calibrated: bool,
@@ -163,9 +156,8 @@ def _show_rows(out: Screen, model: Model, description: Description) -> None:
     without = model.origin.rows_without_class
     left_out = f"; {format_row_count(without)} without {to_one_line(model.target)} left out" if without else ""
     weight = "" if model.weights is None else f", of weight {format_count(model.ledger.n_rows)}"
-    learned = model.origin.rows_read - without
-    words = f"{model.origin.source}: learned from {format_row_count(learned)}{weight}{left_out}"
-    out.print_title(words)
+    learned = format_row_count(model.origin.rows_read - without)
+    out.print_title(f"{model.origin.source}: learned from {learned}{weight}{left_out}")
     if model.account is not None:
         out.print(to_one_line(f"by {model.account}"), soft_wrap=True)
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deciban._lazy import pa, pc
 from deciban.errors import InputError
-from deciban.sources.source import SourceView
-
-if TYPE_CHECKING:
-    from deciban.sources.source import ColumnReading
+from deciban.sources.source import ColumnReading, SourceView
 
 COPIED_PREFIX = "\0carried:"
 """The prefix of the names of copied columns; no column of a file can begin with it."""

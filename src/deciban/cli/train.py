@@ -42,12 +42,15 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
         model = call_on_table("train", table, options, ["calibrate"], judge=judge)
         with show_spinner("describing the model …"):
             model.origin = replace(model.origin, source=table.name)
-            from deciban.cli.report_screen import show_training, training_figures
+            from deciban.cli.report_screen import show_training
 
             description = model.describe()
         save(model, out)
         if json and out != "-":
-            print_json(training_figures(model, description, out))
+            held_out = None if model.held_out is None else model.held_out.to_dict()
+            calibration = None if model.calibration is None else str(model.calibration)
+            facts = description.to_dict()
+            print_json({"model": out, **facts, "held_out": held_out, "calibration": calibration})
         of_documents = table.reading.format in ("folders", "text", "lines")
         show_training(
             model, description, out, is_named=output is not None, to_stderr=json or out == "-", measured=judge,

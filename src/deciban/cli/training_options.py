@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import deciban
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import progress
 from deciban.cli.files import open_model
@@ -52,8 +53,6 @@ def call_on_table(
 
     A progress bar shows that it is `doing` something, and `again` if the rows are read a second time.
     """
-    import deciban
-
     target = find_target(table, options)
     arguments |= training_arguments(select_options(options, *names))
     with progress(table, doing, again) as rows:

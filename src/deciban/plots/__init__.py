@@ -6,11 +6,11 @@ panels. Colours, markers and line styles (`style`) remain distinct in grey print
 
 from deciban.plots.bayes import bayes
 from deciban.plots.boundary import boundary
-from deciban.plots.confusion import confusion
 from deciban.plots.densities import densities
 from deciban.plots.dependence import dependence
 from deciban.plots.digits import digits
 from deciban.plots.evidence import evidence, telltales
+from deciban.plots.heat_map import confusion
 from deciban.plots.learning import comparison, learning
 from deciban.plots.nomogram import nomogram
 from deciban.plots.report_curves import reliability, roc

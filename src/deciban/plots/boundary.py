@@ -22,16 +22,9 @@ DEFAULT_RESOLUTION = 300
 
 
 def boundary(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    features: Sequence[Feature] = (0, 1),
-    names: Sequence[str] | None = None,
-    ax: Any = None,
-    resolution: int = DEFAULT_RESOLUTION,
-    to_scale: bool = False,
-) -> Any:
+    model: Any, X: Any, y: Any, *, features: Sequence[Feature] = (0, 1), names: Sequence[str] | None = None,
+    ax: Any = None, resolution: int = DEFAULT_RESOLUTION, to_scale: bool = False,
+) -> Any:  # fmt: skip
     """Draw the decision boundaries of a model of one or two columns, over rows X with classes y; return the Axes.
 
     Two columns: each region is shaded by the posterior of the class that wins there, and the line or conic

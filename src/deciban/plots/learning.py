@@ -65,7 +65,10 @@ def learning(curve: Any, *, figure: Metric = "accuracy", ax: Any = None) -> Any:
         decimals = 0 if np.ptp(ax.get_ylim()) > 0.05 else 1
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=decimals, symbol=" %"))
     note = None if np.isfinite(values).all() else INFINITE_NOTE
-    style.legend_below(ax, entries, [*_format_flipped_labels(curve.flipped), reference_label], note)
+    wrong = [f"{format_short_percent(share, 3)} of the labels wrong" for share in curve.flipped]
+    labels = [label if share else "labels as they are" for label, share in zip(wrong, curve.flipped)]
+    labels = labels if len(labels) > 1 or curve.flipped[0] else ["with its 95 % interval"]
+    style.legend_below(ax, entries, [*labels, reference_label], note)
     return ax
 
 
@@ -93,15 +96,6 @@ def _measure_without_evidence(report: Any, figure: Metric) -> tuple[float, str]:
     shares = np.asarray(report.rows_by_class) / np.sum(report.rows_by_class)
     some = shares[shares > 0]
     return float(-(some * np.log(some)).sum()), "the shares of the classes alone"
-
-
-def _format_flipped_labels(flipped: Sequence[float]) -> list[str]:
-    if len(flipped) == 1 and not flipped[0]:
-        return ["with its 95 % interval"]
-    return [
-        "labels as they are" if not share else f"{format_short_percent(share, 3)} of the labels wrong"
-        for share in flipped
-    ]
 
 
 def _label_axes(ax: Any, sizes: Sequence[int], label: str, characters: int = MAX_AXIS_CHARACTERS) -> None:

@@ -45,14 +45,9 @@ ROW_TEXT: dict[str, Any] = {"va": "center", "fontsize": 8.5, "color": ROW_COLOUR
 
 
 def nomogram(
-    model: Model,
-    rows: Any = None,
-    *,
-    row: int = 0,
-    classes: tuple[Any, Any] | None = None,
-    most: int = 12,
+    model: Model, rows: Any = None, *, row: int = 0, classes: tuple[Any, Any] | None = None, most: int = 12,
     ax: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Draw a scale for each of the `most` columns of strongest evidence, with its decibans; return the Axes.
 
     The sum of all and of the prior leads to the probability of the first of two classes against the second: of two

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError, did_you_mean, list_names
 from deciban.plots.boundary_geometry import Window
-
-if TYPE_CHECKING:
-    from deciban.sources.source import ColumnReading, Source
+from deciban.sources.source import ColumnReading, Source
 
 MAX_DRAWN_ROWS = 2000
 """The number of rows that are drawn: more would hide each other, and the picture would take long to open."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from typing import Any
 
+import deciban
 from deciban.cli import options as a
 from deciban.cli.error_handling import show_spinner
 from deciban.cli.inputs import open_optional_table, open_table
@@ -60,7 +61,6 @@ def boundary(picture: Picture, columns: list[str], covariance: str, prior: str |
 
 def fit_gaussian(X: Any, y: Any, covariance: str, prior: Any) -> Any:
     """Fit a Gaussian for each class, with priors by name or by class."""
-    import deciban
     from deciban.errors import InputError
     from deciban.model.model_options import parse_class_prior
 
@@ -116,7 +116,6 @@ def digits(picture: Picture, family: str, shape: tuple[int, int] | None, **optio
 
     DATA has a column for each pixel, row by row, and the one to predict; without it scikit-learn's digits are drawn.
     """
-    import deciban
     from deciban.plots.plot_rows import read_numbers_and_classes
 
     picture.check(options["data"])

@@ -12,11 +12,11 @@ from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_o
 from deciban.cli.parser import number as number_option
 from deciban.cli.parser import option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
+from deciban.cli.row_views import CopyingView, RowRange
 from deciban.cli.telltales import COLUMN, LABELS, open_telltale_model, select_classes
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
-    from deciban.cli.row_views import RowRange
     from deciban.model.model import Model
 
 ROW = number_option("--row", "NUMBER", "The row to explain; the first after the header is 1.", minimum=1, default=1)
@@ -40,9 +40,8 @@ def densities(picture: Picture, model: Path, columns: list[str] | None, most: in
         with show_spinner("drawing …"):
             drawn = plots.densities(opened, rows, columns=columns, most=most)
     panels = len(drawn.axes) if hasattr(drawn, "savefig") else 1
-    picture.save(
-        drawn, f"the distributions of {panels} column{'' if panels == 1 else 's'} in {len(opened.classes)} classes"
-    )
+    columns_drawn = f"{panels} column{'' if panels == 1 else 's'}"
+    picture.save(drawn, f"the distributions of {columns_drawn} in {len(opened.classes)} classes")
 
 
 @picture_command(
@@ -89,8 +88,6 @@ def nomogram(
 
 def _read_row(table: TableInput, row: int) -> RowRange:
     """Return one row of a table; the first is 1."""
-    from deciban.cli.row_views import RowRange
-
     part = RowRange(table.open(), row - 1, 1)
     if not sum(batch.num_rows for batch in part.batches({part.columns[0]: "text"})):
         raise InputError(f"{table.name} has no row {row}. Hint: --row counts from 1, without the header")
@@ -136,7 +133,6 @@ def odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) 
     """Return ln[p / (1 − p)] of class k, and whether each row is of it, of the rows whose class is known."""
     import numpy as np
 
-    from deciban.cli.row_views import CopyingView
     from deciban.scores.posterior import log_odds
     from deciban.sources.arrow_cells import format_label
 
