@@ -14,14 +14,14 @@ from deciban.ledger import Needs
 Rule = Literal["missing", "infinite", "negative", "above one", "too many levels"]
 
 MAX_LEVELS = 1 << 24
-"""The greatest number of levels of a feature, which level codes number from 0; a larger number is no level code."""
+"""The greatest number of levels of a feature, which level codes number from 0; a larger number is not one."""
 
 RULE_TEXTS = {
     "missing": "is missing, and may not be",
     "infinite": "is not finite",
     "negative": "is negative, and must not be",
     "above one": "is not between 0 and 1",
-    "too many levels": f"is no level code: these number the levels from 0, at most {MAX_LEVELS}",
+    "too many levels": f"is not a level code: these number the levels from 0, at most {MAX_LEVELS}",
 }
 
 

@@ -191,7 +191,7 @@ def apply_threshold(X: Any, threshold: float | None) -> Any:
 
 
 def to_canonical_csr(X: Any) -> Any:
-    """Convert to CSR with each entry stored once: an indicator of a sum is no sum of indicators. X is not changed."""
+    """Convert to CSR with each entry stored once: an indicator of a sum is not a sum of indicators. X stays."""
     X = to_checked_csr(X)
     if not X.has_canonical_format:
         X = X.copy()
