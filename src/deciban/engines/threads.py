@@ -39,7 +39,7 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 def _read_limit(name: str) -> int | None:
-    """Read a limit from the environment; of nested ones ("4,2") the outermost, None if it is not a positive number."""
+    """Read a limit from the environment, of nested ones ("4,2") the outermost; None unless it is positive."""
     first = os.environ.get(name, "").split(",")[0].strip()
     return int(first) if first.isdigit() and int(first) > 0 else None
 
