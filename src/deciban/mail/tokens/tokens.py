@@ -1,4 +1,4 @@
-"""Tokens of a message: each names the place where it occurred."""
+"""Tokens of a message; all but the words of its texts have a prefix that names their source."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from deciban.mail.tokens.word_tokens import MAX_TOKEN_CHARACTERS, UNSPACED, get_
 __all__ = ["DEFAULT_OPTIONS", "MAX_TOKENS", "TokenOptions", "extract_tokens", "list_omissions"]
 
 MAX_TOKENS = 20_000
-"""Tokens of one message; those beyond are omitted."""
+"""The largest number of tokens of a message; those beyond are omitted."""
 
 
 def extract_tokens(message: Message, options: TokenOptions = DEFAULT_OPTIONS) -> list[str]:
-    r"""Return the distinct tokens of a message, those of texts last, without spaces, each at most 60 characters.
+    r"""Return the distinct tokens of a message, the words of its texts last.
+
+    Before them are those of headers, parts, links, amounts, pairs and structure. No token has spaces or more than 60
+    characters; at most `MAX_TOKENS` are returned.
 
     >>> from deciban.mail.message.message import read_message
     >>> raw = b"Subject: FREE\nFrom: a@b.example\n\nbuy at http://c.example/\n"
@@ -27,7 +30,7 @@ def extract_tokens(message: Message, options: TokenOptions = DEFAULT_OPTIONS) ->
     for part in message.parts:
         tokens += _tokenize_part(part, options)
         if part.kind != "attachment":
-            words += _tokenize_text(part.text, options, tokens)
+            words += _append_text_tokens(part.text, options, tokens)
     tokens += _tokenize_structure(message.parts)
     found = dict.fromkeys(tokens)
     cleaner = get_cleaner(options.shortest, options.longest)
@@ -37,7 +40,7 @@ def extract_tokens(message: Message, options: TokenOptions = DEFAULT_OPTIONS) ->
 
 
 def list_omissions(message: Message, tokens: list[str]) -> tuple[str, ...]:
-    """List what limits omitted of a message and of its tokens, in words."""
+    """List in words what limits omitted of a message and of its tokens; exactly `MAX_TOKENS` tokens count as cut."""
     return (*message.cut, f"tokens after the first {MAX_TOKENS}") if len(tokens) >= MAX_TOKENS else message.cut
 
 
@@ -70,8 +73,11 @@ def _tokenize_attachment(part: Part, options: TokenOptions) -> list[str]:
     return [truncate(token) for token in tokens]
 
 
-def _tokenize_text(text: str, options: TokenOptions, tokens: list[str]) -> list[bytes]:
-    """Append links, amounts and characters of unspaced scripts to the tokens; return the words, not cleaned yet."""
+def _append_text_tokens(text: str, options: TokenOptions, tokens: list[str]) -> list[bytes]:
+    """Append links, amounts, character pairs of unspaced scripts and word pairs to `tokens`; return the words.
+
+    The words are not cleaned yet.
+    """
     text, links = word_tokens.split_links(text)
     for link in links:
         tokens += word_tokens.tokenize_link(link)
@@ -89,7 +95,7 @@ def _tokenize_text(text: str, options: TokenOptions, tokens: list[str]) -> list[
 
 
 def _tokenize_structure(parts: tuple[Part, ...]) -> list[str]:
-    """Return which kinds of parts a message combines."""
+    """Return `shape:` tokens: HTML only, HTML without text, or no parts."""
     kinds = {part.kind for part in parts}
     tokens = ["shape:html-only"] if kinds == {"html"} else []
     if "html" in kinds and not any(part.text.strip() for part in parts):
