@@ -122,8 +122,8 @@ class Dependence:
     def of(cls, sample: Sample, target: str, roles: Sequence[str], rows_read: int) -> Dependence:
         """Measure the dependence in a sample of rows; `roles` are those of the features."""
         figures = pair_dependence.measure_pairs(sample)
-        figures["correlation"], figures["gaussian"] = pair_dependence.correlations(sample)
-        entropy = pair_dependence.entropies(sample)
+        figures["correlation"], figures["gaussian"] = pair_dependence.correlate_within_classes(sample)
+        entropy = pair_dependence.conditional_entropies(sample)
         figures["repeats"] = divide(figures["conditional"], np.minimum.outer(entropy, entropy))
         names = tuple(feature.name for feature in sample.features)
         seen = np.bincount(sample.codes)

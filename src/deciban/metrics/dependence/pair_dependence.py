@@ -15,7 +15,7 @@ takes one from its own cells and from n_k.
     naive   ln p(a|k) + ln p(b|k),  p(a|k) = (n_ka + α) / (n_k + αA)
     joint   ln[(n_kab + m p(a|k) p(b|k)) / (n_k + m)],  m = αAB
 
-The joint table has as many prior rows as Laplace's rule gives it, distributed as by the naive model: so independent
+The joint table has as many pseudo-rows as Laplace's rule gives it, distributed as by the naive model: so independent
 features lose next to nothing by it, and the difference between the two is dependence.
 
 A block of numbers is a Gaussian with all covariances, so tables of bins do not show what joining numbers gains. Of a
@@ -70,11 +70,11 @@ LAPLACE_ALPHA = 1.0
 MIN_LOG_SCORE = -1e300
 """The score in place of −∞ where no class has a score: differences to it have a value."""
 
-PRIOR_ROWS = 1.0
-"""ν₀: the prior rows of the pooled covariance S in every class, as in training."""
+PSEUDO_ROWS = 1.0
+"""ν₀: the pseudo-rows of the pooled covariance S in every class, as in training."""
 
 MIN_ROW_NATS = -1e6
-"""The largest loss of a row in nats, so that means exist."""
+"""The least ln p(class), or gain, of a row in nats, so that means are finite."""
 
 RELATIVE_RIDGE = 1e-9
 """The share of each variance that is added to it, so that columns that repeat each other have a covariance."""
@@ -98,13 +98,13 @@ class Sample:
         return None if self.weight is None else effective_weights(self.weight)
 
     @cached_property
-    def within(self) -> list[LevelCodes]:
-        """The levels of each feature given the class."""
+    def codes_within_classes(self) -> list[LevelCodes]:
+        """The level codes of each feature; numbers are binned among the rows of their own class."""
         return [feature.levels_within_classes(self.codes, self.n_classes) for feature in self.features]
 
     @cached_property
-    def overall(self) -> list[LevelCodes]:
-        """The levels of each feature regardless of the class."""
+    def codes_overall(self) -> list[LevelCodes]:
+        """The level codes of each feature; numbers are binned among all rows."""
         return [feature.levels_overall(self.n_classes) for feature in self.features]
 
     def tables(self, i: int, others: Sequence[int], coded: Sequence[LevelCodes], levels: Sequence[int]) -> Tables:
@@ -131,21 +131,22 @@ def measure_pairs(sample: Sample) -> dict[str, Array]:
     """Return each of `FIGURES` as a d×d matrix, filled above the diagonal."""
     d = len(sample.features)
     found = {name: np.full((d, d), np.nan) for name in FIGURES}
-    for i, others in _runs(count_levels(sample.within), count_levels(sample.overall), sample.n_classes):
+    for i, others in _split_into_runs(sample):
         for name, values in _measure_run(sample, i, others).items():
             found[name][i, others] = values
-    _measure_gaussian_pairs(sample, found)
+    _replace_number_gains(sample, found)
     return found
 
 
-def _runs(within: list[int], overall: list[int], n_classes: int) -> Iterator[tuple[int, list[int]]]:
+def _split_into_runs(sample: Sample) -> Iterator[tuple[int, list[int]]]:
     """Yield every feature with runs of the features after it, each run of at most `MAX_TABLE_CELLS` cells."""
-    levels = [max(pair) for pair in zip(within, overall)]
+    coded = zip(count_levels(sample.codes_within_classes), count_levels(sample.codes_overall))
+    levels = [max(pair) for pair in coded]
     for i, A in enumerate(levels):
         run_cells = 0
         run: list[int] = []
         for j in range(i + 1, len(levels)):
-            cells = n_classes * A * levels[j]
+            cells = sample.n_classes * A * levels[j]
             if run and run_cells + cells > MAX_TABLE_CELLS:
                 yield i, run
                 run_cells, run = 0, []
@@ -155,17 +156,19 @@ def _runs(within: list[int], overall: list[int], n_classes: int) -> Iterator[tup
 
 
 def _measure_run(sample: Sample, i: int, others: list[int]) -> dict[str, Array]:
-    given = mutual_information(sample.tables(i, others, sample.within, count_levels(sample.within)))
-    tables = sample.tables(i, others, sample.overall, count_levels(sample.overall))
+    within, overall = sample.codes_within_classes, sample.codes_overall
+    conditional = mutual_information(sample.tables(i, others, within, count_levels(within)))
+    tables = sample.tables(i, others, overall, count_levels(overall))
     marginal = mutual_information(tables.pooled).value
-    in_nats = {"conditional": given.value, "error": given.error, "marginal": marginal, **compare_models(tables)}
-    return {name: value * DECIBAN for name, value in in_nats.items()} | {"p_value": given.p_value, "rows": given.rows}
+    in_nats = {"conditional": conditional.value, "error": conditional.error, "marginal": marginal}
+    in_decibans = {name: value * DECIBAN for name, value in (in_nats | compare_models(tables)).items()}
+    return in_decibans | {"p_value": conditional.p_value, "rows": conditional.rows}
 
 
-def _measure_gaussian_pairs(sample: Sample, found: dict[str, Array]) -> None:
-    """Set the gain of joining numbers to that of a bivariate Gaussian, for the pairs that gain most by tables.
+def _replace_number_gains(sample: Sample, found: dict[str, Array]) -> None:
+    """Replace the positive gains of pairs of numbers in `found`, and their errors.
 
-    The gain of the other pairs of numbers is set to 0.
+    The largest `MAX_GAUSSIAN_PAIRS` become those of a bivariate Gaussian, the others 0.
     """
     is_number = np.array([feature.number for feature in sample.features])
     pairs = np.argwhere((found["gain"] > 0) & np.outer(is_number, is_number)).tolist()
@@ -178,7 +181,7 @@ def _measure_gaussian_pairs(sample: Sample, found: dict[str, Array]) -> None:
         known = np.flatnonzero(np.isfinite(values).all(axis=1))
         if len(known) > max_rows:
             known = known[np.linspace(0, len(known) - 1, max_rows).astype(np.intp)]  # evenly spaced
-        bins = (sample.overall[i][known], sample.overall[j][known])
+        bins = (sample.codes_overall[i][known], sample.codes_overall[j][known])
         gain = gaussian_gain(values[known], bins, sample.codes[known], sample.n_classes)
         found["gain"][i, j], found["gain_error"][i, j] = (DECIBAN * figure for figure in gain)
 
@@ -187,17 +190,17 @@ def information_with_class(sample: Sample) -> Array:
     """Return I(X;C) of each feature, in decibans per row."""
     classes = Feature("class", False, sample.codes)
     values = []
-    for levels in sample.overall:
+    for levels in sample.codes_overall:
         alone = Sample([classes], np.zeros_like(sample.codes), sample.weight, 1)
         tables = alone.tables(0, [1], [sample.codes, levels], [sample.n_classes, *count_levels([levels])])
         values.append(float(mutual_information(tables).value[0]) * DECIBAN)
     return np.array(values)
 
 
-def entropies(sample: Sample) -> Array:
+def conditional_entropies(sample: Sample) -> Array:
     """Return H(X|C) of each feature, in decibans per row: the bound of its mutual information within classes."""
     found = []
-    for levels, size in zip(sample.within, count_levels(sample.within)):
+    for levels, size in zip(sample.codes_within_classes, count_levels(sample.codes_within_classes)):
         known = levels >= 0
         weight = None if sample.effective is None else sample.effective[known]
         cells = _count_cells(sample.codes[known], levels[known], sample.n_classes, size, weight)
@@ -208,8 +211,11 @@ def entropies(sample: Sample) -> Array:
     return np.array(found)
 
 
-def correlations(sample: Sample) -> tuple[Array, Array]:
-    """Return ρ within classes, pooled over them, and −½ ln(1 − ρ²) in decibans; NaN unless both are numbers."""
+def correlate_within_classes(sample: Sample) -> tuple[Array, Array]:
+    """Return ρ within classes, pooled over them, and −½ ln(1 − ρ²) in decibans, corrected for bias.
+
+    Both are d×d matrices, NaN unless both features are numbers.
+    """
     d = len(sample.features)
     correlation, decibans = np.full((d, d), np.nan), np.full((d, d), np.nan)
     which = [j for j, feature in enumerate(sample.features) if feature.number]
@@ -293,30 +299,35 @@ def _double_counting(tables: Tables, share: Array) -> tuple[Array, Array]:
 
 
 def _remove_margins(tables: Tables, cells: Array) -> Array:
-    """Subtract from values of cells their projection on lines and columns: sums of counts vary by what is left."""
+    """Subtract the projection on rows and columns of the table from values of cells.
+
+    Sums of counts vary by what is left.
+    """
     n = tables.classes[:, None, tables.owner]
     first = divide(tables.first[:, :, tables.owner], np.broadcast_to(n, cells.shape))
     second = divide(np.broadcast_to(tables.second[:, None], cells.shape), np.broadcast_to(n, cells.shape))
-    lines = tables.sums(cells * second)[:, :, tables.owner]
+    table_rows = tables.sums(cells * second)[:, :, tables.owner]
     columns = (cells * first).sum(axis=1, keepdims=True)
-    return cells - lines - columns + (lines * first).sum(axis=1, keepdims=True)
+    return cells - table_rows - columns + (table_rows * first).sum(axis=1, keepdims=True)
 
 
 def gaussian_gain(
     values: Array, bins: tuple[LevelCodes, LevelCodes], codes: NDArray[np.int64], K: int
 ) -> tuple[float, float]:
-    """Return the mean gain in ln p(k|x) of a bivariate Gaussian over the better model of each number, and its error.
+    """Return the mean gain in ln p(k|x) of a bivariate Gaussian over naive Bayes, in nats, and its standard error.
 
-    Each number alone is a Gaussian or bins, whichever predicts better. `values` is n×2, without missing values; all
-    rows have the weight 1; the gain is in nats.
+    In naive Bayes each of the two numbers is a Gaussian or bins, whichever predicts better alone. `values` is n×2,
+    without missing values; all rows have the weight 1.
     """
     rows = np.bincount(codes, minlength=K)
-    joint = _log_posterior(_gaussian(values, codes, K), codes, rows)
+    joint = _log_posterior(_gaussian_log_likelihood(values, codes, K), codes, rows)
     alone = []
     for j in (0, 1):
-        models = [_gaussian(values[:, [j]], codes, K), _histogram(bins[j], codes, K, rows)]
-        losses = [np.maximum(_log_posterior(model, codes, rows), MIN_ROW_NATS).mean() for model in models]
-        alone.append(models[int(np.argmax(losses))])
+        gaussian = _gaussian_log_likelihood(values[:, [j]], codes, K)
+        models = [gaussian, _histogram_log_likelihood(bins[j], codes, K, rows)]
+        log_posteriors = (_log_posterior(model, codes, rows) for model in models)
+        mean_log_posteriors = [np.maximum(each, MIN_ROW_NATS).mean() for each in log_posteriors]
+        alone.append(models[int(np.argmax(mean_log_posteriors))])
     gain = joint - _log_posterior(alone[0] + alone[1], codes, rows)
     gain = np.where(rows[codes] > 1, np.maximum(gain, MIN_ROW_NATS), 0.0)
     return float(gain.mean()), float(gain.std() / np.sqrt(len(gain)))
@@ -329,7 +340,7 @@ def _log_posterior(likelihood: Array, codes: NDArray[np.int64], rows: NDArray[np
     return scores[np.arange(len(codes)), codes] - log_sum_exp(scores)
 
 
-def _gaussian(x: Array, codes: NDArray[np.int64], K: int) -> Array:
+def _gaussian_log_likelihood(x: Array, codes: NDArray[np.int64], K: int) -> Array:
     """Return the Gaussian ln p(x|k) of each row and class, by its own class without the row."""
     n, d = x.shape
     classes = [x[codes == k] for k in range(K)]
@@ -339,7 +350,7 @@ def _gaussian(x: Array, codes: NDArray[np.int64], K: int) -> Array:
     pooled = pooled + RELATIVE_RIDGE * np.diag(np.where(np.diag(pooled) > 0, np.diag(pooled), 1.0))
     out = np.empty((n, K))
     for k, (rows, mean) in enumerate(zip(classes, means)):
-        M, N, u = PRIOR_ROWS * pooled + squares[k], PRIOR_ROWS + len(rows), x - mean
+        M, N, u = PSEUDO_ROWS * pooled + squares[k], PSEUDO_ROWS + len(rows), x - mean
         q = ((u @ np.linalg.inv(M)) * u).sum(axis=1)
         half = 0.5 * np.linalg.slogdet(M)[1]
         out[:, k] = 0.5 * d * np.log(N) - half - 0.5 * N * q
@@ -350,7 +361,7 @@ def _gaussian(x: Array, codes: NDArray[np.int64], K: int) -> Array:
     return out
 
 
-def _histogram(bins: LevelCodes, codes: NDArray[np.int64], K: int, rows: NDArray[np.int64]) -> Array:
+def _histogram_log_likelihood(bins: LevelCodes, codes: NDArray[np.int64], K: int, rows: NDArray[np.int64]) -> Array:
     """Return ln p(x|k) by the bin that x is in, by its own class without the row."""
     B = int(bins.max()) + 1
     counts = np.bincount(codes * B + bins, minlength=K * B).reshape(K, B)
