@@ -57,8 +57,8 @@ JOINABLE_ROLES: Mapping[Role, Literal["gaussian", "combinations"]] = {
 JOIN_SEPARATOR = " & "
 """The separator between the names of joined columns, and between the levels of a combination."""
 
-MAX_KEY = 1 << 62
-"""Largest number of a combination: beyond it, the combinations that occur are renumbered."""
+MAX_COMBINATION_KEY = 1 << 62
+"""Largest number that stands for a combination: beyond it, the combinations that occur are renumbered."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,17 @@ class Column:
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """The column's own features, or the category of all flags and categories that it is joined with."""
+        """The features read from the column, for any role: itself, the parts of a date, or the joint category."""
         if self.block and self.role != "number":
             return (Feature(JOIN_SEPARATOR.join(self.block), "category", joined=self.block),)
         if self.role == "date":
             return tuple(Feature(self.name, self.role, part) for part in self.parts)
         return (Feature(self.name, self.role),)
+
+    @property
+    def modelled_features(self) -> tuple[Feature, ...]:
+        """The features of the column that a model uses: none while its role is skip, undecided or countable."""
+        return () if self.role in ("skip", *OPEN_ROLES) else self.features
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Feature:
 
     @property
     def name(self) -> str:
-        """The name of the feature in explanations."""
+        """The name in explanations: the column, or `column.part` for a part of a date."""
         return self.column if self.part is None else f"{self.column}.{self.part}"
 
     @property
@@ -140,9 +145,10 @@ class Layout:
         )
 
     def _features(self, roles: Sequence[Role]) -> tuple[Feature, ...]:
-        mine = [c for c in self.columns if c.role in roles and not (c.block and c.role == "number")]
-        found = (feature for column in mine for feature in column.features)
-        if not any(column.block for column in mine):
+        """Return the features of columns with these roles, except joined numbers; each combination once."""
+        columns = [c for c in self.columns if c.role in roles and not (c.block and c.role == "number")]
+        found = (feature for column in columns for feature in column.features)
+        if not any(column.block for column in columns):
             return tuple(found)
         return tuple(dict.fromkeys(found))  # combinations take the position of the first of their columns
 
@@ -161,21 +167,17 @@ class Layout:
         return tuple(group.features[0] for group in self.blocks if group.kind == "bags")
 
     def readings(self) -> dict[str, ColumnReading]:
-        """Return how each column with a role other than skip is read from a file without types."""
+        """Return how each column with a role other than skip is read from a text file (CSV)."""
         levels: tuple[Role, ...] = BLOCKS["levels"]
         readings: dict[Role, ColumnReading] = {**dict.fromkeys(levels, "text"), "text": "words"}
         return {column.name: readings.get(column.role, "number") for column in self.columns if column.role != "skip"}
 
-    def features_of(self, column: Column) -> tuple[Feature, ...]:
-        """Return the features that a column belongs to; none for a column that is skipped."""
-        return () if column.role in ("skip", *OPEN_ROLES) else column.features
-
     def features_in_table_order(self) -> tuple[Feature, ...]:
-        """Return every feature once, in the order of the table."""
-        return tuple(dict.fromkeys(feature for column in self.columns for feature in self.features_of(column)))
+        """Return every feature of a decided role once, in the order of the table."""
+        return tuple(dict.fromkeys(feature for column in self.columns for feature in column.modelled_features))
 
     def all_features(self) -> tuple[Feature, ...]:
-        """Return all features, block by block."""
+        """Return the features of all blocks in order; one with an open role occurs once per block."""
         return tuple(feature for group in self.blocks for feature in group.features)
 
 
@@ -244,7 +246,7 @@ def _find_unique_columns(codes: NDArray[np.int64]) -> tuple[NDArray[np.intp], ND
     key, size = codes[0], int(codes[0].max()) + 1
     for row in codes[1:]:
         levels = int(row.max()) + 1
-        if size > MAX_KEY // levels:
+        if size > MAX_COMBINATION_KEY // levels:
             _, key = np.unique(key, return_inverse=True)
             size = int(key.max()) + 1
         key, size = key * levels + row, size * levels

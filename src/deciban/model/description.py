@@ -192,7 +192,7 @@ def _feature_weights(model: Model) -> dict[str, Array]:
 
 
 def _describe_column(model: Model, column: Column, weights: dict[str, Array]) -> ColumnNote:
-    features = model.layout.features_of(column)
+    features = column.modelled_features
     if not features:
         return ColumnNote(column.name, column.role, column.reason, None, None)
     rows, n = float(weights[features[0].name].sum()), model.ledger.n_rows

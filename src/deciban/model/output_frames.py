@@ -112,7 +112,7 @@ def sample_table(model: Model, n: int, rng: np.random.Generator) -> Any:
             drawn |= _split_combinations(cells, feature.joined) if feature.joined else {feature.name: cells}
     table = {}
     for column in model.columns:
-        features = model.layout.features_of(column)
+        features = column.modelled_features
         if column.role == "date":
             table[column.name] = _sample_dates({str(f.part): drawn[f.name] for f in features}, n, rng)
         elif features and column.name in drawn:
