@@ -111,13 +111,13 @@ def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[
 
     norm = PowerNorm(SHADE_EXPONENT, 0, max(MIN_FULL_SHADE_DB, float(np.nanmax(table, initial=0.0))))
     image = heat_map.draw_cells(ax, np.maximum(table, 0.0), norm)
-    heat_map.name_sides(ax, names, MAX_NAME_CHARACTERS, cell)
+    heat_map.label_axes(ax, names, MAX_NAME_CHARACTERS, cell)
     notes = ["beneath the diagonal: given the class"]
     if cell >= NUMBER_CELL_INCHES:
         _write_numbers(ax, table, norm)
         notes.append("(mutual information, decibans a row)")
     else:
-        heat_map.add_shade_bar(ax, image, "mutual information, decibans a row")
+        heat_map.add_colour_bar(ax, image, "mutual information, decibans a row")
     if heat_map.fits_all_names(cell):
         notes += _frame(ax, framed)
     else:

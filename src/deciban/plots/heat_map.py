@@ -32,9 +32,9 @@ def make_colour_map() -> Any:
     return LinearSegmentedColormap.from_list("deciban", SHADES).with_extremes(bad="#ececec")
 
 
-def text_colour_on(depth: float) -> str:
-    """Return the colour of legible text on a cell of this depth, from 0 to 1."""
-    return "#ffffff" if depth > 0.66 else INK
+def text_colour_on(shade: float) -> str:
+    """Return the colour of legible text on a cell of this shade, from 0 (white) to 1."""
+    return "#ffffff" if shade > 0.66 else INK
 
 
 def measure_cell_inches(ax: Any, n: int) -> float:
@@ -43,21 +43,24 @@ def measure_cell_inches(ax: Any, n: int) -> float:
     return float(min(box.width * width, box.height * height)) / n
 
 
-def choose_cell_inches(names: Sequence[Any], most: int, least: float, largest: float) -> float:
-    """Return the size of a cell: the width of the longest name, or `least` if that is wider than `largest`."""
-    width = name_inches(names, most) + 0.1
-    return max(width, least) if width <= largest else least
+def choose_cell_inches(names: Sequence[Any], max_characters: int, min_inches: float, max_inches: float) -> float:
+    """Return the size of a cell: the width of the longest name, at least `min_inches`.
+
+    It is `min_inches` also if the name is wider than `max_inches`.
+    """
+    width = name_inches(names, max_characters) + 0.1
+    return max(width, min_inches) if width <= max_inches else min_inches
 
 
-def name_inches(names: Sequence[Any], most: int) -> float:
-    """Return the width of the longest name in inches."""
-    return CHARACTER_INCHES * max((min(len(str(name)), most) for name in names), default=1)
+def name_inches(names: Sequence[Any], max_characters: int) -> float:
+    """Return the width of the longest name in inches, each cut to `max_characters`."""
+    return CHARACTER_INCHES * max((min(len(str(name)), max_characters) for name in names), default=1)
 
 
-def margin_inches(names: Sequence[Any], most: int, cell: float) -> tuple[float, float]:
+def margin_inches(names: Sequence[Any], max_characters: int, cell: float) -> tuple[float, float]:
     """Return the space that names need on the left of cells of this size, and below them."""
-    width = name_inches(names, most)
-    return width, width if needs_rotation(names, most, cell) else 0.2
+    width = name_inches(names, max_characters)
+    return width, width if needs_rotation(names, max_characters, cell) else 0.2
 
 
 def draw_cells(ax: Any, values: Array, norm: Any) -> Any:
@@ -73,14 +76,14 @@ def draw_cells(ax: Any, values: Array, norm: Any) -> Any:
     return image
 
 
-def name_sides(ax: Any, names: Sequence[Any], most: int, cell: float) -> None:
+def label_axes(ax: Any, names: Sequence[Any], max_characters: int, cell: float) -> None:
     """Write the names along the bottom and the left; with small cells, only some of them."""
     step = max(1, math.ceil(NAME_PITCH_INCHES / cell - 1e-9))
     places = list(range(0, len(names), step))
-    text = [shorten(names[i], most) for i in places]
+    text = [shorten(names[i], max_characters) for i in places]
     look: dict[str, Any] = {"color": INK, "parse_math": False, "fontsize": 8.5 if cell * step > 0.2 else 7}
     ax.set_yticks(places, text, **look)
-    turned = {"rotation": 90, "ha": "center"} if needs_rotation(names, most, cell) else {}
+    turned = {"rotation": 90, "ha": "center"} if needs_rotation(names, max_characters, cell) else {}
     ax.set_xticks(places, text, **look, **turned)
 
 
@@ -89,12 +92,12 @@ def fits_all_names(cell: float) -> bool:
     return cell >= NAME_PITCH_INCHES - 1e-9
 
 
-def needs_rotation(names: Sequence[Any], most: int, cell: float) -> bool:
+def needs_rotation(names: Sequence[Any], max_characters: int, cell: float) -> bool:
     """Return whether the names are too long to be side by side below cells of this size."""
-    return name_inches(names, most) > cell - 0.06
+    return name_inches(names, max_characters) > cell - 0.06
 
 
-def add_shade_bar(ax: Any, image: Any, label: str) -> Any:
+def add_colour_bar(ax: Any, image: Any, label: str) -> Any:
     """Add a colour bar."""
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, aspect=28, pad=0.02)
     bar.set_label(label, fontsize=8.5)
@@ -113,8 +116,10 @@ SHARE_CELL_INCHES, NUMBER_CELL_INCHES = 0.5, 0.25
 """The size of a cell for a number with its share, and for a number alone."""
 
 MAX_CLASSES = 400
+"""The largest number of classes of which a confusion matrix is drawn."""
+
 MAX_NAME_CHARACTERS = 22
-"""The characters of a class's name."""
+"""The largest number of characters of a class's name; a longer one is shortened."""
 
 SHADE_EXPONENT = 0.4
 """The power of a share that a shade shows, so that one error in a hundred is visible next to ninety-nine hits."""
@@ -123,9 +128,9 @@ SHADE_EXPONENT = 0.4
 def confusion(report: Any, *, ax: Any = None) -> Any:
     """Draw the confusion matrix; return the Axes.
 
-    A line is a true class, a column a predicted class; a cell has the number of rows and is darker for a larger share
-    of the line. Recall is on the right, precision at the top. `report` is a result of `evaluate` or
-    `cross_validate`.
+    A row of the matrix is a true class, a column a predicted class; a cell has the number of rows of data and is
+    darker for a larger share of the true class. Recall is on the right, precision at the top. `report` is a result of
+    `evaluate` or `cross_validate`.
 
     >>> from deciban.metrics import Scorecard
     >>> posterior = np.log([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
@@ -139,7 +144,7 @@ def confusion(report: Any, *, ax: Any = None) -> Any:
     counts, names = np.asarray(report.confusion, dtype=np.float64), list(report.classes)
     if not 1 <= len(names) <= MAX_CLASSES:
         raise InputError(f"a confusion is drawn of 1 to {MAX_CLASSES} classes, not {len(names)}")
-    cell = _choose_cell_inches(names) if ax is None else measure_cell_inches(ax, len(names))
+    cell = _choose_confusion_cell_inches(names) if ax is None else measure_cell_inches(ax, len(names))
     if ax is None:
         side, (left, below) = cell * len(names), margin_inches(names, MAX_NAME_CHARACTERS, cell)
         bar = 0.9 if len(names) > MAX_SHARE_CLASSES else 0.0
@@ -147,7 +152,7 @@ def confusion(report: Any, *, ax: Any = None) -> Any:
     norm = PowerNorm(SHADE_EXPONENT, 0, 1)
     shares = counts / np.where(counts.sum(axis=1) > 0, counts.sum(axis=1), np.nan)[:, None]
     image = draw_cells(ax, shares, norm)
-    name_sides(ax, names, MAX_NAME_CHARACTERS, cell)
+    label_axes(ax, names, MAX_NAME_CHARACTERS, cell)
     rows = "row is" if report.unknown == 1 else "rows are"
     note = f"\n({report.unknown} {rows} of a class that was not learned: not shown)" if report.unknown else ""
     ax.set(xlabel="called" + note, ylabel="truth")
@@ -156,12 +161,12 @@ def confusion(report: Any, *, ax: Any = None) -> Any:
         _write_numbers(ax, counts, shares, norm, with_shares)
         _write_margins(ax, report, with_shares)
     if not with_shares:
-        bar = add_shade_bar(ax, image, "share of the true class")
+        bar = add_colour_bar(ax, image, "share of the true class")
         bar.set_ticks([0, 0.01, 0.05, 0.1, 0.25, 0.5, 1], labels=["0", "1", "5", "10", "25", "50", "100 %"])
     return ax
 
 
-def _choose_cell_inches(names: list[Any]) -> float:
+def _choose_confusion_cell_inches(names: list[Any]) -> float:
     """Return the size of a cell: of few classes the width of names, of many that of numbers, of very many less."""
     K = len(names)
     if K <= MAX_SHARE_CLASSES:
@@ -169,16 +174,16 @@ def _choose_cell_inches(names: list[Any]) -> float:
     return float(np.clip(8.5 / K, 0.27 if K <= MAX_NUMBER_CLASSES else 0.022, 0.5))
 
 
-def _write_numbers(ax: Any, counts: Array, shares: Array, norm: Any, few: bool) -> None:
-    """Write the number of rows in each cell; with few classes also the share, with many no zeros."""
-    size = 9 if few else 8 if len(counts) <= 16 else 6.5
+def _write_numbers(ax: Any, counts: Array, shares: Array, norm: Any, with_shares: bool) -> None:
+    """Write the number of rows in each cell; with shares also the share, without them no zeros."""
+    size = 9 if with_shares else 8 if len(counts) <= 16 else 6.5
     for (k, l), n in np.ndenumerate(counts):
-        if n <= 0 and not few:
+        if n <= 0 and not with_shares:
             continue
-        text = f"{format_amount(n)}\n{format_share(float(shares[k, l]))} %" if few and n > 0 else format_amount(n)
+        share = f"\n{format_share(float(shares[k, l]))} %" if with_shares and n > 0 else ""
         colour = text_colour_on(float(norm(shares[k, l]))) if n else "#8c8c8c"
         look: dict[str, Any] = {"fontsize": size, "color": colour, "fontweight": "bold" if k == l else "normal"}
-        ax.text(l, k, text, ha="center", va="center", zorder=3, **look)
+        ax.text(l, k, format_amount(n) + share, ha="center", va="center", zorder=3, **look)
 
 
 def format_amount(n: float) -> str:
@@ -207,15 +212,15 @@ def format_share(share: float) -> str:
     return rounded if not rounded_away else "<0.1" if fine == "0.0" else ">99.9" if fine == "100.0" else fine
 
 
-def _write_margins(ax: Any, report: Any, short: bool) -> None:
+def _write_margins(ax: Any, report: Any, brief_labels: bool) -> None:
     """Write the recall of each class on the right, and its precision at the top."""
     places = np.arange(len(report.classes))
     look: dict[str, Any] = {"fontsize": 8.5 if len(places) <= 16 else 7}
     right, top = ax.secondary_yaxis("right"), ax.secondary_xaxis("top")
     right.set_yticks(places, [format_share(share) for share in report.recall], **look)
     top.set_xticks(places, [format_share(share) for share in report.precision], **look)
-    right.set_ylabel("recall, %" if short else "recall: % of the true class that is found", fontsize=8.5)
-    top.set_xlabel("precision, %" if short else "precision: % right of those called so", fontsize=8.5)
+    right.set_ylabel("recall, %" if brief_labels else "recall: % of the true class that is found", fontsize=8.5)
+    top.set_xlabel("precision, %" if brief_labels else "precision: % right of those called so", fontsize=8.5)
     for side in (right, top):
         side.tick_params(length=0)
         hide_spines(side, *side.spines)
