@@ -18,18 +18,19 @@ MAX_RECORD_BYTES = 2_000_000
 QUOTE_HINT = "Hint: a quote in a cell is doubled"
 
 
-def _record_pattern(mark: str) -> bytes:
-    plain = rf"[^{mark}\r\n]*+"
+def _record_pattern(escaped: str) -> bytes:
+    """Return the pattern of a record and the end of its line, for this delimiter, escaped for a pattern."""
+    plain = rf"[^{escaped}\r\n]*+"
     cell = rf'(?: *+"(?:[^"]++|"")*+"{plain}|(?! *+"){plain})'
-    return rf"{cell}(?:{mark}{cell})*+(\r\n|\r|\n)".encode()
+    return rf"{cell}(?:{escaped}{cell})*+(\r\n|\r|\n)".encode()
 
 
 RECORDS = {delimiter: re.compile(_record_pattern(re.escape(delimiter))) for delimiter in DELIMITERS}
 """Patterns of a record and, as a group, the end of its line, in linear time."""
 
 CELLS = {
-    mark: re.compile(rf'(?: *+"((?:[^"]++|"")*+)("?+) *+([^{m}]*+)|([^{m}]*+))({m}|\Z)')
-    for mark, m in zip(DELIMITERS, map(re.escape, DELIMITERS))
+    delimiter: re.compile(rf'(?: *+"((?:[^"]++|"")*+)("?+) *+([^{escaped}]*+)|([^{escaped}]*+))({escaped}|\Z)')
+    for delimiter, escaped in zip(DELIMITERS, map(re.escape, DELIMITERS))
 }
 """Patterns of a cell: its text in quotes, the closing quote and text after it, or a plain text; and the delimiter."""
 
@@ -38,7 +39,7 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
     """Yield each record in UTF-8, blank ones too, and the end of its line ("" at the end of the file).
 
     A cell is quoted where a quote is its first character but for spaces, as in DuckDB; line ends in it are its own.
-    A record longer than `MAX_RECORD_BYTES` whose end is not in sight is cut off, and is the last.
+    A record longer than `MAX_RECORD_BYTES` whose end has not been read is cut off, and is the last.
     """
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)("replace")
     unread, started, ended = b"", False, False
@@ -62,10 +63,10 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
         yield unread, ""
 
 
-def find_fault(path: str, line: int | None, delimiter: str, encoding: str, n_columns: int) -> str | None:
-    """Find the line that cannot be read, and describe it by a predicate; None where no fault is found.
+def find_fault(path: str, record_number: int | None, delimiter: str, encoding: str, n_columns: int) -> str | None:
+    """Describe why a record cannot be read, as the predicate of an error message; None if no fault is found.
 
-    Line ends are compared in all lines up to `line`, other faults are searched in that line only.
+    Line ends are compared up to that record (all, if `record_number` is None); other faults are sought in it only.
     """
     first_end = ""
     for number, (record, end) in enumerate(read_records(path, delimiter, encoding), 1):
@@ -75,20 +76,21 @@ def find_fault(path: str, line: int | None, delimiter: str, encoding: str, n_col
                 f"cannot be read in line {number}: it ends with {end!r}, and the first line with {first_end!r}. "
                 f"Hint: end all lines alike; a cell that holds such a character needs quotes"
             )
-        if number == line:
-            return _describe(record, number, delimiter, n_columns)
+        if number == record_number:
+            return _describe_fault(record, number, delimiter, n_columns)
     return None
 
 
-def _describe(record: bytes, line: int, delimiter: str, n_columns: int) -> str | None:
+def _describe_fault(record: bytes, record_number: int, delimiter: str, n_columns: int) -> str | None:
+    """Describe why this record cannot be read; None if no fault is found."""
     try:
         text = record.decode()
     except UnicodeDecodeError:
         if len(record) <= MAX_RECORD_BYTES:
-            return f"is not in UTF-8 in line {line}. Hint: --encoding latin-1 (or encoding='latin-1')"
+            return f"is not in UTF-8 in line {record_number}. Hint: --encoding latin-1 (or encoding='latin-1')"
         text = record.decode(errors="replace")
     cells, has_bad_quotes = split_cells(text, delimiter)
-    cannot = f"cannot be read in line {line}:"
+    cannot = f"cannot be read in line {record_number}:"
     if has_bad_quotes and len(record) > MAX_RECORD_BYTES:
         return f"{cannot} a quote is not closed within {MAX_RECORD_BYTES:,} bytes. {QUOTE_HINT}"
     if has_bad_quotes:
@@ -97,7 +99,7 @@ def _describe(record: bytes, line: int, delimiter: str, n_columns: int) -> str |
         return f"{cannot} the line is longer than {MAX_RECORD_BYTES:,} bytes. Hint: Parquet files have no such bound"
     if record and (len(cells) < n_columns or any(cells[n_columns:])):  # DuckDB takes no empty cells beyond for data
         return (
-            f"is ragged: {len(cells)} cells in line {line} where the header has {n_columns}. "
+            f"is ragged: {len(cells)} cells in line {record_number} where the header has {n_columns}. "
             f"Hint: mend that line; a cell that holds the delimiter needs quotes"
         )
     return None
