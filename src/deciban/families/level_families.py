@@ -235,7 +235,7 @@ class Joint(Family):
         seen = rng.random(len(codes)) < observed[codes]
         for k in np.unique(codes[seen]):
             mine = np.flatnonzero(seen & (codes == k))
-            weight = form.pooled_count[k]
+            weight = form.count_or_pooled[k]
             X[mine] = part.cell[rng.choice(len(weight), size=len(mine), p=weight / weight.sum())]
         return X
 

@@ -46,30 +46,30 @@ class Lookup(ScoreForm):
         """The log-probabilities transposed, contiguous by level for loops over rows."""
         return np.ascontiguousarray(self.log_theta.T), np.ascontiguousarray(self.unseen.T)
 
-    def _at(self, X: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
-        """Return which codes are known, which are unseen, and the column of each."""
+    def _locate_levels(self, X: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which codes are known, which are unseen, and the column of `log_theta` of each known one, n×d."""
         sizes = np.diff(self.offset)
         known = (X >= 0) & (sizes > X)
         return known, sizes <= X, np.where(known, X + self.offset[:-1], 0).astype(np.int64)
 
     def joint(self, X: NDArray[Any]) -> Array:
-        """See `ScoreForm.joint`."""
-        known, unknown, at = (np.ascontiguousarray(each.T) for each in self._at(X))
+        """Return ln p(x|k), n×K, without the prior; see `ScoreForm.joint`."""
+        known, unknown, at = (np.ascontiguousarray(each.T) for each in self._locate_levels(X))
         score = np.zeros((len(X), self.n_classes))
         step = max(1, CHUNK_CELLS // max(1, score.size))
         levels, unseen = self.by_level
         for j in range(0, len(at), step):  # in groups of features, whose scores are summed in order
-            mine = slice(j, j + step)
-            terms = np.where(unknown[mine, :, None], unseen[mine, None, :], 0.0)
+            group = slice(j, j + step)
+            terms = np.where(unknown[group, :, None], unseen[group, None, :], 0.0)
             if len(levels):
-                terms = np.where(known[mine, :, None], levels[at[mine]], terms)
+                terms = np.where(known[group, :, None], levels[at[group]], terms)
             terms[0] += score
             score = terms.sum(axis=0)
         return score
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`."""
-        known, unknown, at = self._at(X)
+        known, unknown, at = self._locate_levels(X)
         if not self.log_theta.shape[1]:
             return Pieces(np.zeros(X.shape))
         with np.errstate(invalid="ignore"):  # impossible under both classes: −∞ − −∞ has no value
@@ -119,7 +119,7 @@ class Steps(ScoreForm):
         return found
 
     def joint(self, X: NDArray[Any]) -> Array:
-        """See `ScoreForm.joint`."""
+        """Return ln p(x|k), n×K, without the prior; see `ScoreForm.joint`."""
         return self.lookup.joint(self.bins(X))
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
@@ -141,6 +141,8 @@ class Table(ScoreForm):
     row's values are added. M soon overflows a double, so all is computed in logarithms:
     ln p = ln(count_k + α Π_free v_j) − ln(N_k + α Π_j v_j). Where `evidence_weight` is given, the score is
     multiplied by it.
+
+    `cell` is m×d (level codes of the non-empty cells), `count` K×m, `sizes` V_j.
     """
 
     cell: NDArray[np.int64]
@@ -162,7 +164,7 @@ class Table(ScoreForm):
         return tuple(max(1, v + self.smooth_unseen) for v in self.sizes)
 
     @cached_property
-    def pooled_count(self) -> Array:
+    def count_or_pooled(self) -> Array:
         """The counts; those of all classes together for a class without rows, if there are no pseudo-counts."""
         empty = self.count.sum(axis=1, keepdims=True) == 0
         return np.where(empty & (self.alpha == 0), self.count.sum(axis=0), self.count)
@@ -170,7 +172,7 @@ class Table(ScoreForm):
     @cached_property
     def log_seen(self) -> Array:
         """ln N_k."""
-        return _log(self.pooled_count.sum(axis=1))
+        return _log(self.count_or_pooled.sum(axis=1))
 
     @cached_property
     def log_imagined(self) -> float:
@@ -191,13 +193,14 @@ class Table(ScoreForm):
         return self._to_small_codes(self.cell)
 
     @cached_property
-    def _columns(self) -> NDArray[Any]:
+    def _cells_by_feature(self) -> NDArray[Any]:
+        """The cells transposed, contiguous by feature."""
         return np.ascontiguousarray(self._small_cells.T)
 
     @cached_property
     def _numbered_cells(self) -> tuple[dict[bytes, int], Array]:
         """The number of each cell, and the counts by number."""
-        return _group_cells(self._small_cells, self.pooled_count)
+        return _group_cells(self._small_cells, self.count_or_pooled)
 
     def _to_small_codes(self, codes: NDArray[np.int64]) -> NDArray[Any]:
         """Convert codes to the smallest integer type; V_j represents all unknown levels."""
@@ -205,16 +208,19 @@ class Table(ScoreForm):
         return np.minimum(codes, sizes).astype(np.min_scalar_type(int(sizes.max(initial=0))))
 
     def count_matches(self, X: NDArray[Any]) -> tuple[Array, Array]:
-        """Return the counts of each class that match each row, n×K, and ln Π v_j of its missing features, n×1."""
+        """Return the counts of each class that match each row, n×K, and ln Π v_j of its free features, n×1.
+
+        A feature is free if it is missing, or unseen and ignored.
+        """
         X = np.asarray(X, dtype=np.int64)
-        have = X >= 0
+        is_known = X >= 0
         if not self.smooth_unseen:
-            have &= np.array(self.sizes, dtype=np.int64) > X
-        free = np.where(have, 0.0, self._log_level_counts).sum(axis=1, keepdims=True)
-        return self._match_rows(self._to_small_codes(X), have), free
+            is_known &= np.array(self.sizes, dtype=np.int64) > X
+        free = np.where(is_known, 0.0, self._log_level_counts).sum(axis=1, keepdims=True)
+        return self._match_rows(self._to_small_codes(X), is_known), free
 
     def joint(self, X: NDArray[Any]) -> Array:
-        """See `ScoreForm.joint`."""
+        """Return ln p(x|k), n×K, without the prior; see `ScoreForm.joint`."""
         log_total = np.logaddexp(self.log_seen, self.log_imagined)
         if np.isneginf(log_total).any():  # no rows and no pseudo-counts: no evidence
             return np.zeros((len(X), self.n_classes))
@@ -222,10 +228,10 @@ class Table(ScoreForm):
         score = np.logaddexp(_log(count), self._log_alpha + free) - log_total
         return score if self.evidence_weight is None else multiply_score(self.evidence_weight, score)
 
-    def _match_rows(self, codes: NDArray[Any], have: NDArray[np.bool_]) -> Array:
+    def _match_rows(self, codes: NDArray[Any], is_known: NDArray[np.bool_]) -> Array:
         """Return the counts of each class that match each row, n×K."""
         count = np.empty((len(codes), self.n_classes))
-        for present, rows in group_by_missing(have):
+        for present, rows in group_by_missing(is_known):
             features = np.flatnonzero(present)
             if present.all():
                 count[rows] = _find_counts(codes[rows], *self._numbered_cells)
@@ -239,21 +245,21 @@ class Table(ScoreForm):
             distinct = {row.tobytes(): row for row in codes}
             found = {key: self._search_row(row, features) for key, row in distinct.items()}
             return np.stack([found[row.tobytes()] for row in codes])
-        return _find_counts(codes, *_group_cells(self._small_cells[:, features], self.pooled_count))
+        return _find_counts(codes, *_group_cells(self._small_cells[:, features], self.count_or_pooled))
 
     def _search_row(self, row: NDArray[Any], features: NDArray[np.intp]) -> Array:
         """Return the counts of the cells that match one row, searched feature by feature."""
         if not len(row):
-            return self.pooled_count.sum(axis=1)
-        at = np.flatnonzero(self._columns[features[0]] == row[0])
+            return self.count_or_pooled.sum(axis=1)
+        at = np.flatnonzero(self._cells_by_feature[features[0]] == row[0])
         for j, v in zip(features[1:], row[1:]):
             if not len(at):
                 break
-            at = at[self._columns[j][at] == v]
-        return self.pooled_count[:, at].sum(axis=1)
+            at = at[self._cells_by_feature[j][at] == v]
+        return self.count_or_pooled[:, at].sum(axis=1)
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-        """Return the evidence of the combination as one piece: it is not a sum over features."""
+        """Return 0 for each feature, and the evidence of the combination as the extra piece 'joint'."""
         score = self.joint(X)
         i = np.arange(len(score))
         with np.errstate(invalid="ignore"):
