@@ -26,23 +26,26 @@ DENSE_CELLS = 1 << 22
 
 
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
-    """Summarise these rows into the statistic that a family needs."""
+    """Summarise rows into the statistic that a family needs.
+
+    Whatever is not a plain sum of stored entries is computed by the dense engine.
+    """
     adds_up = needs.kind == "counts" and needs.signed and needs.threshold is None
     X = to_checked_csr(X) if adds_up else to_canonical_csr(X)
-    if needs.kind != "counts" or needs.unit or _counts_zeros(needs):
+    if needs.kind != "counts" or needs.unit or _is_zero_counted(needs):
         return dense.summarise(needs, X, codes, weight, n_classes, threads)
-    wide = n_classes * X.shape[1] > DENSE_CELLS
+    as_tallies = n_classes * X.shape[1] > DENSE_CELLS
     use_kernel = kernel_dispatch.load_kernels("tallies", X.nnz) is not None
     if adds_up and (X.data < 0).any():  # sums with negative terms, which the kernels would report as invalid
         use_kernel = False
     count = _count_by_kernel if use_kernel else _count_by_product
-    sums, invalid = count(needs, X, codes, weight, n_classes, wide, threads)
+    sums, invalid = count(needs, X, codes, weight, n_classes, as_tallies, threads)
     if invalid < 0:
         rows = np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)[:, None]
-        statistic: Any = Tallies if wide else Counts
+        statistic: Any = Tallies if as_tallies else Counts
         return dense.merge_blocks([statistic(*sums, rows)])
     if np.isnan(X.data[invalid]) and needs.skips:
-        if not wide:
+        if not as_tallies:
             return dense.summarise(needs, X, codes, weight, n_classes, threads)
         raise InputError(
             f"X has missing values, and a model of {n_classes} classes × {X.shape[1]} features is kept sparse, with "
@@ -52,18 +55,21 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
 
 
 def _count_by_product(
-    needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, wide: bool, threads: int
+    needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, as_tallies: bool, threads: int
 ) -> tuple[Any, int]:
-    """Count by the definition: a K×n matrix of row weights times X; where it is `wide`, return lists of classes."""
+    """Count by the definition, a K×n matrix of row weights times X; with `as_tallies` as lists of classes.
+
+    Returns the arrays of the counts, and the index of the first entry that cannot be summed, −1 if none.
+    """
     from scipy.sparse import csr_array
 
     n = X.shape[0]
     w = np.ones(n) if weight is None else weight
-    invalid = find_invalid_entry(X, needs)
+    invalid = find_suspect_entry(X, needs)
     total = csr_array((w, (codes, np.arange(n))), shape=(K, n)) @ csr_array(
         apply_threshold(X, needs.threshold), dtype=float
     )
-    if not wide:
+    if not as_tallies:
         return (total.toarray(),), invalid
     by_feature = csr_array(total.T)
     by_feature.sort_indices()
@@ -72,12 +78,13 @@ def _count_by_product(
 
 
 def _count_by_kernel(
-    needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, wide: bool, threads: int
+    needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, as_tallies: bool, threads: int
 ) -> tuple[Any, int]:
+    """Count by a kernel; return the counts, and the index of an entry that cannot be summed, −1 if none."""
     from deciban.engines import sparse_totals
 
     threshold = kernel_dispatch.round_threshold(needs.threshold, X.data)
-    tally: Any = sparse_totals.tally_sparse if wide else sparse_totals.tally_dense
+    tally: Any = sparse_totals.tally_sparse if as_tallies else sparse_totals.tally_dense
     *sums, invalid = tally(X, codes, weight, K, threshold, threads)
     return sums, invalid
 
@@ -85,13 +92,13 @@ def _count_by_kernel(
 def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
     """Score all rows and finish them as wanted."""
     X = to_canonical_csr(X)
-    invalid = find_invalid_entry(X, needs)
+    invalid = find_suspect_entry(X, needs)
     missing = invalid >= 0 and np.isnan(X.data[invalid]) and needs.skips
     if invalid >= 0 and not missing:
         raise invalid_entry_error(X, invalid)
     # whether a product with the stored entries gives all of the score
     product = isinstance(form, SparseLinear) or (isinstance(form, Linear) and form.impossible is None)
-    product = product and not missing and not needs.unit and not _counts_zeros(needs)
+    product = product and not missing and not needs.unit and not _is_zero_counted(needs)
     is_hard = isinstance(form, SparseLinear) and form.hard is not None
     use_kernel = product and not is_hard and kernel_dispatch.load_kernels("tallies", X.nnz) is not None
     if use_kernel and wanted == "winner":  # without a table of rows × classes
@@ -122,23 +129,25 @@ def apply_mixed(
 ) -> NDArray[Any]:
     """Score rows of sparse and dense blocks, some rows at a time: first the dense blocks, then each sparse one."""
     blocks = list(zip(forms, parts, needs))
-    words = [(form, to_canonical_csr(X), need) for form, X, need in blocks if hasattr(X, "tocsr")]
-    others = [block for block in blocks if not hasattr(block[1], "tocsr")]
+    sparse_blocks = [(form, to_canonical_csr(X), need) for form, X, need in blocks if hasattr(X, "tocsr")]
+    dense_blocks = [block for block in blocks if not hasattr(block[1], "tocsr")]
     n, K = parts[0].shape[0], len(log_prior)
-    work = K * (sum(X.nnz for _, X, _ in words) + sum(X.size for _, X, _ in others))
+    work = K * (sum(X.nnz for _, X, _ in sparse_blocks) + sum(X.size for _, X, _ in dense_blocks))
     kernels = kernel_dispatch.load_kernels("score", work)
 
     def write_joint(rows: slice, joint: Array) -> None:
-        some = [form for form, _, _ in others], [X[rows] for _, X, _ in others], [need for _, _, need in others]
-        dense.score_block(kernels, *some, log_prior, wanted, joint, rows.start)
-        for form, X, need in words:
+        dense_forms = [form for form, _, _ in dense_blocks]
+        dense_rows = [X[rows] for _, X, _ in dense_blocks]
+        dense_needs = [need for _, _, need in dense_blocks]
+        dense.score_block(kernels, dense_forms, dense_rows, dense_needs, log_prior, wanted, joint, rows.start)
+        for form, X, need in sparse_blocks:
             joint += apply(form, X[rows], need, np.zeros(K), "joint", 1)
 
     row_blocks = split_rows(n, max(64, BLOCK_SCORES // K))
     return dense.apply_in_blocks(write_joint, row_blocks, kernels, log_prior, wanted, threads)
 
 
-def _counts_zeros(needs: Needs) -> bool:
+def _is_zero_counted(needs: Needs) -> bool:
     """Return whether cells that are not stored count too: zeros lie above a negative threshold."""
     return needs.threshold is not None and needs.threshold < 0
 
@@ -191,7 +200,10 @@ def apply_threshold(X: Any, threshold: float | None) -> Any:
 
 
 def to_canonical_csr(X: Any) -> Any:
-    """Convert to CSR with each entry stored once: an indicator of a sum is not a sum of indicators. X stays."""
+    """Convert to CSR with each entry stored once: an indicator of a sum is not a sum of indicators.
+
+    X is not modified.
+    """
     X = to_checked_csr(X)
     if not X.has_canonical_format:
         X = X.copy()
@@ -207,24 +219,27 @@ def to_checked_csr(X: Any) -> Any:
     return X
 
 
-def find_invalid_entry(X: Any, needs: Needs) -> int:
-    """Return the index of the first stored entry that is not finite, or negative where that is invalid; −1: none."""
+def find_suspect_entry(X: Any, needs: Needs) -> int:
+    """Return the index of the first stored entry that is NaN, infinite, or negative where that is invalid.
+
+    It is −1 if there is none. The caller decides whether NaN is a missing value or an error.
+    """
     data = X.data
     if not data.size:
         return -1
     floating = data.dtype.kind == "f"
     if (not floating or np.isfinite(data.sum())) and (needs.signed or data.min() >= 0):
         return -1
-    is_invalid = ~np.isfinite(data) if floating else np.zeros(data.shape, dtype=np.bool_)
+    is_suspect = ~np.isfinite(data) if floating else np.zeros(data.shape, dtype=np.bool_)
     if not needs.signed:
-        is_invalid |= data < 0
-    places = np.flatnonzero(is_invalid)
-    return int(places[0]) if places.size else -1
+        is_suspect |= data < 0
+    indices = np.flatnonzero(is_suspect)
+    return int(indices[0]) if indices.size else -1
 
 
-def invalid_entry_error(X: Any, place: int) -> InvalidValueError:
-    """Return an error that names the rule, row and column of an invalid stored entry."""
-    value = float(X.data[place])
+def invalid_entry_error(X: Any, index: int) -> InvalidValueError:
+    """Return an error that names the rule, row and column of the invalid entry `X.data[index]`."""
+    value = float(X.data[index])
     rule: Rule = "missing" if np.isnan(value) else "infinite" if np.isinf(value) else "negative"
-    row = int(np.searchsorted(X.indptr, place, side="right")) - 1
-    return InvalidValueError(rule, row, int(X.indices[place]), value, 1)
+    row = int(np.searchsorted(X.indptr, index, side="right")) - 1
+    return InvalidValueError(rule, row, int(X.indices[index]), value, 1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.engines import is_sparse
 from deciban.engines.dispatch import OCCURRENCES
-from deciban.engines.sparse import find_invalid_entry, invalid_entry_error, to_canonical_csr
+from deciban.engines.sparse import find_suspect_entry, invalid_entry_error, to_canonical_csr
 from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Bags, Block, Tallies, Vocabulary
 from deciban.ledger.statistic import divide
@@ -199,7 +199,7 @@ def to_count_rows(X: Any, presence: bool) -> Any:
     from scipy.sparse import csr_array
 
     rows = to_canonical_csr(X if is_sparse(X) else csr_array(np.asarray(X)))
-    flaw = find_invalid_entry(rows, OCCURRENCES)
+    flaw = find_suspect_entry(rows, OCCURRENCES)
     if flaw >= 0:
         raise invalid_entry_error(rows, flaw)
     data = (rows.data > 0).astype(np.float64) if presence else rows.data.astype(np.float64)
