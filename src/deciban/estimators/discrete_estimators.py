@@ -38,6 +38,10 @@ class SmoothedClassifier(GenerativeClassifier):
     prior_alpha: float
 
     def _make_prior(self, n_classes: int) -> ClassPrior:
+        """Return `class_prior`, or without it an empirical or uniform prior by `fit_prior`.
+
+        `prior_alpha` applies to class_prior="smoothed" only.
+        """
         if self.class_prior is None:
             return ClassPrior("empirical" if self.fit_prior else "uniform")
         return parse_prior(self.class_prior, self.prior_alpha, n_classes, scaled=True)
@@ -56,7 +60,12 @@ class SmoothedClassifier(GenerativeClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DiscreteClassifier(SmoothedClassifier):
-    """An estimator with scikit-learn's `alpha`, `force_alpha`, `fit_prior`, `class_prior`; `alpha` may be "auto"."""
+    """An estimator with scikit-learn's `alpha`, `force_alpha`, `fit_prior` and `class_prior`.
+
+    `alpha` may also be "auto", or a ledger whose counts are added as pseudo-counts; `class_prior` may also be
+    "empirical", "uniform" or "smoothed", by `prior_alpha` rows of each class. A missing value adds no evidence
+    (missing="skip") or is refused ("error").
+    """
 
     alpha: Any = field(default=1.0, metadata=allow("non-negative", "auto", "array-like", Ledger))
     force_alpha: bool = field(default=True, metadata=allow("boolean"))
@@ -70,6 +79,7 @@ class DiscreteClassifier(SmoothedClassifier):
         raise AssertionError
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
+        """Return the family and the class prior; a ledger in `alpha` becomes the imagined examples."""
         prior, auto = self._make_prior(n_classes), isinstance(self.alpha, str)
         imagined = self.alpha if isinstance(self.alpha, Ledger) else None
         alpha = FALLBACK_ALPHA if auto else 0.0 if imagined is not None else self._check_alpha(n_features)
@@ -101,13 +111,16 @@ class CountClassifier(DiscreteClassifier):
 
     @property
     def feature_count_(self) -> Array:
-        """Σ w·x per class and feature, K×d."""
+        """Σ w·x per class and feature, K×d, without imagined examples."""
         part: Any = self.ledger_.parts[0]
         return to_dense(part).total
 
     @property
     def feature_log_prob_(self) -> Array:
-        """The logarithm of each feature's probability in each class, K×d, computed on access."""
+        """The logarithm of each feature's probability in each class, K×d, computed on access.
+
+        For ComplementNB these are its weights −ln θ̄_kv, as in scikit-learn, normalised with `norm`.
+        """
         return self._solved_family.log_theta(self._check_fitted().complete.parts[0])
 
 
@@ -115,8 +128,9 @@ class CountClassifier(DiscreteClassifier):
 class BernoulliNB(CountClassifier):
     """Naive Bayes over features that are present or absent: ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj).
 
-    Takes scikit-learn's arguments. `alpha` may also be a ledger of imagined examples, or "auto": the pseudo-count
-    with the largest marginal likelihood (`alpha_`). NaN means missing.
+    Takes scikit-learn's arguments. `alpha` may also be a ledger whose counts are added as pseudo-counts, or "auto":
+    the pseudo-count with the largest marginal likelihood (`alpha_`). `prior_alpha` applies to
+    class_prior="smoothed" only. NaN means missing, and adds no evidence (missing="skip") or is refused ("error").
 
     >>> from deciban import BernoulliNB
     >>> model = BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], ["spam", "spam", "ham"])
@@ -135,8 +149,9 @@ class BernoulliNB(CountClassifier):
 class MultinomialNB(CountClassifier):
     """Naive Bayes over counts, as of words: ln p(z|k) = Σ_v z_v ln θ_kv, θ_kv = (n_kv + α) / (Σ_v n_kv + αV).
 
-    Takes scikit-learn's arguments. `alpha` may also be a ledger of imagined examples, or "auto": the pseudo-count
-    with the largest marginal likelihood (`alpha_`).
+    Takes scikit-learn's arguments. `alpha` may also be a ledger whose counts are added as pseudo-counts, or "auto":
+    the pseudo-count with the largest marginal likelihood (`alpha_`). `prior_alpha` applies to
+    class_prior="smoothed" only.
 
     >>> from deciban import MultinomialNB
     >>> model = MultinomialNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"])
@@ -184,7 +199,7 @@ class PoissonNB(CountClassifier):
     """Naive Bayes over independent counts: ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!.
 
     `alpha` rows of the column's mean are imagined in each class: λ_kj = (Σ w x + α m_j) / (Σ w + α); "auto" chooses
-    their number by marginal likelihood (`alpha_`).
+    their number by marginal likelihood (`alpha_`). `prior_alpha` applies to class_prior="smoothed" only.
     Unlike a bag of words the counts have no common total, and a missing one (NaN) can be skipped.
 
     >>> from deciban import PoissonNB
@@ -234,7 +249,7 @@ class LevelClassifier(DiscreteClassifier):
         return tuple(int(v) for v in np.broadcast_to(min_levels, (n_features,)))
 
     @property
-    def _known_levels(self) -> NDArray[np.int64]:
+    def _n_known_levels(self) -> NDArray[np.int64]:
         """V_j, the number of known levels of each feature, those of imagined examples included."""
         return np.array(self._solved_family.sizes(self._check_fitted().complete.parts[0]), dtype=np.int64)
 
@@ -242,7 +257,7 @@ class LevelClassifier(DiscreteClassifier):
         """Refuse a level beyond those learned, with unseen="error"."""
         if self.unseen != "error":
             return
-        known = self._known_levels
+        known = self._n_known_levels
         highest = X.max(axis=0).toarray().ravel() if hasattr(X, "tocsr") else np.fmax.reduce(X, axis=0)
         unseen = np.flatnonzero(highest >= known)
         if unseen.size:
@@ -259,7 +274,8 @@ class CategoricalNB(LevelClassifier):
 
     Takes scikit-learn's arguments. NaN means missing; `unseen` is how a level beyond those learned is treated:
     no evidence ("ignore"), one more share of the pseudo-counts ("smooth"), or an error ("error"). `alpha` may also
-    be "auto": for each feature the pseudo-count with the largest marginal likelihood (`alpha_`).
+    be "auto": for each feature the pseudo-count with the largest marginal likelihood (`alpha_`). `prior_alpha`
+    applies to class_prior="smoothed" only.
 
     >>> from deciban import CategoricalNB
     >>> model = CategoricalNB().fit([[0, 1], [0, 0], [1, 1]], ["no", "no", "yes"])
@@ -270,24 +286,24 @@ class CategoricalNB(LevelClassifier):
     def _family(self, alpha: Any, n_features: int) -> Categorical:
         return Categorical(float(alpha), self.unseen, self._min_levels(n_features))
 
-    def _counts(self, imagined: bool = True) -> Levels:
+    def _level_counts(self, imagined: bool = True) -> Levels:
         model = self._check_fitted()
         return self._solved_family.full((model.complete if imagined else model.ledger).parts[0])
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
-        """V_j, the number of levels of each feature."""
-        return self._counts(imagined=False).sizes
+        """The number of levels of each feature in the data and by `min_categories`, not in imagined examples."""
+        return self._level_counts(imagined=False).sizes
 
     @property
     def category_count_(self) -> list[Array]:
-        """The count of each level in each class, a K×V_j table for each feature."""
-        return self._counts(imagined=False).tables()
+        """The count of each level in each class, without imagined examples: K×n_categories_[j] for each feature."""
+        return self._level_counts(imagined=False).tables()
 
     @property
     def feature_log_prob_(self) -> list[Array]:
-        """ln θ_kjv, a K×V_j table for each feature."""
-        counts = self._counts()
+        """ln θ_kjv, a K×V_j table for each feature; V_j also counts levels that only imagined examples have."""
+        counts = self._level_counts()
         return Levels(self._solved_family.log_theta(counts), counts.offset).tables()
 
 
@@ -296,7 +312,7 @@ class JointBayes(LevelClassifier):
     """The Bayes classifier over the full joint table of level codes: p(x|k) = (n_k(x) + α) / (n_k + α Π_j V_j).
 
     It makes no assumption of independence and has K(Π_j V_j − 1) parameters. `alpha` may be "auto": the pseudo-count
-    with the largest marginal likelihood (`alpha_`).
+    with the largest marginal likelihood (`alpha_`). `prior_alpha` applies to class_prior="smoothed" only.
 
     >>> from deciban import JointBayes
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -311,5 +327,5 @@ class JointBayes(LevelClassifier):
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
-        """V_j, the number of levels of each feature."""
-        return self._known_levels
+        """V_j, the number of levels of each feature in the data, by `min_categories` and in imagined examples."""
+        return self._n_known_levels
