@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.family import Alpha, EnumeratedRows, Family, dot
+from deciban.families.family import Alpha, EnumeratedRows, Family, sum_count_log
 from deciban.families.level_families import Categorical
 from deciban.ledger import Grid, Levels, Needs
 from deciban.ledger.grid import cell_numbers, edges
@@ -129,7 +129,7 @@ class Binned(Family):
     def log_likelihood(self, part: Grid, solved: Grid) -> float:
         """See `Family.log_likelihood`."""
         bins = self.bins(solved)
-        return dot(bins.counts(part).table, self._log_theta(bins.counts(solved)))
+        return sum_count_log(bins.counts(part).table, self._log_theta(bins.counts(solved)))
 
     def n_parameters(self, part: Grid) -> int:
         """Return K Σ_j (B_j − 1)."""

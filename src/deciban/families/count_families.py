@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.families.family import Alpha, EnumeratedRows, Family, broadcast_alpha, dot, log, share, to_dense
+from deciban.families.family import (
+    Alpha,
+    EnumeratedRows,
+    Family,
+    broadcast_alpha,
+    divide_or_pool,
+    log,
+    sum_count_log,
+    to_dense,
+)
 from deciban.families.level_families import combinations
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
@@ -75,11 +84,12 @@ class Bernoulli(Family):
 
     def theta(self, part: Counts) -> Array:
         """Return θ_kj, the probability that feature j is present in class k."""
-        return share(part.total + self.alpha, part.weight + 2 * np.asarray(self.alpha))
+        return divide_or_pool(part.total + self.alpha, part.weight + 2 * np.asarray(self.alpha))
 
     def absent(self, part: Counts) -> Array:
         """Return 1 − θ_kj, from the count of absences: exact where θ is near 1."""
-        return share(np.maximum(part.weight - part.total, 0.0) + self.alpha, part.weight + 2 * np.asarray(self.alpha))
+        absent = np.maximum(part.weight - part.total, 0.0) + self.alpha
+        return divide_or_pool(absent, part.weight + 2 * np.asarray(self.alpha))
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """Return ln θ_kj, K×d."""
@@ -131,7 +141,7 @@ class Bernoulli(Family):
         """See `Family.log_likelihood`."""
         counts, prior = to_dense(part), to_dense(solved)
         absent = counts.weight - counts.total
-        return dot(counts.total, log(self.theta(prior))) + dot(absent, log(self.absent(prior)))
+        return sum_count_log(counts.total, log(self.theta(prior))) + sum_count_log(absent, log(self.absent(prior)))
 
 
 @dataclass(frozen=True)
@@ -154,7 +164,7 @@ class Multinomial(Family):
     def theta(self, part: Counts) -> Array:
         """Return θ_kv, the probability of word v in class k."""
         smoothed = part.total + self.alpha
-        return share(smoothed, smoothed.sum(axis=-1, keepdims=True))
+        return divide_or_pool(smoothed, smoothed.sum(axis=-1, keepdims=True))
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """Return ln θ_kv, K×V."""
@@ -190,7 +200,8 @@ class Multinomial(Family):
         """Draw a bag for each class code; its length is Poisson with the class's mean length."""
         counts = to_dense(part)
         theta = self.theta(counts)
-        length = share(counts.total.sum(axis=1, keepdims=True), counts.weight.max(axis=1, keepdims=True))[:, 0]
+        words, documents = counts.total.sum(axis=1, keepdims=True), counts.weight.max(axis=1, keepdims=True)
+        length = divide_or_pool(words, documents)[:, 0]
         bags = np.zeros((len(codes), part.n_features), dtype=np.int64)
         for i, (n, k) in enumerate(zip(draw_counts(length[codes], rng), codes)):
             bags[i] = rng.multinomial(n, theta[k] / theta[k].sum())
@@ -198,7 +209,7 @@ class Multinomial(Family):
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """See `Family.log_likelihood`."""
-        return dot(to_dense(part).total, log(self.theta(to_dense(solved))))
+        return sum_count_log(to_dense(part).total, log(self.theta(to_dense(solved))))
 
     def n_parameters(self, part: Counts | Tallies) -> int:
         """Return K(V − 1)."""
@@ -230,7 +241,7 @@ class Poisson(Family):
         counts = to_dense(part)
         weight = np.broadcast_to(counts.weight, counts.total.shape)
         mean = divide(counts.total.sum(axis=-2, keepdims=True), weight.sum(axis=-2, keepdims=True))
-        return share(counts.total + self.alpha * mean, weight + self.alpha)
+        return divide_or_pool(counts.total + self.alpha * mean, weight + self.alpha)
 
     def solve(self, part: Counts | Tallies) -> ScoreForm:
         """See `Family.solve`."""

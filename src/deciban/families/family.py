@@ -25,7 +25,7 @@ NO_LIKELIHOOD = (
     "complement naive Bayes scores a class by the words of all other classes, which is not a probability of x given "
     "the class, so it has no {what}. Hint: MultinomialNB has."
 )
-"""The error message for a quantity that a complement model does not have."""
+"""The error message for a quantity that a complement model, the only one that is not probabilistic, does not have."""
 
 
 PriorKind = Literal["empirical", "smoothed", "uniform", "given"]
@@ -51,7 +51,7 @@ class Family(ABC):
         """Return the score form that this statistic gives."""
 
     def sample(self, part: Any, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[Any]:
-        """Draw a row for each class code from the solved model; refuse where there is no distribution."""
+        """Draw a row for each class code from the solved distribution; a complement model, which has none, refuses."""
         raise UndefinedError(NO_LIKELIHOOD.format(what="rows to draw"))
 
     def enumerate_rows(self, part: Any) -> EnumeratedRows | None:
@@ -61,7 +61,7 @@ class Family(ABC):
     def log_likelihood(self, part: Any, solved: Any) -> float:
         """Return Σ ln p(x|y) of the data from which `part` was computed, with the parameters of `solved`.
 
-        The two differ by the imagined examples. Refuse where there is no likelihood.
+        The two differ by the imagined examples. A complement model refuses, as it has no likelihood.
         """
         raise UndefinedError(NO_LIKELIHOOD.format(what="likelihood"))
 
@@ -100,8 +100,8 @@ def pool_empty(value: Array, weight: Array, pooled: Array) -> Array:
     return np.where(np.broadcast_to(weight, value.shape) == 0, pooled, value)
 
 
-def share(part: Array, total: Array) -> Array:
-    """Return part / total by class, with that of all classes where a class has no weight, and 0 where none has."""
+def divide_or_pool(part: Array, total: Array) -> Array:
+    """Return part / total of each class; where its total is 0, that of all classes pooled, or 0 if all are 0."""
     together = divide(part.sum(axis=-2, keepdims=True), total.sum(axis=-2, keepdims=True))
     return pool_empty(divide(part, total), total, together)
 
@@ -117,7 +117,7 @@ def log(x: Array) -> Array:
         return np.log(x)
 
 
-def dot(count: Array, log_theta: Array) -> float:
+def sum_count_log(count: Array, log_theta: Array) -> float:
     """Return Σ count · ln θ, where a count of 0 adds nothing, even if θ = 0."""
     return float((count * np.where(count == 0, 0.0, log_theta)).sum())
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.family import Alpha, EnumeratedRows, Family, broadcast_alpha, dot, log, pool_empty
+from deciban.families.family import Alpha, EnumeratedRows, Family, broadcast_alpha, log, pool_empty, sum_count_log
 from deciban.ledger import Cells, Levels, Needs
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
@@ -172,7 +172,7 @@ class Categorical(Family):
     def log_likelihood(self, part: Levels, solved: Levels) -> float:
         """See `Family.log_likelihood`."""
         solved = self.full(solved)
-        return dot(part.pad_levels(solved.sizes).table, self.log_theta(solved))
+        return sum_count_log(part.pad_levels(solved.sizes).table, self.log_theta(solved))
 
     def n_parameters(self, part: Levels) -> int:
         """Return K Σ_j (V_j − 1)."""
@@ -258,7 +258,7 @@ class Joint(Family):
 
     def log_likelihood(self, part: Cells, solved: Cells) -> float:
         """See `Family.log_likelihood`."""
-        return dot(part.count, self.solve(solved).joint(part.cell).T)
+        return sum_count_log(part.count, self.solve(solved).joint(part.cell).T)
 
     def n_parameters(self, part: Cells) -> int:
         """Return K(Π_j V_j − 1)."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.count_families import Bernoulli, Complement, Multinomial
-from deciban.families.family import Family, share
+from deciban.families.family import Family, divide_or_pool
 from deciban.ledger import Bags, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import SparseLinear
@@ -264,7 +264,7 @@ def compute_idf(part: Bags) -> Array:
 
 def mean_length(counted: Tallies) -> Array:
     """Return the mean number of words of a document of each class; of all classes for a class without documents."""
-    return share(counted.per_class(counted.total)[:, None], counted.weight)[:, 0]
+    return divide_or_pool(counted.per_class(counted.total)[:, None], counted.weight)[:, 0]
 
 
 def _empty_form(K: int, V: int) -> SparseLinear:
