@@ -59,7 +59,7 @@ def kernel_tokens(words: Words, texts: list[str]) -> list[list[str]]:
     """Return the words that the kernels count of each text, as texts."""
     lexicon = Lexicon(words, capacity=8)
     numbers, bounds = lexicon.read(Documents(texts), np.arange(len(texts)), TokenBuffers())
-    lexicon.write_texts()
+    lexicon.write_ngram_texts()
 
     text = lexicon.text.tobytes()
     ends = zip(lexicon.begin[: lexicon.n_words].tolist(), lexicon.size[: lexicon.n_words].tolist())

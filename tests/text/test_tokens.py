@@ -65,7 +65,7 @@ def test_ngrams_longer_than_the_texts_take_no_memory(tokens, hashed):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    n_ngrams = sum(map(len, map(reader.words.tokens_of, texts[:1]))) * len(texts)
+    n_ngrams = sum(map(len, map(reader.settings.tokens_of, texts[:1]))) * len(texts)
     assert peak < 8 * 8 * n_ngrams
 
 

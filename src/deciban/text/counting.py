@@ -168,10 +168,10 @@ def build_word_matrix(words: Words, vocabulary: Vocabulary | None, documents: Do
     from scipy.sparse import csr_array
 
     if load_kernels("tokenizer", documents.nbytes) is not None:
-        from deciban.text.lexicon import fixed_lexicon
+        from deciban.text.lexicon import get_fixed_lexicon
         from deciban.text.shard import build_rows
 
-        data, indices, indptr = build_rows(fixed_lexicon(words, vocabulary), words, documents, threads)
+        data, indices, indptr = build_rows(get_fixed_lexicon(words, vocabulary), words, documents, threads)
     else:
         data, indices, indptr = _count_by_definition(words, vocabulary, documents)
     X = csr_array((data, indices, indptr), shape=(len(documents), count_columns(words, vocabulary)))

@@ -14,7 +14,7 @@ from deciban.kernels.execution import map_in_threads
 from deciban.ledger import Bags, Vocabulary
 from deciban.text.counting import build_bags
 from deciban.text.documents import Documents, Offsets
-from deciban.text.lexicon import Lexicon, Numbers, Stream, TokenBuffers
+from deciban.text.lexicon import Lexicon, Numbers, TokenBuffers, WordNumbers
 from deciban.text.words import Words
 
 CHUNK_BYTES = 1 << 18
@@ -93,13 +93,13 @@ class Shard:
             w = UNIT_WEIGHT if weight is None else weight[chunk]
             self._add(self.lexicon.read(documents, chunk, self.buffers), codes[chunk], w)
 
-    def _add(self, stream: Stream, codes: Codes, weight: Array) -> None:
+    def _add(self, word_numbers: WordNumbers, codes: Codes, weight: Array) -> None:
         if len(self.sums) < self.capacity:
             self._allocate()
         done = 0
         while done < len(codes):
             done = kernel.count_documents(
-                done, *stream, codes, weight, VALUES[self.words.values], LENGTHS[self.words.length], self.times,
+                done, *word_numbers, codes, weight, VALUES[self.words.values], LENGTHS[self.words.length], self.times,
                 self.distinct, self.sums, self.touched, self.state, self.word, self.klass, self.entries,
             )  # fmt: skip
             if done < len(codes):
@@ -176,12 +176,12 @@ def merge_shards(shards: Sequence[Shard], words: Words, n_classes: int) -> tuple
 
 def _merge_vocabularies(shards: Sequence[Shard]) -> tuple[Vocabulary, list[Numbers]]:
     """Return the counted words, and the index of each shard's words among them."""
-    used, ends = [_find_used_words(shard) for shard in shards], np.cumsum([0] + [s.lexicon.end for s in shards])
-    lexicons = [shard.lexicon for shard in shards]
+    used, lexicons = [_find_used_words(shard) for shard in shards], [shard.lexicon for shard in shards]
+    ends = np.cumsum([0] + [x.n_text_bytes for x in lexicons])
     hashes = np.concatenate([x.hashes[u] for x, u in zip(lexicons, used)])
     begin = np.concatenate([x.begin[u] + end for x, u, end in zip(lexicons, used, ends)])
     size = np.concatenate([x.size[u] for x, u in zip(lexicons, used)])
-    text = np.concatenate([x.text[: x.end] for x in lexicons])
+    text = np.concatenate([x.text[: x.n_text_bytes] for x in lexicons])
     place, first = np.empty(len(hashes), np.int64), np.empty(len(hashes), np.int64)
     n = kernel.place_words(np.argsort(hashes), hashes, begin, size, text, place, first)
     first = first[:n]
@@ -199,7 +199,7 @@ def _merge_vocabularies(shards: Sequence[Shard]) -> tuple[Vocabulary, list[Numbe
 
 def _find_used_words(shard: Shard) -> Numbers:
     """Return the words of a shard that have entries, after writing their texts."""
-    shard.lexicon.write_texts()
+    shard.lexicon.write_ngram_texts()
     seen = np.zeros(shard.lexicon.capacity, np.bool_)
     seen[shard.complete_entries[0]] = True
     return np.flatnonzero(seen)
@@ -235,7 +235,7 @@ Rows = tuple[Array, Codes, Numbers]
 def build_rows(lexicon: Lexicon, words: Words, documents: Documents, threads: int) -> Rows:
     """Return documents as the arrays of a CSR matrix, whose columns are the lexicon's words."""
     chunks = list(_split_chunks(documents.utf8[1], np.arange(len(documents))))
-    width = len(lexicon.place) or words.n_columns or lexicon.n_words
+    width = len(lexicon.column_of) or words.n_columns or lexicon.n_words
 
     def process(share: Sequence[Numbers]) -> list[Rows]:
         times, buffers = np.zeros(width, np.int32), TokenBuffers()
@@ -246,11 +246,11 @@ def build_rows(lexicon: Lexicon, words: Words, documents: Documents, threads: in
     return _stack_rows([rows for share in map_in_threads(process, shares, n) for rows in share])
 
 
-def _build_chunk(lexicon: Lexicon, words: Words, times: Codes, stream: Stream) -> Rows:
-    n = len(stream.numbers)
-    indptr, indices, data = np.zeros(len(stream.bounds), np.int64), np.empty(n, np.int32), np.empty(n)
+def _build_chunk(lexicon: Lexicon, words: Words, times: Codes, word_numbers: WordNumbers) -> Rows:
+    n = len(word_numbers.numbers)
+    indptr, indices, data = np.zeros(len(word_numbers.bounds), np.int64), np.empty(n, np.int32), np.empty(n)
     distinct, kind = np.empty(min(len(times), n) + 1, np.int32), (VALUES[words.values], LENGTHS[words.length])
-    kernel.fill_rows(*stream, lexicon.place, *kind, times, distinct, indptr, indices, data)
+    kernel.fill_rows(*word_numbers, lexicon.column_of, *kind, times, distinct, indptr, indices, data)
     return data[: indptr[-1]], indices[: indptr[-1]], indptr
 
 
