@@ -51,7 +51,7 @@ class Family(ABC):
         """Return the score form that this statistic gives."""
 
     def sample(self, part: Any, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[Any]:
-        """Draw a row for each class code from the solved distribution; a complement model, which has none, refuses."""
+        """Draw a row for each class code from the solved model; a complement model, not a distribution, refuses."""
         raise UndefinedError(NO_LIKELIHOOD.format(what="rows to draw"))
 
     def enumerate_rows(self, part: Any) -> EnumeratedRows | None:
