@@ -25,11 +25,12 @@ MAX_WORD_WIDTH = 24
 """The characters of a word that are shown."""
 
 WORD_FIGURES = ("decibans", "low", "high", "count", "elsewhere", "documents", "documents_elsewhere")
-"""The figures of a word."""
+"""The fields of `Telltale` that are written; `elsewhere` is the count in all other classes."""
 
 
 @command(
-    a.MODEL_FILE, LABELS, a.most("How many words of each class, the strongest first.", 10, names="-n --number"),
+    a.MODEL_FILE, LABELS,
+    a.most("At most how many words of each class, the strongest first.", 10, names="-n --number"),
     COLUMN, option("-o --output", "OUT", f"Write a table instead, to a {a.TABLE_FILES}, or - for CSV on stdout."),
     JSON, a.SAFE_CELLS, DEBUG,
     examples=[
@@ -46,63 +47,63 @@ def telltales(
     if output is not None:
         check_safe_cells(output, json, safe_cells)
         check_output(output, [model])
-    found, place = open_telltale_model(model, column), {} if column is None else {"column": column}
+    loaded, place = load_text_model(model, column), {} if column is None else {"column": column}
     classes = [  # of a class with fewer words that are evidence for it, fewer are shown
-        (label, [word for word in found.telltales(label, number, **place) if word.decibans > 0])
-        for label in select_classes(found, labels)
+        (label, [word for word in loaded.telltales(label, number, **place) if word.decibans > 0])
+        for label in select_classes(loaded, labels)
     ]
     if output is not None:
         _write(classes, output, json, safe_cells)
     elif json:
         print_json([{"class": label, "words": _make_rows(words)} for label, words in classes])
     else:
-        show(model, classes)
+        _print_classes(model, classes)
 
 
 def _make_rows(words: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return a row for each word; fitted weights have no interval, so those figures are None."""
+    """Return a row for each word; weights of logistic regression have no interval, so those figures are None."""
     rows = [{"word": word.word, **{name: getattr(word, name) for name in WORD_FIGURES}} for word in words]
     return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
 
-def _write(classes: list[tuple[Any, list[Any]]], out: str, as_json: bool, safe_cells: bool) -> None:
-    """Write a row for each word."""
+def _write(classes: list[tuple[Any, list[Any]]], path: str, as_json: bool, safe_cells: bool) -> None:
+    """Write a row for each word to a table file, or JSON if wanted; the path - is stdout."""
     rows = [{"class": str(label), **row} for label, words in classes for row in _make_rows(words)]
     texts = [("class", pa.string()), ("word", pa.string())]
     schema = pa.schema([*texts, *((name, pa.float64()) for name in WORD_FIGURES)])
-    with open_table_writer(out, as_json, schema, safe_cells) as write:
+    with open_table_writer(path, as_json, schema, safe_cells) as write:
         write(pa.RecordBatch.from_pylist(rows, schema=schema))
-    if out != "-":
-        print_stderr(f"{len(rows)} words of {len(classes)} classes to {out}")
+    if path != "-":
+        print_stderr(f"{len(rows)} words of {len(classes)} classes to {path}")
 
 
-def show(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
+def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
     """Print a table for each class and its words; if there are many classes, words with their decibans, as many to a
     line as fit.
     """
     from deciban.scores.explanation import format_word
 
-    out = Screen()
-    out.print_title(f"{path}: telltales of each class, the strongest first")
+    screen = Screen()
+    screen.print_title(f"{path}: telltales of each class, the strongest first")
     few = len(classes) <= MAX_DETAILED_CLASSES
     for label, words in classes:
-        out.print_heading(str(label))
+        screen.print_heading(str(label))
         if not words:
-            out.print_line("no word is evidence for it")
+            screen.print_line("no word is evidence for it")
         elif few:
-            _show_table(out, words)
+            _print_words(screen, words)
         else:
-            out.print_packed([f"{shorten(format_word(w.word), MAX_WORD_WIDTH)} {w.decibans:.0f}" for w in words])
-    out.print()
+            screen.print_packed([f"{shorten(format_word(w.word), MAX_WORD_WIDTH)} {w.decibans:.0f}" for w in words])
+    screen.print()
     if few:
-        out.print_line("dB is decibans for the class against all others: 10 is ten to one.")
-        out.print_line("times, documents: in the class : in all other classes.")
+        screen.print_line("dB is decibans for the class against all others: 10 is ten to one.")
+        screen.print_line("times, documents: in the class : in all other classes.")
     else:
-        out.print_line("Numbers are decibans for the class against all others: 10 is ten to one.")
-        out.print_line("--class LABEL shows intervals and counts.")
+        screen.print_line("Numbers are decibans for the class against all others: 10 is ten to one.")
+        screen.print_line("--class LABEL shows intervals and counts.")
 
 
-def _show_table(out: Screen, words: Sequence[Any]) -> None:
+def _print_words(screen: Screen, words: Sequence[Any]) -> None:
     from deciban.scores.explanation import format_word
 
     has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in words)
@@ -117,7 +118,7 @@ def _show_table(out: Screen, words: Sequence[Any]) -> None:
         ]
         for word in words
     ]
-    out.print_table(head, body, right=[1, len(head) - 2, len(head) - 1])
+    screen.print_table(head, body, right=[1, len(head) - 2, len(head) - 1])
 
 
 def select_classes(model: Any, labels: Sequence[str] | None) -> list[Any]:
@@ -132,8 +133,8 @@ def select_classes(model: Any, labels: Sequence[str] | None) -> list[Any]:
     return [known[label] for label in dict.fromkeys(labels)] if labels else classes
 
 
-def open_telltale_model(path: Path, column: str | None) -> Any:
-    """Open a model file that was trained on texts."""
+def load_text_model(path: Path, column: str | None) -> Any:
+    """Load a model; refuse one that was not trained on texts, or a column where it has none."""
     model = load(path)
     if not hasattr(model, "telltales"):
         raise InputError(

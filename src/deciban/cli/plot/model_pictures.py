@@ -13,7 +13,7 @@ from deciban.cli.parser import number as number_option
 from deciban.cli.parser import option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
 from deciban.cli.row_views import CopyingView, RowRange
-from deciban.cli.telltales import COLUMN, LABELS, open_telltale_model, select_classes
+from deciban.cli.telltales import COLUMN, LABELS, load_text_model, select_classes
 from deciban.errors import InputError
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def losses(picture: Picture) -> None:
 def telltales(picture: Picture, model: Path, labels: list[str] | None, number: int, column: str | None) -> None:
     """Draw the telltales of each class, the strongest first: evidence as bars, with 90 % intervals."""
     picture.check([model])
-    opened = open_telltale_model(model, column)
+    opened = load_text_model(model, column)
     with show_spinner("drawing …"):
         classes = select_classes(opened, labels)
         drawn = plots.telltales(opened, classes, n=number, column=column)
