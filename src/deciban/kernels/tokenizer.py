@@ -30,9 +30,9 @@ SIGNS, ONES = np.uint64(0x8080808080808080), np.uint64(0x0101010101010101)
 
 TOKEN, SPECIAL, SPACE, STEP = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32(1 << 29), np.uint32((1 << 21) - 1)
 """Fields of the entry of a character in a character table: it is part of a token; its lower case is not one character
-in every context; it is white space; and the step from it to its lower case, modulo 2²¹."""
+in every context; it is white space; and (STEP) the offset of its lower case from it, modulo 2²¹."""
 
-WORD_KIND, WHITESPACE_KIND = range(2)
+WORD_KIND, NON_WHITESPACE_KIND = range(2)
 """Kinds of tokens: of word characters, or of all but white space; any other number: of all but U+0020."""
 
 BLANK = np.uint64(32)
@@ -104,7 +104,10 @@ def join_hashes(h: Any, part: Any) -> Any:
 
 @kernel
 def decode_character(blob: Bytes, at: Any, end: Any) -> Any:
-    """Decode the character that begins at a byte; return it and its size in bytes; a malformed one is U+FFFD."""
+    """Decode the character that begins at a byte; return it and its size in bytes.
+
+    It is U+FFFD if truncated, out of range or a lone continuation byte; continuation bytes are not checked.
+    """
     c = np.uint64(blob[at])
     size, char = U1, REPLACEMENT_CHARACTER
     if c >= np.uint64(0xF0) and at + U3 < end:
@@ -152,7 +155,7 @@ def mark_token_bytes(x: Any, kind: int) -> Any:
         alphabetic = mark_bytes_in_range(x | (ONES * np.uint64(0x20)), ONES * np.uint64(0x61), ONES * np.uint64(0x7A))
         digits = mark_bytes_in_range(x, ONES * np.uint64(0x30), ONES * np.uint64(0x39))
         return alphabetic | digits | mark_bytes_in_range(x, ONES * np.uint64(0x5F), ONES * np.uint64(0x5F))
-    if kind == WHITESPACE_KIND:
+    if kind == NON_WHITESPACE_KIND:
         blank = mark_bytes_in_range(x, ONES * np.uint64(0x09), ONES * np.uint64(0x0D))
         return ~(blank | mark_bytes_in_range(x, ONES * np.uint64(0x1C), ONES * np.uint64(0x20))) & SIGNS
     return ~mark_bytes_in_range(x, ONES * np.uint64(0x20), ONES * np.uint64(0x20)) & SIGNS
@@ -183,8 +186,8 @@ def store(text: Bytes, at: Any, chunk: Any) -> None:
 @kernel
 def gather_token_bits(x: Any, kind: int) -> Any:
     """Return a bit for each of eight bytes: whether it belongs to a token or to a non-ASCII character."""
-    mine = mark_token_bytes(x & ~SIGNS, kind) | (x & SIGNS)
-    return ((mine >> U7) * GATHER_FACTOR) >> U56
+    token_bits = mark_token_bytes(x & ~SIGNS, kind) | (x & SIGNS)
+    return ((token_bits >> U7) * GATHER_FACTOR) >> U56
 
 
 @kernel
@@ -211,8 +214,9 @@ def read_token_bits(blob: Bytes, at: Any, end: Any, kind: int) -> Any:
 
 @kernel
 def find_edges(blob: Bytes, at: Any, stop: Any, end: Any, kind: int, n: int, edges: Ints) -> int:
-    """Find where runs of such bytes begin and end, from `at` to `stop`; return the number of edges (odd: open run).
+    """Find where runs of token or non-ASCII bytes begin and end, from `at` to `stop`.
 
+    `n` is the number of edges already in `edges`; returns their new number (odd: the last run has not ended).
     Edges are where the bits change: no branch depends on the text itself, which no processor could predict.
     """
     inside = np.uint64(n & 1)
@@ -335,10 +339,11 @@ def read_by_character(blob: Bytes, at: Any, end: Any, page: Any, entry: Any, tok
 def prepare_characters(
     blob: Bytes, at: Any, end: Any, alphabet: Alphabet, in_words: bool, text: Bytes, marks: Ints
 ) -> int:
-    """Write a document in lower case, with runs of white space as one space, and where each character begins.
+    """Write a document in the alphabet's case, and where each character begins.
 
-    `in_words`: any white space is one space, with one before the first and after the last word. Returns the number of
-    characters, or −1 for a document with a character whose lower case depends on its context.
+    Each run of two or more white-space characters is written as one space. `in_words`: a single one is too, and a
+    space is before the first and after the last word. Returns the number of characters, or −1 for a document with a
+    character whose lower case depends on its context.
     """
     page, entry = alphabet.page, alphabet.entry
     n, size, spaces, first_space = 0, U0, 0, U0
