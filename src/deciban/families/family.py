@@ -59,9 +59,9 @@ class Family(ABC):
         return None
 
     def log_likelihood(self, part: Any, solved: Any) -> float:
-        """Return Σ ln p(x|y) of the data from which `part` was computed, with the parameters of `solved`.
+        """Return Σ ln p(x|y) of the data from which `part` was computed, with the parameters that `solved` gives.
 
-        The two differ by the imagined examples. A complement model refuses, as it has no likelihood.
+        Both are statistics, `solved` with the imagined examples. A complement model refuses, as it has no likelihood.
         """
         raise UndefinedError(NO_LIKELIHOOD.format(what="likelihood"))
 
@@ -72,7 +72,7 @@ class Family(ABC):
 
 @dataclass(frozen=True)
 class ClassPrior:
-    """The class prior: π_k = n_k/n, (n_k + l)/(n + lK), 1/K, or as given.
+    """The class prior: π_k = n_k/n, (n_k + α)/(n + αK), 1/K, or as given.
 
     Before any row is learned the empirical prior is uniform.
 
