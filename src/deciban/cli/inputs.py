@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -129,4 +128,9 @@ def change_errors(change: Callable[[str], str]) -> Iterator[None]:
 
 def direct_role_hints_to_training() -> AbstractContextManager[None]:
     """Make hints on roles in errors of the block refer to training: a trained model has its roles already."""
-    return change_errors(lambda message: re.sub(r"(?s)(Hint: .*?)--as ", r"\1in training --as ", message, count=1))
+
+    def change(message: str) -> str:
+        fault, hint, advice = message.partition("Hint: ")
+        return fault + hint + advice.replace("--as ", "in training --as ", 1)
+
+    return change_errors(change)
