@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.kernels import summarise
+from deciban.kernels import moments as summarise
 from deciban.ledger import Moments, Needs, Scatter
 from tests.laws.matrix import assert_same
 

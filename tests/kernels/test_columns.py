@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.kernels import summarise, value_counts
+from deciban.kernels import moments as summarise
+from deciban.kernels import value_counts
 from deciban.kernels.execution import MIN_KERNEL_STEPS, part_of_work
 from deciban.ledger import Grid, Moments, Needs
 from deciban.ledger.grid import BIAS, cell_numbers

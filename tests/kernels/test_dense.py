@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.kernels import score, summarise, value_counts
+from deciban.kernels import moments as summarise
+from deciban.kernels import score, value_counts
 from deciban.ledger import Counts, Levels, Needs
 from deciban.scores import Diagonal, Linear, Lookup, Steps, finish, log_sum_exp
 from tests.kernels.matrix import (

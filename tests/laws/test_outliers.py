@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deciban.engines import kernel_dispatch as fast
 from deciban.errors import PrecisionWarning
-from deciban.kernels import summarise
+from deciban.kernels import moments as summarise
 from deciban.ledger import Block, Counts, Ledger, Moments, Needs, Scatter, Schema, Tallies
 from deciban.ledger.double_double import Pair, matrix_product
 from deciban.ledger.statistic import ROUNDING
