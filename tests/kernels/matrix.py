@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.kernels import moments as summarise
+from deciban.kernels import moments
 from deciban.ledger import Moments, Needs, Scatter
 from tests.laws.matrix import assert_same
 
@@ -62,7 +62,7 @@ def spoilt(X, rng, value):
 def assert_statistic(needs, table):
     """By the kernel and by the definition; nothing is counted by a kernel where there is nothing."""
     X, codes, weight, K = table
-    quick = fast.summarise_by_kernel(summarise, needs, X, codes, weight, K)
+    quick = fast.summarise_by_kernel(moments, needs, X, codes, weight, K)
     slow = arrays.summarise_by_definition(needs, X, codes, weight, K)
     if not X.size:
         assert quick is None

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.kernels import moments as summarise
-from deciban.kernels import value_counts
+from deciban.kernels import moments, value_counts
 from deciban.kernels.execution import MIN_KERNEL_STEPS, part_of_work
 from deciban.ledger import Grid, Moments, Needs
 from deciban.ledger.grid import BIAS, cell_numbers
@@ -34,18 +33,18 @@ def test_moments_of_a_single_column(rows, K, kind):
 
 
 def test_moments_of_a_column_that_is_missing_throughout():
-    part = fast.summarise_by_kernel(summarise, MOMENTS, np.full((300, 1), np.nan), np.zeros(300, np.int32), None, 2)
+    part = fast.summarise_by_kernel(moments, MOMENTS, np.full((300, 1), np.nan), np.zeros(300, np.int32), None, 2)
     assert part == Moments.empty(2, 1)
 
 
 def test_moments_of_a_column_with_missing_values_are_refused_where_none_may_be():
     X, codes = np.arange(300.0)[:, None], np.zeros(300, np.int32)
     strict = Needs("moments", skips=False)
-    assert fast.summarise_by_kernel(summarise, strict, X, codes, None, 1) is not None
+    assert fast.summarise_by_kernel(moments, strict, X, codes, None, 1) is not None
     for row in (0, 1, 299):
         for value in (np.nan, np.inf, -np.inf):
             odd = np.where(np.arange(300)[:, None] == row, value, X)
-            assert fast.summarise_by_kernel(summarise, strict, odd, codes, None, 1) is None
+            assert fast.summarise_by_kernel(moments, strict, odd, codes, None, 1) is None
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -56,7 +55,7 @@ def test_a_class_whose_first_value_lies_far_out_keeps_its_digits(lone, others, w
     x[lone] = 1e6
     codes = (np.arange(40_000) >= others).astype(np.int32)
     codes[lone] = 1
-    part = fast.summarise_by_kernel(summarise, MOMENTS, x[:, None], codes, weight if weights else None, 2)
+    part = fast.summarise_by_kernel(moments, MOMENTS, x[:, None], codes, weight if weights else None, 2)
     exact = [Fraction(v) for v in x[codes == 1].tolist()]
     w = [Fraction(v) if weights else Fraction(1) for v in weight[codes == 1].tolist()]
     mean = sum(map(operator.mul, w, exact)) / sum(w)
@@ -116,8 +115,8 @@ def test_grids_of_any_number_at_all(x):
 
 def test_numbers_that_share_a_cell_with_infinity_are_left_to_the_definition():
     X, codes = np.array([[-np.finfo(float).max], [1.0]]), np.zeros(2, np.int32)
-    assert fast.summarise_by_kernel(summarise, GRID, X, codes, None, 1) is None
-    assert fast.summarise_by_kernel(summarise, GRID, -X, codes, None, 1) == Grid.of(-X, codes, None, 1)
+    assert fast.summarise_by_kernel(moments, GRID, X, codes, None, 1) is None
+    assert fast.summarise_by_kernel(moments, GRID, -X, codes, None, 1) == Grid.of(-X, codes, None, 1)
 
 
 def test_grids_do_not_depend_on_what_was_in_memory():

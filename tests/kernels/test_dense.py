@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.kernels import moments as summarise
-from deciban.kernels import score, value_counts
+from deciban.kernels import moments, score, value_counts
 from deciban.ledger import Counts, Levels, Needs
 from deciban.scores import Diagonal, Linear, Lookup, Steps, finish, log_sum_exp
 from tests.kernels.matrix import (
@@ -100,7 +99,7 @@ def test_moments_of_rows_wider_than_the_cache(rows):
 def test_levels_that_appear_only_in_late_rows_are_counted():
     X = np.zeros((5000, 2), np.int64)
     X[4999] = [7, 3]
-    part = fast.summarise_by_kernel(summarise, LEVELS, X, np.zeros(5000, np.int32), None, 1)
+    part = fast.summarise_by_kernel(moments, LEVELS, X, np.zeros(5000, np.int32), None, 1)
     assert part == Levels.of(X, np.zeros(5000, np.int32), None, 1)
 
 
@@ -115,7 +114,7 @@ def test_what_a_kernel_cannot_count_it_leaves_to_the_definition(needs, value, ta
     X = spoilt(X, np.random.default_rng(seed), value)
     stored = X.dtype.type(value)  # single precision may have no number so small
     fine = needs.skips if np.isnan(stored) else np.isfinite(stored) and (needs.signed or stored >= 0)
-    quick = fast.summarise_by_kernel(summarise, needs, X, codes, None, K)
+    quick = fast.summarise_by_kernel(moments, needs, X, codes, None, K)
     assert (quick is not None) == fine
     if fine:
         assert_same(quick, arrays.summarise_by_definition(needs, X, codes, None, K))
@@ -123,7 +122,7 @@ def test_what_a_kernel_cannot_count_it_leaves_to_the_definition(needs, value, ta
 
 def test_a_negative_code_of_whole_numbers_is_left_to_the_definition():
     X = np.array([[0], [-1]])
-    assert fast.summarise_by_kernel(summarise, LEVELS, X, np.zeros(2, np.int32), None, 1) is None
+    assert fast.summarise_by_kernel(moments, LEVELS, X, np.zeros(2, np.int32), None, 1) is None
     table, offset = np.zeros((1, 1)), np.array([0, 1])
     assert value_counts.fill_levels(fast.to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, False, table) == -1
     assert value_counts.fill_levels(fast.to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, True, table) == 0
@@ -287,7 +286,7 @@ def test_bytes_and_booleans_count_as_numbers_do():
     X = np.array([[0, 1], [1, 1], [1, 0]])
     codes = np.zeros(3, np.int32)
     for kind in KINDS:
-        part = fast.summarise_by_kernel(summarise, Needs("counts", threshold=0.0), X.astype(kind), codes, None, 1)
+        part = fast.summarise_by_kernel(moments, Needs("counts", threshold=0.0), X.astype(kind), codes, None, 1)
         assert part == Counts(np.array([[2.0, 2.0]]), np.array([[3.0]])), kind
 
 
@@ -296,6 +295,6 @@ def test_bytes_and_booleans_count_as_numbers_do():
 def test_thresholds_beyond_every_whole_number(threshold, kind):
     X = np.array([[0, 1], [1, 1]]).astype(kind)
     part = fast.summarise_by_kernel(
-        summarise, Needs("counts", threshold=threshold), X, np.zeros(2, np.int32), None, 1
+        moments, Needs("counts", threshold=threshold), X, np.zeros(2, np.int32), None, 1
     )
     assert part.total.tolist() == [[0, 0] if threshold > 0 else [2, 2]]

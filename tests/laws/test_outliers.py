@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deciban.engines import kernel_dispatch as fast
 from deciban.errors import PrecisionWarning
-from deciban.kernels import moments as summarise
+from deciban.kernels import moments
 from deciban.ledger import Block, Counts, Ledger, Moments, Needs, Scatter, Schema, Tallies
 from deciban.ledger.double_double import Pair, matrix_product
 from deciban.ledger.statistic import ROUNDING
@@ -129,7 +129,7 @@ def test_kernels_keep_the_digits_of_the_other_rows(k, kind, d, missing, weighted
     shift = 1e8 if k % 2 else 0.0
     X, w, far = many_rows(k, k, missing, weighted, d, shift)
     codes, weight = np.zeros(len(X), np.int32), w if weighted else None
-    part = fast.summarise_by_kernel(summarise, Needs(kind), X, codes, weight, 1)
+    part = fast.summarise_by_kernel(moments, Needs(kind), X, codes, weight, 1)
     if part is None:  # full covariances with missing values have no kernel
         assert kind == "scatter"
         part = Scatter.of(X, codes, weight, 1)
@@ -147,7 +147,7 @@ def test_kernels_and_definition_agree_about_outliers(kind):
     X[[100, 200], 4] = [3, 10**7]
     codes = rng.integers(0, 3, 500).astype(np.int32)
     quick, slow = (
-        fast.summarise_by_kernel(summarise, Needs("moments"), X, codes, None, 3),
+        fast.summarise_by_kernel(moments, Needs("moments"), X, codes, None, 3),
         Moments.of(X, codes, None, 3),
     )
     for k in range(3):

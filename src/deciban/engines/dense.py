@@ -40,7 +40,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     Of sparse rows each block is copied to a dense one.
     """
     is_sparse = hasattr(X, "tocsr")
-    kernels = kernel_dispatch.load_kernels("summarise", X.shape[0] * X.shape[1])
+    kernels = kernel_dispatch.load_kernels("moments", X.shape[0] * X.shape[1])
 
     def process(block: slice) -> Statistic:
         """Summarise a block by a kernel if possible, else by the definition, which also finds invalid values."""
