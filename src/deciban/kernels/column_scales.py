@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.kernels.compile import kernel
+from deciban.kernels.execution import kernel
 from deciban.ledger.moments import MAX_EXACT_ROWS, MAX_SQUARE_RATIO
 
 SCALE_ROWS = 16

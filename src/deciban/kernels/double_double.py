@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deciban.kernels.compile import kernel
+from deciban.kernels.execution import kernel
 
 SPLITTER = 2.0**27 + 1
 

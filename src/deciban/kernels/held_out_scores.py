@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.kernels.compile import kernel
+from deciban.kernels.execution import kernel
 from deciban.kernels.score import TILE_COLUMNS, TILE_ROWS, sum_tile_squares
 from deciban.ledger.statistic import LEFTOVER_FRACTION
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.kernels.compile import kernel
+from deciban.kernels.execution import kernel
 
 SparseArrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 """Arrays of a sparse matrix: data, indices, and where each row (CSR) or column (CSC) begins."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.kernels.column_scales import find_scales
-from deciban.kernels.compile import kernel
 from deciban.kernels.double_double import add, divide, multiply, two_sum
+from deciban.kernels.execution import kernel
 from deciban.ledger.moments import MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING
 
 MomentArrays = tuple[Array, Array, Array, Array, Array, Array]

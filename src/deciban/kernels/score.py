@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.kernels.compile import kernel
+from deciban.kernels.execution import kernel
 
 TILE_ROWS = 32
 TILE_COLUMNS = 64

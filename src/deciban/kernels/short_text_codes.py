@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels.compile import kernel
+from deciban.kernels.execution import kernel
 from deciban.kernels.tokenizer import load_word
 from deciban.ledger.hashing import BYTE_MASKS
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deciban._typing import Codes
-from deciban.kernels.compile import kernel
+from deciban.kernels.execution import kernel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.kernels.compile import kernel
+from deciban.kernels.execution import kernel
 from deciban.ledger.grid import BIAS, FIRST_CELL, IGNORED_BITS, MAGNITUDE, MANTISSA
 
 Bits = NDArray[np.int64]

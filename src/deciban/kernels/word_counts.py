@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Codes
-from deciban.kernels.compile import kernel
+from deciban.kernels.execution import kernel
 from deciban.kernels.tokenizer import U0, U1, Bytes, Hashes, Ints
 
 Floats = NDArray[np.float64]

@@ -10,19 +10,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deciban.kernels.compile import kernel
+from deciban.kernels.execution import kernel
 from deciban.kernels.tokenizer import (
     LOW32,
     TOP,
     U0,
     U1,
     U7,
+    U8,
     U32,
+    U64,
     Bytes,
     Hashes,
     Ints,
     TokenArrays,
-    hash_bytes,
+    add_chunk,
+    finish_hash,
     join_hashes,
     mix_bits,
     store,
@@ -291,6 +294,26 @@ def measure_ngram_texts(count: int, begin: Ints, size: Ints, pair: Hashes) -> in
             size[v] = size[pair[v] >> U32] + 1 + size[pair[v] & LOW32]
             total += size[v]
     return total
+
+
+@kernel
+def hash_bytes(text: Bytes, at: Any, end: Any) -> Any:
+    """Return the hash of a text: those of its parts between single spaces, joined."""
+    joined, first = U0, True
+    n, chunk, shift, h = U0, U0, U0, U0
+    while at <= end:
+        if at == end or text[at] == 32:
+            part = finish_hash(chunk, h, n)
+            joined = part if first else join_hashes(joined, part)
+            first, n, chunk, shift, h = False, U0, U0, U0, U0
+        else:
+            chunk |= np.uint64(text[at]) << shift
+            n += U1
+            shift += U8
+            if shift == U64:
+                h, chunk, shift = add_chunk(h, chunk), U0, U0
+        at += U1
+    return joined
 
 
 @kernel
