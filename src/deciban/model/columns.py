@@ -176,7 +176,7 @@ class Layout:
         """Return every feature of a decided role once, in the order of the table."""
         return tuple(dict.fromkeys(feature for column in self.columns for feature in column.modelled_features))
 
-    def all_features(self) -> tuple[Feature, ...]:
+    def features_by_block(self) -> tuple[Feature, ...]:
         """Return the features of all blocks in order; one with an open role occurs once per block."""
         return tuple(feature for group in self.blocks for feature in group.features)
 

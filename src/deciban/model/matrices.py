@@ -176,7 +176,7 @@ def row_blocks(source: Source, wanted: Mapping[str, ColumnReading], layout: Layo
     if not wanted:
         wanted = {next(iter(source.columns)): "text"}  # rows are counted even if no column is used
     texts = [feature.column for feature in layout.texts]
-    n_wanted = BLOCK_CELLS // max(1, len(layout.all_features()))
+    n_wanted = BLOCK_CELLS // max(1, len(layout.features_by_block()))
     n_rows = min(MAX_BLOCK_ROWS, max(MIN_BLOCK_ROWS, 1 << (n_wanted.bit_length() - 1)))  # a power of two
     blocks = split_into_blocks(source.batches(wanted), n_rows, texts)
     return prefetch(blocks, most=1 if texts else 2)

@@ -107,7 +107,7 @@ def explain_rows(
     batches = [batch for each, _ in kept for batch in each]
     if model.layout.texts:
         result = _sum_words(model, result, [part.shape[1] for part in parts], batches)
-    index = {feature.name: i for i, feature in enumerate(model.layout.all_features())}
+    index = {feature.name: i for i, feature in enumerate(model.layout.features_by_block())}
     order = [index[feature.name] for feature in model.layout.features_in_table_order()]
     features, values = [result.features[i] for i in order], _cell_values(model, batches, len(result))
     return replace(result, evidence=result.evidence[:, order], features=features, values=values)
@@ -140,7 +140,7 @@ def _sum_words(model: Model, result: Explanation, widths: list[int], batches: li
             texts=[part.text(i) or "" for part in read for i in range(len(part))][:n],  # empty where it is missing
             find=Finder(model.options.words, vocabulary), column=column,
         )  # fmt: skip
-    features = [feature.name for feature in model.layout.all_features()]
+    features = [feature.name for feature in model.layout.features_by_block()]
     return TableExplanation(**{**vars(result), "evidence": evidence, "features": features}, documents=documents)
 
 

@@ -263,7 +263,7 @@ class Candidate:
     def rearrange(self, layout: Layout, rows: Rows) -> Rows:
         """Rearrange rows of another layout of the same columns to the layout of this candidate."""
         every = [column for block in rows.columns for column in block]
-        by_name = dict(zip((feature.name for feature in layout.all_features()), every))
+        by_name = dict(zip((feature.name for feature in layout.features_by_block()), every))
         blocks = self.task.layout.blocks
         return replace(rows, columns=[[by_name[feature.name] for feature in group.features] for group in blocks])
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from deciban.errors import InputError
-from deciban.metrics.dependence import Dependence, Feature, Sample
+from deciban.metrics.dependence import Dependence
+from deciban.metrics.mutual_information import Feature
+from deciban.metrics.pair_dependence import Sample
 from deciban.model.summarise_table import Progress
 from deciban.sources.source import role_hint
 from deciban.training.table_rows import Reservoir
@@ -70,7 +72,7 @@ def _read_sample(task: Task, progress: Progress | None) -> tuple[Sample, list[st
 
     Also return the role of each feature, and the number of all rows that have a class.
     """
-    d = len(task.layout.all_features())
+    d = len(task.layout.features_by_block())
     if not 2 <= d <= MAX_DEPENDENCE_FEATURES:
         raise InputError(
             f"dependence is measured between 2 to {MAX_DEPENDENCE_FEATURES} features, and {task.source.name} has {d} "

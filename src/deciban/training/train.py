@@ -127,7 +127,7 @@ class Trained:
         if self.sample is None or len(self.folds) < 2:
             return None
         model, n = self.model, len(self.sample.codes)
-        with engines.part_of_work(n * len(model.labels) * len(model.layout.all_features())):
+        with engines.part_of_work(n * len(model.labels) * len(model.layout.features_by_block())):
             models = table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided)
             return table_folds.score_out_of_fold(models, self.sample, "joint", count_cells=True)
 
@@ -180,7 +180,7 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     by_class = StratifiedAssigner(n_folds) if assign is None and n_folds > 1 else None
     summariser = task.summariser(n_folds, (lambda codes, number: by_class.assign(codes)) if by_class else assign)
     factor = LEARNED_ROWS_FACTOR if task.needs_rows else 1
-    sample = Reservoir(len(task.layout.all_features()), task.source.n_rows, factor)
+    sample = Reservoir(len(task.layout.features_by_block()), task.source.n_rows, factor)
     for rows in summariser.read(task.source, progress):
         if n_folds > 1 or task.needs_rows:
             sample.add(rows)
