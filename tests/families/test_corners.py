@@ -14,13 +14,13 @@ from tests.engines.paths import Case, flags, words
 
 def test_a_complement_of_no_words_at_all_says_nothing():
     form = Complement(alpha=0.0).solve(Counts(np.zeros((2, 3)), np.ones((2, 1))))
-    assert form.joint(np.ones((1, 3))).tolist() == [[0.0, 0.0]]
+    assert form.log_likelihoods(np.ones((1, 3))).tolist() == [[0.0, 0.0]]
 
 
 def test_a_part_of_an_impossible_absence_is_impossible():
     """Without a threshold x is a share: (1 − x) ln(1 − θ) = −∞ at θ = 1 for every x below one."""
     counts = Counts(np.array([[2.0], [1.0]]), np.array([[2.0], [2.0]]))
-    scores = Bernoulli(alpha=0.0, threshold=None).solve(counts).joint(np.array([[0.3], [1.0]]))
+    scores = Bernoulli(alpha=0.0, threshold=None).solve(counts).log_likelihoods(np.array([[0.3], [1.0]]))
     np.testing.assert_allclose(scores, [[-np.inf, np.log(0.5)], [0.0, np.log(0.5)]])
 
 

@@ -163,8 +163,8 @@ def test_scores_are_finite_however_poor_the_data(shape, name, shrinkage):
     X, codes = AWKWARD[name]
     form = Gaussian(shape, shrinkage=shrinkage).solve(statistic(shape, X, np.array(codes, np.int32)))
     if shape != "identity":  # its unit is one, however large the data
-        assert np.isfinite(form.joint(X)).all()
-        assert np.isfinite(form.joint(np.full((1, D), np.nan))).all()
+        assert np.isfinite(form.log_likelihoods(X)).all()
+        assert np.isfinite(form.log_likelihoods(np.full((1, D), np.nan))).all()
 
 
 @every_shape
@@ -173,7 +173,7 @@ def test_weights_are_rows_many_times(shape):
     w = np.arange(21) % 3 + 1
     weighted = Gaussian(shape).solve(statistic(shape, X, codes, w.astype(float)))
     repeated = Gaussian(shape).solve(statistic(shape, np.repeat(X, w, axis=0), np.repeat(codes, w)))
-    np.testing.assert_allclose(weighted.joint(X), repeated.joint(X), rtol=1e-9)
+    np.testing.assert_allclose(weighted.log_likelihoods(X), repeated.log_likelihoods(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("shape", ["full", "tied"])
@@ -186,7 +186,7 @@ def test_missing_cells_do_not_make_certainties_of_columns_that_nearly_repeat_eac
     new = rng.normal(size=1000)
     new = np.column_stack([new, new + rng.normal(0, 0.2, 1000)])
     truth = multivariate_normal([0, 0], [[1, 1], [1, 1.04]]).logpdf(new)
-    assert truth.mean() - 0.5 < form.joint(new)[:, 0].mean()
+    assert truth.mean() - 0.5 < form.log_likelihoods(new)[:, 0].mean()
 
 
 def test_where_nothing_is_missing_the_covariance_is_that_of_maximum_likelihood():

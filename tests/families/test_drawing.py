@@ -87,11 +87,11 @@ def means_of(case, model, form, c):
 def table_means(family, form, c):
     d = 2 if isinstance(family, Joint) else 6
     alone = [[np.where(np.arange(d) == j, v, -1) for j in range(d)] for v in range(4)]
-    p = np.exp([form.joint(np.array(rows))[:, c] for rows in alone])
+    p = np.exp([form.log_likelihoods(np.array(rows))[:, c] for rows in alone])
     p = p / p.sum(axis=0)  # only known levels are drawn
     if d == 6:
         return p.ravel()
-    cells = np.exp(form.joint(np.indices((4, 4)).reshape(2, 16).T)[:, c])
+    cells = np.exp(form.log_likelihoods(np.indices((4, 4)).reshape(2, 16).T)[:, c])
     cells /= cells.sum()
     return np.concatenate([p.ravel(), cells])
 

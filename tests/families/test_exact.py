@@ -44,7 +44,7 @@ def ln(p):
 def assert_scores(form, X, likelihood):
     """Compare ln p(x|k) of every row and class with exact likelihoods."""
     expected = [[ln(likelihood(k, i)) for k in range(K)] for i in range(len(X))]
-    np.testing.assert_allclose(form.joint(X), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-12, atol=1e-12)
 
 
 flag, count, level = st.integers(0, 1), st.integers(0, 4), st.integers(0, 1)
@@ -88,7 +88,7 @@ def test_complement_dense_and_sparse(table, alpha, norm):
     expected = logs / logs.sum(axis=1, keepdims=True) if norm else logs
     family = Complement(float(alpha), norm)
     for form in (family.solve(part), family.solve(Tallies.from_counts(part))):
-        np.testing.assert_allclose(form.joint(X), X @ expected.T, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(form.log_likelihoods(X), X @ expected.T, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("norm", [False, True])
@@ -99,15 +99,15 @@ def test_complement_of_counts_that_alpha_does_not_change(norm):
     logs = np.array([[-math.log(t) for t in row] for row in oracle.complement(rows, y, range(2), [1] * 3, 1)])
     expected = logs / logs.sum(axis=1, keepdims=True) if norm else logs
     for form in (Complement(1.0, norm).solve(part), Complement(1.0, norm).solve(Tallies.from_counts(part))):
-        np.testing.assert_allclose(form.joint(np.eye(3)), expected.T, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(form.log_likelihoods(np.eye(3)), expected.T, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("total", [1e20, 3.0])
 def test_sparse_bernoulli_of_more_occurrences_than_rows(total):
     """A model file may contain such counts; the sparse scores equal the dense ones, and are finite."""
     part = Counts(np.array([[total, 0.0], [1.0, 1.0]]), np.array([[1.0], [2.0]]))
-    sparse = Bernoulli(1.0).solve(Tallies.from_counts(part)).joint(np.eye(2))
-    np.testing.assert_allclose(sparse, Bernoulli(1.0).solve(part).joint(np.eye(2)), rtol=1e-12)
+    sparse = Bernoulli(1.0).solve(Tallies.from_counts(part)).log_likelihoods(np.eye(2))
+    np.testing.assert_allclose(sparse, Bernoulli(1.0).solve(part).log_likelihoods(np.eye(2)), rtol=1e-12)
     assert np.isfinite(sparse).all()
 
 
@@ -127,7 +127,9 @@ def test_poisson(table, alpha):
         parts = [0 if v is None or not whole[j] else ln_poisson(v, rate[k][j]) for j, v in enumerate(x)]
         return sum(parts)
 
-    np.testing.assert_allclose(form.joint(X), [[log_p(k, x) for k in range(K)] for x in rows], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        form.log_likelihoods(X), [[log_p(k, x) for k in range(K)] for x in rows], rtol=1e-12, atol=1e-12
+    )
 
 
 def ln_poisson(x, rate):
@@ -151,7 +153,7 @@ def test_categorical(table, alpha, smooth):
     if smooth and alpha:
         unseen = np.array(SIZES)[None]
         expected = [sum(math.log(theta[k][j][SIZES[j]]) for j in range(3)) for k in range(K)]
-        np.testing.assert_allclose(family.solve(part).joint(unseen)[0], expected, rtol=1e-12)
+        np.testing.assert_allclose(family.solve(part).log_likelihoods(unseen)[0], expected, rtol=1e-12)
 
 
 @given(table=tables(level, dtype=np.int64), alpha=ALPHAS)
@@ -184,7 +186,7 @@ def test_gaussian(table):
             if has and variance > 0:
                 assert form.variance[k, j] == pytest.approx(float(variance), rel=1e-12)
             assert form.variance[k, j] > 0
-    assert np.isfinite(form.joint(X)).all()
+    assert np.isfinite(form.log_likelihoods(X)).all()
 
 
 @given(
@@ -210,6 +212,6 @@ def test_before_any_row_no_class_is_preferred():
 def test_forgetting_fractional_weights_never_makes_a_probability_negative(w):
     X, codes = np.repeat([[1.0], [0.0]], 4, axis=0), np.zeros(8, np.int32)
     left = Counts.of(X, codes, w, 1) - Counts.of(X[4:], codes[4:], w[4:], 1)
-    present, absent = Bernoulli(alpha=0.0).solve(left).joint(np.array([[1.0], [0.0]]))[:, 0]
+    present, absent = Bernoulli(alpha=0.0).solve(left).log_likelihoods(np.array([[1.0], [0.0]]))[:, 0]
     assert present == pytest.approx(0.0, abs=1e-12)
     assert absent < -30

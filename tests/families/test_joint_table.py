@@ -63,18 +63,21 @@ def test_every_row_with_holes_and_unseen_levels_is_as_defined(alpha, unseen, few
         expected = np.log([sum_cells(p, row, unseen) for row in rows])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        actual = Joint(alpha, unseen, SIZES).solve(part).joint(rows)
+        actual = Joint(alpha, unseen, SIZES).solve(part).log_likelihoods(rows)
     np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_codes_beyond_a_byte_are_distinguished():
     """300 − 256 = 44, were levels kept in a byte."""
     part = Cells.of(np.array([[300, 0], [44, 0]]), np.array([0, 1], np.int32), None, 2)
-    assert Joint().solve(part).joint(np.array([[44, 0], [300, 0]])).tolist() == [[-np.inf, 0.0], [0.0, -np.inf]]
+    assert Joint().solve(part).log_likelihoods(np.array([[44, 0], [300, 0]])).tolist() == [
+        [-np.inf, 0.0],
+        [0.0, -np.inf],
+    ]
     narrow = Joint(alpha=1.0, unseen="smooth").solve(
         Cells.of(np.array([[0], [1]]), np.array([0, 1], np.int32), None, 2)
     )
-    np.testing.assert_allclose(narrow.joint(np.array([[2], [256], [257]])), np.log(1 / 4), rtol=1e-12)
+    np.testing.assert_allclose(narrow.log_likelihoods(np.array([[2], [256], [257]])), np.log(1 / 4), rtol=1e-12)
 
 
 @every_alpha
@@ -87,7 +90,7 @@ def test_the_probabilities_of_every_row_sum_to_one(alpha, unseen, n, least):
     rows, log_times = family.enumerate_rows(part)
     assert len(rows) == len(log_times) <= len(part.cell) + 1
     assert len(np.unique(rows, axis=0)) == len(rows)
-    p = np.exp(family.solve(part).joint(rows) + log_times[:, None])
+    p = np.exp(family.solve(part).log_likelihoods(rows) + log_times[:, None])
     np.testing.assert_allclose(p.sum(axis=0), np.ones(K), rtol=1e-12)
     if alpha > 0 and least is not None:
         expected = math.prod(v + (unseen == "smooth") for v in SIZES)
@@ -105,9 +108,9 @@ def test_more_cells_than_a_float_can_count(alpha, unseen):
     holes = np.where(rng.random(X.shape) < 0.5, -1, X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        scores = [family.solve(part).joint(rows) for rows in (X, holes, 1 - X, np.full_like(X, -1))]
+        scores = [family.solve(part).log_likelihoods(rows) for rows in (X, holes, 1 - X, np.full_like(X, -1))]
         rows, log_times = family.enumerate_rows(part)
-        p = np.exp(family.solve(part).joint(rows) + log_times[:, None])
+        p = np.exp(family.solve(part).log_likelihoods(rows) + log_times[:, None])
         draws = family.sample(part, y, rng)
         likelihood = family.log_likelihood(part, part)
         winners = JointBayes(alpha=alpha, unseen=unseen).fit(X, y).predict(X)
@@ -129,7 +132,7 @@ def test_a_table_nobody_filled_says_nothing_of_its_missing_columns(alpha, unseen
     family = Joint(alpha, unseen)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        scores = family.solve(part).joint(np.array([[0, 0], [-1, -1], [5, 1]]))
+        scores = family.solve(part).log_likelihoods(np.array([[0, 0], [-1, -1], [5, 1]]))
         draws = family.sample(part, np.array([0, 1, 1]), np.random.default_rng(0))
     assert scores.tolist() == np.zeros((3, 2)).tolist()
     assert draws.tolist() == np.zeros((3, 2)).tolist()
@@ -144,7 +147,7 @@ def test_the_likelihood_is_that_of_the_rows_under_the_table_solved_with_imagined
     family = Joint(alpha, unseen)
     *_, imagined = count_cells(2, classes=(0, 1, 2))
     for solved in (part, part + imagined):
-        rows = family.solve(solved).joint(X)[np.arange(len(y)), y]
+        rows = family.solve(solved).log_likelihoods(X)[np.arange(len(y)), y]
         np.testing.assert_allclose(family.log_likelihood(part, solved), w @ rows, rtol=1e-12)
 
 
@@ -170,7 +173,7 @@ def test_no_rows_are_drawn_and_scored_when_none_are_wanted(alpha, n):
     none = family.sample(part, np.zeros(0, dtype=np.intp), np.random.default_rng(0))
     assert none.shape == (0, 3)
     assert none.dtype == np.int64
-    assert family.solve(part).joint(none).shape == (0, K)
+    assert family.solve(part).log_likelihoods(none).shape == (0, K)
 
 
 def test_a_hundred_thousand_rows_complete_or_with_holes_are_scored():
@@ -178,13 +181,13 @@ def test_a_hundred_thousand_rows_complete_or_with_holes_are_scored():
     X = rng.integers(0, 2, (100_000, 15))
     part = Cells.of(X, (np.arange(len(X)) % 2).astype(np.int32), None, 2)
     form = Joint(alpha=1.0).solve(part)
-    known = form.joint(X)
+    known = form.log_likelihoods(X)
     holes = X.copy()
     holes[::2, 4] = -1
     filled = [np.where(holes < 0, v, holes) for v in (0, 1)]
-    expected = np.logaddexp(*(form.joint(rows) for rows in filled))
-    np.testing.assert_allclose(form.joint(holes)[::2], expected[::2], rtol=1e-12)
-    assert (form.joint(holes)[1::2] == known[1::2]).all()
+    expected = np.logaddexp(*(form.log_likelihoods(rows) for rows in filled))
+    np.testing.assert_allclose(form.log_likelihoods(holes)[::2], expected[::2], rtol=1e-12)
+    assert (form.log_likelihoods(holes)[1::2] == known[1::2]).all()
 
 
 @every_alpha

@@ -64,7 +64,7 @@ def test_imagined_rows_have_the_variance_of_all_rows():
 
     def joint(x, y, row):
         form = Gaussian(prior_rows=2.0).solve(Moments.of(x, y, None, 3))
-        return form.joint(row[None])[0]
+        return form.log_likelihoods(row[None])[0]
 
     loss = gaussian_loss(pooled, Grid.of(x, y, None, 3), 2.0)
     expected = [brute(*column(x, y, j), 3, joint) for j in range(2)]

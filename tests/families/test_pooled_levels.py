@@ -24,7 +24,7 @@ OTHERS = [
 
 def theta(family, code, part=PART):
     """θ of one code in each class, as the rows are scored."""
-    return np.exp(family.solve(part).joint(np.array([[code]]))[0])
+    return np.exp(family.solve(part).log_likelihoods(np.array([[code]]))[0])
 
 
 def test_a_level_without_weight_is_unseen_if_that_is_asked_for():
@@ -87,7 +87,7 @@ def test_every_feature_is_pooled_separately(data):
         least = None if family.min_levels is None else family.min_levels[j : j + 1]
         mine = Categorical(family.alpha, family.unseen, least, family.holes, family.most)
         alone = alone + brute(mine, part.tables()[j], X[:, j])
-    np.testing.assert_allclose(family.solve(part).joint(X), alone, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(family.solve(part).log_likelihoods(X), alone, rtol=1e-12, atol=1e-12)
 
 
 def brute(family, table, codes):
@@ -107,7 +107,7 @@ def brute(family, table, codes):
 @pytest.mark.parametrize("family", OTHERS, ids=str)
 def test_rows_stand_for_all_there_can_be(family):
     rows, log_times = family.enumerate_rows(PART)
-    np.testing.assert_allclose(np.exp(family.solve(PART).joint(rows) + log_times[:, None]).sum(axis=0), 1)
+    np.testing.assert_allclose(np.exp(family.solve(PART).log_likelihoods(rows) + log_times[:, None]).sum(axis=0), 1)
 
 
 @pytest.mark.parametrize("family", OTHERS, ids=str)
@@ -117,17 +117,17 @@ def test_rows_drawn_have_the_levels_shares(family):
     form = family.solve(PART)
     rows, _ = family.enumerate_rows(PART)
     for code in rows[:, 0]:
-        same = np.isclose(form.log_theta, form.joint(np.array([[code]])).T).all(axis=0)
+        same = np.isclose(form.log_theta, form.log_likelihoods(np.array([[code]])).T).all(axis=0)
         group = np.flatnonzero(same) if code < 6 else np.array([6])
         for c in range(2):
             share = np.isin(draws[k == c], group).mean()
-            assert share == pytest.approx(np.exp(form.joint(np.array([[code]]))[0, c]), abs=0.01)
+            assert share == pytest.approx(np.exp(form.log_likelihoods(np.array([[code]]))[0, c]), abs=0.01)
     if family.most == 2:  # levels 2 and 4 were seen equally often
         assert (draws == 2).sum() == pytest.approx((draws == 4).sum(), rel=0.1)
 
 
 @pytest.mark.parametrize("family", OTHERS, ids=str)
 def test_the_likelihood_of_the_rows_counted_is_the_sum_of_their_scores(family):
-    scores = family.solve(PART).joint(np.arange(6)[:, None])
+    scores = family.solve(PART).log_likelihoods(np.arange(6)[:, None])
     expected = (TABLE.T * np.where(TABLE.T == 0, 0, scores)).sum()
     assert family.log_likelihood(PART, PART) == pytest.approx(expected, rel=1e-12)

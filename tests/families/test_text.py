@@ -39,7 +39,7 @@ def test_the_lectures_smoothing_in_fractions(X, y):
         theta = shares(n, n.sum(), len(seen))
         for i, row in enumerate(X[:, seen]):
             p = math.prod((t ** int(z) for t, z in zip(theta, row)), start=Fraction(1))
-            assert form.joint(csr_array(X))[i, k] == pytest.approx(math.log(p), rel=1e-12, abs=1e-12)
+            assert form.log_likelihoods(csr_array(X))[i, k] == pytest.approx(math.log(p), rel=1e-12, abs=1e-12)
 
 
 def theirs(event, X, y, alpha, norm=False):
@@ -59,7 +59,7 @@ def test_scores_are_those_of_scikit_learn_on_the_kept_words(event, alpha, choice
     kept = family.select_words(part).places
     form = family.solve(part)
     expected = theirs(event, X[:, kept], y, alpha)
-    np.testing.assert_allclose(form.joint(csr_array(X)), expected, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(form.log_likelihoods(csr_array(X)), expected, rtol=1e-12, atol=1e-11)
     assert (form.mute is None) == (len(kept) == X.shape[1])
     assert family.n_parameters(part) == K * (len(kept) - (event != "bernoulli"))
 
@@ -69,7 +69,7 @@ def test_normalised_complements_are_normalised_over_the_kept_words(choice):
     X, y = corpus(seed=3)
     family, part = Text("words", "complement", norm=True, **choice), bags(X, y, K)
     expected = theirs("complement", X[:, family.select_words(part).places], y, 1.0, norm=True)
-    np.testing.assert_allclose(family.solve(part).joint(csr_array(X)), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(family.solve(part).log_likelihoods(csr_array(X)), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("event", ["multinomial", "complement"])
@@ -82,7 +82,9 @@ def test_idf_is_that_of_scikit_learn_before_any_words_are_left_out(event, choice
     weighed = TfidfTransformer(norm=None).fit_transform(X).toarray()
     np.testing.assert_allclose((X * compute_idf(part))[:, seen], weighed[:, seen], rtol=1e-13)
     expected = theirs(event, weighed[:, kept], y, 1.0)
-    np.testing.assert_allclose(family.solve(part).joint(csr_array(weighed)), expected, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(
+        family.solve(part).log_likelihoods(csr_array(weighed)), expected, rtol=1e-12, atol=1e-11
+    )
 
 
 def test_boolean_words_are_a_multinomial_of_presence():
@@ -91,14 +93,16 @@ def test_boolean_words_are_a_multinomial_of_presence():
     flags = (X > 0) * 1.0
     kept = X.any(axis=0)
     expected = theirs("multinomial", flags[:, kept], y, 1.0)
-    np.testing.assert_allclose(Text("words").solve(part).joint(csr_array(flags)), expected, rtol=1e-12)
+    np.testing.assert_allclose(Text("words").solve(part).log_likelihoods(csr_array(flags)), expected, rtol=1e-12)
 
 
 def test_a_bernoulli_text_counts_documents_whatever_the_values_are():
     X, y = corpus()
     family = Text("words", "bernoulli", most=9)
     counted, present = family.solve(bags(X, y, K)), family.solve(bags(X, y, K, presence=True))
-    np.testing.assert_array_equal(counted.joint(csr_array(X)), present.joint(csr_array((X > 0) * 1.0)))
+    np.testing.assert_array_equal(
+        counted.log_likelihoods(csr_array(X)), present.log_likelihoods(csr_array((X > 0) * 1.0))
+    )
 
 
 @pytest.mark.parametrize("most", [None, 6])
@@ -110,7 +114,7 @@ def test_without_a_pseudo_count_words_that_a_class_never_had_rule_it_out(most):
         totals = np.array([X[y == k][:, kept].sum(axis=0) for k in range(K)])
         logs = np.log(totals / totals.sum(axis=1, keepdims=True))
         expected = np.where(X[:, None, kept] > 0, X[:, None, kept] * logs, 0.0).sum(axis=2)
-    np.testing.assert_allclose(family.solve(part).joint(csr_array(X)), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(family.solve(part).log_likelihoods(csr_array(X)), expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(family.log_theta(part)[:, kept], logs, rtol=1e-12, atol=1e-13)
 
 
@@ -124,7 +128,7 @@ def test_classes_without_words_documents_or_anything_never_give_nan(event, alpha
             part = bags(X, y, n_classes, presence=presence)
             family = Text("words", event, alpha, **choice)
             form = family.solve(part)
-            assert not np.isnan(form.joint(rows)).any()
+            assert not np.isnan(form.log_likelihoods(rows)).any()
             assert not np.isnan(family.log_theta(part)).any()
             k = np.zeros(rows.shape[0], int)
             form.pieces(rows, k, k + n_classes - 1)
@@ -136,7 +140,7 @@ def test_classes_without_words_documents_or_anything_never_give_nan(event, alpha
 def test_no_words_at_all_are_solved_too():
     for event in EVENTS:
         form = Text("words", event).solve(Bags.empty(3, 0))
-        assert form.joint(csr_array((2, 0))).tolist() == [[0.0] * 3] * 2
+        assert form.log_likelihoods(csr_array((2, 0))).tolist() == [[0.0] * 3] * 2
 
 
 def test_words_that_were_forgotten_are_as_if_they_had_never_been():
@@ -148,10 +152,14 @@ def test_words_that_were_forgotten_are_as_if_they_had_never_been():
     assert X[:20][:, lost].any()
     for event in EVENTS:
         form = Text("words", event).solve(left)
-        np.testing.assert_allclose(form.joint(rows), Text("words", event).solve(few).joint(rows), rtol=1e-12)
+        np.testing.assert_allclose(
+            form.log_likelihoods(rows), Text("words", event).solve(few).log_likelihoods(rows), rtol=1e-12
+        )
         shorter = np.delete(X, lost, axis=1)
         alone = Text("words", event).solve(bags(shorter[20:], y[20:], K))
-        np.testing.assert_allclose(form.joint(rows), alone.joint(csr_array(shorter)), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            form.log_likelihoods(rows), alone.log_likelihoods(csr_array(shorter)), rtol=1e-12, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("event", ["multinomial", "bernoulli"])
@@ -161,14 +169,14 @@ def test_the_likelihood_of_the_ledger_is_that_of_the_rows(event, choice):
     w = np.random.default_rng(5).integers(1, 4, len(y)).astype(float)
     family = Text("words", event, **choice)
     part, solved = bags(X, y, K, w), bags(np.vstack([X, X[:9]]), np.concatenate([y, y[:9]]), K)
-    rows = family.solve(solved).joint(csr_array(X))[np.arange(len(y)), y]
+    rows = family.solve(solved).log_likelihoods(csr_array(X))[np.arange(len(y)), y]
     assert family.log_likelihood(part, solved) == pytest.approx(np.dot(w, rows), rel=1e-12)
 
 
 def test_the_likelihood_of_words_weighed_by_idf_is_that_of_weighed_rows():
     X, y = corpus()
     family, part = Text("words", idf=True), bags(X, y, K)
-    rows = family.solve(part).joint(csr_array(X * compute_idf(part)))[np.arange(len(y)), y]
+    rows = family.solve(part).log_likelihoods(csr_array(X * compute_idf(part)))[np.arange(len(y)), y]
     assert family.log_likelihood(part, part) == pytest.approx(rows.sum(), rel=1e-12)
 
 
@@ -303,7 +311,7 @@ def test_evidence_of_words_adds_up_and_left_out_words_say_nothing(event):
     form = Text("words", event, most=9).solve(bags(X, y, K))
     assert isinstance(form, SparseLinear)
     k, l, i = np.zeros(len(y), int), np.ones(len(y), int), np.arange(len(y))
-    joint = form.joint(csr_array(X))
+    joint = form.log_likelihoods(csr_array(X))
     pieces = form.pieces(csr_array(X), k, l)
     total = np.asarray(pieces.features.sum(axis=1)) + sum(pieces.extras.values())
     np.testing.assert_allclose(total, joint[i, 0] - joint[i, 1], rtol=1e-11, atol=1e-11)

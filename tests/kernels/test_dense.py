@@ -164,7 +164,7 @@ def test_diagonal_scores(table, seed, holes):
     assert done == bool(X.size)
     if done:
         squares = np.nansum((X[:, None].astype(float) - form.mean) ** 2 * form.precision, axis=2)
-        assert_near(out, 0.5 + form.joint(X), 0.5 + np.abs(form.log_norm).sum(axis=1) + squares)
+        assert_near(out, 0.5 + form.log_likelihoods(X), 0.5 + np.abs(form.log_norm).sum(axis=1) + squares)
 
 
 @given(
@@ -183,7 +183,7 @@ def test_linear_scores(table, seed, threshold, holes):
             + np.abs(form.offsets).sum(axis=1)
             + np.nan_to_num(form.binarise(X)) @ np.abs(form.weights).T
         )
-        assert_near(out, 0.5 + form.joint(X), size)
+        assert_near(out, 0.5 + form.log_likelihoods(X), size)
 
 
 @given(table=tables(kinds=[np.float64, np.int64]), seed=st.integers(0, 999))
@@ -194,7 +194,7 @@ def test_linear_scores_with_the_part_no_class_changes(table, seed):
     form = Linear(rng.normal(size=(K, X.shape[1])), rng.normal(size=K), carrier="log_factorial")
     out, done = score_rows(form, X, BAG, K)
     assert done
-    np.testing.assert_allclose(out, 0.5 + form.joint(X), rtol=1e-11, atol=1e-9)
+    np.testing.assert_allclose(out, 0.5 + form.log_likelihoods(X), rtol=1e-11, atol=1e-9)
     without, done = score_rows(form, X, BAG, K, "posterior")
     assert done
     np.testing.assert_allclose(without - without[:, :1], out - out[:, :1], rtol=0, atol=1e-9)
@@ -210,7 +210,7 @@ def test_lookup_scores_of_known_unseen_and_missing_levels(table, seed, holes):
     out, done = score_rows(form, X, LEVELS, K)
     assert done == bool(X.size)
     if done:
-        assert_near(out, 0.5 + form.joint(fast.to_level_codes(X)), 0.5 + 12.0 * X.shape[1])
+        assert_near(out, 0.5 + form.log_likelihoods(fast.to_level_codes(X)), 0.5 + 12.0 * X.shape[1])
 
 
 @given(table=tables(), seed=st.integers(0, 999), holes=st.booleans())
@@ -221,7 +221,7 @@ def test_scores_by_bins(table, seed, holes):
     out, done = score_rows(form, X, GRID, K)
     assert done == bool(X.size)
     if done:
-        assert_near(out, 0.5 + form.joint(X), 0.5 + 12.0 * X.shape[1])
+        assert_near(out, 0.5 + form.log_likelihoods(X), 0.5 + 12.0 * X.shape[1])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1.0])
@@ -294,7 +294,5 @@ def test_bytes_and_booleans_count_as_numbers_do():
 @pytest.mark.parametrize("kind", [np.uint8, np.float64])
 def test_thresholds_beyond_every_whole_number(threshold, kind):
     X = np.array([[0, 1], [1, 1]]).astype(kind)
-    part = fast.summarise_by_kernel(
-        moments, Needs("counts", threshold=threshold), X, np.zeros(2, np.int32), None, 1
-    )
+    part = fast.summarise_by_kernel(moments, Needs("counts", threshold=threshold), X, np.zeros(2, np.int32), None, 1)
     assert part.total.tolist() == [[0, 0] if threshold > 0 else [2, 2]]

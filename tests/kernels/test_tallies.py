@@ -190,7 +190,7 @@ def test_mute_words_are_as_if_they_were_absent(case: Case, seed: int, n_threads:
     bias, slope, base, scale = lines
     full = np.where(mute, 0.0, slope[:, None] + scale[:, None] * base + delta)
     np.testing.assert_allclose(out, bias + case.dense @ full.T, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(out, form.sparse_joint(case.X), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(out, form.log_likelihoods_without_carrier(case.X), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(out.argmax(axis=1), winner)
 
 
@@ -202,7 +202,7 @@ def test_a_form_with_mute_words_takes_the_quick_path(monkeypatch) -> None:
     needs, prior = Needs("counts", signed=False, skips=False), np.log(np.full(30, 1 / 30))
     slow = {wanted: engine.apply(form, case.X, needs, prior, wanted, 2) for wanted in ("joint", "winner")}
     monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 1)
-    monkeypatch.setattr(SparseLinear, "sparse_joint", None)
+    monkeypatch.setattr(SparseLinear, "log_likelihoods_without_carrier", None)
     for wanted, expected in slow.items():
         found = engine.apply(form, case.X, needs, prior, wanted, 2)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

@@ -264,7 +264,7 @@ def test_score_forms_come_back(name, tmp_path):
     form, X = FORMS[name]
     read = read_score_form(through_a_file(write_score_form(form, 2), tmp_path), 2, 2)
     assert type(read) is type(form)
-    assert np.array_equal(read.joint(X), form.joint(X))
+    assert np.array_equal(read.log_likelihoods(X), form.log_likelihoods(X))
 
 
 @pytest.mark.parametrize(

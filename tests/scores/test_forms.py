@@ -87,7 +87,7 @@ def test_pieces_add_up_to_the_difference_of_scores(name):
     rng = np.random.default_rng(0)
     k = rng.integers(0, K, N)
     l = (k + rng.integers(1, K, N)) % K
-    joint, i = form.joint(X), np.arange(N)
+    joint, i = form.log_likelihoods(X), np.arange(N)
     features, extras = form.pieces(X, k, l)
     with np.errstate(invalid="ignore"):
         expected = joint[i, k] - joint[i, l]
@@ -99,16 +99,16 @@ def test_pieces_add_up_to_the_difference_of_scores(name):
 @every_form
 def test_scores_are_never_nan(name):
     form, X = FORMS[name]
-    assert not np.isnan(form.joint(X)).any()
+    assert not np.isnan(form.log_likelihoods(X)).any()
 
 
 @every_form
 def test_rows_are_scored_alone_as_among_others(name):
     form, X = FORMS[name]
-    whole = form.joint(X)
-    alone = np.concatenate([form.joint(X[i : i + 1]) for i in range(N)])
+    whole = form.log_likelihoods(X)
+    alone = np.concatenate([form.log_likelihoods(X[i : i + 1]) for i in range(N)])
     np.testing.assert_allclose(alone, whole, rtol=1e-12, atol=1e-12)
-    assert form.joint(X[:0]).shape == (0, K)
+    assert form.log_likelihoods(X[:0]).shape == (0, K)
 
 
 @pytest.mark.parametrize("name", ["diagonal", "full", "full, shared"])
@@ -121,7 +121,7 @@ def test_gaussian_scores_marginalise_as_scipy_does_on_the_features_present(name)
         if have.any():
             normal = multivariate_normal(form.mean[k][have], covariance[k][np.ix_(have, have)])
             expected[i, k] = normal.logpdf(X[i][have])
-    np.testing.assert_allclose(form.joint(X), expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-10, atol=1e-10)
 
 
 def test_count_scores_are_those_of_scipy():
@@ -130,13 +130,15 @@ def test_count_scores_are_those_of_scipy():
         expected = np.nansum(
             each.logpmf(np.where(np.isnan(X), -1, X)[:, None]) * np.where(np.isnan(X), NAN, 1)[:, None], axis=2
         )
-        np.testing.assert_allclose(form.joint(X), expected, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-11, atol=1e-11)
 
 
 def test_diagonal_scores_are_sums_of_scipys_normal_log_densities():
     form, _ = FORMS["diagonal"]
     x = np.array([[0.3, -2.0, 1e3]])
-    np.testing.assert_allclose(form.joint(x)[0], norm(MEAN, np.sqrt(RATE)).logpdf(x).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(
+        form.log_likelihoods(x)[0], norm(MEAN, np.sqrt(RATE)).logpdf(x).sum(axis=1), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", ["steps", "steps, impossible"])
@@ -147,21 +149,21 @@ def test_a_number_scores_by_the_bin_it_is_in(name):
         cuts = form.cuts[form.start[j] : form.start[j + 1]]
         if not np.isnan(X[i, j]):
             expected[i] += form.log_theta[:, form.start[j] + j + sum(X[i, j] >= c for c in cuts)]
-    np.testing.assert_allclose(form.joint(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-12)
 
 
 def test_a_number_on_a_cut_is_above_it():
     form = Steps(np.array([-0.0, 1.5]), np.array([0, 2]), np.arange(3.0)[None])
     X = np.array([-1e-300, -0.0, 0.0, np.nextafter(1.5, 0), 1.5, 9.0])
-    assert form.joint(X[:, None])[:, 0].tolist() == [0, 1, 1, 1, 2, 2]
-    assert form.joint(np.array([[1], [2]], dtype=np.int32))[:, 0].tolist() == [1, 2]
+    assert form.log_likelihoods(X[:, None])[:, 0].tolist() == [0, 1, 1, 1, 2, 2]
+    assert form.log_likelihoods(np.array([[1], [2]], dtype=np.int32))[:, 0].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("name", ["steps", "diagonal"])
 def test_a_form_of_whole_numbers_is_that_of_the_same_numbers(name):
     form, X = FORMS[name]
     whole = np.nan_to_num(X * 3).astype(np.int64)
-    np.testing.assert_array_equal(form.joint(whole), form.joint(whole.astype(float)))
+    np.testing.assert_array_equal(form.log_likelihoods(whole), form.log_likelihoods(whole.astype(float)))
 
 
 @pytest.mark.parametrize("name", ["table", "table, smoothed", "table, maximum likelihood"])
@@ -172,7 +174,7 @@ def test_a_table_sums_over_what_is_missing_or_unseen(name):
     count = np.array([[n + form.alpha for n in row] for row in np.array([_counts(cell) for cell in cells]).T])
     pooled = count.sum(axis=0) / count.sum()
     p = np.array([row / row.sum() if row.sum() else pooled for row in count])
-    for x, scores in zip(X, form.joint(X)):
+    for x, scores in zip(X, form.log_likelihoods(X)):
         agree = [all(v < 0 or v >= side or c == v for c, v in zip(cell, x)) for cell in cells]
         with np.errstate(divide="ignore"):
             np.testing.assert_allclose(scores, np.log(p[:, agree].sum(axis=1)), rtol=1e-11, atol=1e-11)
@@ -189,7 +191,7 @@ def test_linear_boundaries_give_the_score_differences_of_the_form(name):
     X = (X.toarray() if hasattr(X, "toarray") else np.nan_to_num(X))[:5]
     line = form.linear()
     found = X @ line.weights.T + line.bias
-    scores = form.joint(csr_array(X) if name == "sparse linear" else X)
+    scores = form.log_likelihoods(csr_array(X) if name == "sparse linear" else X)
     np.testing.assert_allclose(found - found[:, :1], scores - scores[:, :1], rtol=1e-10, atol=1e-10)
 
 
@@ -200,7 +202,7 @@ def test_a_conic_is_the_score(name):
     conic = form.quadratic()
     squares = np.einsum("ni,kij,nj->nk", X, conic.A, X) if conic.A.ndim == 3 else X**2 @ conic.A.T
     found = squares + X @ conic.weights.T + conic.bias
-    scores = form.joint(X)
+    scores = form.log_likelihoods(X)
     np.testing.assert_allclose(found - found[:, :1], scores - scores[:, :1], rtol=1e-10, atol=1e-10)
 
 

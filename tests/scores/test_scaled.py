@@ -34,20 +34,20 @@ def compare(actual, expected):
 @pytest.mark.parametrize("t", [0.25, 1.0, 3.0])
 def test_a_number_multiplies_the_whole_score(name, t):
     form, X = FORMS[name]
-    joint = form.joint(X)
-    compare(scale_form(form, t).joint(X), np.where(np.isneginf(joint), -np.inf, t * joint))
+    joint = form.log_likelihoods(X)
+    compare(scale_form(form, t).log_likelihoods(X), np.where(np.isneginf(joint), -np.inf, t * joint))
 
 
 @every_form
 def test_evidence_of_weight_zero_is_zero(name):
     form, X = FORMS[name]
-    np.testing.assert_allclose(gaps(scale_form(form, 0.0).joint(X)), np.zeros((N, K)), atol=1e-12)
+    np.testing.assert_allclose(gaps(scale_form(form, 0.0).log_likelihoods(X)), np.zeros((N, K)), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMS if name not in INFINITE])
 def test_a_negative_weight_reverses_evidence(name):
     form, X = FORMS[name]
-    compare(scale_form(form, -0.5).joint(X), -0.5 * form.joint(X))
+    compare(scale_form(form, -0.5).log_likelihoods(X), -0.5 * form.log_likelihoods(X))
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -69,7 +69,7 @@ def test_pieces_of_what_is_scaled_add_up_to_its_score(name, t):
         return
     form, X = scale_form(FORMS[name][0], t), FORMS[name][1]
     k, l = np.arange(N) % K, (np.arange(N) + 1) % K
-    joint, (features, extras) = form.joint(X), form.pieces(X, k, l)
+    joint, (features, extras) = form.log_likelihoods(X), form.pieces(X, k, l)
     with np.errstate(invalid="ignore"):
         expected = joint[np.arange(N), k] - joint[np.arange(N), l]
         total = np.asarray(features.sum(axis=1)).reshape(-1) + sum(extras.values())
@@ -79,7 +79,7 @@ def test_pieces_of_what_is_scaled_add_up_to_its_score(name, t):
 @every_form
 def test_weights_applied_twice_are_multiplied(name):
     form, X = FORMS[name]
-    compare(scale_form(scale_form(form, 0.5), 3.0).joint(X), scale_form(form, 1.5).joint(X))
+    compare(scale_form(scale_form(form, 0.5), 3.0).log_likelihoods(X), scale_form(form, 1.5).log_likelihoods(X))
 
 
 COUNTED = Counts(np.array([[0.0, 2.0, 1.0, 5.0], [3.0, 1.0, 0.0, 0.0], [1.0, 4.0, 0.0, 2.0]]), np.full((3, 1), 6.0))
@@ -95,12 +95,12 @@ def test_sparse_scores_are_scaled_as_dense_ones_are(family, holes):
     dense = scale_form(family.solve(COUNTED), weights)
     sparse = scale_form(family.solve(Tallies.from_counts(COUNTED)), weights)
     X = np.where(np.random.default_rng(4).random(BAGS.shape) < 0.2, np.nan, BAGS) if holes else BAGS
-    compare(sparse.sparse_joint(csr_array(X)), dense.joint(X))
+    compare(sparse.log_likelihoods_without_carrier(csr_array(X)), dense.log_likelihoods(X))
     k, l = np.zeros(len(X), dtype=np.intp), np.ones(len(X), dtype=np.intp)
     for form, rows in ((dense, X), (sparse, csr_array(X))):
         features, extras = form.pieces(rows, k, l)
         total = np.asarray(features.sum(axis=1)).reshape(-1) + sum(extras.values())
-        np.testing.assert_allclose(total, -gaps(dense.joint(X))[:, 1], rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(total, -gaps(dense.log_likelihoods(X))[:, 1], rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("weight", [0.3, np.array([0.5, 0.0, 2.0, -1.0])], ids=["number", "each"])
@@ -110,7 +110,7 @@ def test_kernels_of_sparse_rows_use_the_evidence_weight(weight, wanted, monkeypa
     for family in (Multinomial(0.5), Bernoulli(1.0), Poisson(1.0)):
         for part in (COUNTED, Tallies.from_counts(COUNTED)):
             form = scale_form(family.solve(part), weight)
-            joint = form.joint(X.toarray()) + prior
+            joint = form.log_likelihoods(X.toarray()) + prior
             monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", 0)
             found = engines.apply([form], [X], [family.needs()], prior, wanted, 1)
             if wanted == "winner":
@@ -143,7 +143,7 @@ def test_kernels_of_dense_rows_use_the_evidence_weight(name, wanted, holes, monk
     prior = np.log(np.full(K, 1 / K))
     found = engines.apply([form], [X], [needs], prior, wanted, 1)
     codes = np.nan_to_num(X, nan=-1).astype(np.int64)
-    compare(found, form.joint(codes if name in ("lookup", "table") else X) + prior)
+    compare(found, form.log_likelihoods(codes if name in ("lookup", "table") else X) + prior)
 
 
 def test_a_line_and_a_curve_are_scaled_with_their_score():
@@ -151,23 +151,23 @@ def test_a_line_and_a_curve_are_scaled_with_their_score():
     tied = Diagonal(MEAN, np.broadcast_to(RATE[0], RATE.shape), offsets=MEAN)
     for form, t in ((FORMS["linear"][0], WEIGHTS), (tied, WEIGHTS), (FORMS["full, shared"][0], 0.7)):
         line = scale_form(form, t).linear()
-        compare(rows @ line.weights.T + line.bias, scale_form(form, t).joint(rows))
+        compare(rows @ line.weights.T + line.bias, scale_form(form, t).log_likelihoods(rows))
     for form, t in ((FORMS["diagonal"][0], WEIGHTS), (tied, WEIGHTS), (FORMS["full"][0], 0.7)):
         curve = scale_form(form, t).quadratic()
         A = curve.A if curve.A.ndim == 3 else np.stack([np.diag(a) for a in curve.A])
         squares = np.einsum("ij,kjl,il->ik", rows, A, rows)
-        compare(squares + rows @ curve.weights.T + curve.bias, scale_form(form, t).joint(rows))
+        compare(squares + rows @ curve.weights.T + curve.bias, scale_form(form, t).log_likelihoods(rows))
 
 
 def test_numbers_whose_squares_overflow_leave_scores_that_can_be_compared():
     far = np.array([[1e200, 0.0, -1e200]])
     form = Diagonal(MEAN, RATE)
-    assert np.isfinite(scale_form(form, 0.0).joint(far)).all()
-    assert np.isneginf(scale_form(form, np.array([2.0, 1.0, 0.0])).joint(far)).all()
-    assert np.isfinite(scale_form(form, np.array([-2.0, 1.0, 0.0])).joint(far)).all()
+    assert np.isfinite(scale_form(form, 0.0).log_likelihoods(far)).all()
+    assert np.isneginf(scale_form(form, np.array([2.0, 1.0, 0.0])).log_likelihoods(far)).all()
+    assert np.isfinite(scale_form(form, np.array([-2.0, 1.0, 0.0])).log_likelihoods(far)).all()
     full = Full(MEAN, np.stack([np.eye(3)] * K))
-    assert np.isfinite(scale_form(full, 0.0).joint(far)).all()
-    assert np.isfinite(scale_form(full, -1.0).joint(far)).all()
+    assert np.isfinite(scale_form(full, 0.0).log_likelihoods(far)).all()
+    assert np.isfinite(scale_form(full, -1.0).log_likelihoods(far)).all()
 
 
 @every_form
@@ -176,7 +176,7 @@ def test_what_is_scaled_comes_back_from_files(name):
     t = 0.7 if name in TOGETHER else WEIGHTS
     kept = scale_form(form, t)
     read = read_score_form(write_score_form(kept, 3), K, 3)
-    np.testing.assert_array_equal(read.joint(X), kept.joint(X))
+    np.testing.assert_array_equal(read.log_likelihoods(X), kept.log_likelihoods(X))
 
 
 @every_form

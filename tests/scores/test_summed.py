@@ -37,9 +37,9 @@ def test_a_sum_of_forms_scores_as_they_do_together(name):
     parts = [scale_form(form, t) for t in SHARES]
     whole = sum_forms(parts)
     X = X.toarray() if isinstance(whole, Linear) and hasattr(X, "toarray") else X
-    compare(whole.joint(X), sum(part.joint(X) for part in parts))
+    compare(whole.log_likelihoods(X), sum(part.log_likelihoods(X) for part in parts))
     k, l = np.arange(N) % K, (np.arange(N) + 1) % K
-    joint, (features, extras) = whole.joint(X), whole.pieces(X, k, l)
+    joint, (features, extras) = whole.log_likelihoods(X), whole.pieces(X, k, l)
     with np.errstate(invalid="ignore"):
         total = np.asarray(features.sum(axis=1)).reshape(-1) + sum(extras.values())
         np.testing.assert_allclose(total, joint[np.arange(N), k] - joint[np.arange(N), l], rtol=1e-10, atol=1e-10)
@@ -51,7 +51,7 @@ def test_a_sum_comes_back_from_files(name):
     whole = sum_forms([scale_form(form, t) for t in SHARES])
     X = X.toarray() if isinstance(whole, Linear) and hasattr(X, "toarray") else X
     read = read_score_form(write_score_form(whole, 3), K, 3)
-    np.testing.assert_array_equal(read.joint(X), whole.joint(X))
+    np.testing.assert_array_equal(read.log_likelihoods(X), whole.log_likelihoods(X))
 
 
 def test_one_form_is_its_own_sum():
@@ -64,11 +64,13 @@ def test_gaussians_sum_to_one_form_whatever_is_missing():
     parts = [Diagonal(rng.normal(size=(K, 3)) + 1e6, rng.uniform(0.5, 2, (K, 3))) for _ in range(5)]
     whole, X = sum_forms(parts), NUMBERS + 1e6
     assert isinstance(whole, Diagonal)
-    np.testing.assert_allclose(whole.joint(X), sum(part.joint(X) for part in parts), rtol=1e-9)
+    np.testing.assert_allclose(whole.log_likelihoods(X), sum(part.log_likelihoods(X) for part in parts), rtol=1e-9)
     for j in range(3):
         alone = np.full((1, 3), np.nan)
         alone[0, j] = 1e6 + 0.25
-        np.testing.assert_allclose(whole.joint(alone), sum(part.joint(alone) for part in parts), rtol=1e-9)
+        np.testing.assert_allclose(
+            whole.log_likelihoods(alone), sum(part.log_likelihoods(alone) for part in parts), rtol=1e-9
+        )
 
 
 def test_steps_are_cut_wherever_one_of_them_is():
@@ -91,7 +93,7 @@ def test_sums_of_sparse_scores_are_those_of_dense_ones(family, wanted, monkeypat
         assert found[0].tolist() == found[1].tolist()
     else:
         compare(found[1], found[0])
-        compare(found[0], dense.joint(BAGS))
+        compare(found[0], dense.log_likelihoods(BAGS))
 
 
 def test_bags_that_list_the_same_words_keep_their_lists():
@@ -99,7 +101,7 @@ def test_bags_that_list_the_same_words_keep_their_lists():
     forms = [Multinomial(0.5).solve(Tallies.from_counts(c)) for c in counted]
     whole = sum_forms([scale_form(form, t) for form, t in zip(forms, SHARES)])
     assert isinstance(whole, SparseLinear)
-    compare(whole.joint(BAGS), sum(t * form.joint(BAGS) for form, t in zip(forms, SHARES)))
+    compare(whole.log_likelihoods(BAGS), sum(t * form.log_likelihoods(BAGS) for form, t in zip(forms, SHARES)))
 
 
 def test_too_many_weights_are_not_written_out(monkeypatch):
@@ -113,13 +115,13 @@ def test_lines_and_curves_add():
     rows = np.random.default_rng(5).normal(size=(20, 3))
     shared = [scale_form(FORMS["full, shared"][0], t) for t in SHARES]
     line = sum_forms(shared).linear()
-    compare(rows @ line.weights.T + line.bias, sum(form.joint(rows) for form in shared))
+    compare(rows @ line.weights.T + line.bias, sum(form.log_likelihoods(rows) for form in shared))
     for name in ("diagonal", "full"):
         parts = [scale_form(FORMS[name][0], t) for t in SHARES]
         curve = sum_forms(parts).quadratic()
         A = curve.A if curve.A.ndim == 3 else np.stack([np.diag(a) for a in curve.A])
         squares = np.einsum("ij,kjl,il->ik", rows, A, rows)
-        compare(squares + rows @ curve.weights.T + curve.bias, sum(form.joint(rows) for form in parts))
+        compare(squares + rows @ curve.weights.T + curve.bias, sum(form.log_likelihoods(rows) for form in parts))
 
 
 @pytest.mark.parametrize("wanted", ["joint", "log_posterior"])
@@ -129,7 +131,7 @@ def test_kernels_score_sums(wanted, monkeypatch):
     for form, kind in ((Diagonal(MEAN, RATE), "moments"), (FORMS["full, shared"][0], "scatter")):
         parts = [scale_form(form, t) for t in SHARES]
         found = engines.apply([Summed(tuple(parts))], [rows], [Needs(kind)], np.zeros(K), wanted, 1)
-        compare(found, sum(part.joint(rows) for part in parts))
+        compare(found, sum(part.log_likelihoods(rows) for part in parts))
 
 
 def test_a_file_with_a_sum_of_forms_that_are_not_of_a_kind_is_refused():
@@ -141,4 +143,4 @@ def test_a_file_with_a_sum_of_forms_that_are_not_of_a_kind_is_refused():
 def test_what_one_form_rules_out_their_sum_rules_out():
     form, X = FORMS["linear, impossible"]
     other = Linear(MEAN, np.zeros(K))
-    compare(sum_forms([form, other]).joint(X), form.joint(X) + other.joint(X))
+    compare(sum_forms([form, other]).log_likelihoods(X), form.log_likelihoods(X) + other.log_likelihoods(X))

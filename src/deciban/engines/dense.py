@@ -161,7 +161,9 @@ def score_block(
     for form, X, need in zip(forms, parts, needs):
         check(X, need, first_row)
         with np.errstate(over="ignore", invalid="ignore"):  # `finish_block` refuses overflow
-            joint += form.joint(kernel_dispatch.to_level_codes(X) if need.kind in ("levels", "cells") else X)
+            joint += form.log_likelihoods(
+                kernel_dispatch.to_level_codes(X) if need.kind in ("levels", "cells") else X
+            )
 
 
 def finish_block(

@@ -76,7 +76,7 @@ def to_level_codes(X: NDArray[Any]) -> NDArray[Any]:
 def summarise_by_kernel(
     kernels: ModuleType | None, needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, K: int
 ) -> Statistic | None:
-    """Compute a statistic by its kernel; None without `kernels` (the module `moments`), or where it cannot be used."""
+    """Compute a statistic by its kernel; None without `kernels` (the module `moments`) or where no kernel fits."""
     if kernels is None or not X.size or needs.unit or needs.kind == "cells":
         return None
     w = UNIT_WEIGHT if weight is None else weight

@@ -159,7 +159,7 @@ def _write_joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Fini
     else:
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by `finish_block`
             if isinstance(form, SparseLinear):
-                joint[:] = form.sparse_joint(X) + log_prior
+                joint[:] = form.log_likelihoods_without_carrier(X) + log_prior
             else:
                 joint[:] = apply_threshold(X, form.threshold) @ form.weights.T + (form.complete_bias + log_prior)
     if form.carrier is not None and wanted in ("joint", "density"):

@@ -258,7 +258,7 @@ class Joint(Family):
 
     def log_likelihood(self, part: Cells, solved: Cells) -> float:
         """See `Family.log_likelihood`."""
-        return sum_count_log(part.count, self.solve(solved).joint(part.cell).T)
+        return sum_count_log(part.count, self.solve(solved).log_likelihoods(part.cell).T)
 
     def n_parameters(self, part: Cells) -> int:
         """Return K(Π_j V_j − 1)."""

@@ -51,8 +51,8 @@ class Conditional:
         """Return ln p(x|k) at each x, n×K: the model's score of a row in which all else is missing."""
         if not self.is_count:  # of a joint Gaussian, the marginal of this column
             middle, spread = self._mean_and_deviation()
-            return Diagonal(middle[:, None], spread[:, None] ** 2).joint(x[:, None])
-        return self.model.naive.solved.forms[self.block].joint(self._make_rows(x))
+            return Diagonal(middle[:, None], spread[:, None] ** 2).log_likelihoods(x[:, None])
+        return self.model.naive.solved.forms[self.block].log_likelihoods(self._make_rows(x))
 
     def _make_rows(self, x: Array) -> Array:
         """Return rows of the feature's block in which all but x is missing."""
@@ -87,7 +87,7 @@ class Conditional:
         """Return the scores at each x, n×K: ln p(x|k), or fitted weights."""
         if not isinstance(self.model.scorer, FittedModel):
             return self.log_likelihood(x)
-        return self.model.scorer.solved.forms[self.block].joint(self._make_rows(x))
+        return self.model.scorer.solved.forms[self.block].log_likelihoods(self._make_rows(x))
 
     def reach(self) -> tuple[float, float]:
         """Return the range in which the curves are drawn."""

@@ -38,9 +38,9 @@ class Summed(ScoreForm):
         """K."""
         return self.forms[0].n_classes
 
-    def joint(self, X: Any) -> Array:
-        """See `ScoreForm.joint`."""
-        return _sum([form.joint(X) for form in self.forms])
+    def log_likelihoods(self, X: Any) -> Array:
+        """See `ScoreForm.log_likelihoods`."""
+        return _sum([form.log_likelihoods(X) for form in self.forms])
 
     def pieces(self, X: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`."""
@@ -71,7 +71,8 @@ def sum_forms(forms: Sequence[ScoreForm]) -> ScoreForm:
     >>> form = sum_forms(two)
     >>> form.mean.tolist(), form.variance.tolist()
     ([[1.0]], [[0.5]])
-    >>> bool(np.isclose(form.joint(np.array([[3.0]])), sum(one.joint(np.array([[3.0]])) for one in two)).all())
+    >>> x = np.array([[3.0]])
+    >>> bool(np.isclose(form.log_likelihoods(x), sum(one.log_likelihoods(x) for one in two)).all())
     True
     """
     if len(forms) == 1:
@@ -195,7 +196,7 @@ def scale_form(form: ScoreForm, weight: ArrayLike) -> ScoreForm:
     explained, saved and computed by kernels as before.
 
     >>> coin = Linear(np.log([[0.9], [0.1]]), np.zeros(2))
-    >>> np.exp(scale_form(coin, 0.5).joint(np.array([[1.0]]))).round(4).tolist()
+    >>> np.exp(scale_form(coin, 0.5).log_likelihoods(np.array([[1.0]]))).round(4).tolist()
     [[0.9487, 0.3162]]
     """
     t = np.asarray(weight, dtype=np.float64)

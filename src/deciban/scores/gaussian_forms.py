@@ -65,8 +65,8 @@ class Diagonal(ScoreForm):
         """The log-density at the mean of a row without missing values."""
         return self.log_norm.sum(axis=1)
 
-    def joint(self, X: NDArray[Any]) -> Array:
-        """See `ScoreForm.joint`; in blocks of rows, so that rows × K × d stays small."""
+    def log_likelihoods(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.log_likelihoods`; in blocks of rows, so that rows × K × d stays small."""
         x = np.asarray(X, dtype=np.float64)
         step = max(1, CHUNK_NUMBERS // max(1, self.mean.size))
         if len(x) <= step:
@@ -208,8 +208,8 @@ class Full(ScoreForm):
         """½ ln|2πΣ_k|, for each covariance."""
         return np.array([shape.half_log_det for shape in self.shapes])
 
-    def joint(self, X: NDArray[Any]) -> Array:
-        """See `ScoreForm.joint`."""
+    def log_likelihoods(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.log_likelihoods`."""
         x = np.asarray(X, dtype=np.float64)
         score = np.empty((len(x), self.n_classes))
         for have, rows in group_by_missing(~np.isnan(x)):

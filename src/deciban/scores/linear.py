@@ -101,8 +101,8 @@ class Linear(ScoreForm):
             seen[np.isnan(X)] = np.nan
         return seen
 
-    def joint(self, X: NDArray[Any]) -> Array:
-        """See `ScoreForm.joint`."""
+    def log_likelihoods(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.log_likelihoods`."""
         x = self.binarise(X)
         missing = np.isnan(x)
         if missing.any():
@@ -208,15 +208,15 @@ class SparseLinear(ScoreForm):
 
         return csr_array((values, self.klass, self.start), shape=(len(self.base), self.n_classes))
 
-    def joint(self, X: Any) -> Array:
-        """See `ScoreForm.joint`."""
-        score = self.sparse_joint(X)
+    def log_likelihoods(self, X: Any) -> Array:
+        """See `ScoreForm.log_likelihoods`."""
+        score = self.log_likelihoods_without_carrier(X)
         if self.carrier is not None:
             score -= sum_log_factorials(np.asarray(X))[:, None]
         return score
 
-    def sparse_joint(self, X: Any) -> Array:
-        """Return the score without its carrier."""
+    def log_likelihoods_without_carrier(self, X: Any) -> Array:
+        """Return ln p(x|k), n×K, without the term that `carrier` names; X may be sparse."""
         Z = self.prepare_values(X)
         unknown = self._clear_missing_inplace(Z)
         Z = self.apply_evidence_weight(Z)

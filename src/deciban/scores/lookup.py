@@ -52,8 +52,8 @@ class Lookup(ScoreForm):
         known = (X >= 0) & (sizes > X)
         return known, sizes <= X, np.where(known, X + self.offset[:-1], 0).astype(np.int64)
 
-    def joint(self, X: NDArray[Any]) -> Array:
-        """Return ln p(x|k), n×K, without the prior; see `ScoreForm.joint`."""
+    def log_likelihoods(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.log_likelihoods`."""
         known, unknown, at = (np.ascontiguousarray(each.T) for each in self._locate_levels(X))
         score = np.zeros((len(X), self.n_classes))
         step = max(1, CHUNK_CELLS // max(1, score.size))
@@ -88,7 +88,7 @@ class Steps(ScoreForm):
     the cut before b and below the cut after. A feature without cuts has one bin, so it carries no evidence.
 
     >>> form = Steps(np.array([2.0]), np.array([0, 1]), np.log([[0.25, 0.75]]))
-    >>> np.exp(form.joint(np.array([[1.9], [2.0], [np.nan]]))).ravel().tolist()
+    >>> np.exp(form.log_likelihoods(np.array([[1.9], [2.0], [np.nan]]))).ravel().tolist()
     [0.25, 0.75, 1.0]
     """
 
@@ -118,9 +118,9 @@ class Steps(ScoreForm):
             found[np.isnan(X)] = -1
         return found
 
-    def joint(self, X: NDArray[Any]) -> Array:
-        """Return ln p(x|k), n×K, without the prior; see `ScoreForm.joint`."""
-        return self.lookup.joint(self.bins(X))
+    def log_likelihoods(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.log_likelihoods`."""
+        return self.lookup.log_likelihoods(self.bins(X))
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`."""
@@ -219,8 +219,8 @@ class Table(ScoreForm):
         free = np.where(is_known, 0.0, self._log_level_counts).sum(axis=1, keepdims=True)
         return self._match_rows(self._to_small_codes(X), is_known), free
 
-    def joint(self, X: NDArray[Any]) -> Array:
-        """Return ln p(x|k), n×K, without the prior; see `ScoreForm.joint`."""
+    def log_likelihoods(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.log_likelihoods`."""
         log_total = np.logaddexp(self.log_seen, self.log_imagined)
         if np.isneginf(log_total).any():  # no rows and no pseudo-counts: no evidence
             return np.zeros((len(X), self.n_classes))
@@ -260,7 +260,7 @@ class Table(ScoreForm):
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """Return 0 for each feature, and the evidence of the combination as the extra piece 'joint'."""
-        score = self.joint(X)
+        score = self.log_likelihoods(X)
         i = np.arange(len(score))
         with np.errstate(invalid="ignore"):
             gap = score[i, k] - score[i, l]

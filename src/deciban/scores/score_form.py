@@ -29,7 +29,7 @@ class ScoreForm(ABC):
         return len(getattr(self, self.class_array))
 
     @abstractmethod
-    def joint(self, X: Any) -> Array:
+    def log_likelihoods(self, X: Any) -> Array:
         """Return ln p(x|k) for every row and class, n×K; a missing value (NaN, or a negative code) adds nothing."""
 
     @abstractmethod

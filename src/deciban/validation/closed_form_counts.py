@@ -148,7 +148,7 @@ def _score_level_chunk(
     elif family.unseen == "error":
         rows.needs_refit[some] |= vanishes.any(axis=1)  # which the refit refuses
     stays = np.where(vanishes, -1, X)
-    score = form.joint(stays)
+    score = form.log_likelihoods(stays)
     at = np.arange(len(X)), k
     levels, smooth = V + (family.unseen == "smooth"), family.unseen == "smooth"
     own = subtract_weight(part.weight[k], w * (X >= 0))
