@@ -129,7 +129,7 @@ def test_neither_size_nor_threads_nor_blocks_change_the_model(monkeypatch):
     assert parts.ledger_ == one.ledger_
     np.testing.assert_array_equal(one.predict_joint_log_proba(documents), two.predict_joint_log_proba(documents))
     whole = one.predict_proba(documents)
-    monkeypatch.setattr("deciban.estimators.check_documents.MAX_BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr("deciban.estimators.text_base.MAX_BLOCK_BYTES", 1 << 18)
     np.testing.assert_allclose(one.predict_proba(documents), whole, rtol=1e-12)
     vectorizer = CountVectorizer(ngram_range=(1, 2))
     other = MultinomialNB().fit(vectorizer.fit_transform(documents), labels, sample_weight=weight)

@@ -14,7 +14,7 @@ from deciban._typing import Array
 from deciban.engines import encode, thread_count
 from deciban.errors import InputError
 from deciban.estimators import check_arguments as checks
-from deciban.estimators import check_documents as texts
+from deciban.estimators import text_base as texts
 from deciban.estimators.check_arguments import allow
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.discrete_estimators import MultinomialNB

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines import thread_count
 from deciban.errors import InputError, UndefinedError
-from deciban.estimators import check_documents as texts
+from deciban.estimators import text_base as texts
 from deciban.estimators.check_arguments import allow, check_labels, drop_weightless_rows
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.discrete_estimators import SmoothedClassifier
