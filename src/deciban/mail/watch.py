@@ -118,9 +118,16 @@ class Watcher:
         self.close()
 
     def _look_at(self, folder: WatchedFolder, label: str) -> int:
+        """Handle the messages that appeared in a folder since the last look; return how many of them were moved."""
         folder.refresh()
-        if folder.is_new:
-            self._look_first(folder, label)
+        if folder.is_new:  # its messages are remembered
+            if label in self._arriving:  # and not read: only others can be moved there
+                folder.mark_all_seen()
+            else:
+                for key, found in folder.new_messages():
+                    self._labels.setdefault(compute_digest(found.raw).hex(), label)
+                    folder.seen.add(key)
+            folder.is_new = False
             return 0
         moved = 0
         for key, found in folder.new_messages():
@@ -132,18 +139,11 @@ class Watcher:
                 folder.seen.add(key)
         return moved
 
-    def _look_first(self, folder: WatchedFolder, label: str) -> None:
-        """Remember the messages of a folder; where mail arrives they are not read: only others can be moved there."""
-        if label in self._arriving:
-            folder.mark_all_seen()
-        else:
-            for key, found in folder.new_messages():
-                self._labels.setdefault(compute_digest(found.raw).hex(), label)
-                folder.seen.add(key)
-        folder.is_new = False
-
     def _handle(self, raw: bytes, label: str) -> bool:
-        """Pass on a message that appeared in a folder if it states the folder's label; return whether it does."""
+        """Pass a message that appeared in a folder to `on_move` if it states the folder's label; remember the label.
+
+        Return whether it states the label.
+        """
         digest = compute_digest(raw)
         before = self._known(digest) or self._labels.get(digest.hex())
         is_stated = before != label if before else label not in self._arriving and not self._filed(raw)
@@ -183,14 +183,22 @@ class WatchedMaildir:
         self.is_new = not isinstance(keys, list)  # nothing is known of the messages that were in it before
         self.seen: set[int | str] = set() if self.is_new else {key for key in keys or () if isinstance(key, str)}
         self._unchanged: tuple[int, ...] = ()
+        """The times at which its folders were modified, if all messages of then were seen."""
 
     def refresh(self) -> None:
-        """Do nothing: names are listed by `new_messages`."""
+        """Read when the Maildir was modified."""
+        self._looked = time.time()
+        try:
+            self._times = tuple(os.stat(self.path / part).st_mtime_ns for part in ("new", "cur"))
+        except OSError as error:
+            raise InputError(f"{self.path}: the Maildir cannot be read: {error.strerror}") from None
 
     def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
-        """Yield the messages whose names were not seen before; trashed ones count as absent."""
-        looked, times = time.time(), self._modification_times()
-        if times == self._unchanged:
+        """Yield name and content of each message that was not seen before; trashed ones count as absent.
+
+        Names of messages that are gone are removed from `seen`. The caller adds those that it has handled.
+        """
+        if self._times == self._unchanged:
             return
         files = [file for file in list_maildir(self.path) if not file.is_trashed]
         self.seen &= {file.key for file in files}
@@ -199,17 +207,11 @@ class WatchedMaildir:
                 with suppress(InputError, OSError):  # renamed or gone since: the next look shows which
                     yield file.key, read_single_message(file)
         is_complete = self.seen >= {file.key for file in files}
-        is_old_enough = looked - max(times) / 1e9 > MTIME_RESOLUTION_SECONDS
-        self._unchanged = times if is_complete and is_old_enough else ()
-
-    def _modification_times(self) -> tuple[int, ...]:
-        try:
-            return tuple(os.stat(self.path / part).st_mtime_ns for part in ("new", "cur"))
-        except OSError as error:
-            raise InputError(f"{self.path}: the Maildir cannot be read: {error.strerror}") from None
+        is_old_enough = self._looked - max(self._times) / 1e9 > MTIME_RESOLUTION_SECONDS
+        self._unchanged = self._times if is_complete and is_old_enough else ()
 
     def mark_all_seen(self) -> None:
-        """Mark all names as seen."""
+        """Mark all names as seen, except those of trashed messages."""
         self.seen = {file.key for file in list_maildir(self.path) if not file.is_trashed}
 
     def state(self) -> dict[str, Any]:
@@ -233,7 +235,7 @@ class WatchedImap:
         self.seen: set[int | str] = set()
 
     def refresh(self) -> None:
-        """Look again, by the open connection or a new one; UIDs that were assigned again make the folder new."""
+        """Look again, by the open connection or a new one; if UIDs were assigned again, the folder is new."""
         try:
             if self._folder is None:
                 self._folder = ImapFolder(self.address, self._password(self.address))
@@ -246,7 +248,10 @@ class WatchedImap:
             self.is_new, self._validity, self._next, self.seen = True, self._folder.validity, 1, set()
 
     def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
-        """Yield the messages whose UIDs were not seen before, except trashed ones."""
+        """Yield UID and content of each message that was not seen before, except trashed ones.
+
+        The caller adds those that it has handled to `seen`; the others are yielded again next time.
+        """
         last, missed = self._next - 1, None
         groups = self._folder.fetch_groups(self._folder.uids(self._next)) if self._folder else ()
         for found in (message for _, _, messages in groups for message in messages):
@@ -279,7 +284,7 @@ WatchedFolder = WatchedMaildir | WatchedImap
 
 
 def watch_folder(path: str | Path, states: Mapping[str, Any], password: Password) -> WatchedFolder:
-    """Return a folder to watch, with the state that was saved under its name; an invalid state is ignored."""
+    """Return a Maildir or IMAP folder to watch, with its state among `states`, by name; an invalid one is ignored."""
     kind = source_kind(path)
     if kind == "imap":
         address = Address.parse(str(path))

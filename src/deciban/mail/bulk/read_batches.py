@@ -17,7 +17,7 @@ import numpy as np
 
 from deciban.errors import InputError
 from deciban.mail.bulk.reader_processes import ChunkItem, ChunkTokens, ReaderPool, read_chunk
-from deciban.mail.sources.message_files import MessageFile, MessageInput, Problem, RawMessage, name_and_content
+from deciban.mail.sources.message_files import MessageFile, MessageInput, Problem, RawMessage
 from deciban.mail.store import stored_messages
 from deciban.mail.store.stored_messages import Numbers, TokenBatch, concatenate, number_words, word_numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
@@ -38,8 +38,8 @@ MAX_BATCH_TOKENS: Final = 1 << 24
 
 LabelledInput = tuple[str, MessageInput]
 
-Chunk = list[tuple[str, str, float | None, bytes | MessageFile]]
-"""Messages that are read together: label, name, time, and content."""
+Chunk = list[tuple[str, RawMessage | MessageFile]]
+"""Messages that are read together, each with its label."""
 
 
 def read_batches(
@@ -79,10 +79,10 @@ def read_batches(
 def _split_into_chunks(labelled: Iterable[LabelledInput]) -> Iterator[Chunk]:
     chunk: Chunk = []
     size = 0
-    for label, message in labelled:
-        name, content = name_and_content(message)
-        chunk.append((label, name, message.time if isinstance(message, RawMessage) else None, content))
-        size += content.size if isinstance(content, MessageFile) else len(content)
+    for label, given in labelled:
+        message = given if isinstance(given, RawMessage | MessageFile) else RawMessage(*given)
+        chunk.append((label, message))
+        size += message.size if isinstance(message, MessageFile) else len(message.raw)
         if len(chunk) >= MAX_CHUNK_MESSAGES or size >= MAX_CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0
@@ -91,20 +91,22 @@ def _split_into_chunks(labelled: Iterable[LabelledInput]) -> Iterator[Chunk]:
 
 
 def _chunk_items(chunk: Chunk) -> list[ChunkItem]:
+    """Return the messages of a chunk in the form in which a process can send them to another."""
     return [
-        (c.path, c.is_trashed, c.time, c.is_single, c.trashed) if isinstance(c, MessageFile) else c for *_, c in chunk
+        (m.path, m.is_trashed, m.time, m.is_single, m.trashed) if isinstance(m, MessageFile) else m.raw
+        for _, m in chunk
     ]
 
 
 def _make_batch(chunk: Chunk, found: ChunkTokens) -> TokenBatch:
     """Put the tokens of a chunk together with the labels, names and times; report what could not be read."""
     for i, name, reason, messages in found.problems:
-        file = chunk[i][-1]
+        _, file = chunk[i]
         assert isinstance(file, MessageFile)
         file.problems(Problem(name, reason, messages))
     labels, names, times = [], [], []
-    for i, (label, own_name, own_time, _) in enumerate(chunk):
-        for name, time in found.opened.get(i, [(own_name, own_time)]):
+    for i, (label, message) in enumerate(chunk):
+        for name, time in found.opened[i] if isinstance(message, MessageFile) else [(message.name, message.time)]:
             labels.append(label)
             names.append(name)
             times.append(time)

@@ -49,6 +49,7 @@ UUENCODED = re.compile(rb"^begin [0-7]{3,4} ([^\n]{1,200})\n((?:[!-`][^\n]{0,90}
 MARKUP = re.compile(rb"\s*+<(?:!doctype\s+html|html|head|body|table|div|p)\b", re.IGNORECASE)
 
 DIGEST_BYTES = 16
+"""Length of a message's digest."""
 MAX_DIGEST_BODY_BYTES = 1 << 22
 """Bytes of a body that count for its digest: the bytes of a message that are read contain these, whatever its line
 ends are."""

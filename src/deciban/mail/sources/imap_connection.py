@@ -85,14 +85,13 @@ class Address:
         port, ca = port or PORTS[parts.scheme], options["ca"][-1] if options else None
         return cls(parts.scheme == "imaps", user, parts.hostname or "", port, folder, ca)
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def __str__(self) -> str:
         scheme = "imaps" if self.is_secure else "imap"
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == PORTS[scheme] else f":{self.port}"
         return f"{scheme}://{quote(self.user, safe='')}@{host}{port}/{quote(self.folder)}"
+
+    __repr__ = __str__
 
 
 def quote_word(text: str) -> str:

@@ -140,24 +140,12 @@ def _unpack(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
             return
 
 
-class StopAtError(Iterator[bytes]):
-    """An iterator that ends where another raises an InputError, which `raise_error` raises afterwards."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._error: InputError | None = None
-
-    def __next__(self) -> bytes:
-        try:
-            return next(self._chunks)
-        except InputError as error:
-            self._error = error
-            raise StopIteration from None
-
-    def raise_error(self) -> None:
-        """Raise the error, if there was one."""
-        if self._error:
-            raise self._error
+def stop_at_error(chunks: Iterator[bytes], errors: list[InputError]) -> Iterator[bytes]:
+    """Yield chunks until they end or raise an InputError, which is appended to `errors`."""
+    try:
+        yield from chunks
+    except InputError as error:
+        errors.append(error)
 
 
 @dataclass(frozen=True, slots=True)

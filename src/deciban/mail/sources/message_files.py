@@ -92,13 +92,6 @@ MessageInput = tuple[str, bytes] | RawMessage | MessageFile
 """A named message, a message as it was found (learned as of its arrival), or a file to read."""
 
 
-def name_and_content(message: MessageInput) -> tuple[str, bytes | MessageFile]:
-    """Return the name of a message, and its bytes or its file."""
-    if isinstance(message, MessageFile):
-        return message.name, message
-    return (message.name, message.raw) if isinstance(message, RawMessage) else message
-
-
 def max_read_bytes() -> int:
     """Return the number of bytes read of a message: one more than is parsed, so that the parser knows it was cut."""
     from deciban.mail.message.message import MAX_MESSAGE_BYTES

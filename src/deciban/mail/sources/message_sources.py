@@ -27,7 +27,7 @@ from typing import BinaryIO, Final, TypeVar
 
 from deciban.errors import InputError
 from deciban.mail.sources import mbox, message_files
-from deciban.mail.sources.mbox import ARCHIVES, GZIP, StopAtError, read_chunks
+from deciban.mail.sources.mbox import ARCHIVES, GZIP, read_chunks, stop_at_error
 from deciban.mail.sources.message_files import MessageFile, Problem, ProblemHandler, RawMessage, warn_of_problem
 from deciban.mail.store.live_files import is_live
 
@@ -194,7 +194,8 @@ def _split_stream(stream: BinaryIO, file: MessageFile, problems: ProblemHandler)
     """Yield the messages of a stream; where it is damaged, those before the damage, and then the error."""
     chunks, limit = read_chunks(stream, file.path), message_files.max_read_bytes()
     first = next(chunks, b"")
-    undamaged = StopAtError(chunks)
+    errors: list[InputError] = []
+    undamaged = stop_at_error(chunks, errors)
     if not file.is_single and _is_mbox(first, file.path):
         yield from _number_messages(file.path, mbox.split_mbox(chain([first], undamaged), limit), problems)
     else:
@@ -203,7 +204,8 @@ def _split_stream(stream: BinaryIO, file: MessageFile, problems: ProblemHandler)
             read += chunk
         if read or file.is_single:  # an empty file is an mbox without messages
             yield RawMessage(file.path, bytes(read[:limit]), file.time, file.is_trashed)
-    undamaged.raise_error()
+    for error in errors:
+        raise error
 
 
 def _number_messages(

@@ -65,7 +65,9 @@ class FilterWorker:
                 continue
             try:
                 answer = job(self._open_filter())
-                self._check_not_replaced()
+                if file_id(self._store) != self._opened[0]:  # a job that was done with another file is not confirmed
+                    reason = "was deleted, moved or replaced meanwhile. Hint: try again"
+                    raise StoreError(f"mail store {str(self._store)!r} {reason}")
             except BaseException as error:
                 self._close_after(error)
                 result.set_exception(error)
@@ -89,13 +91,6 @@ class FilterWorker:
             if self._opened[0] != before:  # created or replaced meanwhile, so another file may be open: open it again
                 self._close()
         return self._mail
-
-    def _check_not_replaced(self) -> None:
-        """Refuse to confirm a job that was done with a file that is no longer the store."""
-        if file_id(self._store) != self._opened[0]:
-            raise StoreError(
-                f"mail store {str(self._store)!r} was deleted, moved or replaced meanwhile. Hint: try again"
-            )
 
     def _close_after(self, error: BaseException) -> None:
         cause: BaseException | None = error

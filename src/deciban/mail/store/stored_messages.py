@@ -11,18 +11,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
+from deciban.mail.message.message import DIGEST_BYTES
 from deciban.mail.store.ageing import check_time
 
 Numbers = NDArray[np.int64]
-
-DIGEST_BYTES: Final = 16
-"""Length of a message's digest."""
 
 
 class StoredMessage(NamedTuple):

@@ -95,15 +95,12 @@ class _Tokenizers(dict[str, Callable[[str, str], list[str]] | None]):
             return None
         if len(self) > MAX_CACHED_NAMES:
             self.clear()
+        is_excluded = name not in RESULT_HEADERS and (name in EXCLUDED or name.startswith(EXCLUDED_PREFIXES))
+        if not self.options.lists:  # lists write "sender", hardly any other sender does
+            is_excluded = is_excluded or name == "sender" or LIST_HEADERS.fullmatch(name) is not None
         tokenize = self._tokenize if name in UNCACHED else self._tokenize_cached
-        self[name] = found = None if self._is_excluded(name) else tokenize
+        self[name] = found = None if is_excluded else tokenize
         return found
-
-    def _is_excluded(self, name: str) -> bool:
-        if name not in RESULT_HEADERS and (name in EXCLUDED or name.startswith(EXCLUDED_PREFIXES)):
-            return True
-        # lists write "sender", hardly any other sender does
-        return not self.options.lists and (name == "sender" or LIST_HEADERS.fullmatch(name) is not None)
 
     def _tokenize(self, name: str, value: str) -> list[str]:
         tokens = tokenize_header(name, value, self.options)
