@@ -1,18 +1,23 @@
-"""Execution of kernels: which work they do, and threads that run blocks of it.
+"""Compilation and execution of kernels: which work they do, and threads that run blocks of it.
 
-Whether a kernel is used depends on the size of the work alone, so that equal questions have equal bits.
+Whether a kernel is used depends on the size of the work alone, so that equal questions have equal bits. This module
+is imported without Numba, which is imported where a kernel is defined.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
+P = ParamSpec("P")
+R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -22,9 +27,33 @@ MIN_KERNEL_STEPS = 1 << 20
 _total_steps: ContextVar[int] = ContextVar("total_steps", default=0)
 
 
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` with Numba for one core, without the interpreter's lock, and cache the machine code.
+
+    It is compiled on first use. Where neither the package's folder nor the user's cache can be written, Numba refuses
+    to cache; then the kernel is compiled again in each process, and one warning tells how to change that.
+    """
+    import numba
+
+    try:
+        return numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:
+        _warn_once()
+        return numba.njit(nogil=True)(function)
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "deciban found no folder to keep its compiled kernels in, so each process compiles them again "
+        "(a second or two). Hint: set NUMBA_CACHE_DIR to a writable folder.",
+        stacklevel=4,
+    )
+
+
 @contextmanager
 def part_of_work(total_steps: int) -> Iterator[None]:
-    """Within this context a small piece of work counts as part of larger work, which may be worth kernels."""
+    """Within this context `load_kernels` decides as for this many steps, where the work itself has fewer."""
     token = _total_steps.set(total_steps)
     try:
         yield
@@ -33,7 +62,7 @@ def part_of_work(total_steps: int) -> Iterator[None]:
 
 
 def load_kernels(name: str, steps: int) -> ModuleType | None:
-    """Import a module of kernels if the work has enough steps for it, else return None.
+    """Import and return the module `deciban.kernels.<name>` if the work has enough steps for it, else return None.
 
     Call it once for a whole input, not for each block of it: a last, shorter block takes the path of the others.
     """
@@ -41,7 +70,7 @@ def load_kernels(name: str, steps: int) -> ModuleType | None:
 
 
 def map_in_threads(task: Callable[[S], T], blocks: Iterable[S], threads: int) -> Iterator[T]:
-    """Yield the results of the blocks in their order; the pool of threads lives for one call."""
+    """Yield task(block) of all blocks in their order; with one thread or one block, without a pool of threads."""
     todo = list(blocks)
     if threads == 1 or len(todo) < 2:
         yield from map(task, todo)
@@ -51,7 +80,7 @@ def map_in_threads(task: Callable[[S], T], blocks: Iterable[S], threads: int) ->
 
 
 def map_small_items(task: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
-    """Return the results in order; each thread processes its share of many small items in one task."""
+    """Return task(item) of all items in their order; each thread processes its share of the items in one task."""
     todo = list(items)
     shares = [todo[i::threads] for i in range(threads)]
     results = list(map_in_threads(lambda share: [task(item) for item in share], shares, threads))

@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from deciban.kernels.compile import kernel, trailing_zeros
+from deciban.kernels.execution import kernel
 from deciban.ledger import hashing
 
 Bytes = NDArray[np.uint8]
@@ -28,9 +31,10 @@ REPLACEMENT_CHARACTER, LAST_CHARACTER = np.uint64(0xFFFD), np.uint64(0x10FFFF)
 SIGNS, ONES = np.uint64(0x8080808080808080), np.uint64(0x0101010101010101)
 """Bit 7, and bit 0, of each of eight bytes."""
 
-TOKEN, SPECIAL, SPACE, STEP = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32(1 << 29), np.uint32((1 << 21) - 1)
-"""Fields of the entry of a character in a character table: it is part of a token; its lower case is not one character
-in every context; it is white space; and (STEP) the offset of its lower case from it, modulo 2²¹."""
+TOKEN, SPECIAL, SPACE = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32(1 << 29)
+CASE_OFFSET = np.uint32((1 << 21) - 1)
+"""Masks of the entry of a character in a character table: it is part of a token; its lower case is not one character
+in every context; it is white space; and (CASE_OFFSET) the offset of its lower case from it, modulo 2²¹."""
 
 WORD_KIND, NON_WHITESPACE_KIND = range(2)
 """Kinds of tokens: of word characters, or of all but white space; any other number: of all but U+0020."""
@@ -45,7 +49,10 @@ PASS_BYTES = 4096
 
 
 class Alphabet(NamedTuple):
-    """The entry of character c is `entry[page[c >> 8], c & 255]`; `kind` and `lower` are for ASCII."""
+    """A character table: the entry of character c is `entry[page[c >> 8], c & 255]`; see `TOKEN`.
+
+    Of ASCII text only `kind` (of tokens) and `lower` (convert to lower case) are used.
+    """
 
     kind: int
     lower: bool
@@ -56,13 +63,24 @@ class Alphabet(NamedTuple):
 class TokenArrays(NamedTuple):
     """The hash of each token, its size in bytes and its content, and the texts of long tokens.
 
-    The content is the token itself up to seven bytes, for longer ones its place in `texts`.
+    The content is the token itself up to seven bytes, for longer ones the index of its first byte in `texts`.
     """
 
     hashes: Hashes
     contents: Hashes
     sizes: Ints
     texts: Bytes
+
+
+def _trailing_zeros(typing_context: Any, x: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), build
+
+
+trailing_zeros: Any = intrinsic(_trailing_zeros)
+"""The number of trailing zero bits of a non-zero number: one instruction, which NumPy does not offer."""
 
 
 @kernel
@@ -109,6 +127,8 @@ def decode_character(blob: Bytes, at: Any, end: Any) -> Any:
     It is U+FFFD if truncated, out of range or a lone continuation byte; continuation bytes are not checked.
     """
     c = np.uint64(blob[at])
+    if c < np.uint64(0x80):
+        return c, U1
     size, char = U1, REPLACEMENT_CHARACTER
     if c >= np.uint64(0xF0) and at + U3 < end:
         size = U4
@@ -126,7 +146,7 @@ def decode_character(blob: Bytes, at: Any, end: Any) -> Any:
 
 @kernel
 def encode_character(char: Any, text: Bytes, at: Any) -> Any:
-    """Write a character as UTF-8, and return its size in bytes."""
+    """Write a character as UTF-8 to `text` from `at` on, and return its size in bytes."""
     if char < np.uint64(0x80):
         text[at] = char
         return U1
@@ -169,7 +189,7 @@ def lower_ascii(x: Any) -> Any:
 
 @kernel
 def load_word(blob: Bytes, at: Any) -> Any:
-    """Load eight bytes as one number: one instruction, since the place is unsigned and never wraps."""
+    """Load eight bytes as one number: one instruction, since `at` is unsigned and never wraps."""
     word = U0
     for j in range(8):
         word |= np.uint64(blob[at + np.uint64(j)]) << np.uint64(8 * j)
@@ -178,7 +198,7 @@ def load_word(blob: Bytes, at: Any) -> Any:
 
 @kernel
 def store(text: Bytes, at: Any, chunk: Any) -> None:
-    """Write eight bytes; those after a token's end will be overwritten."""
+    """Write the eight bytes of `chunk` to `text` from `at` on; those after a token's end will be overwritten."""
     for j in range(8):
         text[at + np.uint64(j)] = np.uint8(chunk >> np.uint64(8 * j) & LOW8)
 
@@ -234,10 +254,10 @@ def find_edges(blob: Bytes, at: Any, stop: Any, end: Any, kind: int, n: int, edg
 
 @kernel
 def find_tokens(
-    blob: Bytes, offsets: Ints, order: Ints, alphabet: Alphabet, least: int, tokens: TokenArrays, bounds: Ints,
-    special: Any,
+    blob: Bytes, offsets: Ints, order: Ints, alphabet: Alphabet, min_characters: int, tokens: TokenArrays,
+    bounds: Ints, special: Any,
 ) -> None:  # fmt: skip
-    """Find the tokens of `least` characters or more in the documents of `order`, and where those of each end.
+    """Write the tokens of at least `min_characters` in the documents of `order`; `bounds` is where those of each end.
 
     A document with a character whose lower case depends on its context is marked in `special`, and has no tokens.
 
@@ -277,9 +297,9 @@ def find_tokens(
                         store(texts, written + (p - a), x)
                 if beyond:
                     out, written, is_special = read_run(
-                        blob, a, b, page, entry, least, hashes, contents, sizes, texts, out, written
+                        blob, a, b, page, entry, min_characters, hashes, contents, sizes, texts, out, written
                     )
-                elif np.int64(n_bytes) >= least:
+                elif np.int64(n_bytes) >= min_characters:
                     hashes[out], sizes[out] = finish_hash(x, h, n_bytes), np.int64(n_bytes)
                     contents[out] = x if n_bytes <= U7 else written
                     written += n_bytes if n_bytes > U7 else U0
@@ -294,14 +314,17 @@ def find_tokens(
 
 @kernel
 def read_run(
-    blob: Bytes, at: Any, end: Any, page: Any, entry: Any, least: int, hashes: Hashes, contents: Hashes, sizes: Ints,
-    texts: Bytes, out: Any, written: Any,
+    blob: Bytes, at: Any, end: Any, page: Any, entry: Any, min_characters: int, hashes: Hashes, contents: Hashes,
+    sizes: Ints, texts: Bytes, out: Any, written: Any,
 ) -> Any:  # fmt: skip
-    """Find the tokens of a run with non-ASCII characters; return `out` and `written`, and whether it is special."""
+    """Append the tokens of a run with non-ASCII characters to the arrays, from token `out` and byte `written` on.
+
+    Returns the new `out` and `written`, and whether a character has a lower case that depends on its context.
+    """
     is_special = False
     while at < end and not is_special:
         at, n, chars, chunk, h, is_special = read_by_character(blob, at, end, page, entry, texts, written)
-        if chars >= least and not is_special:
+        if chars >= min_characters and not is_special:
             hashes[out], sizes[out] = finish_hash(chunk, h, n), np.int64(n)
             contents[out] = chunk if n <= U7 else written
             written += n if n > U7 else U0
@@ -311,22 +334,20 @@ def read_run(
 
 @kernel
 def read_by_character(blob: Bytes, at: Any, end: Any, page: Any, entry: Any, token: Bytes, to: Any) -> Any:
-    """Read a token by character; return the place after it, its bytes, characters, last chunk and hash.
+    """Read a token by character, and write it to `token` from `to` on, in lower case where the table says so.
 
-    The last result is whether it ended at a character whose lower case depends on its context.
+    Returns where reading ended (after the character that ended the token), the token's number of bytes and of
+    characters, the bytes not yet in the hash, the hash, and whether its lower case depends on the context.
     """
     n, chars, chunk, shift, h = U0, np.int64(0), U0, U0, U0
     while at < end:
-        if blob[at] < 128:
-            char, n_bytes_read = np.uint64(blob[at]), U1
-        else:
-            char, n_bytes_read = decode_character(blob, at, end)
-        at += n_bytes_read
+        char, n_bytes = decode_character(blob, at, end)
+        at += n_bytes
         e = entry[page[char >> U8], char & LOW8]
         if not e & TOKEN:
             return at, n, chars, chunk, h, (e & SPECIAL) != 0
         chars += 1
-        for _ in range(encode_character((char + np.uint64(e & STEP)) & np.uint64(STEP), token, to + n)):
+        for _ in range(encode_character((char + np.uint64(e & CASE_OFFSET)) & np.uint64(CASE_OFFSET), token, to + n)):
             chunk |= np.uint64(token[to + n]) << shift
             n += U1
             shift += U8
@@ -350,15 +371,12 @@ def prepare_characters(
     if in_words:
         text[0], marks[0], n, size, spaces = 32, 0, 1, U1, 1
     while at < end:
-        if blob[at] < 128:
-            char, n_bytes = np.uint64(blob[at]), U1
-        else:
-            char, n_bytes = decode_character(blob, at, end)
+        char, n_bytes = decode_character(blob, at, end)
         at += n_bytes
         e = entry[page[char >> U8], char & LOW8]
         if e & SPECIAL:
             return -1
-        char = (char + np.uint64(e & STEP)) & np.uint64(STEP)
+        char = (char + np.uint64(e & CASE_OFFSET)) & np.uint64(CASE_OFFSET)
         if e & SPACE:
             spaces += 1
             if spaces == 1:
@@ -377,23 +395,3 @@ def prepare_characters(
         n += 1
     marks[n] = np.int64(size)
     return n
-
-
-@kernel
-def hash_bytes(text: Bytes, at: Any, end: Any) -> Any:
-    """Return the hash of a text: those of its parts between single spaces, joined."""
-    joined, first = U0, True
-    n, chunk, shift, h = U0, U0, U0, U0
-    while at <= end:
-        if at == end or text[at] == 32:
-            part = finish_hash(chunk, h, n)
-            joined = part if first else join_hashes(joined, part)
-            first, n, chunk, shift, h = False, U0, U0, U0, U0
-        else:
-            chunk |= np.uint64(text[at]) << shift
-            n += U1
-            shift += U8
-            if shift == U64:
-                h, chunk, shift = add_chunk(h, chunk), U0, U0
-        at += U1
-    return joined

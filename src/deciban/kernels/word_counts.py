@@ -1,17 +1,19 @@
-"""Kernels that count words: streams of word numbers to totals by class and word, or to rows of a sparse matrix."""
+"""Kernels that count words: numbers of words to totals by class and word, or to rows of a sparse matrix.
+
+`numbers` are the words of all documents, one document after another; `bounds` is where each begins and ends. `times`
+(zeros, one per word) and `distinct` are work space, and `times` is zero again at the end.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from deciban._typing import Codes
+from deciban._typing import Array, Codes
 from deciban.kernels.execution import kernel
-from deciban.kernels.tokenizer import U0, U1, Bytes, Hashes, Ints
-
-Floats = NDArray[np.float64]
+from deciban.kernels.tokenizer import Bytes, Hashes, Ints
+from deciban.kernels.word_lookup import copy_bytes
 
 CLASS, TOUCHED, ENTRIES, SERIAL = range(4)
 """Indices into a counter's state: the class being summed, the number of its words so far, the number of entries of
@@ -28,7 +30,7 @@ PLAIN, SUM, EUCLID = range(3)
 
 
 @kernel
-def value_of(n: int, values: int) -> float:
+def compute_value(n: int, values: int) -> float:
     """Return the value of a word that occurs n times."""
     if values == COUNTS:
         return float(n)
@@ -37,23 +39,23 @@ def value_of(n: int, values: int) -> float:
 
 @kernel
 def find_divisor(times: Codes, distinct: Codes, m: int, values: int, length: int) -> float:
-    """Return the divisor of the values of a document."""
+    """Return the divisor of a document's values: 1, their sum or their norm; `distinct[:m]` are its words."""
     if length == PLAIN:
         return 1.0
     total = 0.0
     for j in range(m):
-        x = value_of(times[distinct[j]], values)
+        x = compute_value(times[distinct[j]], values)
         total += x if length == SUM else x * x
     return total if length == SUM else np.sqrt(total)
 
 
 @kernel
-def flush(state: Ints, sums: Floats, touched: Codes, word: Codes, klass: Codes, entries: Floats) -> None:
-    """Convert the sums of a class to entries, and reset the sums to zero."""
+def flush(state: Ints, sums: Array, touched: Codes, word: Codes, class_code: Codes, entries: Array) -> None:
+    """Append the sums of the class being summed to the entries, and reset the sums to zero."""
     at = state[ENTRIES]
     for j in range(state[TOUCHED]):
         v = np.uint64(touched[j])
-        word[at], klass[at] = touched[j], state[CLASS]
+        word[at], class_code[at] = touched[j], state[CLASS]
         entries[at, 0], entries[at, 1] = sums[v, TOTAL], sums[v, DOCUMENTS]
         sums[v, TOTAL] = sums[v, DOCUMENTS] = 0.0
         at += 1
@@ -62,11 +64,13 @@ def flush(state: Ints, sums: Floats, touched: Codes, word: Codes, klass: Codes, 
 
 @kernel
 def count_documents(
-    first: int, stream: Ints, bounds: Ints, codes: Codes, weight: Floats, values: int, length: int,
-    times: Codes, distinct: Codes, sums: Floats, touched: Codes, state: Ints, word: Codes, klass: Codes,
-    entries: Floats,
+    first: int, numbers: Ints, bounds: Ints, codes: Codes, weight: Array, values: int, length: int,
+    times: Codes, distinct: Codes, sums: Array, touched: Codes, state: Ints, word: Codes, class_code: Codes,
+    entries: Array,
 ) -> int:  # fmt: skip
-    """Add documents to the sums of their classes; return the first one at which `entries` is full, or their number.
+    """Add documents from `first` on to the sums of their classes.
+
+    Returns the document at which `entries` is full, or the number of documents.
 
     Consecutive documents should be of one class: its words are summed in one array, and become entries
     when the class changes.
@@ -76,27 +80,27 @@ def count_documents(
         if codes[i] != state[CLASS]:
             if state[ENTRIES] + state[TOUCHED] > len(word):
                 return i
-            flush(state, sums, touched, word, klass, entries)
+            flush(state, sums, touched, word, class_code, entries)
             state[CLASS] = codes[i]
         w = weight[i] if len(weight) else 1.0
         a, b = np.uint64(bounds[i]), np.uint64(bounds[i + 1])
         state[SERIAL] += 1
         if is_plain:
-            state[TOUCHED] = add_tokens(stream, a, b, w, values, float(state[SERIAL]), sums, touched, state[TOUCHED])
+            state[TOUCHED] = add_tokens(numbers, a, b, w, values, float(state[SERIAL]), sums, touched, state[TOUCHED])
         else:
             state[TOUCHED] = add_distinct_words(
-                stream, a, b, w, values, length, times, distinct, sums, touched, state[TOUCHED]
+                numbers, a, b, w, values, length, times, distinct, sums, touched, state[TOUCHED]
             )
     return len(codes)
 
 
 @kernel
 def add_tokens(
-    stream: Ints, a: Any, b: Any, w: float, values: int, serial: float, sums: Floats, touched: Codes, n_touched: int
+    numbers: Ints, a: Any, b: Any, w: float, values: int, serial: float, sums: Array, touched: Codes, n_touched: int
 ) -> int:
-    """Add the tokens of a document without normalisation: occurrences or presence, and documents."""
+    """Add occurrences or presence, and one document, for each word of a document; return the new `n_touched`."""
     for t in range(a, b):
-        v = np.uint64(stream[t])
+        v = np.uint64(numbers[t])
         if sums[v, SEEN] != serial:
             sums[v, SEEN] = serial
             if sums[v, DOCUMENTS] == 0.0:
@@ -111,13 +115,13 @@ def add_tokens(
 
 @kernel
 def add_distinct_words(
-    stream: Ints, a: Any, b: Any, w: float, values: int, length: int, times: Codes, distinct: Codes, sums: Floats,
+    numbers: Ints, a: Any, b: Any, w: float, values: int, length: int, times: Codes, distinct: Codes, sums: Array,
     touched: Codes, n_touched: int,
 ) -> int:  # fmt: skip
-    """Add the value of each distinct word of a document, which depends on the whole document."""
+    """Add the normalised value of each distinct word of a document; return the new `n_touched`."""
     m = 0
     for t in range(a, b):
-        v = np.uint64(stream[t])
+        v = np.uint64(numbers[t])
         if times[v] == 0:
             distinct[m] = v
             m += 1
@@ -128,7 +132,7 @@ def add_distinct_words(
         if sums[v, DOCUMENTS] == 0.0:
             touched[n_touched] = v
             n_touched += 1
-        sums[v, TOTAL] += share * value_of(times[v], values)
+        sums[v, TOTAL] += share * compute_value(times[v], values)
         sums[v, DOCUMENTS] += w
         times[v] = 0
     return n_touched
@@ -136,17 +140,20 @@ def add_distinct_words(
 
 @kernel
 def fill_rows(
-    stream: Ints, bounds: Ints, place: Codes, values: int, length: int, times: Codes, distinct: Codes, indptr: Ints,
-    indices: Codes, data: Floats,
+    numbers: Ints, bounds: Ints, column_of: Codes, values: int, length: int, times: Codes, distinct: Codes,
+    indptr: Ints, indices: Codes, data: Array,
 ) -> None:  # fmt: skip
-    """Convert documents to rows of a sparse matrix, columns ascending; `place`: column of a word, −1 for none."""
+    """Convert documents to rows of a sparse matrix, columns ascending.
+
+    `column_of` is the column of each word, −1 for none; empty: a word's number is its column.
+    """
     at = 0
     for i in range(len(bounds) - 1):
         m = 0
         for t in range(bounds[i], bounds[i + 1]):
-            v = stream[t]
-            if v >= 0 and len(place):
-                v = np.int64(place[v])
+            v = numbers[t]
+            if v >= 0 and len(column_of):
+                v = np.int64(column_of[v])
             if v < 0:
                 continue
             if times[v] == 0:
@@ -157,16 +164,17 @@ def fill_rows(
         divisor = find_divisor(times, distinct, m, values, length)
         for j in range(m):
             v = distinct[j]
-            indices[at], data[at] = v, value_of(times[v], values) / divisor
+            indices[at], data[at] = v, compute_value(times[v], values) / divisor
             times[v] = 0
             at += 1
         indptr[i + 1] = at
 
 
 @kernel
-def place_words(order: Ints, hashes: Hashes, begin: Ints, size: Ints, text: Bytes, place: Ints, first: Ints) -> int:
+def number_words(order: Ints, hashes: Hashes, begin: Ints, size: Ints, text: Bytes, out: Ints, first: Ints) -> int:
     """Number words in the order of their hashes, equal words alike; return the number of distinct words.
 
+    `out` receives the number of each word, `first` the first word that has each number.
     `order` sorts them by hash; where different words have equal hashes it is sorted further, by their bytes.
     """
     n, i = 0, 0
@@ -179,7 +187,7 @@ def place_words(order: Ints, hashes: Hashes, begin: Ints, size: Ints, text: Byte
             if j == i or compare_words(order[j - 1], order[j], begin, size, text) != 0:
                 first[n] = order[j]
                 n += 1
-            place[order[j]] = n - 1
+            out[order[j]] = n - 1
         i = end
     return n
 
@@ -206,47 +214,45 @@ def compare_words(a: int, b: int, begin: Ints, size: Ints, text: Bytes) -> int:
 
 @kernel
 def copy_words(first: Ints, begin: Ints, text: Bytes, offsets: Ints, blob: Bytes) -> None:
-    """Copy the texts of words one after another to `blob`."""
+    """Copy the texts of the words `first` to `blob`, that of first[i] to offsets[i]."""
     for i in range(len(first)):
-        source, n = np.uint64(begin[first[i]]), np.uint64(offsets[i + 1] - offsets[i])
-        at, j = np.uint64(offsets[i]), U0
-        while j < n:
-            blob[at + j] = text[source + j]
-            j += U1
+        n = np.uint64(offsets[i + 1] - offsets[i])
+        copy_bytes(blob, np.uint64(offsets[i]), text, np.uint64(begin[first[i]]), n)
 
 
 @kernel
 def sort_entries(
-    place: Any, word: Codes, klass: Codes, entries: Floats, cursor: Ints, out_klass: Codes, out: Floats
+    number_of: Ints, word: Codes, class_code: Codes, entries: Array, cursor: Ints, out_code: Codes, out: Array
 ) -> None:
-    """Move entries to their words: `cursor` is where those of each begin, and finally where they end.
+    """Copy entries to `out`, ordered by word: cursor[v] is where those of word v begin, and end so far.
 
+    `number_of` has the number v of each shard's word.
     The entries of a word are sorted by class; an entry of a class that is present is added to it. Documents come by
     class, so that nearly always only the last entry is examined.
     """
     for i in range(len(word)):
-        v = place[word[i]]
+        v = number_of[word[i]]
         start, end = cursor[v, 0], cursor[v, 1]
         j = end
-        while j > start and out_klass[j - 1] > klass[i]:
+        while j > start and out_code[j - 1] > class_code[i]:
             j -= 1
-        if j > start and out_klass[j - 1] == klass[i]:
+        if j > start and out_code[j - 1] == class_code[i]:
             out[j - 1, 0] += entries[i, 0]
             out[j - 1, 1] += entries[i, 1]
             continue
         for q in range(end, j, -1):
-            out_klass[q], out[q, 0], out[q, 1] = out_klass[q - 1], out[q - 1, 0], out[q - 1, 1]
-        out_klass[j], out[j, 0], out[j, 1] = klass[i], entries[i, 0], entries[i, 1]
+            out_code[q], out[q, 0], out[q, 1] = out_code[q - 1], out[q - 1, 0], out[q - 1, 1]
+        out_code[j], out[j, 0], out[j, 1] = class_code[i], entries[i, 0], entries[i, 1]
         cursor[v, 1] = end + 1
 
 
 @kernel
-def close_gaps(cursor: Ints, klass: Codes, entries: Floats, start: Ints) -> int:
-    """Close the gaps of entries that were added to others; return the number of entries."""
+def close_gaps(cursor: Ints, class_code: Codes, entries: Array, start: Ints) -> int:
+    """Close the gaps between the words' entries, in place; write where each word begins; return their number."""
     at = 0
     for v in range(len(cursor)):
         for j in range(cursor[v, 0], cursor[v, 1]):
-            klass[at], entries[at, 0], entries[at, 1] = klass[j], entries[j, 0], entries[j, 1]
+            class_code[at], entries[at, 0], entries[at, 1] = class_code[j], entries[j, 0], entries[j, 1]
             at += 1
         start[v + 1] = at
     return at

@@ -35,7 +35,7 @@ BLOCK = 64
 """Tokens whose slots of the table are fetched together."""
 
 NO_NGRAM = np.uint64((1 << 64) - 1)
-"""Stands for the key of an n-gram where a word is none."""
+"""The key of a word that is not an n-gram."""
 
 DOC, AT, WORDS, END, OUT = range(5)
 """Indices into a reader's state: next document, next token, number of words, bytes of their texts, output length."""
@@ -90,11 +90,11 @@ def are_bytes_equal(text: Bytes, a: Any, token: Bytes, b: Any, n: Any) -> Any:
 
 
 @kernel
-def insert_words(count: int, hashes: Hashes, pair: Hashes, slots: Hashes) -> None:
-    """Insert single words into a larger table; all are different, so none is compared."""
+def insert_words(count: int, hashes: Hashes, ngram_parts: Hashes, slots: Hashes) -> None:
+    """Insert the first `count` words, without n-grams, into empty slots; all are different, so none is compared."""
     mask = np.uint64(len(slots) - 1)
     for i in range(count):
-        if len(pair) and pair[i] != NO_NGRAM:
+        if len(ngram_parts) and ngram_parts[i] != NO_NGRAM:
             continue
         s = hashes[i] & mask
         while slots[s] != U0:
@@ -104,7 +104,7 @@ def insert_words(count: int, hashes: Hashes, pair: Hashes, slots: Hashes) -> Non
 
 @kernel
 def pack_slot(h: Any, number: Any) -> Any:
-    """Return the content of the slot of a word."""
+    """Return the content of a word's slot: the upper half of its hash, and its number plus 1."""
     return (h & ~LOW32) | np.uint64(number + 1)
 
 
@@ -112,8 +112,9 @@ def pack_slot(h: Any, number: Any) -> Any:
 def look_up(
     tokens: TokenArrays, n_tokens: int, grow: bool, limit: int, table: WordTable, state: Ints, out: Ints
 ) -> bool:
-    """Write the numbers of tokens, UNKNOWN for a new one unless `grow`; return False where the table is full.
+    """Write the numbers of tokens from state[AT] on to `out`, UNKNOWN for a new one unless it is added (`grow`).
 
+    Updates `state`. Returns False where the table might exceed `limit` words: enlarge it and call again.
     The slots of a block of tokens are fetched before the first of them is examined.
     """
     hashes, contents, sizes, texts = tokens
@@ -128,15 +129,18 @@ def look_up(
         for p in range(t, stop):
             found[p - t] = slots[hashes[p] & mask]
         for p in range(t, stop):
-            h, n, place = hashes[p], np.uint64(sizes[p]), found[p - t]
-            word = np.int64(place & LOW32) - 1
-            if place == U0 or h >= TOP or known[np.uint64(word)] != h:
+            h, n, slot = hashes[p], np.uint64(sizes[p]), found[p - t]
+            word = np.int64(slot & LOW32) - 1
+            if slot == U0 or h >= TOP or known[np.uint64(word)] != h:
                 s = find_slot(h, texts, contents[p], n, slots, known, begin, size, text)
                 word = np.int64(slots[s] & LOW32) - 1
                 if word == UNKNOWN and grow:
                     word, slots[s] = n_words, pack_slot(h, n_words)
                     known[word], begin[word], size[word] = h, np.int64(end), np.int64(n)
-                    append_text(text, end, n, contents[p], texts)
+                    if n <= U7:
+                        store(text, end, contents[p])
+                    else:
+                        copy_bytes(text, end, texts, contents[p], n)
                     end, n_words = end + n, n_words + 1
             out[p] = word
         t = stop
@@ -145,18 +149,16 @@ def look_up(
 
 
 @kernel
-def append_text(text: Bytes, at: Any, n: Any, content: Any, texts: Bytes) -> None:
-    """Append the text of a new word to those of the known words."""
-    if n <= U7:
-        store(text, at, content)
-    else:
-        for j in range(n):
-            text[at + np.uint64(j)] = texts[content + np.uint64(j)]
+def copy_bytes(target: Bytes, at: Any, source: Bytes, begin: Any, n: Any) -> Any:
+    """Copy n bytes of `source`, from `begin` on, to `target`, from `at` on; return where the copy ends."""
+    for j in range(n):
+        target[at + np.uint64(j)] = source[begin + np.uint64(j)]
+    return at + n
 
 
 @kernel
 def remove_stop_words(n_stop: int, numbers: Ints, bounds: Ints, out_bounds: Ints) -> int:
-    """Remove stop words, which have the lowest numbers, in place; return the number of tokens that are left."""
+    """Remove words with numbers below `n_stop`, in place; write the new bounds; return the number of tokens left."""
     out = 0
     for i in range(len(bounds) - 1):
         for t in range(bounds[i], bounds[i + 1]):
@@ -168,39 +170,46 @@ def remove_stop_words(n_stop: int, numbers: Ints, bounds: Ints, out_bounds: Ints
 
 
 @kernel
-def find_ngram_slot(key: Any, pairs: Hashes, pair: Hashes) -> Any:
-    """Return the slot of an n-gram (its first n − 1 words and its last), or the empty slot where it belongs."""
-    mask, h = np.uint64(len(pairs) - 1), mix_bits(key)
+def find_ngram_slot(key: Any, ngram_slots: Hashes, ngram_parts: Hashes) -> Any:
+    """Return the slot of an n-gram, or the empty slot where it belongs.
+
+    The key of an n-gram, which `ngram_parts` has for each word, is the number of its first n − 1 words in the upper
+    half and that of its last word in the lower half; NO_NGRAM for a single word.
+    """
+    mask, h = np.uint64(len(ngram_slots) - 1), mix_bits(key)
     s = h & mask
-    while pairs[s] != U0:
-        if (pairs[s] ^ h) >> U32 == U0 and pair[(pairs[s] & LOW32) - U1] == key:
+    while ngram_slots[s] != U0:
+        if (ngram_slots[s] ^ h) >> U32 == U0 and ngram_parts[(ngram_slots[s] & LOW32) - U1] == key:
             return s
         s = (s + U1) & mask
     return s
 
 
 @kernel
-def insert_ngrams(count: int, pair: Hashes, pairs: Hashes) -> None:
-    """Insert n-grams into a larger table."""
+def insert_ngrams(count: int, ngram_parts: Hashes, ngram_slots: Hashes) -> None:
+    """Insert those of the first `count` words that are n-grams into empty `ngram_slots`."""
     for i in range(count):
-        if pair[i] != NO_NGRAM:
-            pairs[find_ngram_slot(pair[i], pairs, pair)] = pack_slot(mix_bits(pair[i]), i)
+        if ngram_parts[i] != NO_NGRAM:
+            ngram_slots[find_ngram_slot(ngram_parts[i], ngram_slots, ngram_parts)] = pack_slot(
+                mix_bits(ngram_parts[i]), i
+            )
 
 
 @kernel
 def number_ngrams(
-    n: int, first: Ints, tokens: Ints, bounds: Ints, grow: bool, limit: int, pairs: Hashes, hashes: Hashes,
-    begin: Ints, pair: Hashes, state: Ints, out: Ints,
+    n: int, first: Ints, tokens: Ints, bounds: Ints, grow: bool, limit: int, ngram_slots: Hashes, hashes: Hashes,
+    begin: Ints, ngram_parts: Hashes, state: Ints, out: Ints,
 ) -> bool:  # fmt: skip
     """Number the n-gram that begins at each token, from the number of its first n − 1 words and its last word.
 
-    UNKNOWN where the document ends before, or has an unknown word. Returns False where the tables are full. The
-    slots of a block of n-grams are fetched before the first of them is examined, so as not to wait for each.
+    `first` has the numbers of (n − 1)-grams, `out` receives those of n-grams: UNKNOWN where the document ends before
+    or has an unknown word. Updates `state`. Returns False where the tables might exceed `limit` words. The slots of
+    a block of n-grams are fetched before the first of them is examined, so as not to wait for each.
     """
     if not len(tokens):
         return True
     keys, found = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
-    i, t, n_words, mask = np.uint64(state[DOC]), np.uint64(state[AT]), state[WORDS], np.uint64(len(pairs) - 1)
+    i, t, n_words, mask = np.uint64(state[DOC]), np.uint64(state[AT]), state[WORDS], np.uint64(len(ngram_slots) - 1)
     end, further = np.uint64(bounds[i + U1]), np.uint64(n - 1)
     while t < np.uint64(len(tokens)):
         if grow and n_words + BLOCK > limit:
@@ -214,33 +223,36 @@ def number_ngrams(
             key = NO_NGRAM
             if p + further < end and first[p] != UNKNOWN and tokens[p + further] != UNKNOWN:
                 key = np.uint64(first[p]) << U32 | np.uint64(tokens[p + further])
-            keys[p - t], found[p - t] = key, pairs[mix_bits(key) & mask]
+            keys[p - t], found[p - t] = key, ngram_slots[mix_bits(key) & mask]
         for p in range(t, stop):
-            key, place = keys[p - t], found[p - t]
+            key, slot = keys[p - t], found[p - t]
             if key == NO_NGRAM:
                 out[p] = UNKNOWN
                 continue
-            if (place ^ mix_bits(key)) >> U32 != U0 or place == U0 or pair[(place & LOW32) - U1] != key:
-                s = find_ngram_slot(key, pairs, pair)
-                if pairs[s] == U0 and grow:
-                    pairs[s], pair[n_words] = pack_slot(mix_bits(key), n_words), key
+            if (slot ^ mix_bits(key)) >> U32 != U0 or slot == U0 or ngram_parts[(slot & LOW32) - U1] != key:
+                s = find_ngram_slot(key, ngram_slots, ngram_parts)
+                if ngram_slots[s] == U0 and grow:
+                    ngram_slots[s], ngram_parts[n_words] = pack_slot(mix_bits(key), n_words), key
                     hashes[n_words], begin[n_words] = join_hashes(hashes[key >> U32], hashes[key & LOW32]), -1
                     n_words += 1
-                place = pairs[s]
-            out[p] = np.int64(place & LOW32) - 1
+                slot = ngram_slots[s]
+            out[p] = np.int64(slot & LOW32) - 1
         t = stop
     state[DOC], state[AT], state[WORDS] = np.int64(i), np.int64(t), n_words
     return True
 
 
 @kernel
-def collect_ngrams(levels: Any, bounds: Ints, stream: Ints, out_bounds: Ints) -> Any:
-    """Collect the n-grams of every length, document by document, without unknown ones; return their number."""
+def collect_ngrams(levels: Any, bounds: Ints, numbers: Ints, out_bounds: Ints) -> Any:
+    """Write the known n-grams of all lengths (`levels`, one row each) to `numbers`, document by document.
+
+    out_bounds[i + 1] is where those of document i end. Returns the number of n-grams.
+    """
     out = U0
     for i in range(len(bounds) - 1):
         for level in range(len(levels)):
             for t in range(np.uint64(bounds[i]), np.uint64(bounds[i + 1])):
-                stream[out] = levels[level, t]
+                numbers[out] = levels[level, t]
                 out += U1 if levels[level, t] != UNKNOWN else U0
         out_bounds[i + 1] = np.int64(out)
     return np.int64(out)
@@ -248,9 +260,12 @@ def collect_ngrams(levels: Any, bounds: Ints, stream: Ints, out_bounds: Ints) ->
 
 @kernel
 def hash_ngrams(
-    tokens: Ints, bounds: Ints, lowest: int, highest: int, column_mask: Any, stream: Ints, out_bounds: Ints
+    tokens: Ints, bounds: Ints, lowest: int, highest: int, column_mask: Any, numbers: Ints, out_bounds: Ints
 ) -> int:
-    """Write the hashed columns of n-grams of words, which are given by their hashes; return their number."""
+    """Write the hashed columns of n-grams to `numbers`, and where each document ends; return the number of n-grams.
+
+    `tokens` are the hashes of words.
+    """
     out = 0
     for i in range(len(bounds) - 1):
         for t in range(bounds[i], bounds[i + 1]):
@@ -259,39 +274,34 @@ def hash_ngrams(
                 if n > 1:
                     h = join_hashes(h, np.uint64(tokens[t + n - 1]))
                 if n >= lowest:
-                    stream[out] = np.int64(h & column_mask)
+                    numbers[out] = np.int64(h & column_mask)
                     out += 1
         out_bounds[i + 1] = out
     return out
 
 
 @kernel
-def copy_bytes(text: Bytes, at: int, source: int, n: int) -> int:
-    """Copy n bytes within `text`, and return where the copy ends."""
-    for j in range(n):
-        text[at + j] = text[source + j]
-    return at + n
+def write_ngram_texts(count: int, text: Bytes, begin: Ints, size: Ints, ngram_parts: Hashes, end: int) -> int:
+    """Append the texts of n-grams without one (`begin` below 0) to `text`, which is large enough; return its new end.
 
-
-@kernel
-def write_ngram_texts(count: int, text: Bytes, begin: Ints, size: Ints, pair: Hashes, at: int) -> int:
-    """Append the texts of n-grams to those of single words, in an array that is large enough; return the new end."""
+    Their sizes have been set by `measure_ngram_texts`.
+    """
     for v in range(count):
         if begin[v] < 0:
-            begin[v], prefix, last = at, pair[v] >> U32, pair[v] & LOW32
-            at = copy_bytes(text, at, begin[prefix], size[prefix])
+            begin[v], prefix, last = end, ngram_parts[v] >> U32, ngram_parts[v] & LOW32
+            at = copy_bytes(text, np.uint64(end), text, np.uint64(begin[prefix]), np.uint64(size[prefix]))
             text[at] = 32
-            at = copy_bytes(text, at + 1, begin[last], size[last])
-    return at
+            end = np.int64(copy_bytes(text, at + U1, text, np.uint64(begin[last]), np.uint64(size[last])))
+    return end
 
 
 @kernel
-def measure_ngram_texts(count: int, begin: Ints, size: Ints, pair: Hashes) -> int:
-    """Return how many bytes `write_ngram_texts` will write, and set the sizes of the n-grams."""
+def measure_ngram_texts(count: int, begin: Ints, size: Ints, ngram_parts: Hashes) -> int:
+    """Return how many bytes `write_ngram_texts` will write, and set the sizes of these n-grams."""
     total = 0
     for v in range(count):
         if begin[v] < 0:
-            size[v] = size[pair[v] >> U32] + 1 + size[pair[v] & LOW32]
+            size[v] = size[ngram_parts[v] >> U32] + 1 + size[ngram_parts[v] & LOW32]
             total += size[v]
     return total
 
@@ -319,10 +329,11 @@ def hash_bytes(text: Bytes, at: Any, end: Any) -> Any:
 @kernel
 def number_character_ngrams(
     lowered: Bytes, marks: Ints, n_chars: int, in_words: bool, lowest: int, highest: int, column_mask: Any,
-    grow: bool, limit: int, table: WordTable, state: Ints, stream: Ints,
+    grow: bool, limit: int, table: WordTable, state: Ints, numbers: Ints,
 ) -> bool:  # fmt: skip
-    """Number the character n-grams of a prepared document, from the one in `state` on; False: tables are full.
+    """Write the numbers (or hashed columns) of a prepared document's character n-grams, from state[AT] on.
 
+    Unknown ones are left out unless added (`grow`). Updates `state`. Returns False where tables are full.
     `in_words`: no n-gram reaches beyond the spaces around a word, and a word shorter than n counts once.
     """
     slots, hashes, begin, size, text = table
@@ -349,23 +360,21 @@ def number_character_ngrams(
                     break
                 to = stop
             n_bytes = marks[to] - marks[a]
-            place = np.uint64(marks[a])
-            h = hash_bytes(lowered, place, np.uint64(marks[to]))
+            begin_byte = np.uint64(marks[a])
+            h = hash_bytes(lowered, begin_byte, np.uint64(marks[to]))
             if column_mask != U0:
-                stream[out] = np.int64(h & column_mask)
+                numbers[out] = np.int64(h & column_mask)
                 out += 1
                 continue
-            s = find_slot(h, lowered, place, np.uint64(n_bytes), slots, hashes, begin, size, text)
+            s = find_slot(h, lowered, begin_byte, np.uint64(n_bytes), slots, hashes, begin, size, text)
             if slots[s] == U0:
                 if not grow:
                     continue
                 slots[s] = pack_slot(h, n_words)
                 hashes[n_words], begin[n_words], size[n_words] = h, np.int64(end_of_text), n_bytes
-                for j in range(n_bytes):
-                    text[end_of_text + np.uint64(j)] = lowered[marks[a] + j]
-                end_of_text += np.uint64(n_bytes)
+                end_of_text = copy_bytes(text, end_of_text, lowered, begin_byte, np.uint64(n_bytes))
                 n_words += 1
-            stream[out] = np.int64(slots[s] & LOW32) - 1
+            numbers[out] = np.int64(slots[s] & LOW32) - 1
             out += 1
         a += 1
     state[AT], state[WORDS], state[END], state[OUT] = 0, n_words, np.int64(end_of_text), out

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels.tokenizer import SPACE, SPECIAL, STEP, TOKEN, Alphabet
+from deciban.kernels.tokenizer import CASE_OFFSET, SPACE, SPECIAL, TOKEN, Alphabet
 from deciban.ledger.hashing import SURROGATES
 from deciban.text.words import PATTERNS as TOKEN_PATTERNS
 
@@ -36,7 +36,7 @@ PATTERNS = {**TOKEN_PATTERNS, "space": "[^ ]+"}
 def build_alphabet(kind: Kind, lower: bool) -> Alphabet:
     """Build the alphabet of a kind of token, after lower-casing if wanted."""
     folded, special = _lower_characters() if lower else (np.arange(N_CHARACTERS, dtype=np.uint32), [])
-    entry: NDArray[np.uint32] = np.bitwise_and(folded - np.arange(N_CHARACTERS, dtype=np.uint32), STEP)
+    entry: NDArray[np.uint32] = np.bitwise_and(folded - np.arange(N_CHARACTERS, dtype=np.uint32), CASE_OFFSET)
     entry[_match_characters(PATTERNS[kind])[folded]] |= TOKEN
     entry[_match_characters(r"\s+")[folded]] |= SPACE
     entry[special] = SPECIAL

@@ -48,7 +48,7 @@ class Shard:
         self.lock = lock
         self.words, self.lexicon, self.buffers = words, Lexicon(words), TokenBuffers()
         self.state = np.array([NO_CLASS, 0, 0, 0])
-        self.word, self.klass = np.empty(CHUNK_BYTES, np.int32), np.empty(CHUNK_BYTES, np.int32)
+        self.word, self.class_code = np.empty(CHUNK_BYTES, np.int32), np.empty(CHUNK_BYTES, np.int32)
         self.entries = np.empty((CHUNK_BYTES, 2))
         self.weight = np.zeros(0)
         self.compacted = 0
@@ -76,11 +76,11 @@ class Shard:
     def complete_entries(self) -> tuple[Codes, Codes, Array]:
         """Word, class and sums of each entry, without those of the class that is being summed."""
         n = int(self.state[kernel.ENTRIES])
-        return self.word[:n], self.klass[:n], self.entries[:n]
+        return self.word[:n], self.class_code[:n], self.entries[:n]
 
     def clear(self) -> None:
         """Delete all entries."""
-        self.word, self.klass, self.entries = np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, 2))
+        self.word, self.class_code, self.entries = np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, 2))
         self.state[kernel.ENTRIES] = 0
 
     def count(self, documents: Documents, order: Numbers, codes: Codes, weight: Array | None) -> None:
@@ -100,7 +100,7 @@ class Shard:
         while done < len(codes):
             done = kernel.count_documents(
                 done, *word_numbers, codes, weight, VALUES[self.words.values], LENGTHS[self.words.length], self.times,
-                self.distinct, self.sums, self.touched, self.state, self.word, self.klass, self.entries,
+                self.distinct, self.sums, self.touched, self.state, self.word, self.class_code, self.entries,
             )  # fmt: skip
             if done < len(codes):
                 with self.lock:
@@ -110,7 +110,7 @@ class Shard:
         if self.state[kernel.ENTRIES] > max(MIN_COMPACTED_ENTRIES, 1.5 * self.compacted):
             self._compact()
         size = max(len(self.word), self.n_entries * 3 // 2)
-        for name in ("word", "klass", "entries"):
+        for name in ("word", "class_code", "entries"):
             old = getattr(self, name)
             new = np.empty((size, *old.shape[1:]), old.dtype)
             new[: self.state[kernel.ENTRIES]] = old[: self.state[kernel.ENTRIES]]
@@ -118,9 +118,9 @@ class Shard:
 
     def _compact(self) -> None:
         width = len(self.sums)
-        start, klass, sums = _sort_entries([self], [np.arange(width)], width)
-        self.compacted = m = len(klass)
-        self.word[:m], self.klass[:m] = np.repeat(np.arange(width, dtype=np.int32), np.diff(start)), klass
+        start, class_code, sums = _sort_entries([self], [np.arange(width)], width)
+        self.compacted = m = len(class_code)
+        self.word[:m], self.class_code[:m] = np.repeat(np.arange(width, dtype=np.int32), np.diff(start)), class_code
         self.entries[:m] = sums
         self.state[kernel.ENTRIES] = m
 
@@ -128,14 +128,14 @@ class Shard:
         """Write the sums of the present class to the entries."""
         if self.n_entries > len(self.word):
             self._grow_entries()
-        kernel.flush(self.state, self.sums, self.touched, self.word, self.klass, self.entries)
+        kernel.flush(self.state, self.sums, self.touched, self.word, self.class_code, self.entries)
         self.state[kernel.CLASS] = NO_CLASS
 
     def merge_classes(self, place: NDArray[np.int32]) -> None:
         """See `WordCounter.merge_classes`."""
         self.flush()
         n = int(self.state[kernel.ENTRIES])
-        self.klass[:n] = place[self.klass[:n]]
+        self.class_code[:n] = place[self.class_code[:n]]
         self.weight = np.bincount(place[: len(self.weight)], self.weight).astype(np.float64)
 
 
@@ -170,8 +170,8 @@ def merge_shards(shards: Sequence[Shard], words: Words, n_classes: int) -> tuple
     else:
         vocabulary, width = None, words.n_columns
         places = [np.arange(width)] * len(shards)
-    start, klass, sums = _sort_entries(shards, places, width, clear=True)
-    return vocabulary, build_bags(start, klass, sums[:, 0], sums[:, 1], weight, words)
+    start, class_code, sums = _sort_entries(shards, places, width, clear=True)
+    return vocabulary, build_bags(start, class_code, sums[:, 0], sums[:, 1], weight, words)
 
 
 def _merge_vocabularies(shards: Sequence[Shard]) -> tuple[Vocabulary, list[Numbers]]:
@@ -183,7 +183,7 @@ def _merge_vocabularies(shards: Sequence[Shard]) -> tuple[Vocabulary, list[Numbe
     size = np.concatenate([x.size[u] for x, u in zip(lexicons, used)])
     text = np.concatenate([x.text[: x.n_text_bytes] for x in lexicons])
     place, first = np.empty(len(hashes), np.int64), np.empty(len(hashes), np.int64)
-    n = kernel.place_words(np.argsort(hashes), hashes, begin, size, text, place, first)
+    n = kernel.number_words(np.argsort(hashes), hashes, begin, size, text, place, first)
     first = first[:n]
     offsets = np.concatenate([[0], np.cumsum(size[first])])
     blob = np.empty(int(offsets[-1]), np.uint8)
@@ -218,14 +218,14 @@ def _sort_entries(
         counts += np.bincount(place[shard.complete_entries[0]], minlength=width)
     begins, n = np.cumsum(counts) - counts, int(counts.sum())
     cursor = np.stack([begins, begins], axis=1)
-    klass, sums = np.empty(n, np.int32), np.empty((n, 2))
+    class_code, sums = np.empty(n, np.int32), np.empty((n, 2))
     for shard, place in zip(shards, places):
-        kernel.sort_entries(place, *shard.complete_entries, cursor, klass, sums)
+        kernel.sort_entries(place, *shard.complete_entries, cursor, class_code, sums)
         if clear:
             shard.clear()
     start = np.zeros(width + 1, np.int64)
-    m = kernel.close_gaps(cursor, klass, sums, start)
-    return start, klass[:m], sums[:m]
+    m = kernel.close_gaps(cursor, class_code, sums, start)
+    return start, class_code[:m], sums[:m]
 
 
 Rows = tuple[Array, Codes, Numbers]
