@@ -4,7 +4,7 @@ This package is plain NumPy and defines every statistic; the kernels compute the
 adds, subtracts and scales, so that any split of the data, learned in any order, gives the statistic of one pass.
 """
 
-from deciban.ledger.counts import Counts
+from deciban.ledger.counts import Bags, Counts, Tallies
 from deciban.ledger.grid import Grid
 from deciban.ledger.ledger import Ledger
 from deciban.ledger.levels import Cells, Levels
@@ -12,7 +12,6 @@ from deciban.ledger.moments import Moments
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Needs, Schema
 from deciban.ledger.statistic import Statistic
-from deciban.ledger.tallies import Bags, Tallies
 from deciban.ledger.vocabulary import Vocabulary
 
 __all__ = [

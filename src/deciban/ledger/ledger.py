@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import ForgetError, InputError, PrecisionWarning, UndefinedError
-from deciban.ledger.counts import Counts
+from deciban.ledger.counts import Bags, Counts, Tallies
 from deciban.ledger.grid import Grid
 from deciban.ledger.levels import Cells, Levels
 from deciban.ledger.moments import Moments, find_lost_digits
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema, SchemaMapping, map_into, unite_schemas
 from deciban.ledger.statistic import ROUNDING, NotLearnedError, Statistic, subtract_checked
-from deciban.ledger.tallies import Bags, Tallies
 from deciban.ledger.vocabulary import Vocabulary
 
 
@@ -204,7 +203,7 @@ def _find_lost_digits_of_counts(before: Any, left: Any) -> tuple[int, int, int] 
         return None
     share = np.where(few, new / np.where(few, old, 1.0), np.inf)
     at = np.unravel_index(np.argmin(share), share.shape)
-    k, j = at if isinstance(left, Counts) else (left.klass[at], left.feature[at])
+    k, j = at if isinstance(left, Counts) else (left.class_code[at], left.feature[at])
     return int(k), int(j), max(0, int(np.log10(share[at] / (4 * np.finfo(np.float64).eps))))
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, SchemaError
+from deciban.ledger.counts import Bags
 from deciban.ledger.statistic import Statistic
-from deciban.ledger.tallies import Bags
 from deciban.ledger.vocabulary import Vocabulary
 
 Label = Any

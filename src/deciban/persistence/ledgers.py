@@ -12,7 +12,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import ModelFileError
-from deciban.ledger.counts import Counts
+from deciban.ledger.counts import Bags, Counts, Tallies
 from deciban.ledger.grid import BIAS, Grid
 from deciban.ledger.hashing import SURROGATES, Bytes, Offsets, hash_words
 from deciban.ledger.ledger import Ledger
@@ -21,7 +21,6 @@ from deciban.ledger.moments import Moments
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Kind, Label, Schema
 from deciban.ledger.statistic import MAX_SQUARABLE, Statistic
-from deciban.ledger.tallies import Bags, Tallies
 from deciban.ledger.vocabulary import Vocabulary
 from deciban.persistence import Section
 from deciban.persistence.section import MAX_INTEGER, MAX_NUMBER, Shape
@@ -213,10 +212,10 @@ def _read_weights(section: Section, name: str, *shapes: Shape) -> Array:
 def _read_tallies(section: Section, K: int, d: int, prefix: str = "") -> Tallies:
     total = _read_weights(section, f"{prefix}total", (None,))
     start = section.offsets(f"{prefix}start", d, len(total))
-    klass = section.integers(f"{prefix}klass", (len(total),), most=K - 1, dtype=np.int32)
-    if not _is_increasing(klass, start):
+    class_code = section.integers(f"{prefix}klass", (len(total),), most=K - 1, dtype=np.int32)
+    if not _is_increasing(class_code, start):
         section.refuse("the classes of a feature should be in order, each once")
-    return Tallies(start, klass, total, _read_weights(section, "weight", (K, 1)))
+    return Tallies(start, class_code, total, _read_weights(section, "weight", (K, 1)))
 
 
 def _read_moments(section: Section, K: int, d: int) -> Moments:
