@@ -75,7 +75,7 @@ def test_a_learner_is_taken_that_is_shown_to_be_better_and_the_advice_states_by_
     gap = found.loss_gap("naive Bayes", "logistic")
     assert found.best.name == "logistic"
     assert f"its log-loss is {gap.mean:.3f} ± {gap.error:.3f} below that of naive Bayes" in found.advice
-    assert f"it calls {100 * found.accuracy_gap('logistic', 'naive Bayes').mean:.1f} ±" in found.advice
+    assert f"it predicts {100 * found.accuracy_gap('logistic', 'naive Bayes').mean:.1f} ±" in found.advice
 
 
 def test_those_who_are_level_with_it_are_named():
@@ -111,11 +111,11 @@ def log_loss(hits, p):
 
 
 NAIVE = "naive Bayes", 799, 0.75
-"""A fair log-loss of 0.51, and two rows in ten called wrongly."""
+"""A fair log-loss of 0.51, and two rows in ten predicted wrongly."""
 
 
 @pytest.mark.parametrize(("p", "lowest"), [(0.9945, "naive Bayes"), (0.993, "logistic")])
-def test_of_level_log_losses_the_one_is_taken_that_calls_more_rows_rightly(p, lowest):
+def test_of_level_log_losses_the_one_is_taken_that_predicts_more_rows_correctly(p, lowest):
     found = compare_by_hits(NAIVE, ("logistic", 901, p))
     assert (log_loss(901, p) > log_loss(799, 0.75)) == (lowest == "naive Bayes")
     assert found.lowest.name == lowest
@@ -123,8 +123,8 @@ def test_of_level_log_losses_the_one_is_taken_that_calls_more_rows_rightly(p, lo
     gap = found.accuracy_gap("logistic", "naive Bayes")
     assert gap.mean == pytest.approx(0.102)
     assert found.advice == (
-        "Take logistic: its log-loss shows no difference to that of naive Bayes, and it calls "
-        f"10.2 ± {100 * gap.error:.1f} % more of the rows rightly."
+        "Take logistic: its log-loss shows no difference to that of naive Bayes, and it predicts "
+        f"10.2 ± {100 * gap.error:.1f} % more of the rows correctly."
     )
 
 
@@ -134,27 +134,27 @@ def test_where_each_is_beaten_in_something_the_advice_states_in_what():
     assert found.unbeaten == []
     assert found.advice == (
         "Take naive Bayes: its log-loss is lower than that of every other learner, and by more than chance would "
-        f"explain, though logistic calls {share} more of the rows rightly."
+        f"explain, though logistic predicts {share} more of the rows correctly."
     )
     turned = compare_by_hits(("naive Bayes", 901, 0.9999), ("logistic", 799, 0.75))
     assert turned.best.name == "logistic"
     assert turned.advice.endswith(
-        f"below that of naive Bayes, though naive Bayes calls {share} more of the rows rightly."
+        f"below that of naive Bayes, though naive Bayes predicts {share} more of the rows correctly."
     )
 
 
-def test_a_learner_that_calls_fewer_rows_rightly_is_not_reported_to_be_as_good():
+def test_a_learner_that_predicts_fewer_rows_correctly_is_not_reported_to_be_as_good():
     found = compare_by_hits(("naive Bayes", 650, 0.6), ("logistic", 901, 0.993), ("boosted", *NAIVE[1:]))
     assert {each.name for each in found.level} == {"logistic", "boosted"}
     assert found.best.name == "logistic"
     assert "boosted" not in found.advice
 
 
-def test_naive_bayes_is_not_reported_to_be_alike_where_others_call_fewer_rows_rightly():
+def test_naive_bayes_is_not_reported_to_be_alike_where_others_predict_fewer_rows_correctly():
     found = compare_by_hits(("naive Bayes", 901, 0.993), ("logistic", *NAIVE[1:]))
     assert found.advice == (
         "Take naive Bayes: these 1 000 rows show none to be better, and each other to be worse than the best, in "
-        "log-loss or in the rows that it calls rightly."
+        "log-loss or in accuracy."
     )
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from deciban.metrics.dependence.mutual_information import MAX_BINS, Tables, gaussian_information, mutual_information
-from deciban.metrics.dependence.pair_dependence import compare_models, gaussian_gain
+from deciban.metrics.mutual_information import MAX_BINS, ContingencyTables, gaussian_information, mutual_information
+from deciban.metrics.pair_dependence import compare_models, gaussian_gain
 from tests.metrics.exact import mutual
 
 
 def tables(counts):
     counts = np.asarray(counts, dtype=float)
-    return Tables(counts, np.array([0]))
+    return ContingencyTables(counts, np.array([0]))
 
 
 def draw_sample(rng, n, A, B, K=1):
@@ -43,7 +43,7 @@ def test_information_is_that_of_an_exact_table(seed):
 def test_many_features_side_by_side_are_each_what_they_are_alone():
     rng = np.random.default_rng(0)
     parts = [draw_sample(rng, 300, 3, B, K=2) for B in (2, 5, 3)]
-    together = Tables(np.concatenate(parts, axis=2), np.array([0, 2, 7]))
+    together = ContingencyTables(np.concatenate(parts, axis=2), np.array([0, 2, 7]))
     for name, i in (("value", 0), ("error", 1), ("p_value", 2), ("rows", 3)):
         alone = [getattr(mutual_information(tables(part)), name)[0] for part in parts]
         assert mutual_information(together)[i] == pytest.approx(alone, abs=1e-12)

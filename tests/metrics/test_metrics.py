@@ -202,7 +202,7 @@ def test_an_impossible_truth_makes_the_log_loss_infinite_and_is_counted():
 
 def test_a_class_without_training_rows_is_an_error_and_has_no_log_loss():
     log_posterior = np.log(np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8], [0.6, 0.3, 0.1], [0.5, 0.3, 0.2]]))
-    truth = np.array([0, 2, 2, -1])  # the second is called rightly, by a class of which no row was learned
+    truth = np.array([0, 2, 2, -1])  # the second is predicted correctly, as a class of which no row was learned
     known = np.array([True, True, False])
     report = Scorecard.of(log_posterior, truth, known=known).report("abc")
     assert report.accuracy == 1 / 4

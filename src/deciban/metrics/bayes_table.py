@@ -8,7 +8,7 @@ from typing import Any
 
 from deciban.errors import InputError
 from deciban.formatting import format_short_percent, format_signed, format_thousands
-from deciban.scores.explanation import format_odds as in_words
+from deciban.scores.explanation import format_odds
 
 DEFAULT_POPULATION = 10_000
 
@@ -83,76 +83,79 @@ class BayesTable:
         return decibans_of(1 - self.sensitivity, self.specificity)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures by name; one that is undefined or infinite is None."""
-        values = {name: getattr(self, name) for name in FIGURES}
+        """Return all figures (`BAYES_FIGURES`) by name; one that is undefined or infinite is None."""
+        values = {name: getattr(self, name) for name in BAYES_FIGURES}
         return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
     def __str__(self) -> str:
         n, have = self.population, self.population * self.prior
-        people = f"{count(n)} {'people' if n > 1 else 'person'}"
+        people = f"{format_people(n)} {'people' if n > 1 else 'person'}"
         positive = self.true_positives + self.false_positives
         negative = self.true_negatives + self.false_negatives
         rows = [
             ("", "positive", "negative"),
-            ("have it", count(self.true_positives), count(self.false_negatives)),
-            ("have it not", count(self.false_positives), count(self.true_negatives)),
-            ("together", count(positive), count(negative)),
+            ("have it", format_people(self.true_positives), format_people(self.false_negatives)),
+            ("have it not", format_people(self.false_positives), format_people(self.true_negatives)),
+            ("together", format_people(positive), format_people(negative)),
         ]
         return "\n".join(
             [
-                f"Of {people} {count(have)} have it and {count(n - have)} have it not.",
+                f"Of {people} {format_people(have)} have it and {format_people(n - have)} have it not.",
                 "",
                 *(f"  {name:<12}{first:>14}{second:>14}" for name, first, second in rows),
                 "",
                 _describe_result("positive", self.positive_predictive_value, self.true_positives, positive),
                 _describe_result("negative", 1 - self.negative_predictive_value, self.false_negatives, negative),
                 "",
-                *self._evidence(),
+                *self._evidence_lines(),
             ]
         )
 
-    def _evidence(self) -> list[str]:
-        """Return the lines that add the evidence of the test to that of the prior."""
+    def _evidence_lines(self) -> list[str]:
+        """Return the printed lines that add the evidence of the test to that of the prior."""
         lines = [f"  {'':<10}{'before':>10}{'test':>10}{'after':>10}"]
         for name, evidence in (("positive", self.positive_decibans), ("negative", self.negative_decibans)):
             after = self.prior_decibans + evidence
             numbers = "".join(f"{format_signed(value):>10}" for value in (self.prior_decibans, evidence, after))
-            lines.append(f"  {name:<10}{numbers}  {in_words(after) if math.isfinite(after) else ''}".rstrip())
+            lines.append(f"  {name:<10}{numbers}  {format_odds(after) if math.isfinite(after) else ''}".rstrip())
         return [*lines, "  in decibans: 10 is ten to one for, −10 ten to one against."]
 
 
-FIGURES = (
+BAYES_FIGURES = (
     "prior", "sensitivity", "specificity", "population", "true_positives", "false_negatives", "false_positives",
     "true_negatives", "positive_predictive_value", "negative_predictive_value", "prior_decibans", "positive_decibans",
     "negative_decibans",
 )  # fmt: skip
 
 
-def decibans_of(likely: float, against: float) -> float:
-    """Return 10·log₁₀ of a ratio; ±∞ where one side is 0, nan where both are.
+def decibans_of(p: float, q: float) -> float:
+    """Return 10·log₁₀(p/q); ∞ where only q is 0, −∞ where only p is 0, nan where both are.
 
     >>> decibans_of(0.9, 0.09), decibans_of(0.5, 0.0)
     (10.0, inf)
     """
-    if likely == 0 or against == 0:
-        return math.nan if likely == against else math.copysign(math.inf, likely - against)
-    return 10 * math.log10(likely / against)
+    if p == 0 or q == 0:
+        return math.nan if p == q else math.copysign(math.inf, p - q)
+    return 10 * math.log10(p / q)
 
 
-def _share(part: float, others: float) -> float:
-    return part / (part + others) if part + others > 0 else math.nan
+def _share(n: float, n_others: float) -> float:
+    """Return n as a share of both numbers together; nan where both are 0."""
+    return n / (n + n_others) if n + n_others > 0 else math.nan
 
 
-def count(people: float) -> str:
-    """Format a number of people, without decimals where it is whole.
+def format_people(n: float) -> str:
+    """Format a number of people with thin thousands and two decimals, without those that are 0.
 
-    >>> count(9405.0), count(12.345)
+    >>> format_people(9405.0), format_people(12.345)
     ('9 405', '12.35')
     """
-    return format_thousands(people, ".2f").rstrip("0").rstrip(".")
+    return format_thousands(n, ".2f").rstrip("0").rstrip(".")
 
 
 def _describe_result(result: str, share: float, n_with: float, n: float) -> str:
+    """Return a sentence on the share of those with a test result who have the condition, n_with of n."""
     if math.isnan(share):
         return f"Nobody tests {result}."
-    return f"Of those who test {result}, {format_short_percent(share, 3)} have it: {count(n_with)} of {count(n)}."
+    people = f"{format_people(n_with)} of {format_people(n)}"
+    return f"Of those who test {result}, {format_short_percent(share, 3)} have it: {people}."

@@ -1,6 +1,6 @@
 """Fitting calibration maps to ln p(k|x) of rows that were not learned, and choosing among them.
 
-Rows that no map of its kind could correct (a true class of probability 0) are left out by the first two.
+Rows that no slope and bias could correct (a true class of probability 0) are left out by temperature and Platt.
 Weights are rescaled to sum to the effective number of rows (Kish 1965), whatever their unit.
 """
 
@@ -52,7 +52,10 @@ MAX_NEWTON_STEPS, MAX_STEP_HALVINGS, CONVERGENCE_GAIN = 200, 40, 1e-12
 
 
 def targets(truth: IntegerCodes, weight: Array, K: int, prior_rows: float) -> Array:
-    """Return Platt's targets: (n_k + l)/(n_k + 2l), l = 2/K, for a row's own class k; others share what is left."""
+    """Return Platt's targets, n×K: (n_k + l)/(n_k + 2l), l = 2·prior_rows/K, for a row's own class k.
+
+    The other classes share what is left equally.
+    """
     n, l = np.bincount(truth, weights=weight, minlength=K), 2 * prior_rows / K
     own = (n + l) / np.maximum(n + 2 * l, np.finfo(np.float64).tiny)
     others = (1 - own) / max(K - 1, 1)
@@ -84,14 +87,17 @@ def _calibration_loss(L: Array, targets: Array, weight: Array, theta: Array) -> 
 
 
 def _minimise(objective: Callable[[Array], tuple[float, Array, Array]], theta: Array) -> Array:
-    """Minimise a convex loss by Newton's method with halved steps."""
+    """Return the minimum of a convex loss by Newton's method with halved steps, the slope θ₀ within its bounds.
+
+    `objective` returns the loss, its gradient and its Hessian.
+    """
     loss, gradient, hessian = objective(theta)
     for _ in range(MAX_NEWTON_STEPS):
         step = -np.linalg.lstsq(hessian, gradient, rcond=None)[0]
         if -float(gradient @ step) <= CONVERGENCE_GAIN * (abs(loss) + 1):
             return theta + step if MIN_SLOPE <= (theta + step)[0] <= MAX_SLOPE else theta
-        most = MAX_SLOPE_CHANGE * theta[0]  # where nearly all rows are certain, the Hessian is nearly 0
-        for size in most / max(abs(step[0]), most) * 0.5 ** np.arange(MAX_STEP_HALVINGS):
+        max_change = MAX_SLOPE_CHANGE * theta[0]  # where nearly all rows are certain, the Hessian is nearly 0
+        for size in max_change / max(abs(step[0]), max_change) * 0.5 ** np.arange(MAX_STEP_HALVINGS):
             trial = theta + size * step
             if MIN_SLOPE <= trial[0] <= MAX_SLOPE and (found := objective(trial))[0] < loss:
                 break
@@ -133,6 +139,7 @@ def _starting_slope(L: Array) -> float:
 
 
 def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, start: Array) -> Array:
+    """Return slope and biases, as many as `start` has, of least loss; `start` itself if no row can be corrected."""
     possible = ~np.isneginf(L[np.arange(len(truth)), truth])
     L, truth, weight = L[possible], truth[possible], weight[possible]
     if not len(L):
@@ -147,7 +154,10 @@ def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, s
 def isotonic(
     L: Array, truth: IntegerCodes, weight: Array, prior_rows: float = ISOTONIC_END_ROWS, near: Isotonic | None = None
 ) -> Isotonic:
-    """Fit increasing maps by maximum likelihood (pooling adjacent violators), with prior rows at both ends."""
+    """Fit an increasing map of each class's log-odds (of two classes the second's) by pooling adjacent violators.
+
+    There are prior rows at both ends; `near` is not used.
+    """
     K = L.shape[1]
     classes = [1] if K == 2 else range(K)
     curves = [_fit_isotonic(clip_log_odds(L, k), truth == k, weight, prior_rows) for k in classes]
@@ -213,7 +223,7 @@ def calibrate(
 
 
 def cross_fit(method: str, L: Array, truth: IntegerCodes, weight: Array, fold: IntegerCodes) -> Array:
-    """Calibrate each row by the map fitted without its fold; rows stay as they are if there are no other folds."""
+    """Return ln p(k|x) of each row by the map fitted without its fold; unchanged if there is only one fold."""
     map_of_all_rows = FITS[method](L, truth, weight)
     out = L.copy()
     for f in np.unique(fold):
@@ -224,7 +234,7 @@ def cross_fit(method: str, L: Array, truth: IntegerCodes, weight: Array, fold: I
 
 
 def check_method(method: Any) -> str | None:
-    """Check that a method is one of `METHODS`, "auto" or None, and return it."""
+    """Return the method if it is one of `METHODS`, "auto" or None; refuse others."""
     if method is not None and method not in (*METHODS, "auto"):
         raise InputError(f"calibrate must be 'auto', 'temperature', 'platt', 'isotonic' or None, not {method!r}")
     return method

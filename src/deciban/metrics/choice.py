@@ -111,7 +111,7 @@ class Choice(Result):
         }
 
     def table(self) -> list[list[str]]:
-        """Return a line for each printed setting, for people: the first, the default and the recommended one."""
+        """Return the printed lines of the first `MAX_PRINTED_SETTINGS`, of the default and of the recommended one."""
         default = [each for each in self.results if not each.setting.arguments]
         printed = dict.fromkeys([*self.results[:MAX_PRINTED_SETTINGS], *default, self.recommendation])
         return [
@@ -157,7 +157,10 @@ class SettingComparison:
         weight: Array | None,
         known: NDArray[np.bool_],
     ) -> None:
-        """Add the rows of one fold with their ln p(k|x) under each setting; all folds have the same settings."""
+        """Add the rows of one fold with their ln p(k|x) under each setting; all folds have the same settings.
+
+        `known` (K) marks the classes that the fold's models have learned.
+        """
         w = np.ones(len(codes)) if weight is None else weight
         rows = np.flatnonzero((codes >= 0) & known[codes])
         losses = []
@@ -173,10 +176,13 @@ class SettingComparison:
         self.weight = self.weight + np.array([w[rows].sum(), (w[rows] ** 2).sum()])
 
     def choice(self, measured: str, notes: Sequence[str] = ()) -> Choice:
-        """Rank the settings by log-loss, each with its difference to the best."""
+        """Return the settings ranked by log-loss, each with its difference to the best.
+
+        Settings that make no difference are left out, with a note.
+        """
         n, squares = self.weight.tolist()
         mean, rows, names = self.gaps[0] / n, effective_rows(n, squares), list(self.cards)
-        order = sorted(self._distinct(names), key=lambda i: mean[i])
+        order = sorted(self._select_distinct(names), key=lambda i: mean[i])
         results = []
         for i in order:
             gap = float(mean[i] - mean[order[0]])
@@ -184,13 +190,14 @@ class SettingComparison:
             report = self.cards[names[i]].report(self.classes, measured)
             results.append(SettingResult(self.settings[names[i]], report, gap, error))
         same = len(names) - len(order)
-        left_out = "1 setting that makes no difference here is left out"
-        if same > 1:
-            left_out = f"{same} settings that make no difference here are left out"
-        return Choice(tuple(results), measured, (*notes, left_out) if same else tuple(notes))
+        words = (
+            "setting that makes no difference here is" if same == 1 else "settings that make no difference here are"
+        )
+        left_out = [f"{same} {words} left out"] if same else []
+        return Choice(tuple(results), measured, (*notes, *left_out))
 
-    def _distinct(self, names: Sequence[str]) -> list[int]:
-        """Select the settings, without those that score every row as one with fewer arguments does."""
+    def _select_distinct(self, names: Sequence[str]) -> list[int]:
+        """Return the indices of the settings, without those that score every row as one with fewer arguments does."""
         kept: list[int] = []
         limit = ROUNDING_SQUARES * (1 + float(np.abs(self.products).max(initial=0.0)))
         for i in sorted(range(len(names)), key=lambda i: len(self.settings[names[i]].arguments)):
@@ -199,10 +206,10 @@ class SettingComparison:
         return kept
 
     def _square(self, i: int, j: int) -> float:
-        """Σ w (loss_i − loss_j)²."""
+        """Return Σ w (loss_i − loss_j)²."""
         return float(self.products[i, i] + self.products[j, j] - 2 * self.products[i, j])
 
 
 def _format_value(value: Any) -> str:
-    """Format the value of an argument: of text options the kind of values, and 1 for 1.0."""
+    """Format the value of an argument: 1 for 1.0, and of an object with `values` (text options) these."""
     return f"{value:g}" if isinstance(value, float) else str(getattr(value, "values", value))

@@ -21,7 +21,7 @@ from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import to_plain
 
 CONFIDENCE_LEVEL = 0.95
-"""The confidence that all differences called significant are real (Holm 1979)."""
+"""The confidence that all differences reported as significant are real (Holm 1979)."""
 
 ROUNDING_PROBABILITY = 1e-9
 """A difference of p(k|x) that is rounding."""
@@ -86,8 +86,8 @@ class CandidateResult(Result):
 class Comparison(Result):
     """The results of learners on the same rows, in the order of the request.
 
-    `advice` is a sentence on which to use. A learner is called worse only if the rows show it: differences are
-    paired, row by row, and so many standard errors from zero that all differences called significant are real with
+    `advice` is a sentence on which to use. A learner is reported as worse only if the rows show it: differences are
+    paired, row by row, and so many standard errors from zero that all those reported as significant are real with
     95 % confidence (Holm 1979). The rows are evaluated in folds whose models share most of their rows, so results on
     another table of the same kind vary a little more than these errors.
     """
@@ -188,7 +188,11 @@ class Comparison(Result):
 
         None unless the curves show it to happen exactly once.
         """
-        return comparison_advice.overtaken_at(self)
+        other = comparison_advice.choose_rival(self)
+        if self.growth is None or other is None:
+            return None
+        turns = self.growth.crossings(DEFAULT_LEARNER, other)
+        return turns[0].at if len(turns) == 1 and turns[0].first_ahead else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results as JSON values: a number that is not finite is None."""
@@ -211,7 +215,7 @@ class Comparison(Result):
 
 
 def find_significant(gaps: Sequence[Gap]) -> list[bool]:
-    """Return which differences to the best are significant, at 95 % for all of them together (Holm 1979).
+    """Return whether each difference to the best is significant, at 95 % for all of them together (Holm 1979).
 
     The least p-value is compared with 0.05/m, the next with 0.05/(m − 1) …, until one is above its bound; the
     difference of the best to itself is none.
@@ -229,7 +233,7 @@ def find_significant(gaps: Sequence[Gap]) -> list[bool]:
 
 
 def _gap(values: Array, i: int, j: int, weight: Array) -> Gap:
-    """Return the mean difference of two lines of values over the rows that have both."""
+    """Return the mean of line i less line j of values, L×n, over the rows that have both."""
     gap = values[i] - values[j]
     finite = ~np.isnan(gap)
     return Gap(*paired_mean(gap[finite], effective_weights(weight[finite])))
@@ -253,17 +257,17 @@ def compare_candidates(
     met = known[np.arange(len(truth)), truth]
     losses = np.array([np.where(met, bounded_losses(each.log_posterior, truth), np.nan) for each in different])
     hits = np.array([met & (each.log_posterior.argmax(axis=1) == truth) for each in different], dtype=np.float64)
-    lowest, most = int((losses[:, met] @ w[met]).argmin()), int((hits @ w).argmax())
+    lowest, highest = int((losses[:, met] @ w[met]).argmin()), int((hits @ w).argmax())
     rows = []
     for i, each in enumerate(different):
         report = Scorecard.of(each.log_posterior, truth, weight, known).report(classes, measured)
-        gaps = _gap(losses, i, lowest, w), _gap(hits, most, i, w)
+        gaps = _gap(losses, i, lowest, w), _gap(hits, highest, i, w)
         rows.append(CandidateResult(each.name, each.arguments, report, each.seconds, each.n_parameters, *gaps))
     return Comparison(target, tuple(rows), measured, None, tuple(notes), losses, hits, w)
 
 
 def _remove_duplicates(candidates: Sequence[CandidateScores]) -> tuple[list[CandidateScores], list[str]]:
-    """Return the learners without those whose scores equal another's, and notes on these."""
+    """Return the learners without those whose probabilities equal those of one before, and notes on these."""
     kept: list[CandidateScores] = []
     notes = []
     for each in candidates:

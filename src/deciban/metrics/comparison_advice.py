@@ -32,7 +32,7 @@ BEST_SIGN, LEVEL_SIGN = "→", "≈"
 
 
 def table(comparison: Comparison, times: bool = True) -> list[list[str]]:
-    """Return a line for each learner under the headings."""
+    """Return the printed table of a comparison: headings and a line for each learner, with its time if `times`."""
     level, best = comparison.level, comparison.best
     lines = [[*HEADINGS, *(["time"] if times else [])]]
     for each in comparison.rows:
@@ -42,7 +42,7 @@ def table(comparison: Comparison, times: bool = True) -> list[list[str]]:
             BEST_SIGN if each is best else LEVEL_SIGN if each in level else "",
             each.name,
             f"{100 * accuracy:.1f} ± {100 * error:.1f}",
-            _loss(each),
+            _format_loss(each),
             format_number(each.report.calibration_error, 3),
             format_thousands(each.n_parameters),
         ]
@@ -50,7 +50,8 @@ def table(comparison: Comparison, times: bool = True) -> list[list[str]]:
     return lines
 
 
-def _loss(each: CandidateResult) -> str:
+def _format_loss(each: CandidateResult) -> str:
+    """Format the log-loss of a learner with its standard error; the larger it is the fewer decimals."""
     loss, error = each.report.log_loss, each.report.log_loss_error
     if 1000 <= loss < np.inf:
         return f"{format_thousands(loss)} ± {format_thousands(error)}"
@@ -78,7 +79,10 @@ def signs(comparison: Comparison) -> str:
 
 
 def curve_table(comparison: Comparison) -> list[list[str]]:
-    """Return the mean accuracy of each learner by the number of rows learned, in percent."""
+    """Return the printed table of the mean accuracy in per cent, a line for each learner and a column for each size.
+
+    The comparison must have learning curves; of many sizes some are left out.
+    """
     curves = comparison.growth
     assert curves is not None
     printed = select_sizes(len(curves.sizes))
@@ -98,7 +102,7 @@ def select_sizes(n: int) -> list[int]:
 
 
 def text(comparison: Comparison) -> str:
-    """Return all of a comparison as text."""
+    """Return a comparison as text: table, legend, notes, learning curves where there are any, and advice."""
     lines = [*align_columns(table(comparison), left=(0, 1)), "", f"({signs(comparison)})", f"({comparison.measured})"]
     lines += [f"({note})" for note in comparison.notes]
     if comparison.growth is not None:
@@ -121,7 +125,8 @@ def advice(comparison: Comparison) -> str:
     reason = _reason_for_default if best.name == DEFAULT_LEARNER else _reason_over_default if has_default else _lowest
     caveat = ""
     if best not in comparison.as_accurate:
-        caveat = f", though {comparison.most_accurate.name} calls {_share(best.misses)} more of the rows rightly"
+        share = _format_share(best.misses)
+        caveat = f", though {comparison.most_accurate.name} predicts {share} more of the rows correctly"
     return f"Take {best.name}: {reason(comparison)}{caveat}."
 
 
@@ -135,7 +140,7 @@ def _reason_for_default(comparison: Comparison) -> str:
     others = [each.name for each in comparison.unbeaten if each is not comparison.best]
     if others:
         return f"{words}, and no difference between it and {list_or_count(others)}"
-    return f"{words}, and each other to be worse than the best, in log-loss or in the rows that it calls rightly"
+    return f"{words}, and each other to be worse than the best, in log-loss or in accuracy"
 
 
 def _reason_over_default(comparison: Comparison) -> str:
@@ -151,9 +156,11 @@ def _reason_over_default(comparison: Comparison) -> str:
         other = f"that of {default}" if comparison.lowest.name in (best, default) else "the lowest"
         words = f"its log-loss shows no difference to {other}"
     if more:
-        words += f", and it calls {_share(comparison.accuracy_gap(best, default))} more of the rows rightly"
+        words += (
+            f", and it predicts {_format_share(comparison.accuracy_gap(best, default))} more of the rows correctly"
+        )
     elif comparison.best in comparison.as_accurate:
-        words += f", though the rows that it calls rightly are not more {THAN_CHANCE}"
+        words += f", though its accuracy is not higher by more {THAN_CHANCE}"
     return words + _equals(comparison, ";")
 
 
@@ -165,12 +172,12 @@ def _lowest(comparison: Comparison) -> str:
     return words + _equals(comparison, ", and")
 
 
-def _share(gap: Gap) -> str:
+def _format_share(gap: Gap) -> str:
     return f"{100 * abs(gap.mean):.1f} ± {100 * gap.error:.1f} %"
 
 
 def _equals(comparison: Comparison, join: str) -> str:
-    """Return which learners show no significant difference to the recommended one."""
+    """Return a clause on the learners that show no difference to the recommended one, after `join`; empty if none."""
     others = [each.name for each in comparison.unbeaten if each is not comparison.best]
     if not others:
         return ""
@@ -180,8 +187,8 @@ def _equals(comparison: Comparison, join: str) -> str:
 
 
 def describe_curves(comparison: Comparison) -> str:
-    """Return a sentence on the learning curves of naive Bayes and of the recommended learner, or else its partner."""
-    curves, default, other = comparison.growth, DEFAULT_LEARNER, rival(comparison)
+    """Return a sentence on the curves of naive Bayes and of its rival (`choose_rival`); empty where it has none."""
+    curves, default, other = comparison.growth, DEFAULT_LEARNER, choose_rival(comparison)
     if curves is None or other is None or len(curves.sizes) < 2:
         return ""
     turns = curves.crossings(default, other)
@@ -196,23 +203,14 @@ def describe_curves(comparison: Comparison) -> str:
     return _describe_lead(default, other, curves.sizes, curves.sides(default, other))
 
 
-def rival(comparison: Comparison) -> str | None:
-    """Return the learner whose curve is compared with that of naive Bayes: the recommended one, or its partner.
+def choose_rival(comparison: Comparison) -> str | None:
+    """Return the learner whose curve is compared with that of naive Bayes: the recommended one, or else logistic.
 
     None if either has no curve.
     """
     names = () if comparison.growth is None else comparison.growth.names
     other = comparison.best.name if comparison.best.name != DEFAULT_LEARNER else DISCRIMINATIVE_PARTNER
     return other if DEFAULT_LEARNER in names and other in names else None
-
-
-def overtaken_at(comparison: Comparison) -> float | None:
-    """Return the number of rows at which its rival overtakes naive Bayes; None unless that happens exactly once."""
-    other = rival(comparison)
-    if comparison.growth is None or other is None:
-        return None
-    turns = comparison.growth.crossings(DEFAULT_LEARNER, other)
-    return turns[0].at if len(turns) == 1 and turns[0].first_ahead else None
 
 
 def _describe_lead(one: str, other: str, sizes: Sequence[int], sides: Array) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from deciban.formatting import format_short_percent, format_signed
-from deciban.metrics.bayes_table import BayesTable, count
+from deciban.metrics.bayes_table import BayesTable, format_people
 from deciban.plots.style import COLOURS, INK, hide_spines, need_matplotlib
 from deciban.scores.explanation import DECIBAN
 
@@ -96,11 +96,11 @@ def _draw_population(ax: Any, table: BayesTable) -> Any:
     n = sum(groups)
     side = min(COLUMN_DOTS, math.ceil(math.sqrt(n)))
     _draw_dots(ax, groups, side, math.ceil(n / side))
-    people = "1 person" if table.population == 1 else f"{count(table.population)} people"
+    people = "1 person" if table.population == 1 else f"{format_people(table.population)} people"
     title = f"{people}: {format_short_percent(table.prior, 3)} have it{_format_dot_note(table.population, n)}"
     ax.set_title(title, loc="left", fontsize=11)
     entries = [Line2D([], [], ls="none", marker=g.marker, mfc=g.face, mec=g.edge, ms=6.5) for g in GROUPS]
-    labels = [f"{group.label}: {count(n)}" for group, n in zip(GROUPS, _count_groups(table))]
+    labels = [f"{group.label}: {format_people(n)}" for group, n in zip(GROUPS, _count_groups(table))]
     look: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9, "handletextpad": 0.2, "borderaxespad": 0.2}
     ax.legend(entries, labels, loc="upper left", bbox_to_anchor=(0.0, 0.0), **look)
     return ax
@@ -139,7 +139,7 @@ def _draw_positives(ax: Any, table: BayesTable) -> None:
         side = math.ceil(math.sqrt(dots))
         _draw_dots(ax, [0, have, have_not, 0], side, side)
         share = f"{format_short_percent(table.positive_predictive_value, 3)} of them have it"
-        title = f"{count(positive)} test positive: {share}{_format_dot_note(positive, dots)}"
+        title = f"{format_people(positive)} test positive: {share}{_format_dot_note(positive, dots)}"
     else:
         _hide_axes(ax)
         title = "nobody tests positive" if positive == 0 else "fewer than one tests positive"

@@ -47,15 +47,15 @@ class Information(NamedTuple):
     rows: Array
 
 
-class Tables:
-    """Contingency tables of one feature with each of several others, K×A×ΣB; the others begin at `start`."""
+class ContingencyTables:
+    """Contingency tables of one feature with each of J others, by class: K×A×ΣB; the others begin at `start`."""
 
     def __init__(self, counts: Array, start: NDArray[np.intp]) -> None:
         self.counts, self.start = counts, start
         self.owner = np.repeat(np.arange(len(start)), np.diff([*start, counts.shape[2]]))
 
     def sums(self, cells: Array) -> Array:
-        """Sum the cells of each of the others, along the last axis."""
+        """Sum cells over the levels of each of the others: the last axis, ΣB, becomes J."""
         return np.add.reduceat(cells, self.start, axis=-1)
 
     @cached_property
@@ -87,9 +87,9 @@ class Tables:
         return mean, divide((n - a) * (n - b), np.broadcast_to(n * np.maximum(n - 1, 1.0), a.shape))
 
     @property
-    def pooled(self) -> Tables:
+    def pooled(self) -> ContingencyTables:
         """The tables summed over the classes."""
-        return Tables(self.counts.sum(axis=0, keepdims=True), self.start)
+        return ContingencyTables(self.counts.sum(axis=0, keepdims=True), self.start)
 
     def mean(self, cells: Array) -> Array:
         """Return the mean over the rows of a value of each cell, J."""
@@ -101,10 +101,10 @@ class Tables:
         return np.sqrt(divide(np.maximum(variance, 0.0), self.rows))
 
 
-def mutual_information(tables: Tables) -> Information:
-    """Compute I(X;Y|C) of the feature and each of the others.
+def mutual_information(tables: ContingencyTables) -> Information:
+    """Compute I(X;Y|C) of the feature and each of the J others; NaN for one without rows that have both.
 
-    >>> copied = Tables(np.array([[[50.0, 0.0], [0.0, 50.0]]]), np.array([0]))
+    >>> copied = ContingencyTables(np.array([[[50.0, 0.0], [0.0, 50.0]]]), np.array([0]))
     >>> round(float(mutual_information(copied).value[0]), 3), round(float(np.log(2)) - 1 / 200, 3)
     (0.688, 0.688)
     """
@@ -122,7 +122,7 @@ def mutual_information(tables: Tables) -> Information:
 
 
 def _excess(mean: Array, loose: Array) -> Array:
-    """Return E[h ln h] − λ ln λ of counts of mean λ and variance `loose`·λ."""
+    """Return E[h ln h] − λ ln λ of counts of mean λ and variance `loose`·λ; 0 where λ is 0."""
     grid, excess, curve = _excess_table()
     at = np.log(np.clip(mean, CELL_MEANS[0], CELL_MEANS[-1]))
     return np.where(mean > 0, np.interp(at, grid, excess) - (1 - loose) * np.interp(at, grid, curve), 0.0)
@@ -131,11 +131,12 @@ def _excess(mean: Array, loose: Array) -> Array:
 @cache
 def _excess_table() -> tuple[Array, Array, Array]:
     """Tabulate ln λ, E[h ln h] − λ ln λ, and ½ λ E[Δ² h ln h] of Poisson counts."""
-    found = [_of_poisson(float(mean)) for mean in CELL_MEANS]
-    return np.log(CELL_MEANS), np.array([e for e, _ in found]), np.array([c for _, c in found])
+    excess, curve = np.array([_compute_poisson_excess(float(mean)) for mean in CELL_MEANS]).T
+    return np.log(CELL_MEANS), excess, curve
 
 
-def _of_poisson(mean: float) -> tuple[float, float]:
+def _compute_poisson_excess(mean: float) -> tuple[float, float]:
+    """Return E[h ln h] − λ ln λ and ½ λ E[Δ² h ln h] of a Poisson count of mean λ."""
     if mean > NORMAL_MEAN:
         return 0.5 + 1 / (12 * mean), 0.5
     h = np.arange(int(mean + 12 * np.sqrt(mean) + 40), dtype=np.float64)
@@ -145,7 +146,7 @@ def _of_poisson(mean: float) -> tuple[float, float]:
 
 
 def gaussian_information(correlation: Array, freedom: Array) -> Array:
-    """Return −½ ln(1 − ρ²) in nats, of Gaussian features, less its mean for independent ones.
+    """Return −½ ln(1 − ρ²) in nats, of Gaussian features, less its mean for independent ones; NaN below `freedom` 2.
 
     With m degrees of freedom 1 − r² of independent ones is Beta((m−1)/2, ½), so that is ½[ψ(m/2) − ψ((m−1)/2)].
 
@@ -165,7 +166,7 @@ Of two normal variables of correlation 0.8, 8×8 bins keep 0.44 of 0.51 nats; 16
 """
 
 MAX_CODED_LEVELS = 12
-"""The number of levels of a category that have a code of their own; the rarer ones share one."""
+"""The number of level codes of a category at most; the rarer levels share the last."""
 
 ROWS_PER_CELL = 5
 """The mean number of rows of a class in a cell of two numbers: of few rows fewer bins are made."""
@@ -204,7 +205,7 @@ class Feature:
 
 
 def choose_n_bins(rows: float) -> int:
-    """Return the number of bins for a number of this many rows.
+    """Return the number of bins, from 2 to `MAX_BINS`, for a number of this many rows.
 
     >>> [choose_n_bins(rows) for rows in (0, 40, 100, 10_000)]
     [2, 2, 4, 8]
@@ -213,7 +214,7 @@ def choose_n_bins(rows: float) -> int:
 
 
 def bin_by_rank(values: NDArray[Any], n_bins: int) -> LevelCodes:
-    """Return the bin of each value, bins of about equally many rows; equal values share a bin.
+    """Return the bin of each value, bins of about equally many rows; equal values share a bin, −1 if not finite.
 
     >>> bin_by_rank(np.array([5.0, 1.0, 3.0, np.nan, 9.0]), 2).tolist()
     [1, 0, 0, -1, 1]
@@ -226,10 +227,10 @@ def bin_by_rank(values: NDArray[Any], n_bins: int) -> LevelCodes:
     return np.where(known, np.searchsorted(cuts, values, side="right"), -1).astype(np.int64)
 
 
-def merge_rare_levels(codes: NDArray[Any], most: int = MAX_CODED_LEVELS) -> LevelCodes:
-    """Give the most frequent levels a code of their own, and all others one more; −1 stays.
+def merge_rare_levels(codes: NDArray[Any], max_levels: int = MAX_CODED_LEVELS) -> LevelCodes:
+    """Return codes by falling frequency, of at most `max_levels` levels, the last of which has all rarer; −1 stays.
 
-    >>> merge_rare_levels(np.array([7, 7, 7, 3, 2, 2, -1]), most=2).tolist()
+    >>> merge_rare_levels(np.array([7, 7, 7, 3, 2, 2, -1]), max_levels=2).tolist()
     [0, 0, 0, 1, 1, 1, -1]
     """
     known = codes >= 0
@@ -238,10 +239,10 @@ def merge_rare_levels(codes: NDArray[Any], most: int = MAX_CODED_LEVELS) -> Leve
     times = np.bincount(codes[known])
     order = np.argsort(-times, kind="stable")
     place = np.empty(len(times), dtype=np.int64)
-    place[order] = np.minimum(np.arange(len(times)), most - 1)
+    place[order] = np.minimum(np.arange(len(times)), max_levels - 1)
     return np.where(known, place[np.where(known, codes, 0)], -1)
 
 
 def count_levels(coded: Sequence[LevelCodes]) -> list[int]:
-    """Return the number of levels of each feature: one at least."""
+    """Return the number of levels of each feature, the highest code + 1: one at least."""
     return [max(1, int(codes.max(initial=-1)) + 1) for codes in coded]

@@ -18,8 +18,8 @@ import numpy as np
 from deciban._typing import Array
 from deciban.formatting import align_columns, format_number, format_percent, format_with_error
 from deciban.ledger.statistic import divide
-from deciban.metrics.dependence import pair_dependence
-from deciban.metrics.dependence.pair_dependence import Sample
+from deciban.metrics import pair_dependence
+from deciban.metrics.pair_dependence import Sample
 from deciban.plain_json import to_plain
 
 Action = Literal["drop", "join", "leave"]
@@ -77,7 +77,7 @@ class Pair:
     action: Action
 
     def cells(self, name: str) -> list[str]:
-        """Return a line of a table under `HEAD`, formatted for people."""
+        """Return a line of a printed table under `HEAD`; `name` is that of the pair."""
         given = format_with_error(self.conditional, self.error, 2)
         twice = format_with_error(self.double_counted, self.double_counted_error, 2)
         chance = "< 0.001" if self.p_value < 0.001 else format_number(self.p_value, 3)
@@ -106,7 +106,8 @@ class Dependence:
     """The dependence of all pairs of features, given the class and without it; see `Pair` for the figures.
 
     `matrix` (given the class) and `marginal` are d×d, `information` is I(X;C) of each feature, in decibans per row;
-    `rows` is the number of rows of the sample, `fewest` the number of those of the rarest class.
+    `rows` is the number of rows of the sample, `fewest` the number of those of the rarest class, `rows_read` that of
+    the table. `figures` has a d×d matrix for each figure, filled above the diagonal.
     """
 
     target: str
@@ -143,26 +144,22 @@ class Dependence:
 
     @cached_property
     def actions(self) -> dict[tuple[int, int], Action]:
-        """The action for each pair that is to be dropped or joined."""
+        """The action for each pair (i, j), i < j, that is to be joined, or of which one is to be dropped."""
         f, d = self.figures, len(self.features)
-        pairs = max(1, d * (d - 1) // 2)
+        n_pairs = max(1, d * (d - 1) // 2)
         with np.errstate(invalid="ignore"):
-            dependent = f["p_value"] * pairs < FALSE_DEPENDENCE_PROBABILITY
+            dependent = f["p_value"] * n_pairs < FALSE_DEPENDENCE_PROBABILITY
             same = (f["repeats"] >= MIN_REPEATED_SHARE) | (np.abs(f["correlation"]) >= MIN_REPEATED_CORRELATION)
             same |= f["single"] > MIN_GAIN_ERRORS * f["single_error"]
             more = f["beyond"] > MIN_GAIN_ERRORS * f["beyond_error"]
-            joined = (f["gain"] > MIN_GAIN_ERRORS * f["gain_error"]) & more & self._joinable
-            drop = np.argwhere(np.triu(dependent & same & ~joined & ~more, 1))
-            join = np.argwhere(np.triu(dependent & joined, 1))
-        found: dict[tuple[int, int], Action] = dict.fromkeys(((i, j) for i, j in drop.tolist()), "drop")
-        found.update(dict.fromkeys(((i, j) for i, j in join.tolist()), "join"))
-        return found
-
-    @cached_property
-    def _joinable(self) -> Any:
-        """d×d: whether two features can be joined: numbers with numbers, flags and categories with each other."""
-        kind = np.array([{"flag": 1, "category": 1, "date": -1}.get(role, 0) for role in self.roles])
-        return (kind[:, None] == kind) & (kind[:, None] >= 0)
+            # numbers can be joined with numbers, flags and categories with each other, dates with none
+            kind = np.array([{"flag": 1, "category": 1, "date": -1}.get(role, 0) for role in self.roles])
+            joinable = (kind[:, None] == kind) & (kind[:, None] >= 0)
+            joined = (f["gain"] > MIN_GAIN_ERRORS * f["gain_error"]) & more & joinable
+            chosen: dict[Action, Any] = {"drop": dependent & same & ~joined & ~more, "join": dependent & joined}
+        return {
+            (i, j): action for action, pairs in chosen.items() for i, j in np.argwhere(np.triu(pairs, 1)).tolist()
+        }
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -170,11 +167,12 @@ class Dependence:
         rows, columns = np.triu_indices(len(self.features), 1)
         values = self.figures["conditional"][rows, columns]
         order = np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")
-        return tuple(self._pair(int(rows[i]), int(columns[i])) for i in order)
-
-    def _pair(self, i: int, j: int) -> Pair:
-        figures = {name: float(self.figures[name][i, j]) for name in PAIR_FIGURES}
-        return Pair(self.features[i], self.features[j], **figures, action=self.actions.get((i, j), "leave"))
+        found = []
+        for i, j in zip(rows[order].tolist(), columns[order].tolist()):
+            figures = {name: float(self.figures[name][i, j]) for name in PAIR_FIGURES}
+            action = self.actions.get((i, j), "leave")
+            found.append(Pair(self.features[i], self.features[j], **figures, action=action))
+        return tuple(found)
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
@@ -184,7 +182,7 @@ class Dependence:
         return drops + tuple(self._joins(set(dropped)))
 
     def _find_drops(self) -> dict[int, tuple[int, str]]:
-        """Return the features that repeat another, with that one and the reason; the less informative one goes."""
+        """Return {feature to drop: (feature it repeats, reason)}; of two the less informative one is dropped."""
         found: dict[int, tuple[int, str]] = {}
         pairs = [pair for pair, action in self.actions.items() if action == "drop"]
         for i, j in sorted(pairs, key=lambda pair: -self.figures["repeats"][pair]):
@@ -266,5 +264,5 @@ class Dependence:
 
 
 def _mirror(upper: Array) -> Array:
-    """Return the symmetric matrix of a matrix that is filled above the diagonal."""
+    """Return the symmetric matrix of one that is filled above the diagonal and NaN elsewhere."""
     return np.where(np.isnan(upper), upper.T, upper)

@@ -40,16 +40,16 @@ from deciban._typing import Array
 from deciban.families.gaussian import tied_covariance
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
-from deciban.metrics.dependence.mutual_information import (
+from deciban.metrics.intervals import effective_weights
+from deciban.metrics.mutual_information import (
     TINY,
+    ContingencyTables,
     Feature,
     LevelCodes,
-    Tables,
     count_levels,
     gaussian_information,
     mutual_information,
 )
-from deciban.metrics.intervals import effective_weights
 from deciban.scores import DECIBAN, log_sum_exp
 
 MAX_TABLE_CELLS = 1 << 20
@@ -85,7 +85,7 @@ MIN_DETERMINANT = 1e-300
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample of rows: features, the class of each row, and weights."""
+    """A sample of rows: features, the class of each row (all known), and weights."""
 
     features: Sequence[Feature]
     codes: NDArray[np.int64]
@@ -107,8 +107,9 @@ class Sample:
         """The level codes of each feature; numbers are binned among all rows."""
         return [feature.levels_overall(self.n_classes) for feature in self.features]
 
-    def tables(self, i: int, others: Sequence[int], coded: Sequence[LevelCodes], levels: Sequence[int]) -> Tables:
-        """Count the contingency tables of feature i with others."""
+    def count_tables(self, i: int, others: Sequence[int], coded: Sequence[LevelCodes]) -> ContingencyTables:
+        """Count the tables of feature i with each of `others`, by the level codes of every feature, `coded`."""
+        levels = count_levels(coded)
         K, A = self.n_classes, levels[i]
         known = coded[i] >= 0
         rows: Any = slice(None) if known.all() else np.flatnonzero(known)  # no copy if all have it
@@ -116,10 +117,11 @@ class Sample:
         weight = None if self.effective is None else self.effective[rows]
         counts = [_count_cells(first, coded[j][rows], K * A, levels[j], weight) for j in others]
         start = np.cumsum([0, *(levels[j] for j in others[:-1])], dtype=np.intp)
-        return Tables(np.concatenate(counts, axis=1).reshape(K, A, -1), start)
+        return ContingencyTables(np.concatenate(counts, axis=1).reshape(K, A, -1), start)
 
 
 def _count_cells(first: LevelCodes, second: LevelCodes, n_first: int, n_second: int, weight: Array | None) -> Array:
+    """Return the weight of the rows by `first` (none missing) and `second`, n_first×n_second."""
     known = second >= 0
     if not known.all():
         first, second, weight = first[known], second[known], None if weight is None else weight[known]
@@ -128,7 +130,7 @@ def _count_cells(first: LevelCodes, second: LevelCodes, n_first: int, n_second: 
 
 
 def measure_pairs(sample: Sample) -> dict[str, Array]:
-    """Return each of `FIGURES` as a d×d matrix, filled above the diagonal."""
+    """Return each of `FIGURES` by name as a d×d matrix, filled above the diagonal and NaN elsewhere."""
     d = len(sample.features)
     found = {name: np.full((d, d), np.nan) for name in FIGURES}
     for i, others in _split_into_runs(sample):
@@ -139,26 +141,20 @@ def measure_pairs(sample: Sample) -> dict[str, Array]:
 
 
 def _split_into_runs(sample: Sample) -> Iterator[tuple[int, list[int]]]:
-    """Yield every feature with runs of the features after it, each run of at most `MAX_TABLE_CELLS` cells."""
+    """Yield every feature with runs of those after it: one, or as many as `MAX_TABLE_CELLS` hold."""
     coded = zip(count_levels(sample.codes_within_classes), count_levels(sample.codes_overall))
     levels = [max(pair) for pair in coded]
+    d = len(levels)
     for i, A in enumerate(levels):
-        run_cells = 0
-        run: list[int] = []
-        for j in range(i + 1, len(levels)):
-            cells = sample.n_classes * A * levels[j]
-            if run and run_cells + cells > MAX_TABLE_CELLS:
-                yield i, run
-                run_cells, run = 0, []
-            run_cells, run = run_cells + cells, [*run, j]
-        if run:
-            yield i, run
+        size = max(1, MAX_TABLE_CELLS // (sample.n_classes * A * max(levels)))
+        for start in range(i + 1, d, size):
+            yield i, list(range(start, min(start + size, d)))
 
 
 def _measure_run(sample: Sample, i: int, others: list[int]) -> dict[str, Array]:
-    within, overall = sample.codes_within_classes, sample.codes_overall
-    conditional = mutual_information(sample.tables(i, others, within, count_levels(within)))
-    tables = sample.tables(i, others, overall, count_levels(overall))
+    """Return each of `FIGURES` of feature i with the others, an entry for each; gains are those of tables of bins."""
+    conditional = mutual_information(sample.count_tables(i, others, sample.codes_within_classes))
+    tables = sample.count_tables(i, others, sample.codes_overall)
     marginal = mutual_information(tables.pooled).value
     in_nats = {"conditional": conditional.value, "error": conditional.error, "marginal": marginal}
     in_decibans = {name: value * DECIBAN for name, value in (in_nats | compare_models(tables)).items()}
@@ -188,27 +184,26 @@ def _replace_number_gains(sample: Sample, found: dict[str, Array]) -> None:
 
 def information_with_class(sample: Sample) -> Array:
     """Return I(X;C) of each feature, in decibans per row."""
-    classes = Feature("class", False, sample.codes)
-    values = []
-    for levels in sample.codes_overall:
-        alone = Sample([classes], np.zeros_like(sample.codes), sample.weight, 1)
-        tables = alone.tables(0, [1], [sample.codes, levels], [sample.n_classes, *count_levels([levels])])
-        values.append(float(mutual_information(tables).value[0]) * DECIBAN)
-    return np.array(values)
+    cells = _count_levels_by_class(sample, sample.codes_overall)
+    tables = (ContingencyTables(each[None], np.zeros(1, dtype=np.intp)) for each in cells)
+    return np.array([float(mutual_information(table).value[0]) * DECIBAN for table in tables])
 
 
 def conditional_entropies(sample: Sample) -> Array:
     """Return H(X|C) of each feature, in decibans per row: the bound of its mutual information within classes."""
     found = []
-    for levels, size in zip(sample.codes_within_classes, count_levels(sample.codes_within_classes)):
-        known = levels >= 0
-        weight = None if sample.effective is None else sample.effective[known]
-        cells = _count_cells(sample.codes[known], levels[known], sample.n_classes, size, weight)
+    for cells in _count_levels_by_class(sample, sample.codes_within_classes):
         share = divide(cells, cells.sum(axis=1, keepdims=True))
         with np.errstate(divide="ignore"):
             nats = np.where(cells > 0, -np.log(share), 0.0)
         found.append(float(divide((cells * nats).sum(), cells.sum())) * DECIBAN)
     return np.array(found)
+
+
+def _count_levels_by_class(sample: Sample, coded: Sequence[LevelCodes]) -> Iterator[Array]:
+    """Yield the weight of the rows of each class and level of each feature, K×V."""
+    for levels, size in zip(coded, count_levels(coded)):
+        yield _count_cells(sample.codes, levels, sample.n_classes, size, sample.effective)
 
 
 def correlate_within_classes(sample: Sample) -> tuple[Array, Array]:
@@ -222,18 +217,18 @@ def correlate_within_classes(sample: Sample) -> tuple[Array, Array]:
     if len(which) < 2:
         return correlation, decibans
     X = np.stack([sample.features[j].values for j in which], axis=1)
-    part = Scatter.of(X, sample.codes.astype(np.int32), sample.effective, sample.n_classes)
-    covariance = tied_covariance(part)[0]
+    scatter = Scatter.of(X, sample.codes.astype(np.int32), sample.effective, sample.n_classes)
+    covariance = tied_covariance(scatter)[0]
     spread = np.sqrt(np.diag(covariance))
     pair = np.clip(divide(covariance, np.outer(spread, spread)), -1.0, 1.0)
-    weight = np.broadcast_to(part.weight, part.comoment.shape)
+    weight = np.broadcast_to(scatter.weight, scatter.comoment.shape)
     freedom = weight.sum(axis=0) - (weight > 0).sum(axis=0)
     at = np.ix_(which, which)
     correlation[at], decibans[at] = pair, gaussian_information(pair, freedom) * DECIBAN
     return correlation, decibans
 
 
-def compare_models(tables: Tables) -> dict[str, Array]:
+def compare_models(tables: ContingencyTables) -> dict[str, Array]:
     """Compare the naive model of a feature and each of J others with their other models, in nats per row.
 
     `double_counted`: evidence counted twice. `gain` and `single`: the gain in ln p(class) of the joint table, and of
@@ -253,7 +248,7 @@ def compare_models(tables: Tables) -> dict[str, Array]:
     return figures
 
 
-def _likelihoods(tables: Tables, left_out: float) -> tuple[Array, Array, Array, Array]:
+def _likelihoods(tables: ContingencyTables, left_out: float) -> tuple[Array, Array, Array, Array]:
     """Return ln p(a, b|k), K×A×ΣB, by the naive and the joint model, the first feature alone and the second alone.
 
     The counts are those without the weight `left_out` of each row itself.
@@ -282,8 +277,11 @@ def _left_out_log_posterior(own: Array, all_rows: Array, prior: Array) -> Array:
     return np.where(prior > -np.inf, log_posterior, 0.0)
 
 
-def _double_counting(tables: Tables, share: Array) -> tuple[Array, Array]:
-    """Return E_k[r_l] − I(X;Y|C), l the other classes by their shares, and its standard error."""
+def _double_counting(tables: ContingencyTables, share: Array) -> tuple[Array, Array]:
+    """Return E_k[r_l] − I(X;Y|C) in nats, l the other classes by their shares, and its standard error, J each.
+
+    `share` is that of each class in the rows of each table, K×1×ΣB.
+    """
     mean, loose = tables.expected_counts
     known = np.maximum(mean, TINY)
     curve = (1 - np.exp(-known) * (1 + known)) / known  # −λ times the second derivative of ln λ + E₁(λ)
@@ -298,8 +296,8 @@ def _double_counting(tables: Tables, share: Array) -> tuple[Array, Array]:
     return elsewhere - within.value, np.sqrt(variance + within.error**2)
 
 
-def _remove_margins(tables: Tables, cells: Array) -> Array:
-    """Subtract the projection on rows and columns of the table from values of cells.
+def _remove_margins(tables: ContingencyTables, cells: Array) -> Array:
+    """Return values of cells, K×A×ΣB, less their projection on the rows and columns of each table.
 
     Sums of counts vary by what is left.
     """
@@ -334,7 +332,7 @@ def gaussian_gain(
 
 
 def _log_posterior(likelihood: Array, codes: NDArray[np.int64], rows: NDArray[np.int64]) -> Array:
-    """Return ln p(k|x) of each row's own class."""
+    """Return ln p(k|x) of each row's own class k, from ln p(x|k), n×K, and the number of rows of each class."""
     with np.errstate(divide="ignore"):
         scores = likelihood + np.log(rows / rows.sum())
     return scores[np.arange(len(codes)), codes] - log_sum_exp(scores)
