@@ -22,7 +22,7 @@ MAX_BYTES = 2_500_000
 
 
 def split_chapters(text: str) -> dict[str, str]:
-    """Return the parts of the gallery by heading; the text before the first heading has the heading ''."""
+    """Return the chapters of the gallery by heading; the text before the first heading has the heading ''."""
     parts = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
     return dict(zip(["", *parts[1::2]], parts[::2]))
 
@@ -39,9 +39,9 @@ def list_commands(text: str) -> list[str]:
 
 
 def main() -> None:
-    """Run the page again; delete the pictures that it no longer shows."""
+    """Update the page and its pictures; delete the pictures that it no longer shows."""
     PICTURES.mkdir(exist_ok=True)
-    text = make_guide.renewed(GALLERY.read_text(), GALLERY.parent)
+    text = make_guide.update_document(GALLERY.read_text(), GALLERY.parent)
     GALLERY.write_text(text)
     for path in PICTURES.iterdir():
         if path.name not in list_pictures(text):

@@ -1,10 +1,10 @@
-"""Runs the terminal sessions of the documents and writes down what they print; fills in the tables of options.
+"""Run the terminal sessions of the documents and write their output into them; fill in the tables of options.
 
-    python docs/guides/make_guide.py           renews README.md, docs/cli.md and the guides
+    python docs/guides/make_guide.py           updates README.md, docs/cli.md and the guides
 
 In a fenced block marked `console` every line after `$ ` is run by a shell, in one marked `pycon` every statement
 after `>>> ` by Python, all of a document in one new folder. `$ export NAME=VALUE` holds for the commands after it. A
-picture that a document shows and its sessions write is renewed too.
+picture that a document shows and its sessions write is copied to the document's folder.
 """
 
 from __future__ import annotations
@@ -39,20 +39,21 @@ EXPORT = re.compile(r"export (\w+)=(\S+)\n")
 OPTIONS = re.compile(r"<!-- options of ([\w ]+) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 
-def renewed(text: str, home: Path | None = None, prepare: Callable[[Path], None] | None = None) -> str:
-    """A document with its sessions run and its tables of options filled in; its pictures go to `home`.
+def update_document(text: str, home: Path | None = None, prepare: Callable[[Path], None] | None = None) -> str:
+    """Return a document with the present output of its sessions and the present tables of options.
 
-    `prepare` puts into the new folder what the sessions need.
+    The sessions run in a new folder, into which `prepare` writes the files that they need; the pictures of the
+    document that they draw are copied to the folder `home`.
     """
-    text = OPTIONS.sub(lambda found: _options(found[1]), text)
-    names: dict[str, Any] = {}
+    text = OPTIONS.sub(lambda found: _format_options_table(found[1]), text)
+    variables: dict[str, Any] = {}
     exported: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if prepare is not None:
             prepare(folder)
         text = BLOCK.sub(
-            lambda found: f"```{found[1]}\n{_block(found[1], found[2], folder, names, exported)}```", text
+            lambda found: f"```{found[1]}\n{run_block(found[1], found[2], folder, variables, exported)}```", text
         )
         for picture in PICTURE.findall(text):
             drawn = folder / Path(picture).name
@@ -61,56 +62,62 @@ def renewed(text: str, home: Path | None = None, prepare: Callable[[Path], None]
     return text
 
 
-def _block(kind: str, session: str, folder: Path, names: dict[str, Any], exported: dict[str, str]) -> str:
-    return _run(session, folder, exported) if kind == "console" else _spoken(session, folder, names)
+def run_block(kind: str, session: str, folder: Path, variables: dict[str, Any], exported: dict[str, str]) -> str:
+    """Return a `console` or `pycon` block with its present output; the variables that it sets are added to these."""
+    if kind == "pycon":
+        return _run_statements(session, folder, variables)
+    commands = re.findall(r"^\$ ((?:.*\\\n)*.*\n)", session, flags=re.MULTILINE)
+    return "".join(f"$ {command}{_run_command(command, folder, exported)}" for command in commands)
 
 
-def _spoken(session: str, folder: Path, names: dict[str, Any]) -> str:
-    """Statements of Python, each with what it prints."""
-    written = []
+def _run_statements(session: str, folder: Path, variables: dict[str, Any]) -> str:
+    """Run the Python statements of a session in a folder, and return each followed by its output."""
+    lines = []
     with contextlib.chdir(folder):
         for example in doctest.DocTestParser().get_examples(session):
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
-                exec(compile(example.source, "the guide", "single"), names)
+                exec(compile(example.source, "the guide", "single"), variables)
             first, *more = example.source.splitlines()
-            written += [f">>> {first}", *(f"... {line}".rstrip() for line in more), *printed.getvalue().splitlines()]
-    return "".join(f"{line}\n" for line in written)
+            lines += [f">>> {first}", *(f"... {line}".rstrip() for line in more), *printed.getvalue().splitlines()]
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _run(session: str, folder: Path, exported: dict[str, str]) -> str:
-    commands = re.findall(r"^\$ ((?:.*\\\n)*.*\n)", session, flags=re.MULTILINE)
-    return "".join(f"$ {command}{_output(command, folder, exported)}" for command in commands)
+def _run_command(command: str, folder: Path, exported: dict[str, str]) -> str:
+    """Return the output of a command on a terminal of 80 columns; its mail store is in the folder by default.
 
-
-def _output(command: str, folder: Path, exported: dict[str, str]) -> str:
-    """Return the output of a command on a terminal of 80 columns; its mail store is in the folder by default."""
-    if said := EXPORT.fullmatch(command):
-        exported[said[1]] = said[2]
+    `export NAME=VALUE` is not run, but added to `exported`, the environment of the commands after it.
+    """
+    if export := EXPORT.fullmatch(command):
+        exported[export[1]] = export[2]
         return ""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
     env |= {"XDG_DATA_HOME": str(folder), **exported}
-    printed = ran(command, folder, env)
+    printed = run_in_shell(command, folder, env)
     if "Traceback" in printed or "not found" in printed:
         raise SystemExit(f"{command}\n{printed}")
     return printed if printed.endswith("\n") or not printed else printed + "\n"
 
 
-def ran(command: str, folder: Path, env: dict[str, str]) -> str:
-    """What a command prints when a shell runs it; the tests put something quicker here for most commands."""
+def run_in_shell(command: str, folder: Path, env: dict[str, str]) -> str:
+    """Return the output and the errors of a command; the tests replace this function by a quicker one."""
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     return subprocess.run(["sh", "-c", command], cwd=folder, env=env, text=True, check=False, **both).stdout
 
 
-def _options(command: str) -> str:
+def _format_options_table(command: str) -> str:
+    """Return the table of the options of a command in Markdown, between the comments that mark its place."""
     lines = ["| option | what it does |", "|---|---|"]
-    lines += [f"| {_spelling(option)} | {_escaped(option.settings['help'])} |" for option in options(command)]
+    for option in find_options(command):
+        names = ", ".join(f"`{name}`" for name in option.spellings)
+        value = "" if option.is_flag else f" {_escape_bars(option.settings['metavar'])}"
+        lines.append(f"| {names}{value} | {_escape_bars(option.settings['help'])} |")
     return "\n".join([f"<!-- options of {command} -->", *lines, "<!-- end -->"])
 
 
-def options(command: str) -> list[Any]:
-    """The options of a command, or of one within another: `plot telltales`."""
+def find_options(command: str) -> list[Any]:
+    """Return the options of a command, or of a command of a group: `plot telltales`."""
     from deciban.cli.app import GROUP
 
     found: Any = GROUP
@@ -119,16 +126,12 @@ def options(command: str) -> list[Any]:
     return [each for each in getattr(found, "arguments", ()) if each.is_option]
 
 
-def _spelling(option: Any) -> str:
-    names = ", ".join(f"`{name}`" for name in option.spellings)
-    return names if option.is_flag else f"{names} {_escaped(option.settings['metavar'])}"
-
-
-def _escaped(text: str) -> str:
+def _escape_bars(text: str) -> str:
+    """Escape vertical bars, which would end a cell of a table in Markdown."""
     return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":
     for name in DOCUMENTS:
         document = ROOT / name
-        document.write_text(renewed(document.read_text(), document.parent))
+        document.write_text(update_document(document.read_text(), document.parent))

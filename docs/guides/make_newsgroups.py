@@ -12,7 +12,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from make_guide import renewed
+from make_guide import update_document
 
 ARCHIVE = "20news-bydate.tar.gz"
 DOCUMENT = Path(__file__).parent / "text-newsgroups.md"
@@ -35,4 +35,4 @@ def unpack(folder: Path) -> None:
 if __name__ == "__main__":
     if archive() is None:
         sys.exit(f"there is no {ARCHIVE}. Hint: set DECIBAN_DATA to the folder that holds it")
-    DOCUMENT.write_text(renewed(DOCUMENT.read_text(), DOCUMENT.parent, unpack))
+    DOCUMENT.write_text(update_document(DOCUMENT.read_text(), DOCUMENT.parent, unpack))

@@ -37,7 +37,7 @@ HEAVY = ("numpy", "pyarrow", "duckdb", "scipy", "sklearn", "numba", "pandas")
 def test_the_sessions_of_some_documents_print_what_they_show(name, monkeypatch):
     """Most commands run within this process, those of the README as a user runs them."""
     if name != "README.md":
-        monkeypatch.setattr(make_guide, "ran", quicker_than(make_guide.ran))
+        monkeypatch.setattr(make_guide, "run_in_shell", quicker_than(make_guide.run_in_shell))
     shows_what_is_printed(name)
 
 
@@ -50,7 +50,7 @@ def test_the_sessions_print_the_same_with_a_process_for_every_command(name):
 def shows_what_is_printed(name):
     text = (ROOT / name).read_text()
     assert "```console" in text
-    assert make_guide.renewed(text) == text, f"{name} is out of date. Hint: make guide"
+    assert make_guide.update_document(text) == text, f"{name} is out of date. Hint: make guide"
 
 
 def test_the_first_screen_of_the_readme_trains_reads_predicts_and_explains():
@@ -65,7 +65,7 @@ def test_the_first_screen_of_the_readme_trains_reads_predicts_and_explains():
 def test_every_command_has_a_chapter_with_all_its_options(name):
     chapters = re.split(r"^###? ", (ROOT / "docs" / "cli.md").read_text(), flags=re.MULTILINE)
     chapter = next(c for c in chapters if c.startswith(f"{name}\n"))
-    for option in make_guide.options(name):
+    for option in make_guide.find_options(name):
         for spelling in option.spellings:
             assert f"`{spelling}`" in chapter, spelling
         assert option.settings["help"]
@@ -87,7 +87,7 @@ def test_help_ends_with_an_example_that_could_be_typed(name):
         assert f"{line} ".startswith(f"    deciban {name} ")
         called = " ".join(line.split()[1:3]) if name in WITHIN else name
         for option in re.findall(r"(?<=\s)--?[\w-]+(?=\s|$)", line):
-            known = [spelling for o in make_guide.options(called) for spelling in o.spellings]
+            known = [spelling for o in make_guide.find_options(called) for spelling in o.spellings]
             assert option in known or option == "-", (line, option)
 
 

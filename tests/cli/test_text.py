@@ -301,7 +301,7 @@ def test_the_sessions_on_the_newsgroups_print_what_they_show(monkeypatch):
     except data.DataMissingError as absent:
         pytest.skip(str(absent))
     text = newsgroups.DOCUMENT.read_text()
-    assert make_guide.renewed(text, prepare=newsgroups.unpack) == text
+    assert make_guide.update_document(text, prepare=newsgroups.unpack) == text
 
 
 def test_the_command_line_reads_texts_unasked(tmp_path):

@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
     with contextlib.chdir(made):
         for kind, session in make_gallery.make_guide.BLOCK.findall(CHAPTERS[TABLES]):
             if kind == "pycon":
-                make_gallery.make_guide._block(kind, session, made, {}, {})
+                make_gallery.make_guide.run_block(kind, session, made, {}, {})
             for arguments, file in re.findall(r"^\$ deciban (.*) > (\S+)$", session, flags=re.MULTILINE):
                 Path(file).write_text(done(*shlex.split(arguments)).stdout)
     return made

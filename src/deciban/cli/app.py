@@ -19,7 +19,7 @@ GROUP: Final = Group(
         "evaluate": CommandEntry("Measure the quality of a model, in folds or on other rows."),
         "compare": CommandEntry("Compare learners, and recommend one."),
         "learning": CommandEntry("Measure how much more rows would help.", "compare"),
-        "dependence": CommandEntry("Measure how strongly columns depend on each other."),
+        "dependence": CommandEntry("Measure how strongly columns depend on each other.", "compare"),
         "inspect": CommandEntry("Show the contents of a model file."),
         "telltales": CommandEntry("Show the words that distinguish classes."),
         "plot": CommandEntry("Draw data, models, and their quality.", function="GROUP"),

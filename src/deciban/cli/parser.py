@@ -35,11 +35,6 @@ class Argument(NamedTuple):
         return self.settings.get("action") in ("store_true", argparse.BooleanOptionalAction)
 
     @property
-    def takes_one_value(self) -> bool:
-        """Return whether the argument is an option with exactly one value."""
-        return self.is_option and not self.is_flag and "nargs" not in self.settings
-
-    @property
     def destination(self) -> str:
         """Return the name of the function's parameter that receives the value."""
         name: str = self.settings.get("dest") or self.names[-1].removeprefix("--")
@@ -171,8 +166,10 @@ class Command:
 
         An option that takes several values is separated from its first value, since argparse would take no other.
         """
-        single = {name for each in self.arguments if each.takes_one_value for name in each.names + each.former_names}
-        several = tuple(f"{each.names[0]}=" for each in self.arguments if each.is_option and "nargs" in each.settings)
+        options = [each for each in self.arguments if each.is_option and not each.is_flag]
+        one_value = [each for each in options if "nargs" not in each.settings]
+        single = {name for each in one_value for name in each.names + each.former_names}
+        several = tuple(f"{each.names[0]}=" for each in options if "nargs" in each.settings)
         left = iter(words)
         for word in left:
             if word == "--":
@@ -199,8 +196,11 @@ class Command:
 
     def format_usage(self, name: str) -> str:
         """Return the line that shows how the command is called."""
-        positional = "".join(_usage_word(each.settings) for each in self.arguments if not each.is_option)
-        return f"Usage: {name} [OPTIONS]{positional}"
+        words = [f"Usage: {name} [OPTIONS]"]
+        for settings in (each.settings for each in self.arguments if not each.is_option):
+            word, nargs = settings["metavar"], settings.get("nargs")
+            words.append((f"[{word}]" if nargs in ("*", "?") else word) + ("..." if nargs in ("*", "+") else ""))
+        return " ".join(words)
 
     def format_help(self, name: str) -> str:
         """Return the help text."""
@@ -222,8 +222,3 @@ def command(*arguments: Argument, examples: Sequence[str]) -> Callable[[Callable
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message[:1].upper()}{message[1:]}.")
-
-
-def _usage_word(settings: dict[str, Any]) -> str:
-    word = f"[{settings['metavar']}]" if settings.get("nargs") in ("*", "?") else settings["metavar"]
-    return f" {word}..." if settings.get("nargs") in ("*", "+") else f" {word}"

@@ -70,15 +70,6 @@ class Matrices:
         ]
         return cls(layout, names, **options)
 
-    @classmethod
-    def for_learning(
-        cls, layout: Layout, known: Sequence[Sequence[str]] | None, n_jobs: int | None = None
-    ) -> Matrices:
-        """Return a conversion that appends new level names to those that are known already."""
-        before = known or [()] * len(layout.levels)
-        first = [tuple(dict.fromkeys((*names, *f.fixed_levels))) for f, names in zip(layout.levels, before)]
-        return cls.for_levels(layout, first, grows=True, n_jobs=n_jobs)
-
     def convert(self, batches: Sequence[Any]) -> list[Any]:
         """Return one matrix for each block, of the rows of these batches."""
         return [stack_columns(columns) for columns in self.columns(batches)]

@@ -90,7 +90,9 @@ class TableSummariser:
 
     def __post_init__(self) -> None:
         self.classes = LevelEncoder(self.declared or self.known_classes, grows=self.declared is None)
-        self.matrices = Matrices.for_learning(self.layout, self.known_levels, self.n_jobs)
+        known = zip(self.layout.levels, self.known_levels or [()] * len(self.layout.levels))
+        levels = [tuple(dict.fromkeys((*names, *feature.fixed_levels))) for feature, names in known]
+        self.matrices = Matrices.for_levels(self.layout, levels, grows=True, n_jobs=self.n_jobs)
         self.word_counters = [WordCounter(self.words) for _ in self.layout.texts]
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:

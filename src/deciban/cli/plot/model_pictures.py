@@ -159,7 +159,8 @@ def losses(picture: Picture) -> None:
 
 
 @picture_command(
-    a.MODEL_FILE, LABELS, a.most("How many words of each class.", 12, maximum=60, names="-n --number"), COLUMN,
+    a.MODEL_FILE, LABELS,
+    a.most("How many words to draw of each class, the strongest first.", 12, maximum=60, names="-n --number"), COLUMN,
     examples=[
         "deciban plot telltales messages.deciban -o words.png",
         "deciban plot telltales newsgroups.deciban --class sci.space --class sci.med -o two.svg",

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import compare, evaluate
-from deciban.cli import dependence as dependence_command
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import show_spinner
 from deciban.cli.inputs import TableInput, open_table
@@ -151,7 +150,7 @@ def comparison(picture: Picture, figure: str, **options: Any) -> None:
 @picture_command(
     choice("--order", "table|alike",
            "The order of columns: as in the table, or with dependent columns next to each other.", default="table"),
-    *without(dependence_command.dependence.arguments, "most", "json", "debug"),
+    *without(compare.dependence.arguments, "most", "json", "debug"),
     examples=[
         "deciban plot dependence patients.csv --target diagnosis -o dependence.png",
         "deciban plot dependence wide.parquet --target y --order alike -o dependence.svg",
@@ -162,6 +161,6 @@ def dependence(picture: Picture, order: str, **options: Any) -> None:
     to be zero, above it without the class.
     """
     _draw_measured(
-        "dependence", picture, options, dependence_command.measure_dependence,
+        "dependence", picture, options, compare.measure_dependence,
         lambda found: f"the dependence of {len(found.features)} features, by {found.rows} rows", order=order,
     )  # fmt: skip
