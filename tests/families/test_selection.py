@@ -46,9 +46,9 @@ def test_nothing_learned_and_rounded_weights_give_finite_scores(measure):
     assert measure(Tallies.empty(3, 2)).tolist() == [0.0, 0.0]
     w = np.random.default_rng(0).random(1000)
     part = bags(np.ones((1000, 1)), np.zeros(1000), 1, w).documents
-    more = Tallies(part.start, part.klass, part.total * (1 + 1e-15), part.weight)
+    more = Tallies(part.start, part.class_code, part.total * (1 + 1e-15), part.weight)
     assert measure(more).tolist() == [0.0]
-    weightless = Tallies(part.start, part.klass, part.total, part.weight * 0)
+    weightless = Tallies(part.start, part.class_code, part.total, part.weight * 0)
     assert np.isfinite(measure(weightless)).all()
 
 

@@ -207,12 +207,12 @@ def test_a_thousand_classes_are_solved_without_a_table_of_classes_by_words():
     rng = np.random.default_rng(0)
     V, entries, classes = 100_000, 200_000, 1000
     feature = np.sort(rng.integers(0, V, entries))
-    klass = rng.integers(0, classes, entries)
-    key = np.unique(feature.astype(np.int64) * classes + klass)
-    feature, klass = np.divmod(key, classes)
+    class_code = rng.integers(0, classes, entries)
+    key = np.unique(feature.astype(np.int64) * classes + class_code)
+    feature, class_code = np.divmod(key, classes)
     start = np.concatenate([[0], np.cumsum(np.bincount(feature, minlength=V))])
     weight = np.full((classes, 1), 5000.0)
-    tallies = Tallies(start, klass.astype(np.int32), rng.integers(1, 9, len(key)).astype(float), weight)
+    tallies = Tallies(start, class_code.astype(np.int32), rng.integers(1, 9, len(key)).astype(float), weight)
     form = Text("words", most=3000, least=5).solve(Bags(tallies, tallies))  # 800 MB, were it a table
     assert form.mute is not None
     assert (~form.mute).sum() == 3000

@@ -94,9 +94,9 @@ def cases(draw, weights=(0.0, 0.3, 1.0, 2.0, 7.5)) -> Case:
 
 def feature_lists(totals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A full table as lists of classes: what `tally_sparse` promises."""
-    feature, klass = np.nonzero(totals.T)
+    feature, class_code = np.nonzero(totals.T)
     start = np.concatenate([[0], np.cumsum(np.bincount(feature, minlength=totals.shape[1]))])
-    return start, klass.astype(np.int32), totals[klass, feature]
+    return start, class_code.astype(np.int32), totals[class_code, feature]
 
 
 def numbers(seed: int, *shape: int) -> np.ndarray:
@@ -184,7 +184,7 @@ def test_mute_words_are_as_if_they_were_absent(case: Case, seed: int, n_threads:
     mute = np.array(data.draw(st.lists(st.booleans(), min_size=V, max_size=V)))
     form = SparseLinear(*feature_lists(delta), *lines, threshold=case.threshold, mute=mute)
     out, winner = np.empty((n, K)), np.empty(n, np.int32)
-    lists = form.start, form.klass, form.delta, *lines, case.threshold
+    lists = form.start, form.class_code, form.delta, *lines, case.threshold
     assert tally.score_sparse(case.X, *lists, out, n_threads, mute=mute) == -1
     assert tally.score_sparse(case.X, *lists, None, n_threads, winner=winner, mute=mute) == -1
     bias, slope, base, scale = lines
@@ -274,8 +274,8 @@ def test_read_only_rows_need_no_second_compilation() -> None:
     st.sampled_from([1.0, 0.5, 1e-10, 3.7]),
 )
 def test_smoothing_by_table_agrees_with_numpy(totals: list[float], alpha: float) -> None:
-    total, klass = np.array(totals, np.float64), (np.arange(len(totals)) % 3).astype(np.int32)
+    total, class_code = np.array(totals, np.float64), (np.arange(len(totals)) % 3).astype(np.int32)
     sums, delta, table = np.zeros(3), np.empty(len(totals)), np.log1p(np.arange(4096) / alpha)
-    tallies.smooth_entries(klass, total, alpha, table, sums, delta)
+    tallies.smooth_entries(class_code, total, alpha, table, sums, delta)
     np.testing.assert_allclose(delta, np.log1p(total / alpha), rtol=1e-15)
-    np.testing.assert_allclose(sums, np.bincount(klass, total, 3), rtol=1e-12)
+    np.testing.assert_allclose(sums, np.bincount(class_code, total, 3), rtol=1e-12)

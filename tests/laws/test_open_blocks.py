@@ -44,7 +44,9 @@ def to_dictionary(ledger):
     for tallies in (part.occurrences, part.documents):
         for v, word in enumerate(block.names):
             for i in range(tallies.start[v], tallies.start[v + 1]):
-                found[ledger.schema.classes[tallies.klass[i]]].setdefault(word, []).append(float(tallies.total[i]))
+                found[ledger.schema.classes[tallies.class_code[i]]].setdefault(word, []).append(
+                    float(tallies.total[i])
+                )
     return found
 
 
@@ -180,10 +182,12 @@ def test_a_million_words_of_twenty_classes_are_merged_and_taken_in_seconds():
     words = [f"w{i}" for i in range(1_000_000)]
 
     def half(words):
-        klass = np.sort(rng.integers(0, 20, (len(words), 2), dtype=np.int32), axis=1)
-        kept = np.stack([np.ones(len(words), dtype=bool), klass[:, 0] < klass[:, 1]], axis=1)
+        class_code = np.sort(rng.integers(0, 20, (len(words), 2), dtype=np.int32), axis=1)
+        kept = np.stack([np.ones(len(words), dtype=bool), class_code[:, 0] < class_code[:, 1]], axis=1)
         start = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-        twice, once = (Tallies(start, klass[kept], np.full(kept.sum(), n), np.full((20, 1), 1e6)) for n in (2.0, 1.0))
+        twice, once = (
+            Tallies(start, class_code[kept], np.full(kept.sum(), n), np.full((20, 1), 1e6)) for n in (2.0, 1.0)
+        )
         schema = Schema(tuple(range(20)), (Block("bags", len(words), words),))
         return Ledger(schema, np.full(20, 1e6), (Bags(twice, once),))
 
@@ -196,4 +200,4 @@ def test_a_million_words_of_twenty_classes_are_merged_and_taken_in_seconds():
     assert len(both.schema.blocks[0].names) == 1_000_000
     assert left == a
     assert part == both.parts[0]
-    assert part.documents.klass is part.occurrences.klass
+    assert part.documents.class_code is part.occurrences.class_code

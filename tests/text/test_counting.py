@@ -66,7 +66,7 @@ def test_kernels_count_what_the_definition_counts_in_any_parts_on_any_threads(na
             assert vocabulary == expected
             for mine, theirs in ((bags.occurrences, sums.occurrences), (bags.documents, sums.documents)):
                 assert mine.start.tolist() == theirs.start.tolist()
-                assert mine.klass.tolist() == theirs.klass.tolist()
+                assert mine.class_code.tolist() == theirs.class_code.tolist()
                 np.testing.assert_allclose(mine.total, theirs.total, rtol=1e-12)
                 np.testing.assert_allclose(mine.weight, theirs.weight, rtol=1e-12)
 

@@ -177,7 +177,7 @@ def _score_by_kernel(
         sparse_totals.score_dense(X, form.by_feature, bias, threshold, joint, threads, winner=best)
     else:
         bias = form.bias + log_prior
-        lists = form.start, form.klass, form.delta, bias, form.slope, form.base, form.scale
+        lists = form.start, form.class_code, form.delta, bias, form.slope, form.base, form.scale
         if form.evidence_weight is not None:
             X, threshold = form.apply_evidence_weight(apply_threshold(X, form.threshold)), None
         sparse_totals.score_sparse(X, *lists, threshold, joint, threads, winner=best, mute=form.mute)

@@ -76,9 +76,10 @@ def tally_sparse(
 ) -> tuple[Ints, Codes, Floats, int]:
     """Sum each feature by class, as a list of classes for each feature.
 
-    Feature v occurs in the classes `klass[start[v]:start[v + 1]]`, ascending, with the sums at the same places of
-    `total`; totals of zero are left out. The sums and the last value are those of `tally_dense`, but the memory
-    taken is that of the entries, never classes × features.
+    Returns (start, class_code, total, position). Feature v occurs in the classes
+    `class_code[start[v]:start[v + 1]]`, ascending, with the sums at the same places of `total`; totals of zero are
+    left out. The sums and the position are those of `tally_dense`, but the memory taken is that of the entries,
+    never classes × features.
 
     >>> from scipy.sparse import csr_array
     >>> tally_sparse(csr_array([[1, 0, 2], [0, 3, 0], [4, 0, 1]]), np.array([0, 1, 1], np.int32), None, 2, None, 1)
@@ -105,15 +106,15 @@ def tally_sparse(
 
     lists = _run_parts(gather, list(enumerate(spans)))
     start, slots = _list_slots(count)
-    klass, totals = np.empty(start[-1], np.int32), np.empty(start[-1])
+    class_code, totals = np.empty(start[-1], np.int32), np.empty(start[-1])
 
     def spread(t: int, span: Span) -> None:
         _, feature, total, ends = lists[t]
-        tallies.transpose_to_features(span[0], span[1], feature, total, ends, slots[t], klass, totals)
+        tallies.transpose_to_features(span[0], span[1], feature, total, ends, slots[t], class_code, totals)
 
     _run_parts(spread, list(enumerate(spans)))
     any_invalid = any(n_invalid for n_invalid, *_ in lists)
-    return start, klass, totals, _find_invalid(data, lowest) if any_invalid else -1
+    return start, class_code, totals, _find_invalid(data, lowest) if any_invalid else -1
 
 
 def score_dense(
@@ -146,8 +147,8 @@ def score_dense(
 
 
 def score_sparse(
-    X: SparseRows, start: Ints, klass: Codes, delta: Floats, bias: Floats, slope: Floats, base: Floats, scale: Floats,
-    threshold: float | None, out: Floats | None, n_threads: int, *, winner: Codes | None = None,
+    X: SparseRows, start: Ints, class_code: Codes, delta: Floats, bias: Floats, slope: Floats, base: Floats,
+    scale: Floats, threshold: float | None, out: Floats | None, n_threads: int, *, winner: Codes | None = None,
     mute: Flags | None = None,
 ) -> int:  # fmt: skip
     """Score each row for each class, from each feature's list of classes in which it occurs.
@@ -158,16 +159,16 @@ def score_sparse(
 
     >>> from scipy.sparse import csr_array
     >>> X, start = csr_array([[1, 0], [1, 1]]), np.array([0, 1, 2])
-    >>> klass, delta = np.array([1, 0], np.int32), np.array([4.0, 8.0])
+    >>> class_code, delta = np.array([1, 0], np.int32), np.array([4.0, 8.0])
     >>> zero, winner = np.zeros(2), np.empty(2, np.int32)
-    >>> score_sparse(X, start, klass, delta, zero, zero, zero, zero, None, None, 1, winner=winner)
+    >>> score_sparse(X, start, class_code, delta, zero, zero, zero, zero, None, None, 1, winner=winner)
     -1
     >>> winner
     array([1, 0], dtype=int32)
     """
     indptr, indices, data = _arrays(X)
-    common, common_delta = _build_common_rows(start, klass, delta, bias.size, int(indptr[-1]))
-    lists = _read_only(start), _read_only(klass), _read_only(delta), common, common_delta
+    common, common_delta = _build_common_rows(start, class_code, delta, bias.size, int(indptr[-1]))
+    lists = _read_only(start), _read_only(class_code), _read_only(delta), common, common_delta
     muted = np.empty(0, np.bool_) if mute is None else mute
     lines = _read_only(bias), _read_only(slope), _read_only(base), _read_only(scale), _read_only(muted)
     _, limit, binary = _threshold_arguments(threshold)
@@ -183,7 +184,7 @@ def score_sparse(
 
 
 def _build_common_rows(
-    start: Ints, klass: Codes, delta: Floats, n_classes: int, entries: int
+    start: Ints, class_code: Codes, delta: Floats, n_classes: int, entries: int
 ) -> tuple[Codes, Floats]:
     """Build full rows for the features of more than half of the classes: their numbers (−1: none), and the rows.
 
@@ -198,7 +199,7 @@ def _build_common_rows(
     common[is_common] = np.arange(n_common)
     listed = np.repeat(is_common, length)
     rows = np.zeros((n_common, n_classes))
-    rows[np.repeat(np.arange(n_common), length[is_common]), klass[listed]] = delta[listed]
+    rows[np.repeat(np.arange(n_common), length[is_common]), class_code[listed]] = delta[listed]
     return common, rows
 
 

@@ -58,7 +58,7 @@ def smooth_tallies(part: Tallies, alpha: float) -> tuple[Array, Array]:
     from deciban.kernels.tallies import smooth_entries
 
     sums, delta = np.zeros(part.n_classes), np.empty(len(part.total))
-    smooth_entries(part.klass, part.total, alpha, np.log1p(np.arange(LOOKUP_TABLE_SIZE) / alpha), sums, delta)
+    smooth_entries(part.class_code, part.total, alpha, np.log1p(np.arange(LOOKUP_TABLE_SIZE) / alpha), sums, delta)
     return sums, delta
 
 
@@ -116,12 +116,12 @@ class Bernoulli(Family):
                 f"takes one alpha > 0 for all features. Hint: alpha=1.0, or fewer classes or features."
             )
         a, V, n = float(self.alpha), part.n_features, part.weight[:, 0]
-        absent = np.log(np.maximum(n[part.klass] - part.total, 0.0) + a) - np.log(n + a)[part.klass]
+        absent = np.log(np.maximum(n[part.class_code] - part.total, 0.0) + a) - np.log(n + a)[part.class_code]
         delta = smooth_tallies(part, a)[1] - absent
         bias = V * (np.log(n + a) - np.log(n + 2 * a)) + part.per_class(absent)
         slope, base = -np.log(n + a), np.full(V, np.log(a))
         ones = np.ones(part.n_classes)
-        return SparseLinear(part.start, part.klass, delta, bias, slope, base, ones, threshold=self.threshold)
+        return SparseLinear(part.start, part.class_code, delta, bias, slope, base, ones, threshold=self.threshold)
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`."""
@@ -192,9 +192,8 @@ class Multinomial(Family):
         total = total + alpha.sum()
         slope = -np.log(np.where(total == 0, 1.0, total))  # no words at all: no evidence for any class
         base = np.log(np.where(hard, 1.0, alpha))
-        return SparseLinear(
-            part.start, part.klass, delta, np.zeros(K), slope, base, np.ones(K), hard=hard if hard.any() else None
-        )
+        impossible = hard if hard.any() else None
+        return SparseLinear(part.start, part.class_code, delta, np.zeros(K), slope, base, np.ones(K), hard=impossible)
 
     def sample(self, part: Counts | Tallies, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw a bag for each class code; its length is Poisson with the class's mean length."""
@@ -272,7 +271,7 @@ class Poisson(Family):
         delta = np.log1p(part.total / imagined[at]) if a else np.log(part.total)
         bias = -(part.per_class(part.total) + a * mean.sum()) / n
         return SparseLinear(
-            part.start, part.klass, delta, bias, -np.log(n), np.log(imagined), np.ones(part.n_classes),
+            part.start, part.class_code, delta, bias, -np.log(n), np.log(imagined), np.ones(part.n_classes),
             hard=None if a else ~mute, mute=mute if mute.any() else None, carrier="log_factorial",
         )  # fmt: skip
 
@@ -348,8 +347,8 @@ class Complement(Family):
         scale = np.ones(K)
         if self.norm:
             scale = divide(scale, slope * part.n_features + base.sum() + part.per_class(delta))
-        delta = delta * scale[part.klass]
-        return SparseLinear(part.start, part.klass, delta, np.zeros(K), slope * scale, base, scale)
+        delta = delta * scale[part.class_code]
+        return SparseLinear(part.start, part.class_code, delta, np.zeros(K), slope * scale, base, scale)
 
     def n_parameters(self, part: Counts | Tallies) -> int:
         """Return K(V − 1)."""

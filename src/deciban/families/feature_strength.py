@@ -216,7 +216,7 @@ def document_strength(family: Text, counted: Tallies, pi: Array) -> float:
         return float("inf")
     own = counted.per_class(counted.total) + alpha * V
     times = mean_length(counted) / own if family.event == "multinomial" else 1 / (counted.weight[:, 0] + 2 * alpha)
-    mean_delta = counted.per_feature(pi[counted.klass] * form.delta)
+    mean_delta = counted.per_feature(pi[counted.class_code] * form.delta)
     gap = counted.per_class((counted.total + alpha) * form.delta - counted.total * mean_delta[counted.feature])
     gap += own * (form.slope - pi @ form.slope) - alpha * mean_delta.sum()
     return max(0.0, float(np.sum(pi / (1 - pi) * (form.bias - pi @ form.bias + times * gap))))
@@ -227,7 +227,7 @@ def _draw_totals(family: Text, counted: Tallies, rng: np.random.Generator) -> Ta
     n = counted.total
     if family.event == "multinomial":
         return replace(counted, total=np.maximum(rng.standard_gamma(n), TINY))
-    rows = counted.weight[counted.klass, 0]
+    rows = counted.weight[counted.class_code, 0]
     share = rng.beta(n, np.maximum(rows - n, TINY))
     return replace(counted, total=np.clip(share, TINY, 1.0) * rows)
 

@@ -193,7 +193,7 @@ def _flags(family: Bernoulli, part: Counts | Tallies) -> Urns:
 def _sparse_flags(part: Tallies) -> Urns:
     """Return the urns of sparse flags; a class without an entry of a word has it in none of its rows."""
     n, V = part.weight[:, 0], part.n_features
-    absent = np.maximum(n[part.klass] - part.total, 0.0)
+    absent = np.maximum(n[part.class_code] - part.total, 0.0)
     listed = part.per_class(np.ones(len(part.total)))
     times = np.concatenate([np.ones(2 * len(part.total)), V - listed])
     urns = Urns.alike(np.concatenate([part.total, absent, n]), n, 2.0, times)

@@ -98,7 +98,7 @@ def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | N
     if not 0 <= k < K:
         raise InputError(f"there is no class {k}. Hint: the {K} classes have the numbers 0 to {K - 1}")
     kept = family.select_words(part)
-    contrast = _contrast_words(kept.counted, k, kept.counted.feature[kept.counted.klass == k])
+    contrast = _contrast_words(kept.counted, k, kept.counted.feature[kept.counted.class_code == k])
     evidence, low, high = (DECIBAN * each for each in _evidence(family, part, kept, contrast, k))
     documents = _count_words(part.documents, k, kept.places[contrast.words])[0]
     best = np.lexsort((contrast.words, -evidence, -np.where(low > 0, low * documents, low)))[:n]
@@ -117,7 +117,7 @@ def _contrast_words(part: Tallies, k: int, words: NDArray[np.intp]) -> _Contrast
 def _count_words(part: Tallies, k: int, words: NDArray[np.intp]) -> tuple[Array, Array]:
     """Return how often each word occurs in class k, and elsewhere."""
     here = np.zeros(part.n_features)
-    here[part.feature[part.klass == k]] = part.total[part.klass == k]
+    here[part.feature[part.class_code == k]] = part.total[part.class_code == k]
     return here[words], np.maximum(part.per_feature(part.total)[words] - here[words], 0.0)
 
 

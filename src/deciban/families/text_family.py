@@ -38,7 +38,7 @@ def information(documents: Tallies) -> Array:
     >>> information(Tallies.from_counts(two)).round(4).tolist()  # ln 2: the first word determines the class
     [0.6931, 0.0]
     """
-    N, n, N_k = documents.weight.sum(), cap_documents(documents), documents.weight[documents.klass, 0]
+    N, n, N_k = documents.weight.sum(), cap_documents(documents), documents.weight[documents.class_code, 0]
     df = documents.per_feature(n)
     ratio = divide(n * N, df[documents.feature] * N_k, 1.0)
     present = n * np.log(np.where(ratio > 0, ratio, 1.0))  # of a weight that underflows: n ln n is 0
@@ -52,7 +52,7 @@ def chi2(documents: Tallies) -> Array:
 
     χ² = N²/(df (N − df)) · Σ_k (n_kv − df N_k/N)²/N_k; the classes without the word add df²/N² · N_k each.
     """
-    N, n, N_k = documents.weight.sum(), cap_documents(documents), documents.weight[documents.klass, 0]
+    N, n, N_k = documents.weight.sum(), cap_documents(documents), documents.weight[documents.class_code, 0]
     df = documents.per_feature(n)
     gap = divide((n - divide(df, N)[documents.feature] * N_k) ** 2, N_k)
     elsewhere = np.maximum(N - documents.per_feature(N_k), 0.0)
@@ -92,7 +92,7 @@ def best(score: Array, most: int) -> NDArray[np.bool_]:
 
 def cap_documents(documents: Tallies) -> Array:
     """Return n_kv, at most the documents of class k: sums of fractional weights are rounded independently."""
-    return np.minimum(documents.total, documents.weight[documents.klass, 0])
+    return np.minimum(documents.total, documents.weight[documents.class_code, 0])
 
 
 def _times_log1p(amount: Array, x: Array) -> Array:
@@ -233,7 +233,7 @@ class Text(Family):
         n, a = entries.weight[:, 0], self.alpha
         if self.event == "multinomial":
             return _WordUrn(entries, entries.total, np.full(len(n), a), length)
-        own, flat = -np.log1p(-entries.total / (n + a)[entries.klass]), np.log1p(a / (n + a))
+        own, flat = -np.log1p(-entries.total / (n + a)[entries.class_code]), np.log1p(a / (n + a))
         return _WordUrn(entries, own, flat, entries.per_class(own) + flat * entries.n_features)
 
     def log_likelihood(self, part: Bags, solved: Bags) -> float:
@@ -247,7 +247,7 @@ class Text(Family):
             )
         form = self.solve(solved)
         places, counted = self.select_words(part, solved)
-        weight = form.weights(counted.klass, places[counted.feature])
+        weight = form.weights(counted.class_code, places[counted.feature])
         return float(np.dot(part.weight[:, 0], form.bias) + np.dot(counted.total, weight))
 
     def n_parameters(self, part: Bags) -> int:
@@ -269,9 +269,9 @@ def mean_length(counted: Tallies) -> Array:
 
 def _empty_form(K: int, V: int) -> SparseLinear:
     """Return the score form where no word is kept."""
-    start, klass = np.zeros(V + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    start, class_code = np.zeros(V + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     zeros, mute = np.zeros(K), np.ones(V, dtype=np.bool_) if V else None
-    return SparseLinear(start, klass, np.zeros(0), zeros, zeros, np.zeros(V), np.ones(K), mute=mute)
+    return SparseLinear(start, class_code, np.zeros(0), zeros, zeros, np.zeros(V), np.ones(K), mute=mute)
 
 
 def _extend_form(form: SparseLinear, places: NDArray[np.intp], V: int) -> SparseLinear:
@@ -296,9 +296,9 @@ class _WordUrn:
     """
 
     def __init__(self, part: Tallies, own: Array, flat: Array, length: Array) -> None:
-        order = np.argsort(part.klass, kind="stable")
+        order = np.argsort(part.class_code, kind="stable")
         self.word, self.length, self.flat, self.V = part.feature[order], length, flat, part.n_features
-        first = np.concatenate([[0], np.cumsum(np.bincount(part.klass, minlength=part.n_classes))])
+        first = np.concatenate([[0], np.cumsum(np.bincount(part.class_code, minlength=part.n_classes))])
         self.first, self.last = first[:-1], first[1:] - 1
         self.total = np.concatenate([[0.0], np.cumsum(own[order])])
         self.below, self.own = self.total[first[:-1]], np.diff(self.total[first])

@@ -96,7 +96,7 @@ def extract_word_evidence(form: ScoreForm) -> Array:
         evidence = np.empty((len(form.base), form.n_classes))
         evidence[:] = form.slope
         evidence += np.outer(form.base, form.scale)
-        evidence[form.feature, form.klass] += form.delta
+        evidence[form.feature, form.class_code] += form.delta
         if form.mute is not None:
             evidence[form.mute] = 0.0
     else:

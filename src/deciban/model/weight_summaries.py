@@ -100,9 +100,9 @@ def _class_moments(part: Any) -> tuple[Array, Array, Array]:
 def _text_strength(weights: Array, part: Bags, prior: Array) -> Strengths:
     """Return the strength of a text, which is one feature: the sum over its words."""
     tallies = part.occurrences
-    each = (contrasts(prior) @ weights)[tallies.klass, tallies.feature]
+    each = (contrasts(prior) @ weights)[tallies.class_code, tallies.feature]
     n, K = part.weight[:, 0], part.n_classes
-    sums = [np.bincount(tallies.klass, tallies.total * each**p, K).astype(np.float64) for p in (1, 2)]
+    sums = [np.bincount(tallies.class_code, tallies.total * each**p, K).astype(np.float64) for p in (1, 2)]
     mean, variance = (divide(total, n) for total in sums)
     return _average_over_classes(mean[:, None], variance[:, None], n[:, None], prior)
 
@@ -212,7 +212,7 @@ def _find_fitted_telltales(model: FittedModel, block: int, k: int, n: int) -> li
 
 def _split_by_class(part: Tallies, k: int) -> tuple[Array, Array]:
     """Return the totals of every word in class k, and in all other classes."""
-    own = np.where(part.klass == k, part.total, 0.0)
+    own = np.where(part.class_code == k, part.total, 0.0)
     inside, total = (np.bincount(part.feature, each, part.n_features).astype(float) for each in (own, part.total))
     return inside, total - inside
 

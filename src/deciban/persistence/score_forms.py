@@ -28,7 +28,7 @@ MIN_SLOPE, MAX_SLOPE = 1e-9, 1e9
 MAX_BIAS_NATS = 1e9
 """Largest bias of a calibration map, in nats."""
 
-FIELD_KEYS = {"evidence_weight": "trust", "impossible": "barrier"}
+FIELD_KEYS = {"class_code": "klass", "evidence_weight": "trust", "impossible": "barrier"}
 """The keys in files of fields that have another name there."""
 
 

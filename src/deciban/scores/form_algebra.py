@@ -119,7 +119,7 @@ def _has_equal_entries(form: SparseLinear, first: SparseLinear) -> bool:
     if weight is not None and not (weight == weight[0]).all():
         return False
     mute, first_mute = (np.zeros(len(first.base), np.bool_) if f.mute is None else f.mute for f in (form, first))
-    same = (np.array_equal(getattr(form, name), getattr(first, name)) for name in ("start", "klass", "base"))
+    same = (np.array_equal(getattr(form, name), getattr(first, name)) for name in ("start", "class_code", "base"))
     return all(same) and np.array_equal(mute, first_mute)
 
 

@@ -159,7 +159,7 @@ class SparseLinear(ScoreForm):
 
     weight_kv = slope_k + scale_k · base_v + delta_kv, with delta zero but for the listed entries.
 
-    Feature v lists classes klass[i] and deltas delta[i] for i in start[v]:start[v+1]. With a pseudo-count,
+    Feature v lists classes class_code[i] and deltas delta[i] for i in start[v]:start[v+1]. With a pseudo-count,
     ln θ_kv = ln α − ln(N_k + αV) + ln(1 + n_kv/α): only the last term depends on class *and* word, and
     it is zero for words that the class lacks, so a thousand classes need no dense table.
 
@@ -169,7 +169,7 @@ class SparseLinear(ScoreForm):
     """
 
     start: NDArray[np.int64]
-    klass: NDArray[np.int32]
+    class_code: NDArray[np.int32]
     delta: Array
     bias: Array
     slope: Array
@@ -206,7 +206,7 @@ class SparseLinear(ScoreForm):
         """Return values of the listed entries as a V×K matrix."""
         from scipy.sparse import csr_array
 
-        return csr_array((values, self.klass, self.start), shape=(len(self.base), self.n_classes))
+        return csr_array((values, self.class_code, self.start), shape=(len(self.base), self.n_classes))
 
     def log_likelihoods(self, X: Any) -> Array:
         """See `ScoreForm.log_likelihoods`."""
@@ -289,7 +289,7 @@ class SparseLinear(ScoreForm):
 
     def _own_weights(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
         """Return weight_kv without the evidence weight."""
-        key = self.feature.astype(np.int64) * self.n_classes + self.klass
+        key = self.feature.astype(np.int64) * self.n_classes + self.class_code
         wanted = v.astype(np.int64) * self.n_classes + k
         at = np.searchsorted(key, wanted)
         found = (at < len(key)) & (key[np.minimum(at, len(key) - 1)] == wanted) if len(key) else at < 0
@@ -306,7 +306,7 @@ class SparseLinear(ScoreForm):
         if self.hard is not None:
             return super().linear()
         weights = self.slope[:, None] + np.outer(self.scale, self.base)
-        weights[self.klass, self.feature] += self.delta
+        weights[self.class_code, self.feature] += self.delta
         if self.mute is not None:
             weights[:, self.mute] = 0.0
         if self.evidence_weight is not None:

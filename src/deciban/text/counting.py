@@ -129,26 +129,31 @@ class PlainCounter:
         vocabulary = Vocabulary.of(keys) if self.words.hashed is None else None
         place = np.array(keys, dtype=np.int64) if vocabulary is None else vocabulary.places(keys)
         width = count_columns(self.words, vocabulary)
-        klass = np.array([k for _, k in self.cells], dtype=np.int32)
+        class_code = np.array([k for _, k in self.cells], dtype=np.int32)
         sums = np.array(list(self.cells.values()), dtype=np.float64).reshape(-1, 2)
         weight = np.zeros((n_classes, 1))
         for k, w in self.weight.items():
             weight[k] = w
-        order = np.lexsort((klass, place))
+        order = np.lexsort((class_code, place))
         start = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=width))]).astype(np.int64)
-        return vocabulary, build_bags(start, klass[order], sums[order, 0], sums[order, 1], weight, self.words)
+        return vocabulary, build_bags(start, class_code[order], sums[order, 0], sums[order, 1], weight, self.words)
 
 
 def build_bags(
-    start: NDArray[np.int64], klass: NDArray[np.int32], total: Array, documents: Array, weight: Array, words: Words
+    start: NDArray[np.int64],
+    class_code: NDArray[np.int32],
+    total: Array,
+    documents: Array,
+    weight: Array,
+    words: Words,
 ) -> Bags:
     """Build bags of entries by word and class; where words count once per document, one tally serves for both."""
     if words.values == "presence" and words.length is None:
-        tally = Tallies(start, klass, np.ascontiguousarray(documents), weight)
+        tally = Tallies(start, class_code, np.ascontiguousarray(documents), weight)
         return Bags(tally, tally)
     return Bags(
-        Tallies(start, klass, np.ascontiguousarray(total), weight),
-        Tallies(start, klass, np.ascontiguousarray(documents), weight),
+        Tallies(start, class_code, np.ascontiguousarray(total), weight),
+        Tallies(start, class_code, np.ascontiguousarray(documents), weight),
     )
 
 

@@ -176,7 +176,7 @@ def _score_multinomial_documents(family: Text, block: LeftOutBlock) -> Array:
     score = block.joint_scores(flat, _with_values(X, np.where(dropped, 0.0, X.data)))
     stays = kept[X.indices] & ~dropped
     counted = part.occurrences
-    by_word = csr_array((counted.total, counted.klass, counted.start), shape=(part.n_features, part.n_classes))
+    by_word = csr_array((counted.total, counted.class_code, counted.start), shape=(part.n_features, part.n_classes))
     gone = (_with_values(X, dropped.astype(np.float64)) @ by_word).toarray()
     n_kept = float(kept.sum()) - entry.sums(dropped.astype(np.float64))
     sums = counted.per_class(counted.total * kept[counted.feature]) - gone
@@ -202,7 +202,7 @@ class Entries:
 
     def __init__(self, X: Any, rows: LeftOutRows) -> None:
         self.row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        self.klass, self.weight = rows.codes[self.row], rows.weight[self.row]
+        self.class_code, self.weight = rows.codes[self.row], rows.weight[self.row]
         self.n = X.shape[0]
 
     def sums(self, values: Array) -> Array:
@@ -220,7 +220,7 @@ def _normalise_scores(
     """
     z = X.data.astype(np.float64) * stays
     own = np.arange(entry.n), rows.codes
-    had = _counts_at(part, entry.klass, X.indices)
+    had = _counts_at(part, entry.class_code, X.indices)
     score[own] += entry.sums(z * (np.log(subtract_weight(had, entry.weight * z) + alpha) - np.log(had + alpha)))
     length = entry.sums(z)
     sums[own] = subtract_weight(sums[own], rows.weight * length)
@@ -231,7 +231,7 @@ def _counts_at(part: Counts | Tallies, k: NDArray[Any], v: NDArray[Any]) -> Arra
     """Return the count of each pair of class and word."""
     if isinstance(part, Counts):
         return part.total[k, v]
-    keys = part.feature.astype(np.int64) * part.n_classes + part.klass
+    keys = part.feature.astype(np.int64) * part.n_classes + part.class_code
     wanted = v.astype(np.int64) * part.n_classes + k
     place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
     return np.where(keys[place] == wanted, part.total[place], 0.0) if len(keys) else np.zeros(len(wanted))
@@ -257,7 +257,7 @@ def _score_complement(total: Array, alpha: Array, norm: bool, X: Any, dropped: M
     z = np.where((alpha[X.indices] > 0) & ~dropped, X.data.astype(np.float64), 0.0)
     length, n_words = entry.sums(z), (alpha > 0).sum() - entry.sums(dropped.astype(np.float64))
     for k in range(K):
-        own = entry.klass == k
+        own = entry.class_code == k
         before = elsewhere[k, X.indices]
         left = np.where(own | (z == 0), before, np.maximum(before - entry.weight * z, alpha[X.indices]))
         other_weight = np.where(rows.codes == k, 0.0, rows.weight * length)
@@ -287,7 +287,7 @@ def _score_bernoulli(
     for k in range(K):  # of the other classes: dropped words add no evidence, not even by their absence
         absent = np.log(n[k] - part.total[k] + alpha) - np.log(n[k] + 2 * alpha)
         score[:, k] -= entry.sums(np.where(dropped, absent[X.indices], 0.0))
-    stays, k = present & ~dropped, entry.klass
+    stays, k = present & ~dropped, entry.class_code
     fewer = np.log(np.maximum(n[:, None] - w - part.total, 0.0) + alpha)
     log_rows = np.log(np.where(n > w, n - w, 0.0) + 2 * alpha)
     n_words = kept.sum() - entry.sums(dropped.astype(np.float64))
