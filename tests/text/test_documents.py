@@ -143,4 +143,5 @@ def test_a_specification_is_a_value():
     assert words == Words(ngrams=(1, 2), stop=["a", "of"], hashed=9)
     assert Words.from_dict(words.to_dict()) == words
     assert words.fingerprint == Words.from_dict(words.to_dict()).fingerprint != Words().fingerprint
-    assert "ngrams is [1, 1] in one and [1, 2] in the other" in Words().difference(Words(ngrams=2))
+    with pytest.raises(deciban.SchemaError, match=r"ngrams is \[1, 1\] in one and \[1, 2\] in the other"):
+        Words().refuse_other(Words(ngrams=2), "")

@@ -18,7 +18,8 @@ from deciban.engines import InvalidValueError, encode
 from deciban.errors import DecibanWarning, InputError, unknown_class_error
 from deciban.families.family import ClassPrior
 from deciban.metrics.calibration_fit import METHODS
-from deciban.validation.fold_plan import take_rows
+from deciban.sources.arrow_sources import Frame
+from deciban.sources.source import read_first_rows
 
 NAMED_VALUES: dict[str, list[Any]] = {
     "non-negative": [Interval(Real, 0, None, closed="left")],
@@ -114,11 +115,22 @@ def check_weight(weight: Any, X: Any, some_positive: bool = False) -> Array | No
 
 
 def drop_weightless_rows(X: Any, codes: NDArray[np.int32], weight: Array | None) -> tuple[Any, Any, Array | None]:
-    """Drop rows of weight zero, which count as absent: their levels, NaN and values have no effect."""
+    """Return rows, class codes and weights without rows of weight zero, whose levels and values have no effect."""
     if weight is None or weight.all():
         return X, codes, weight
     kept = np.flatnonzero(weight)
     return take_rows(X, kept), codes[kept], weight[kept]
+
+
+def take_rows(rows: Any, index: NDArray[np.intp]) -> Any:
+    """Return some of the rows of an array, a sparse matrix, a table, documents, or what scikit-learn indexes."""
+    if hasattr(rows, "num_rows"):
+        return read_first_rows(Frame(rows), rows.num_rows).take(index)
+    if isinstance(rows, np.ndarray) or hasattr(rows, "tocsr") or type(rows).__module__.startswith("deciban"):
+        return rows[index]
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(rows, index)
 
 
 def choose_dtype(X: Any) -> np.dtype[Any]:
@@ -204,13 +216,13 @@ def _check_class_weight(class_weight: Any, classes: NDArray[Any]) -> Array:
 
 
 def parse_prior(given: Any, alpha: float, n_classes: int, *, scaled: bool) -> ClassPrior:
-    """Return the class prior of a name, or of an array with one share ≥ 0 for each class.
+    """Return the class prior of a name (None: "empirical"), or of an array with one share ≥ 0 for each class.
 
     Shares that do not add up to one are `scaled`, with a warning (as scikit-learn's count models do), or refused
     (as its Gaussian one does).
     """
-    if isinstance(given, str):
-        return ClassPrior(given, alpha)  # type: ignore[arg-type]
+    if given is None or isinstance(given, str):
+        return ClassPrior(given or "empirical", alpha)  # type: ignore[arg-type]
     p = np.asarray(given, dtype=np.float64)
     if p.shape != (n_classes,):
         raise InputError(

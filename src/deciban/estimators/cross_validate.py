@@ -17,15 +17,14 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, has_
 from deciban._typing import Array, Codes
 from deciban.engines import encode
 from deciban.errors import DecibanWarning, InputError
-from deciban.estimators.check_arguments import check_weight, drop_weightless_rows
+from deciban.estimators.check_arguments import check_weight, drop_weightless_rows, take_rows
 from deciban.estimators.classifier_base import Classifier
-from deciban.estimators.fold_estimators import FoldEstimator, ScoresAndClasses, is_additive
+from deciban.estimators.fold_estimators import FoldEstimator, FoldPlan, ScoresAndClasses, is_additive, make_fold_plan
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import report_of
 from deciban.scores.posterior import Finish
 from deciban.validation.fold_models import scatter_rows, score_by_fold
-from deciban.validation.fold_plan import FoldPlan, make_fold_plan, take_rows
 from deciban.validation.splits import Folds
 
 MAX_REFITS = 2000
@@ -69,7 +68,13 @@ def cross_validate(
     (1.0, 6)
     """
     _warn_uncalibrated(estimator)
-    return _report(out_of_fold(estimator, X, y, folds, groups=groups, order=order, sample_weight=sample_weight))
+    found = out_of_fold(estimator, X, y, folds, groups=groups, order=order, sample_weight=sample_weight)
+    is_scored, weight = found.fold >= 0, found.weight
+    if not is_scored.all():  # rows that no model scores keep their places with the weight 0
+        weight = np.where(is_scored, 1.0 if weight is None else weight, 0.0)
+    known = None if found.known[:: len(found.known) if found.known.strides[0] == 0 else 1].all() else found.known
+    report = report_of(found.scores, found.codes, weight, known, found.classes.tolist(), found.words)
+    return replace(report, folds=found.fold)
 
 
 def _warn_uncalibrated(estimator: Any) -> None:
@@ -111,7 +116,7 @@ def out_of_fold(
 
 
 def _check_rows(est: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array | None]:
-    """Check rows, labels and weights by the rules of the estimator's own `fit`."""
+    """Return rows, labels and weights, checked by the rules of the estimator's own `fit`; `est` may be changed."""
     if isinstance(est, GenerativeClassifier):
         est._validate_params()
         rows, labels = est._check_rows(X, y, reset=True)
@@ -133,16 +138,6 @@ def _score(
         if plan.rule != "given" and not folds.exceeds_memory(plan.n_folds):
             return folds.score_folds(plan)
     return _score_by_refits(est, classes, rows, codes, weight, plan, wanted)
-
-
-def _report(found: OutOfFoldScores) -> Report:
-    is_scored = found.fold >= 0
-    weight = found.weight
-    if not is_scored.all():  # rows that no model scores keep their places with the weight 0
-        weight = np.where(is_scored, 1.0 if weight is None else weight, 0.0)
-    known = None if found.known[:: len(found.known) if found.known.strides[0] == 0 else 1].all() else found.known
-    report = report_of(found.scores, found.codes, weight, known, found.classes.tolist(), found.words)
-    return replace(report, folds=found.fold)
 
 
 def _score_by_refits(
@@ -176,6 +171,7 @@ def _score_by_refits(
 
 
 def _check_refits(estimator: Any, plan: FoldPlan, weight: Array | None, wanted: Finish) -> None:
+    """Raise InputError if an estimator cannot be refitted so often, with these weights, or has no such scores."""
     name = type(estimator).__name__
     if not hasattr(estimator, "fit"):
         raise InputError(f"{name} cannot be fitted. Hint: an estimator of deciban, or any scikit-learn classifier")
@@ -191,6 +187,7 @@ def _check_refits(estimator: Any, plan: FoldPlan, weight: Array | None, wanted: 
 
 
 def _score_fitted(fitted: Any, rows: Any, wanted: Finish) -> Array:
+    """Return the wanted scores of rows by a fitted classifier, which may be any of scikit-learn's."""
     if isinstance(fitted, Classifier):
         return fitted._score(rows, wanted)
     if not hasattr(fitted, "predict_proba"):

@@ -72,6 +72,7 @@ class Words:
         object.__setattr__(self, "least_length", self._check_least_length())
 
     def _check_choices(self) -> None:
+        """Raise InputError for values that an argument cannot have; turn `hashed` into an int."""
         choices: dict[str, tuple[Any, ...]] = {
             "tokens": get_args(Tokens),
             "values": get_args(Values),
@@ -164,7 +165,7 @@ class Words:
 
     @classmethod
     def from_argument(cls, value: Any) -> Words:
-        """Convert an argument: settings, a mapping of those that differ from the defaults, or None."""
+        """Return settings as given, the defaults for None, or the settings of a mapping over the defaults."""
         if value is None or isinstance(value, Words):
             return value or cls()
         if isinstance(value, Mapping):
@@ -188,17 +189,13 @@ class Words:
         """A digest of exactly these settings."""
         return _digest(self.to_dict())
 
-    def difference(self, other: Words) -> str:
-        """Describe the first setting that differs between two; empty where they are equal."""
+    def refuse_other(self, other: Words, hint: str) -> None:
+        """Raise SchemaError if the settings of another model differ from these, naming the first difference."""
         mine, theirs = self.to_dict(), other.to_dict()
-        names = [name for name in mine if mine[name] != theirs[name]]
-        return f"{names[0]} is {mine[names[0]]!r} in one and {theirs[names[0]]!r} in the other" if names else ""
-
-    def refuse_other(self, other: Words, way_out: str) -> None:
-        """Raise an error for settings that differ from these, naming the first difference."""
-        difference = self.difference(other)
-        if difference:
-            raise SchemaError(f"the two models read texts differently: {difference}. {way_out}")
+        for name in mine:
+            if mine[name] != theirs[name]:
+                difference = f"{name} is {mine[name]!r} in one and {theirs[name]!r} in the other"
+                raise SchemaError(f"the two models read texts differently: {difference}. {hint}")
 
     @property
     def unwritable(self) -> str:
@@ -245,7 +242,7 @@ class Words:
                 yield " ".join(token for token, _, _ in run), run[0][1], run[-1][2]
 
     def _characters(self, text: str) -> Iterator[Span]:
-        """Yield n-grams of characters; runs of two or more spaces count as one."""
+        """Yield n-grams of characters, by length; runs of two or more white-space characters count as one space."""
         origin: list[int] = []
         end = 0
         for found in SPACES.finditer(text):
@@ -271,7 +268,7 @@ class Words:
 
 
 def count_words(words: Words, text: str, known: Container[str] | None = None) -> dict[str, float]:
-    """Return the words of a text and their values; of the known words only, where these are given.
+    """Return the words of a text and their values by these settings; of the known words only, where these are given.
 
     >>> count_words(Words(values="presence"), "to be or not to be")
     {'to': 1.0, 'be': 1.0, 'or': 1.0, 'not': 1.0}
@@ -286,7 +283,7 @@ def count_hashed_words(words: Words, text: str) -> dict[int, float]:
 
 
 def hash_column(words: Words, token: str) -> int:
-    """Return the column of a word by the lowest bits of its hash."""
+    """Return the column that stands for a token: the lowest bits of its hash."""
     return hash_word(token.encode("utf-8", SURROGATES)) & (words.n_columns - 1)
 
 

@@ -27,7 +27,7 @@ from deciban.training.learning_curve import HELD_OUT_SHARE, MIN_CURVE_ROWS
 from deciban.training.table_folds import FoldModel, count_rows, learn, score_out_of_fold
 from deciban.training.task import NUMBER_ROLES, PENALISED_LEARNERS, Task, check_fold_settings, check_learner
 from deciban.training.train import Trained, train_task
-from deciban.validation.splits import check_n_folds
+from deciban.validation.splits import check_n_folds, is_integer_above_one
 
 DEFAULT_DRAWS = 10
 """The default number of draws of rows for the learning curves."""
@@ -82,7 +82,7 @@ def compare(
     """
     names, split = check_candidates(learners), Split(check_n_folds(folds), groups)
     check_learner("logistic", C)
-    if curve and not _is_whole_number(draws):
+    if curve and not is_integer_above_one(draws):
         raise InputError(f"draws must be a whole number of at least 2, not {draws!r}. Hint: curve=False draws none")
     wanted_sizes = None if sizes is None else _check_sizes(sizes)
     for name in ("learner", "covariance"):
@@ -106,16 +106,11 @@ def compare(
         return comparison.run(assignment.n_folds, drawn, notes)
 
 
-def _is_whole_number(value: Any) -> bool:
-    """Return whether a value is a whole number of at least 2."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)) and bool(value >= 2)
-
-
 def _check_sizes(sizes: Any) -> list[int]:
-    """Check that sizes are whole numbers of rows, and return them in order."""
+    """Check that sizes (or one size) are whole numbers of 2 rows or more; return them in order, each once."""
     listed = sizes if isinstance(sizes, (list, tuple, range, np.ndarray)) else [sizes]
     for size in listed:
-        if not _is_whole_number(size):
+        if not is_integer_above_one(size):
             raise InputError(f"sizes are whole numbers of rows, 2 or more, not {size!r}")
     if not len(listed):
         raise InputError("sizes is empty. Hint: leave it out for the usual ones")
@@ -147,7 +142,7 @@ class LearnerComparison:
         return replace(found, growth=growth, notes=(*notes, *found.notes, *more))
 
     def _score_candidate(self, i: int, n_folds: int) -> tuple[CandidateScores, NDArray[np.bool_]]:
-        """Score all rows by one candidate, fold by fold; also return the classes that each row's model knows, n×K."""
+        """Return the scores of all rows by candidate i, fold by fold, and the classes each row's model knows, n×K."""
         candidate, rows = self.candidates[i], self.candidate_rows[i]
         seconds, parameters = [], []
 
@@ -164,7 +159,7 @@ class LearnerComparison:
         return CandidateScores(candidate.name, candidate.arguments, scored.scores, *mean), scored.known
 
     def _learning_curves(self, draws: Draws, names: Sequence[str]) -> LearningCurves:
-        """Return the learning curves of the named learners, from every draw and size."""
+        """Return the learning curves of the learners of these names, from every draw and size."""
         chosen = [i for i, candidate in enumerate(self.candidates) if candidate.name in names]
         figures = np.zeros((2, len(chosen), draws.n_draws, len(draws.sizes)))
         for r, (held, order) in enumerate(draws):
@@ -176,7 +171,7 @@ class LearnerComparison:
         return LearningCurves(tuple(names), tuple(draws.sizes), figures[0], figures[1], held_out)
 
     def _score_draw(self, i: int, learned: NDArray[np.intp], held: NDArray[np.intp]) -> tuple[float, float]:
-        """Return accuracy and bounded log-loss of one candidate on held-out rows."""
+        """Return accuracy and bounded log-loss of candidate i on held-out rows; the latter of learned classes."""
         rows = self.candidate_rows[i]
         model, _ = self.candidates[i].learn(rows[learned])
         scores, truth = model.scores(rows[held], "log_posterior"), rows.codes[held]
@@ -188,7 +183,7 @@ class LearnerComparison:
         return float(np.average(hits, weights=weight)), float(loss)
 
     def _tick(self) -> None:
-        """Report progress, as a share of the rows, and notice Ctrl-C."""
+        """Count one more model as done, and report progress as a number of rows."""
         self.done += 1
         if self.progress is not None:
             self.progress(int(self.trained.n_learned * self.done / max(self.todo, self.done)))
@@ -198,7 +193,8 @@ class LearnerComparison:
 class Draws:
     """Repeated random splits of rows: those held out, and the order in which the others are learned.
 
-    Both are stratified by class, as far as possible, so that few rows are not of one class alone.
+    Both are stratified by class, as far as possible, so that few rows are not of one class alone. `codes` are the
+    classes of the rows, `sizes` the numbers of rows that are learned.
     """
 
     codes: NDArray[np.int32]
@@ -296,7 +292,7 @@ def check_candidates(learners: Any) -> list[str]:
 def make_candidates(
     trained: Trained, names: Sequence[str], C: float | str, settings: Mapping[str, Any], notes: list[str]
 ) -> Iterator[Candidate]:
-    """Yield the candidates of these names that the table has columns for; `notes` explain the missing ones."""
+    """Yield the candidates of these names that the table has columns for; append to `notes` why others are not."""
     base, schema = trained.task, trained.total.schema
     numbers = gaussian_columns(base, settings)
     shapes = _covariances(numbers, len(schema.classes), notes) if set(names) & set(COVARIANCES) else ()
@@ -324,7 +320,7 @@ def gaussian_columns(task: Task, settings: Mapping[str, Any]) -> list[str] | Non
 
 
 def _covariances(numbers: Sequence[str] | None, n_classes: int, notes: list[str]) -> Sequence[str]:
-    """Return the covariances that the table has columns for."""
+    """Return the covariances that the table has columns for; append to `notes` why others are not."""
     d = len(numbers or ())
     if numbers is None:
         notes.append("Gaussian Bayes is left out: the roles of the columns are given")

@@ -22,7 +22,7 @@ from deciban.model.summarise_table import Progress, Rows
 from deciban.sources.source import FileOptions, Source, open_source
 from deciban.training import table_folds
 from deciban.training.column_roles import decide
-from deciban.training.table_rows import LabelledTable, assign_by_column, concatenate_rows
+from deciban.training.table_rows import assign_by_column, concatenate_rows, read_labelled_rows
 from deciban.training.task import Task, check_column, check_settings, plan
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
@@ -91,7 +91,7 @@ class Split:
 
     @classmethod
     def of(cls, folds: Any, groups: str | None, order: str | None) -> Split:
-        """Check the arguments and return the split."""
+        """Check the arguments of `evaluate`, and return the split; `folds` is a number, or "loo"."""
         if groups is not None and order is not None:
             raise InputError("rows are assigned to folds by groups or by order, not by both. Hint: leave one out")
         if not isinstance(folds, str):
@@ -105,13 +105,13 @@ class Split:
 
     @property
     def column(self) -> tuple[Literal["groups", "order"], str] | None:
-        """The column that assigns the rows, and what it holds; None where they are stratified by class."""
+        """What the column that assigns the rows holds, and its name; None where they are stratified by class."""
         if self.groups is not None:
             return "groups", self.groups
         return None if self.order is None else ("order", self.order)
 
     def plan(self, source: Any, **arguments: Any) -> Task:
-        """Plan a task; the column of groups, or of an order unless it has a role, is not learned from."""
+        """Plan a task; the column of groups, or of an order unless it has a role, is checked and not learned from."""
         roles = arguments.get("roles") or {}
         unlearned = [] if self.column is None or self.order in roles else [self.column[1]]
         task = plan(source, unlearned=unlearned, **arguments)
@@ -146,11 +146,12 @@ def _evaluate_model(
     model: Model, source: Source, weights: str | None, allow_missing: bool, progress: Progress | None
 ) -> Report:
     matrices = model.matrices()
-    table = LabelledTable(source, model.target, [str(k) for k in model.scorer.schema.classes], weights, allow_missing)
+    labels = [str(label) for label in model.scorer.schema.classes]
     watch = UnseenValueMonitor(model.layout, matrices.names)
     known = model.scorer.ledger.rows > 0  # a class that the model has learned no row of is unknown to it
     card = Scorecard.empty(len(known))
-    for batches, rows in table.rows(matrices, progress):
+    read = read_labelled_rows(source, model.target, labels, weights, matrices, progress, allow_missing)
+    for batches, rows in read:
         if model.options.unseen == "error":
             watch.refuse_unseen(batches, matrices.convert(batches))
         if len(rows.codes):
@@ -223,7 +224,10 @@ def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
 
 
 def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[Rows, LeaveOneOutScores] | None:
-    """Score the rows by closed forms; None where there is none, or where a row could change the role of a column."""
+    """Return the rows, without columns, and their scores by closed forms.
+
+    None where there is no closed form, or where a row could change the role of a column.
+    """
     task = trained.task
     decision = decide(task.layout, trained.total, task.options)
     if not decision.is_certain(task.columns) or (task.options.words.length is not None and task.layout.texts):

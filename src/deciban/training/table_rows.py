@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -65,6 +64,7 @@ class Reservoir:
             self._trim()
 
     def _trim(self) -> None:
+        """Drop the rows beyond the limits, those with the highest hashes; lower the hash limit accordingly."""
         together = concatenate_rows(self.kept)
         order, texts = hash_row_numbers(together.number), _text_sizes(together)
         capacity = min(self.capacity, len(order))
@@ -79,7 +79,10 @@ class Reservoir:
         self.n_bytes = sum(int(sizes.sum()) for sizes in _text_sizes(together))
 
     def rows(self, n_classes: int = 1) -> Rows | None:
-        """Return the sample, in the order of the table; fewer rows for very many classes, since scores are kept."""
+        """Return the sample, in the order of the table; fewer rows for very many classes, since scores are kept.
+
+        None where no row was added. The capacity is lowered for good.
+        """
         if not self.kept:
             return None
         self.capacity = min(self.capacity, max(1, self.factor * MAX_SAMPLE_CELLS // n_classes))
@@ -114,37 +117,36 @@ def _concatenate_columns(columns: Sequence[Any]) -> Any:
     return np.concatenate(columns)
 
 
-@dataclass(frozen=True)
-class LabelledTable:
-    """A table with the columns that hold the class and the weight of each row."""
+def read_labelled_rows(
+    source: Source, target: str, classes: Sequence[str], weights: str | None, matrices: Matrices,
+    progress: Progress | None, allow_missing: bool = False,
+) -> Iterator[tuple[list[Any], Rows]]:  # fmt: skip
+    """Yield batches of a table, and those of their rows that have a class; an unknown class has the code −1.
 
-    source: Source
-    target: str
-    classes: Sequence[str]
-    weights: str | None = None
-    allow_missing: bool = False
-
-    def rows(self, matrices: Matrices, progress: Progress | None) -> Iterator[tuple[list[Any], Rows]]:
-        """Yield the rows that have a class, with the batches they come from; an unknown class has the code −1."""
-        known, read, numbers = LevelEncoder(self.classes), 0, [self.weights] if self.weights else []
-        for name in (self.target, *numbers):
-            check_column(self.source, name)
-        wanted = check_columns(self.source, matrices.layout.readings(), self.allow_missing)
-        wanted = {**wanted, self.target: "text", **dict.fromkeys(numbers, "number")}
-        for batches in row_blocks(self.source, wanted, matrices.layout):
-            codes = np.concatenate([known.encode(batch.column(self.target)) for batch in batches])
-            number = np.arange(read, read + len(codes))
-            weight = None if self.weights is None else row_weights(batches, self.weights, read)
-            is_labelled = codes >= 0
-            codes[codes == len(known)] = -1
-            read += len(codes)
-            if progress is not None:
-                progress(read)
-            yield batches, Rows(matrices.columns(batches), codes.astype(np.int32), weight, number)[is_labelled]
+    `target` and `weights` name columns; columns of the layout may be missing in the source with `allow_missing`.
+    """
+    known, read, numbers = LevelEncoder(classes), 0, [weights] if weights else []
+    for name in (target, *numbers):
+        check_column(source, name)
+    wanted = check_columns(source, matrices.layout.readings(), allow_missing)
+    wanted = {**wanted, target: "text", **dict.fromkeys(numbers, "number")}
+    for batches in row_blocks(source, wanted, matrices.layout):
+        codes = np.concatenate([known.encode(batch.column(target)) for batch in batches])
+        number = np.arange(read, read + len(codes))
+        weight = None if weights is None else row_weights(batches, weights, read)
+        is_labelled = codes >= 0
+        codes[codes == len(known)] = -1
+        read += len(codes)
+        if progress is not None:
+            progress(read)
+        yield batches, Rows(matrices.columns(batches), codes.astype(np.int32), weight, number)[is_labelled]
 
 
 def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[np.bool_], list[Any]]]:
-    """Yield which rows are learned (those with a class and a weight), and batches of these columns and the target."""
+    """Yield, block by block, which rows are learned (with a class and a weight above 0), and the block's batches.
+
+    The batches have these columns, the target and the weights.
+    """
     wanted: dict[str, ColumnReading] = dict.fromkeys((task.target, *columns), "text")
     if task.weights is not None:
         wanted[task.weights] = "number"
@@ -204,8 +206,6 @@ def _ranks(cells: Sequence[Any], name: str) -> NDArray[np.int64]:
 
 def _sortable(array: Any) -> Any:
     """Return values in their intended order: texts that are all numbers or all dates as these, others as texts."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary.take(array.indices)
     if pa.types.is_boolean(array.type):

@@ -32,7 +32,7 @@ from deciban.text import build_word_matrix
 from deciban.training import table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
 from deciban.training.table_folds import TableFoldScores
-from deciban.training.table_rows import LEARNED_ROWS_FACTOR, LabelledTable, Reservoir
+from deciban.training.table_rows import LEARNED_ROWS_FACTOR, Reservoir, read_labelled_rows
 from deciban.training.task import Task, plan
 from deciban.validation.splits import StratifiedAssigner
 
@@ -146,13 +146,13 @@ class Trained:
         return fit_calibration(method, log_posterior, truth, rows.weight, rows.fold, log_prior)
 
     def read_rows(self, progress: Progress | None = None) -> Iterator[tuple[list[Any], Rows]]:
-        """Read the labelled rows of the table again; yield them with the batches they come from."""
+        """Read the table again; yield its batches, each with its rows that have a class."""
         task, schema = self.task, self.total.schema
         levels = next((block.levels for block in schema.blocks if block.kind == "levels"), None)
         words, known = task.options.words, vocabularies(schema)
         matrices = Matrices.for_levels(task.layout, levels or (), words=words, vocabularies=known)
-        table = LabelledTable(task.source, task.target, [str(label) for label in schema.classes], task.weights)
-        yield from table.rows(matrices, progress)
+        labels = [str(label) for label in schema.classes]
+        yield from read_labelled_rows(task.source, task.target, labels, task.weights, matrices, progress)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
         """Raise an error if the ledgers of the folds were too large to be kept."""
@@ -268,5 +268,5 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
 
 
 def describe_map(calibration: Calibration) -> str:
-    """Return the words of a report on calibrated rows."""
+    """Return the end of the sentence of a report on rows that were calibrated by a map without their folds."""
     return f", calibrated ({calibration.method}) without it too"

@@ -70,11 +70,8 @@ def ledgers_excluding_each(folds: Sequence[Ledger]) -> Iterator[Ledger]:
 
 
 def ledgers_before_each(folds: Sequence[Ledger]) -> Iterator[Ledger]:
-    """Yield the ledger of all folds before the first (empty), before the second …"""
-    before = folds[0].empty()
-    for fold in folds:
-        yield before
-        before = before + fold
+    """Return an iterator over the ledgers of all folds before the first (empty), before the second …"""
+    return accumulate(folds[:-1], initial=folds[0].empty())
 
 
 class RefittableRows(ABC):
@@ -137,7 +134,7 @@ def score_by_fold(
 
 
 def scatter_rows(indices: Sequence[RowIndex], parts: Sequence[NDArray[Any]], n: int) -> NDArray[Any]:
-    """Return an array of n rows with the rows of each part at its indices, and NaN or 0 elsewhere."""
+    """Return an array of n rows with the rows of each part at its indices; elsewhere NaN, of integers or flags 0."""
     fill = np.nan if parts[0].dtype.kind == "f" else 0
     out = np.full((n, *parts[0].shape[1:]), fill, dtype=parts[0].dtype)
     for index, part in zip(indices, parts):

@@ -33,9 +33,14 @@ def describe_ordered_folds(n: int, name: str = "") -> str:
     )
 
 
+def is_integer_above_one(value: Any) -> bool:
+    """Return whether a value is a whole number of at least 2, and not a float, True or False."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 2)
+
+
 def check_n_folds(folds: Any) -> int:
     """Check that the number of folds is a whole number of at least 2, and return it."""
-    if isinstance(folds, (bool, np.bool_)) or not isinstance(folds, (int, np.integer)) or folds < 2:
+    if not is_integer_above_one(folds):
         raise InputError(f"folds must be a whole number of at least 2, not {folds!r}")
     return int(folds)
 
@@ -185,22 +190,18 @@ def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
 def assign_by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Array | None, n_folds: int) -> Folds:
     """Assign rows to stratified folds by their content and not by their order.
 
-    `parts` are columns or matrices, dense or CSR: both have the same folds if they have the same numbers.
-    """
-    return assign_by_hash(codes, hash_rows(parts, len(codes)), weight, n_folds)
-
-
-def assign_by_hash(codes: NDArray[np.int32], hashes: RowHashes, weight: Array | None, n_folds: int) -> Folds:
-    """Assign the i-th row of class k, in the order of the hashes of the rows, to fold (i + k) mod F.
+    The i-th row of class k, in the order of the hashes of the rows, is in fold (i + k) mod F. `parts` are columns or
+    matrices, dense or CSR: both have the same folds if they have the same numbers.
 
     Equal rows are spread over the folds too: a category of three levels makes many, and without all of the equal rows
     the evidence would seem to be the opposite. But where each row occurs twice (or g times), two are assigned as one,
     so that a table written twice is learned as one whose rows have the weight 2.
 
-    >>> assign_by_hash(np.zeros(4, np.int32), np.array([7, 5, 7, 5], np.uint64), None, 2).tolist()
+    >>> assign_by_content([np.array([7.0, 5.0, 7.0, 5.0])], np.zeros(4, np.int32), None, 2).tolist()
     [1, 0, 1, 0]
     """
     n = len(codes)
+    hashes = hash_rows(parts, n)
     order = np.lexsort((np.zeros(n) if weight is None else weight, hashes, codes))
     k, own = codes[order], hashes[order]
     first = np.flatnonzero(np.concatenate([[True], (k[1:] != k[:-1]) | (own[1:] != own[:-1])])) if n else np.arange(0)
