@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from deciban.model.model import Model as Model
     from deciban.persistence import load as load
     from deciban.scores import Explanation as Explanation
-    from deciban.scores.decision import Decision as Decision
+    from deciban.scores.posterior import Decision as Decision
     from deciban.text import Words as Words
     from deciban.training.choose import choose as choose
     from deciban.training.compare import compare as compare

@@ -38,7 +38,7 @@ HOMES = {
     "evaluate": "deciban.training.evaluate",
     "learning_curve": "deciban.training.learning_curve",
     "train": "deciban.training.train",
-    "Decision": "deciban.scores.decision",
+    "Decision": "deciban.scores.posterior",
     "Explanation": "deciban.scores",
     "ParameterCount": "deciban.families.family",
     "parameter_count": "deciban.families.family",

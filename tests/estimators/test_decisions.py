@@ -5,7 +5,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
-from deciban.scores.decision import Decision
+from deciban.scores.posterior import Decision
 from tests.estimators.examples import EXAMPLES, IDS
 
 COSTS = {("ant", "bee"): 9.0, ("cat", "bee"): 3.0}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.errors import InputError
-from deciban.scores.decision import REJECTED, Decision, build_rule, take_labels
+from deciban.scores.posterior import REJECTED, Decision, build_rule, take_labels
 
 CLASSES = ("a", "b", "c")
 COSTS = st.dictionaries(

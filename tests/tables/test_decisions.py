@@ -9,7 +9,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
-from deciban.scores.decision import Decision
+from deciban.scores.posterior import Decision
 
 AGE, NOISE = np.random.default_rng(0).normal(size=(2, 200)).round(2)
 ASKED = {"costs": {("sick", "healthy"): 4}, "reject": 0.3}

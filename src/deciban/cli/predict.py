@@ -24,7 +24,7 @@ from deciban.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
-    from deciban.scores.decision import Decision
+    from deciban.scores.posterior import Decision
 
 UNDECIDED = "\0undecided"
 """The key of undecided rows among the counted predictions; no class has this name."""
@@ -72,7 +72,7 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
 
 def _make_rule(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
     """Return the model with the priors of --prior, and the rule by which rows are decided."""
-    from deciban.scores.decision import build_rule
+    from deciban.scores.posterior import build_rule
 
     model = model if options["prior"] is None else model.with_priors(a.parse_prior(options["prior"]))
     costs = d.parse_costs(options["cost"], model.classes)

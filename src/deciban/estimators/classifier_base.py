@@ -24,8 +24,17 @@ from deciban.persistence import Section
 from deciban.scorer import Scorer
 from deciban.scores import Boundary, Conic, Explanation
 from deciban.scores.calibration import Calibration
-from deciban.scores.decision import REJECTED, Costs, Thresholds, build_rule, take_labels
-from deciban.scores.posterior import Finish, Novelty, density_per_cell, require_novelty
+from deciban.scores.posterior import (
+    REJECTED,
+    Costs,
+    Finish,
+    Novelty,
+    Thresholds,
+    build_rule,
+    density_per_cell,
+    require_novelty,
+    take_labels,
+)
 
 MAX_LEAVE_ONE_OUT_ROWS = {False: 2000, True: 200}
 """Number of rows up to which novelty is fitted by leave-one-out; beyond it, by ten folds.

@@ -17,8 +17,7 @@ from deciban.formatting import format_percent, format_percent_range
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.result import Result
-from deciban.scores.decision import REJECTED, Decision
-from deciban.scores.posterior import log_odds
+from deciban.scores.posterior import REJECTED, Decision, log_odds
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -22,7 +22,7 @@ from deciban.formatting import (
 from deciban.metrics import ranking
 from deciban.metrics.ranking import DecisionCosts, ScoredRows, ScoreSample, Threshold
 from deciban.metrics.report_figures import Figures
-from deciban.scores.decision import Costs, Decision, Thresholds, take_labels
+from deciban.scores.posterior import Costs, Decision, Thresholds, take_labels
 
 FIGURES = (
     "rows", "weight", "effective_rows", "accuracy", "accuracy_interval", "majority", "commonest", "balanced_accuracy",
@@ -164,7 +164,9 @@ class Report(Figures):
         sure = format_percent_range(self.accuracy_interval)
         loss = format_with_error(self.log_loss, self.log_loss_error)
         if self.impossible:
-            loss = f"∞ (the truth was called impossible in {_count_rows(self.impossible)}; alpha > 0 prevents it)"
+            loss = (
+                f"∞ (the true class had the probability 0 in {_count_rows(self.impossible)}; alpha > 0 prevents it)"
+            )
         entries = [
             ("rows", f"{format_thousands(self.rows)}{weight}"),
             ("accuracy", f"{format_percent(self.accuracy, 2)} (95 % sure: {sure})"),
@@ -213,7 +215,7 @@ class Report(Figures):
         return "\n".join([*lines, "", *notes] if notes else lines)
 
     def _confusion_table(self) -> list[list[str]]:
-        table = [["truth \\ called", *(str(label) for label in self.classes), "right"]]
+        table = [["truth \\ predicted", *(str(label) for label in self.classes), "right"]]
         for k, (label, line) in enumerate(zip(self.classes, self.confusion)):
             right = format_percent(line[k] / line.sum() if line.sum() else math.nan)
             table.append([str(label), *(f"{cell:g}" for cell in line.round(3)), right])

@@ -27,8 +27,7 @@ from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.scorer import Scorer
 from deciban.scores import Explanation
 from deciban.scores.calibration import Calibration, warn_dropped
-from deciban.scores.decision import REJECTED, Costs, Decision, Thresholds, build_rule, take_labels
-from deciban.scores.posterior import Finish
+from deciban.scores.posterior import REJECTED, Costs, Decision, Finish, Thresholds, build_rule, take_labels
 from deciban.sources.source import FileOptions, Source, open_source
 
 if TYPE_CHECKING:
