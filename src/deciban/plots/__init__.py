@@ -4,7 +4,6 @@ Each public function draws one picture: it takes `ax=None` and returns its Axes,
 panels. Colours, markers and line styles (`style`) remain distinct in grey print and for colour-blind readers.
 """
 
-from deciban.plots.bayes import bayes
 from deciban.plots.boundary import boundary
 from deciban.plots.densities import densities
 from deciban.plots.dependence import dependence
@@ -14,7 +13,7 @@ from deciban.plots.heat_map import confusion
 from deciban.plots.learning import comparison, learning
 from deciban.plots.nomogram import nomogram
 from deciban.plots.report_curves import reliability, roc
-from deciban.plots.sigmoid import losses, sigmoid
+from deciban.plots.sigmoid import bayes, losses, sigmoid
 
 __all__ = [
     "bayes", "boundary", "comparison", "confusion", "densities", "dependence", "digits", "evidence", "learning",

@@ -12,10 +12,10 @@ from deciban.formatting import format_short_percent, format_signed
 from deciban.model.model import Model
 from deciban.model.table_explanations import explain_rows
 from deciban.plots import style
-from deciban.plots.bayes import probability_of
 from deciban.plots.conditionals import check_table_model
 from deciban.plots.evidence import PROBABILITY_MARKS, choose_probability_marks, clip_evidence, format_evidence
 from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, compute_scales
+from deciban.plots.sigmoid import probability_of
 from deciban.plots.style import COLOURS, INK, shorten
 
 TOTAL_RANGE_DB, MAX_TOTAL_RANGE_DB = 45.0, 90.0
