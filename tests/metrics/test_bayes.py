@@ -15,8 +15,8 @@ from matplotlib import pyplot
 
 from deciban import BayesTable
 from deciban.errors import InputError
-from deciban.plots import sigmoid as bayes
-from deciban.plots.sigmoid import count_dots
+from deciban.plots import theory_pictures as bayes
+from deciban.plots.theory_pictures import count_dots
 from tests.cli.terminal import call, done
 from tests.plots.readability import assert_readable
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from deciban.errors import InputError
-from deciban.plots import losses, sigmoid
-from deciban.plots.sigmoid import LOSSES
+from deciban.plots import losses
+from deciban.plots import theory_pictures as sigmoid
+from deciban.plots.theory_pictures import LOSSES
 from tests.plots.readability import assert_readable
 
 DB = 10 / math.log(10)

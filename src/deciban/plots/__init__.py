@@ -13,7 +13,7 @@ from deciban.plots.heat_map import confusion
 from deciban.plots.learning import comparison, learning
 from deciban.plots.nomogram import nomogram
 from deciban.plots.report_curves import reliability, roc
-from deciban.plots.sigmoid import bayes, losses, sigmoid
+from deciban.plots.theory_pictures import bayes, losses, sigmoid
 
 __all__ = [
     "bayes", "boundary", "comparison", "confusion", "densities", "dependence", "digits", "evidence", "learning",

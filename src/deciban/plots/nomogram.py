@@ -15,8 +15,8 @@ from deciban.plots import style
 from deciban.plots.conditionals import check_table_model
 from deciban.plots.evidence import PROBABILITY_MARKS, choose_probability_marks, clip_evidence, format_evidence
 from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, compute_scales
-from deciban.plots.sigmoid import probability_of
 from deciban.plots.style import COLOURS, INK, shorten
+from deciban.plots.theory_pictures import probability_of
 
 TOTAL_RANGE_DB, MAX_TOTAL_RANGE_DB = 45.0, 90.0
 """The range of the scale of totals to either side of even odds, and its maximum for a row with more evidence."""
