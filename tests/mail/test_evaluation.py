@@ -217,7 +217,7 @@ def test_mail_is_put_in_order_of_arrival_or_of_names(tmp_path: Path) -> None:
         date = f"Date: Thu, 1 Jan 1970 00:00:{second} +0000\n" if second else ""
         (tmp_path / folder / name).write_text(f"{date}Subject: {name}\n\n{name}\n")
     mail = read_labelled_mail([str(tmp_path / "ham")], [str(tmp_path / "spam")])
-    assert mail.counts() == (2, 2)
+    assert sorted(mail.codes.tolist()) == [0, 0, 1, 1]
     assert [name.rpartition("/")[2] for name in mail.sort_by_arrival().names] == ["1", "4", "2", "3"]
     assert [name.rpartition("/")[2] for name in mail.sort_by_name().names] == ["1", "2", "3", "4"]
     undated = read_labelled([b"\n\nx"], [0])

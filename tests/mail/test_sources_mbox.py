@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deciban.cli.mail.mail_inputs import read_stdin
 from deciban.errors import InputError
 from deciban.mail.sources import mbox
-from deciban.mail.sources.message_sources import read_mail, read_stream, source_kind
+from deciban.mail.sources.message_sources import read_mail, source_kind
 
 STAMP = b"From joe@example.org Thu Jan  1 00:01:40 1970\n"
 ONE = b"Subject: one\n\nHello.\n"
@@ -253,12 +254,14 @@ def test_archives_and_other_packings_are_refused_with_a_way_out(tmp_path):
 def test_standard_input_is_a_box_or_one_message(monkeypatch):
     class Terminal:
         buffer = BytesIO(STAMP + ONE + b"\n" + STAMP + TWO)
+        isatty = staticmethod(lambda: False)
 
     monkeypatch.setattr("sys.stdin", Terminal)
     assert [(message.name, message.raw) for message in read_mail("-")] == [("-:1", ONE), ("-:2", TWO)]
     Terminal.buffer = BytesIO(ONE)
     assert [(message.name, message.raw) for message in read_mail("-")] == [("-", ONE)]
-    assert read_stream(BytesIO(STAMP + ONE + b"\n" + STAMP + TWO)) == STAMP + ONE + b"\n" + STAMP + TWO
+    Terminal.buffer = BytesIO(STAMP + ONE + b"\n" + STAMP + TWO)
+    assert read_stdin() == STAMP + ONE + b"\n" + STAMP + TWO
 
 
 def test_messages_that_thunderbird_moved_away_are_left_out_and_counted(tmp_path):

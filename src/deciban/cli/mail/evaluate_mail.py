@@ -111,7 +111,7 @@ def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
     from deciban.mail.evaluation.labelled_mail import read_labelled_mail
 
     with count_messages("reading") as tick:
-        found = read_labelled_mail(ham, spam, processes=None, progress=lambda _: tick())
+        found = read_labelled_mail(ham, spam, processes=None, progress=tick)
     kept = found.deduplicate()
     if len(kept) < len(found):
         gone = len(found) - len(kept)
@@ -135,11 +135,11 @@ def _evaluate(
         return method.evaluate_split(mail, sizes, seed, model, cost)
     with count_messages("classifying" if sizes or online else "folds") as tick:
         if sizes:
-            return method.evaluate_draws(mail, sizes, range(seed, seed + draws), model, cost, lambda _: tick())
+            return method.evaluate_draws(mail, sizes, range(seed, seed + draws), model, cost, tick)
         if online:
             ordered = mail.sort_by_name() if order == "name" else mail.sort_by_arrival()
-            return method.evaluate_online(ordered, model, lambda _: tick())
-        return method.evaluate_folds(mail, folds or DEFAULT_FOLDS, seed, model, lambda _: tick())
+            return method.evaluate_online(ordered, model, tick)
+        return method.evaluate_folds(mail, folds or DEFAULT_FOLDS, seed, model, tick)
 
 
 def percent(share: float) -> str:

@@ -87,14 +87,11 @@ def open_to_classify(store: str | None, model: str | None = None) -> Iterator[Ma
         yield mail
 
 
-@contextmanager
-def open_to_learn(store: str | None, create: bool = False) -> Iterator[MailFilter]:
-    """Open a store for writing, for the time of the block; with `create`, make one that does not exist."""
+def open_to_learn(store: str | None, create: bool = False) -> MailFilter:
+    """Open a store for writing; with `create`, make one that does not exist."""
     from deciban.mail.filter import MailFilter
-    from deciban.mail.store.store import Store
 
-    with Store(store_path(store), create=create) as opened, MailFilter(opened) as mail:
-        yield mail
+    return MailFilter(store_path(store), create=create)
 
 
 def check_paths(paths: Sequence[str]) -> None:
@@ -149,12 +146,15 @@ def read_messages(paths: Sequence[str], stdin_name: str) -> Iterator[tuple[str, 
 
 
 def read_stdin() -> bytes:
-    """Return the message on standard input, cut at the size limit; all of it is read, so that its writer can end."""
-    from deciban.mail.sources.message_sources import read_stream
+    """Return standard input as one message, whatever it looks like, cut at the size limit.
+
+    All of it is read, so that its writer can end.
+    """
+    from deciban.mail.sources.message_files import max_read_bytes
 
     if sys.stdin.isatty():
         print("reading a message from standard input, to its end (Ctrl-D) …", file=sys.stderr)
-    raw = read_stream(sys.stdin.buffer)
+    raw = sys.stdin.buffer.read(max_read_bytes())
     while sys.stdin.buffer.read(1 << 20):
         pass
     return raw

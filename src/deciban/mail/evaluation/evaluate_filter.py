@@ -21,7 +21,7 @@ from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, d
 from deciban.mail.model import mail_models, weight_fitting
 from deciban.mail.model.mail_models import ALPHA, DEFAULT_MODEL, MessageScores, WeightParameters
 from deciban.mail.model.verdicts import Indices, LabelTotals, TokenRows, Verdict, VerdictBuilder
-from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages
+from deciban.mail.model.weight_fitting import TrainingMessages
 from deciban.mail.store.store_arrays import StoreRows
 from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName
 
@@ -37,17 +37,15 @@ CURVE_STEP: Final = 100
 UNTRAINED_LOG_ODDS: Final = -1e-12
 """The log-odds of spam while only one label is known: a message of unknown kind is delivered."""
 
-Progress = Callable[[int], None]
-"""A function that receives how many parts of an evaluation are done."""
+Progress = Callable[[], None]
+"""A function that is called after each draw, fold or message of an evaluation."""
 
 
 class InMemoryFilter:
     """A filter that learns messages of a collection by their indices, fits weights, and scores other messages."""
 
-    def __init__(
-        self, mail: LabelledMail, model: ModelName = DEFAULT_MODEL, settings: FitSettings = DEFAULT_FIT_SETTINGS
-    ) -> None:
-        self.mail, self.model, self.settings = mail, model, settings
+    def __init__(self, mail: LabelledMail, model: ModelName = DEFAULT_MODEL, alpha: float = ALPHA) -> None:
+        self.mail, self.model, self.alpha = mail, model, alpha
         self.thresholds: Thresholds = (HAM_AT, SPAM_AT)
         self.refits = 0
         self._known: dict[bytes, int] = {}
@@ -87,7 +85,7 @@ class InMemoryFilter:
         if self.model == "fisher" or not (force or self.is_fit_due()):
             return False
         examples = TrainingMessages.from_rows(self._rows())
-        found = weight_fitting.fit(examples, self.model, self.settings) if examples else None
+        found = weight_fitting.fit(examples, self.model, self.alpha) if examples else None
         if examples is None or found is None:
             return False
         self._parameters, self._since = found.parameters, 0
@@ -114,8 +112,7 @@ class InMemoryFilter:
         """Return the fitted weights, or the initial ones before the first fit."""
         if self._parameters is not None:
             return self._parameters
-        first = WeightParameters.initial(LABELS, int(self._messages.sum()))
-        return replace(first, alpha=self.settings.alpha, power=self.settings.power)
+        return replace(WeightParameters.initial(LABELS, int(self._messages.sum())), alpha=self.alpha)
 
     @property
     def has_both_labels(self) -> bool:
@@ -151,11 +148,9 @@ class InMemoryFilter:
         return next(builder.build(found, TokenRows(at, self.mail.words, self._counts), {}, clues))
 
 
-def train_filter(
-    mail: LabelledMail, learn: Indices, model: ModelName, settings: FitSettings = DEFAULT_FIT_SETTINGS
-) -> InMemoryFilter:
+def train_filter(mail: LabelledMail, learn: Indices, model: ModelName, alpha: float = ALPHA) -> InMemoryFilter:
     """Return a filter that learned some messages and was fitted to them."""
-    trained = InMemoryFilter(mail, model, settings)
+    trained = InMemoryFilter(mail, model, alpha)
     trained.learn(learn)
     trained.refit(force=True)
     return trained
@@ -170,7 +165,7 @@ def choose_settings(
     """
     codes = mail.codes[choose]
     candidates = ALPHA_CANDIDATES if model in ("evidence", "bayes") else ALPHA_CANDIDATES[:1]
-    found = {alpha: train_filter(mail, learn, model, FitSettings(alpha=alpha)) for alpha in candidates}
+    found = {alpha: train_filter(mail, learn, model, alpha) for alpha in candidates}
     scores = {alpha: trained.scores(choose) for alpha, trained in found.items()}
     tried = {alpha: float(filter_metrics.log_losses(scores[alpha], codes == 1).mean()) for alpha in candidates}
     best = min(tried, key=tried.__getitem__)
@@ -262,13 +257,13 @@ SPREAD: Final = ("error", "one_minus_auc", "log_loss", "ham_lost", "spam_missed"
 
 def evaluate_draws(
     mail: LabelledMail, sizes: Sizes, seeds: Sequence[int], model: ModelName = DEFAULT_MODEL,
-    lost_ham_cost: float = LOST_HAM_COST, progress: Progress = lambda done: None,
+    lost_ham_cost: float = LOST_HAM_COST, progress: Progress = lambda: None,
 ) -> DrawsReport:  # fmt: skip
     """Evaluate one random split for each seed."""
     found = []
     for seed in seeds:
         found.append(evaluate_split(mail, sizes, seed, model, lost_ham_cost))
-        progress(len(found))
+        progress()
     return DrawsReport(tuple(found))
 
 
@@ -290,17 +285,17 @@ class FoldsReport:
 
 def evaluate_folds(
     mail: LabelledMail, n_folds: int = 10, seed: int = 0, model: ModelName = DEFAULT_MODEL,
-    progress: Progress = lambda done: None,
+    progress: Progress = lambda: None,
 ) -> FoldsReport:  # fmt: skip
     """Cross-validate with the default α and thresholds."""
     scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
     mistakes: list[Mistake] = []
-    for k, (learn, test) in enumerate(draw_folds(mail.codes, n_folds, seed), start=1):
+    for learn, test in draw_folds(mail.codes, n_folds, seed):
         trained = train_filter(mail, learn, model)
         scores[test] = trained.scores(test)
         verdicts[test] = trained.verdict_codes(scores[test])
         mistakes += find_mistakes(trained, test)
-        progress(k)
+        progress()
     mistakes.sort(key=lambda mistake: -abs(mistake.verdict.decibans))
     return FoldsReport(model, n_folds, seed, FilterMetrics.compute(scores, mail.codes, verdicts), tuple(mistakes))
 
@@ -336,7 +331,7 @@ class OnlineReport:
 
 
 def evaluate_online(
-    mail: LabelledMail, model: ModelName = DEFAULT_MODEL, progress: Progress = lambda done: None
+    mail: LabelledMail, model: ModelName = DEFAULT_MODEL, progress: Progress = lambda: None
 ) -> OnlineReport:
     """Score and learn message after message, in the order of the collection."""
     trained = InMemoryFilter(mail, model)
@@ -346,7 +341,7 @@ def evaluate_online(
         verdicts[i] = trained.verdict_codes(scores[i])
         trained.learn([i])
         trained.refit()
-        progress(i + 1)
+        progress()
     metrics = FilterMetrics.compute(scores, mail.codes, verdicts)
     return OnlineReport(model, trained.refits, metrics, _curve(scores, mail.codes == 1), scores)
 

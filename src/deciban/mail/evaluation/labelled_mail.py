@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, repeat
+from itertools import repeat
 from typing import Any, Final, Self
 
 import numpy as np
@@ -85,11 +85,6 @@ class LabelledMail:
         kept = sorted(i for digest, i in first.items() if len(codes[digest]) == 1)
         return self if len(kept) == len(self) else self.take(np.array(kept, dtype=np.intp))
 
-    def counts(self) -> tuple[int, int]:
-        """Return the numbers of ham and of spam."""
-        spam = int(self.codes.sum())
-        return len(self) - spam, spam
-
     def sort_by_arrival(self) -> LabelledMail:
         """Sort by time; a message without a time stays behind the one before it."""
         if np.isnan(self.times).all():
@@ -112,17 +107,19 @@ class LabelledMail:
 
 def read_labelled_mail(
     ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Callable[[], None] = lambda: None,
 ) -> LabelledMail:  # fmt: skip
-    """Read all mail of some sources (whatever `read_mail` reads), ham and spam."""
-    done = count(1)
+    """Read all mail of some sources (whatever `read_mail` reads), ham and spam; `progress` is called per message.
+
+    Times are those of the headers, or else of a source that knows when a message arrived.
+    """
 
     def find_messages() -> Iterator[LabelledInput]:
         for label, path in [*zip(repeat(LABELS[0]), ham), *zip(repeat(LABELS[1]), spam)]:
             is_dated = source_kind(path) in DATED_SOURCES
             for message in read_mail(path):
                 arrival = arrival_time(message.raw)
-                progress(next(done))
+                progress()
                 yield label, replace(message, time=message.time if arrival is None and is_dated else arrival)
 
     return LabelledMail.read(find_messages(), reading, processes)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from typing import Any, Final, Self
 
@@ -112,13 +112,12 @@ class WeightParameters:
         weight = INITIAL_WEIGHT * min(1.0, messages / INITIAL_MESSAGES)
         return cls(tuple(labels), (0.0,) * n, (weight,) * n, 100.0, messages)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parameters as JSON has them."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the parameters that `to_dict` wrote; ValueError for values that give no finite score."""
+        """Return the parameters of a saved fit (`alpha` and `power` may be absent).
+
+        Values that give no finite score raise ValueError; absent or of other types, KeyError or TypeError.
+        """
         found = cls(
             tuple(values["labels"]), tuple(map(float, values["bias"])), tuple(map(float, values["common"])),
             float(values["usual"]), int(values["messages"]), float(values.get("alpha", ALPHA)),

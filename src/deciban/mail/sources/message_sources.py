@@ -143,16 +143,6 @@ def read_single_message(file: MessageFile) -> RawMessage:
     return found
 
 
-def read_stream(stream: BinaryIO) -> bytes:
-    """Read a message that a mail system passes by a pipe: all of it is one message, whatever it looks like.
-
-    >>> from io import BytesIO
-    >>> read_stream(BytesIO(b"From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n"))
-    b'From joe Mon Jan  1 10:00:00 2024\\nSubject: hello\\n'
-    """
-    return stream.read(message_files.max_read_bytes())
-
-
 def _resolve_path(path: str | Path) -> Path:
     place = Path(path).expanduser()
     try:
