@@ -21,7 +21,7 @@ from deciban.metrics.calibration_fit import (
 )
 from deciban.metrics.intervals import effective_weights
 from deciban.metrics.scorecard import Scorecard
-from deciban.scores.calibration import normalise
+from deciban.scores.posterior import normalise
 from tests.tables import clinic
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from deciban.errors import DecibanWarning, InputError
 from deciban.persistence import Section
 from deciban.persistence.score_forms import read_calibration, write_calibration
-from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature, normalise, warn_dropped
+from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature, warn_dropped
 from deciban.scores.explanation import DECIBAN
-from deciban.scores.posterior import log_odds
+from deciban.scores.posterior import log_odds, normalise
 
 LINE = Isotonic(np.array([0, 3]), np.array([-2.0, 0.0, 5.0]), np.array([-1.0, 0.5, 1.5]))
 LINES = Isotonic(

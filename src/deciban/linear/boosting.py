@@ -19,9 +19,8 @@ from deciban.ledger.statistic import place
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, Step, select_class_scores
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, finish
-from deciban.scores.calibration import normalise
 from deciban.scores.form_algebra import scale_form, sum_forms
-from deciban.scores.posterior import Finish
+from deciban.scores.posterior import Finish, normalise
 
 NO_FORM_OF_VOTES = (
     "learners that vote have no {what}: a vote jumps where the learner's prediction changes. "

@@ -11,7 +11,7 @@ import numpy as np
 from deciban._typing import Array, Codes
 from deciban.errors import UndefinedError
 from deciban.generative import GenerativeModel
-from deciban.scores.calibration import normalise
+from deciban.scores.posterior import normalise
 
 Algorithm = Literal["SAMME", "SAMME.R", "logistic"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.scores.explanation import DECIBAN, Explanation
-from deciban.scores.posterior import log_odds, subtract_top
+from deciban.scores.posterior import log_odds, normalise
 
 MAX_LOG_ODDS = 1e100
 """Log-odds beyond this, including ±∞, are clipped to it."""
@@ -198,12 +198,6 @@ def calibrate_explanation(
         total = log_odds * DECIBAN
         added = np.where(total == explanation.total, 0.0, total - explanation.total)  # ∞ stays ∞
     return replace(explanation, total=total, extras={**explanation.extras, "calibration": added})
-
-
-def normalise(scores: Array) -> Array:
-    """Return scores minus their log-sum-exp: logarithms of probabilities that add up to one."""
-    _, below, log_total = subtract_top(scores)
-    return below - log_total
 
 
 def clip_log_odds(log_posterior: Array, k: int) -> Array:
