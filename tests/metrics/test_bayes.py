@@ -15,8 +15,8 @@ from matplotlib import pyplot
 
 from deciban import BayesTable
 from deciban.errors import InputError
-from deciban.plots import theory_pictures as bayes
-from deciban.plots.theory_pictures import count_dots
+from deciban.plots import bayes
+from deciban.plots.theory_pictures import count_groups, share_dots
 from tests.cli.terminal import call, done
 from tests.plots.readability import assert_readable
 
@@ -53,7 +53,7 @@ def test_everybody_is_counted_once_and_bayes_theorem_holds(prior, sensitivity, s
         assert table.positive_predictive_value == pytest.approx(float(p * se / positive), abs=1e-9)
     else:
         assert math.isnan(table.positive_predictive_value) or population * float(positive) < 1e-6
-    dots = count_dots(table)
+    dots = share_dots(count_groups(table), min(population, 10_000))
     assert sum(dots) == min(population, 10_000)
     assert all(abs(n - part) < 1 for n, part in zip(dots, _in_dots(exact, population)))
     assert str(table)

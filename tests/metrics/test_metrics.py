@@ -196,7 +196,7 @@ def test_an_impossible_truth_makes_the_log_loss_infinite_and_is_counted():
     assert report.log_loss == math.inf
     assert report.impossible == 1
     assert report.brier == pytest.approx((0 + 2 + 0.5) / 3)
-    assert "impossible in 1 row;" in str(report)
+    assert "probability 0 in 1 row;" in str(report)
     assert json.loads(json.dumps(report.to_dict(), allow_nan=False))["log_loss"] is None
 
 
@@ -243,7 +243,7 @@ def test_the_report_is_json_and_reads_well():
     text = str(report)
     assert f"{100 * report.accuracy:.2f} %" in text
     assert text.endswith("each row by a model without its fold")
-    assert "truth \\ called" in text
+    assert "truth \\ predicted" in text
 
 
 @pytest.mark.parametrize(

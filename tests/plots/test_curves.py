@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from deciban.errors import InputError
-from deciban.plots import losses
-from deciban.plots import theory_pictures as sigmoid
+from deciban.plots import losses, sigmoid
 from deciban.plots.theory_pictures import LOSSES
 from tests.plots.readability import assert_readable
 

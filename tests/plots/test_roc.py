@@ -32,10 +32,10 @@ def test_the_curve_of_two_classes_is_scikit_learns():
     assert labels(ax)[0] == f"area {area:.3f} (95 % sure: {low:.3f} to {high:.3f})"
 
 
-def test_the_point_where_the_more_probable_class_is_called_is_on_the_curve():
+def test_the_point_where_the_more_probable_class_is_predicted_is_on_the_curve():
     ax = roc(report(300, 2))
     (curve,) = curves(ax)
-    (false,), (true,) = next(line for line in ax.lines if line.get_gid() == "called").get_data()
+    (false,), (true,) = next(line for line in ax.lines if line.get_gid() == "predicted").get_data()
     assert np.isclose(curve, [false, true]).all(axis=1).any()
 
 

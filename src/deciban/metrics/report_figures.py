@@ -6,7 +6,7 @@ Reliability is the share of hits in each bin of confidence; Murphy's decompositi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
 
@@ -46,6 +46,10 @@ class Reliability(Result):
         mean, share = _ratio(confidence, weight), np.minimum(_ratio(hits, weight), 1.0)
         ends = np.array([wilson(s, w * rows_per_weight) if w else (np.nan, np.nan) for s, w in zip(share, weight)])
         return cls(weight, mean, share, ends[:, 0], ends[:, 1])
+
+    def select_bins(self, chosen: NDArray[np.bool_]) -> Reliability:
+        """Return the table of some of the bins."""
+        return Reliability(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,11 @@ class Scorecard:
         if sums is not None:
             return replace(cls(*sums), score_sample=sample)
         is_known = places >= 0 if learned is None else (places >= 0) & learned[np.arange(n), places]
-        predicted, confidence = _predict_classes(scores)
+        predicted = scores.argmax(axis=1)  # the first of equals
+        confidence = np.exp(scores[np.arange(n), predicted])
+        if np.isnan(confidence).any():
+            row = int(np.flatnonzero(np.isnan(confidence))[0])
+            raise InputError(f"row {row} has no posterior (NaN), so it cannot be evaluated")
         losses = _losses(scores, places, is_known)
         infinite = np.isposinf(losses)
         losses[infinite] = np.nan  # no finite mean could hold them: they are counted
@@ -201,18 +205,8 @@ def _check_rows(
     return log_posterior[some], places[some], w[some], None if learned is None else learned[some]
 
 
-def _predict_classes(log_posterior: Array) -> tuple[NDArray[np.intp], Array]:
-    """Return the predicted class of each row (the first of equals) and its probability."""
-    predicted = log_posterior.argmax(axis=1)
-    confidence = np.exp(log_posterior[np.arange(len(predicted)), predicted])
-    if np.isnan(confidence).any():
-        row = int(np.flatnonzero(np.isnan(confidence))[0])
-        raise InputError(f"row {row} has no posterior (NaN), so it cannot be evaluated")
-    return predicted, confidence
-
-
 def _losses(log_posterior: Array, truth: NDArray[np.intp], is_known: NDArray[np.bool_]) -> Array:
-    """n×2: −ln p(truth), not clipped, and Σ_k (p(k|x) − [k is the truth])²; NaN where the class is unknown."""
+    """Return −ln p(truth) and Σ_k (p(k|x) − [k is the truth])² of each row, n×2; NaN where the class is unknown."""
     out = np.full((len(truth), 2), np.nan)
     rows = np.flatnonzero(is_known)
     gap = np.exp(log_posterior[rows])

@@ -72,7 +72,7 @@ class Surface:
         return Gap(self.A[k] - self.A[l], self.weights[k] - self.weights[l], float(self.bias[k] - self.bias[l]))
 
     def lead(self, X: Array, k: int, l: int) -> Array:
-        """Return by how much k and l exceed all other classes; ∞ if there are no others."""
+        """Return by how much the lower score of k and l exceeds all others at each row; ∞ if there are none."""
         scores = self.scores(X)
         others = np.delete(scores, [k, l], axis=1).max(axis=1, initial=-np.inf)
         return np.minimum(scores[:, k], scores[:, l]) - others
@@ -124,9 +124,9 @@ class Window:
         return Window(self.low - more, self.high + more)
 
     def grid(self, n: int) -> tuple[Array, Array, Array]:
-        """Return n even steps along each axis of the plane, and the n² points of the grid."""
+        """Return n even steps along x and along y, and the n² points of the grid, n²×2, row by row of y."""
         x, y = (np.linspace(a, b, n) for a, b in zip(self.low, self.high))
-        return x, y, np.column_stack([part.ravel() for part in np.meshgrid(x, y)])
+        return x, y, np.column_stack([values.ravel() for values in np.meshgrid(x, y)])
 
 
 class Threshold(NamedTuple):
@@ -138,7 +138,7 @@ class Threshold(NamedTuple):
 
 
 def find_segments(surface: Surface, k: int, l: int, window: Window, resolution: int) -> list[Array]:
-    """Return the visible parts of the boundary of k and l on which no third class is more probable."""
+    """Return the visible pieces of the boundary of k and l (points, m×2) on which no third class is more probable."""
     if surface.is_linear:
         return clip_line(surface, k, l, window)
     return trace_conic(surface, k, l, window, resolution)
@@ -163,7 +163,7 @@ def clip_line(surface: Surface, k: int, l: int, window: Window) -> list[Array]:
 
 
 def _find_interval(a: Array, b: Array) -> tuple[float, float]:
-    """Return the interval of t in which every a + b·t ≥ 0."""
+    """Return the ends of the interval of t in which every a + b·t ≥ 0; the low end above the high one if none is."""
     if (a[b == 0] < 0).any():
         return math.inf, -math.inf
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -179,23 +179,21 @@ def trace_conic(surface: Surface, k: int, l: int, window: Window, resolution: in
     for traced in contour_generator(x, y, gap.value(grid).reshape(len(y), len(x))).lines(0.0):
         path = refine_path(gap, np.asarray(traced), window, 1 / (resolution - 1))
         # the parts on which k and l lead, extended to the points where a third class is equal
-        for start, stop in _find_runs(surface.lead(path, k, l) >= 0):
+        leads = np.concatenate([[False], surface.lead(path, k, l) >= 0, [False]])
+        for start, stop in np.flatnonzero(leads[1:] != leads[:-1]).reshape(-1, 2).tolist():
             first = _find_meeting_point(surface, k, l, path, start - 1, start, window)
             last = _find_meeting_point(surface, k, l, path, stop, stop - 1, window)
             pieces.append(np.concatenate([first, path[start:stop], last]))
     return [piece for piece in pieces if len(piece) > 1]
 
 
-def _find_runs(flags: np.ndarray) -> list[tuple[int, int]]:
-    """Return [start, stop) of every run of true values."""
-    edges = np.diff(np.concatenate([[0], flags.astype(int), [0]]))
-    return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist()))
-
-
 def _find_meeting_point(
     surface: Surface, k: int, l: int, path: Array, outside: int, inside: int, window: Window
 ) -> Array:
-    """Return the point between two of a path where k, l and a third class are equal; none at the end of the path."""
+    """Return the point near `inside`, towards `outside` (indices of a path), where k, l and a third class are equal.
+
+    It is 1×2; 0×2 if `outside` is beyond the end of the path, or Newton's steps lead farther away than it.
+    """
     nowhere = np.empty((0, 2))
     if not 0 <= outside < len(path):
         return nowhere
@@ -241,7 +239,7 @@ def find_roots(gap: Gap) -> list[float]:
     return sorted([q / a, b / q])
 
 
-MAX_NAME_CHARACTERS = 18
+MAX_EQUATION_NAME_CHARACTERS = 18
 """The longest name in an equation; x and y replace longer ones."""
 
 MAX_SQUARED_NAME_CHARACTERS = 3
@@ -249,17 +247,17 @@ MAX_SQUARED_NAME_CHARACTERS = 3
 
 
 def remove_unit(name: str) -> str:
-    """Remove a unit in brackets from the end of a name."""
+    """Return a name without a unit in brackets at its end; the name itself if nothing else is in it."""
     bare = name.rstrip()
     inner = re.split(r"[)\]]", bare[:-1])[-1] if bare.endswith((")", "]")) else ""
     opening = re.search(r"[(\[]", inner)
     return bare[: len(bare) - 1 - len(inner) + opening.start()].rstrip() or name if opening else name
 
 
-def choose_equation_names(names: Sequence[str], straight: bool) -> tuple[list[str], bool]:
+def choose_equation_names(names: Sequence[str], is_linear: bool) -> tuple[list[str], bool]:
     """Return the names of the columns in an equation, and whether they replace the columns' own names."""
     short = [remove_unit(name) for name in names]
-    if max(map(len, short)) <= (MAX_NAME_CHARACTERS if straight else MAX_SQUARED_NAME_CHARACTERS):
+    if max(map(len, short)) <= (MAX_EQUATION_NAME_CHARACTERS if is_linear else MAX_SQUARED_NAME_CHARACTERS):
         return short, False
     return ["x", "y"][: len(short)], True
 
@@ -288,6 +286,7 @@ def _choose_sign(terms: Sequence[tuple[float, str]]) -> float:
 
 
 def _format_sum(terms: Sequence[tuple[float, str]], sign: float) -> str:
+    """Format the terms (coefficient, name) that are not 0, times a sign that makes the first positive."""
     shown = []
     for c, name in terms:
         size = format_scientific(abs(float(c)))
@@ -299,15 +298,15 @@ def _format_sum(terms: Sequence[tuple[float, str]], sign: float) -> str:
     return first + "".join(f" {s} {term}" for s, term in others)
 
 
-def wrap_equation(text: str, most: int) -> str:
-    """Break an equation before signs, so that no line has more than `most` characters if possible.
+def wrap_equation(text: str, max_characters: int) -> str:
+    """Break an equation before signs, so that no line has more than `max_characters` if possible.
 
     >>> print(wrap_equation("4·x² − 20·xy + 26·y² = 0", 14))
     4·x² − 20·xy
     + 26·y² = 0
     """
     lines = [""]
-    for part in re.split(r" (?=[+−] )", text):
-        fits = len(lines[-1]) + 1 + len(part) <= most
-        lines = [*lines[:-1], f"{lines[-1]} {part}".strip()] if fits or not lines[-1] else [*lines, part]
+    for term in re.split(r" (?=[+−] )", text):
+        fits = len(lines[-1]) + 1 + len(term) <= max_characters
+        lines = [*lines[:-1], f"{lines[-1]} {term}".strip()] if fits or not lines[-1] else [*lines, term]
     return "\n".join(lines)

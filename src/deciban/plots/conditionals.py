@@ -18,15 +18,15 @@ from deciban.model.model import Model
 from deciban.plots.style import check_positive
 from deciban.scores import Diagonal
 
-CURVE_DEVIATIONS = 3.6
-"""How far a curve is drawn to either side of each class's mean, in standard deviations."""
+CURVE_DEVIATIONS, COUNT_DEVIATIONS = 3.6, 4.0
+"""How far the curve of a number, and that of a count, is drawn beyond each class's mean, in standard deviations."""
 
-STEPS = 400
+CURVE_POINTS = 400
 
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """A feature of a model, with the share of rows in which it is missing, and its values if they have names."""
+    """Feature j of a block, with the share of rows in which it is missing, and its `table` if values have names."""
 
     model: Model
     feature: Feature
@@ -74,7 +74,7 @@ class Conditional:
         return names, table.log_theta[:, order]
 
     def _sort_values(self, table: LevelTable) -> tuple[list[str], list[int]]:
-        """Return the names of the values and their indices; parts of dates in the order of the calendar."""
+        """Return the names of the values in order, and their indices; weekdays and the like as in the calendar."""
         V = table.counts.shape[1]
         if V == 1 and self.feature.role == "binned":
             return ["any number"], [0]
@@ -89,33 +89,28 @@ class Conditional:
             return self.log_likelihood(x)
         return self.model.scorer.solved.forms[self.block].log_likelihoods(self._make_rows(x))
 
-    def reach(self) -> tuple[float, float]:
-        """Return the range in which the curves are drawn."""
+    def reach(self, deviations: float, classes: Sequence[int] | None = None) -> tuple[float, float]:
+        """Return the range of numbers up to `deviations` beyond the means of these classes, by default of all.
+
+        Counts begin at 0.
+        """
+        chosen = slice(None) if classes is None else list(classes)
         if self.is_count:
-            rate = float(self._compute_rates().max())
-            return 0.0, float(np.ceil(rate + 4 * np.sqrt(rate) + 1))
-        low, high = _compute_reach(*self._mean_and_deviation(), CURVE_DEVIATIONS)
-        return (low, high) if high > low else (low - 1.0, high + 1.0)
+            rate = float(self._compute_rates()[chosen].max())
+            return 0.0, float(np.ceil(rate + deviations * np.sqrt(rate) + 1))
+        mean, deviation = (values[chosen] for values in self._mean_and_deviation())
+        return float((mean - deviations * deviation).min()), float((mean + deviations * deviation).max())
 
     def _mean_and_deviation(self) -> tuple[Array, Array]:
-        """Return mean and deviation of each class that has rows with this feature."""
+        """Return the mean and the standard deviation of the number in each class."""
         form: Any = self.model.naive.solved.forms[self.block]
         if hasattr(form, "variance"):
             return form.mean[:, self.j], np.sqrt(form.variance[:, self.j])
         full = np.broadcast_to(form.covariance, (len(form.mean), *form.covariance.shape[-2:]))
         return form.mean[:, self.j], np.sqrt(full[:, self.j, self.j])
 
-    def numbers_near(self, classes: Sequence[int], deviations: float, steps: int) -> Array:
-        """Return numbers around the means of these classes, up to `deviations` below and above."""
-        if self.is_count:
-            rate = self._compute_rates()[list(classes)]
-            most = float(np.ceil(rate.max() + deviations * np.sqrt(rate.max()) + 1))
-            return np.unique(np.linspace(0, most, steps).round())
-        middle, spread = (part[list(classes)] for part in self._mean_and_deviation())
-        return np.linspace(*_compute_reach(middle, spread, deviations), steps)
-
     def _compute_rates(self) -> Array:
-        """Return the rate λ of each class."""
+        """Return the rate λ of the count in each class."""
         family: Any = self.model.naive.assumption.families[self.block]
         return np.asarray(family.rates(self.model.naive.complete.parts[self.block]))[:, self.j]
 
@@ -124,14 +119,9 @@ class Conditional:
         if not self.is_count:
             middle, spread = self._mean_and_deviation()
             close = middle[:, None] + spread[:, None] * np.linspace(-CURVE_DEVIATIONS, CURVE_DEVIATIONS, 61)
-            return np.unique(np.concatenate([np.linspace(low, high, STEPS), close.ravel()]).clip(low, high))
-        step = max(1, int((high - low) // STEPS))
+            return np.unique(np.concatenate([np.linspace(low, high, CURVE_POINTS), close.ravel()]).clip(low, high))
+        step = max(1, int((high - low) // CURVE_POINTS))
         return np.arange(max(0.0, np.floor(low)), high + 1, step)
-
-
-def _compute_reach(mean: Array, deviation: Array, deviations: float) -> tuple[float, float]:
-    """Return the range that reaches so many standard deviations beyond each mean."""
-    return float((mean - deviations * deviation).min()), float((mean + deviations * deviation).max())
 
 
 def check_table_model(model: Any) -> None:
@@ -141,7 +131,10 @@ def check_table_model(model: Any) -> None:
 
 
 def select_conditionals(model: Model, columns: Sequence[str] | None, most: int) -> tuple[list[Conditional], int]:
-    """Return the features of these columns, or the strongest, and how many more there are; texts are excluded."""
+    """Return the features of these columns and 0, or the `most` strongest and how many more there are.
+
+    Texts are excluded; columns that are not drawn, and models without any, are refused.
+    """
     check_table_model(model)
     check_positive("most", most)
     description = model.describe()
@@ -158,7 +151,7 @@ def select_conditionals(model: Model, columns: Sequence[str] | None, most: int) 
 
 
 def _make_conditionals(model: Model, description: Description) -> dict[str, Conditional]:
-    """Return every feature except texts."""
+    """Return every feature except texts, by name."""
     naive, names = model.naive.unsolved(), [group.features for group in model.layout.blocks]
     summarisers = make_block_summarisers(naive, model.labels, names)
     fitted_summarisers: Sequence[BlockSummariser] = ()  # of models other than naive Bayes
@@ -177,7 +170,7 @@ def _make_conditionals(model: Model, description: Description) -> dict[str, Cond
 
 
 def _features_of_column(model: Model, column: str, every: dict[str, Conditional]) -> list[str]:
-    """Return the features of a column, or of a part of a date."""
+    """Return the names of the features of a column, or that of one feature (such as the weekday of a date)."""
     found = [name for name, one in every.items() if column == name or column in one.feature.columns]
     if not found:
         known = list(dict.fromkeys(c for one in every.values() for c in one.feature.columns))

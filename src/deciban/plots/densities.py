@@ -13,7 +13,7 @@ from deciban.errors import InputError
 from deciban.formatting import format_short_percent
 from deciban.model.model import Model
 from deciban.plots import style
-from deciban.plots.conditionals import Conditional, select_conditionals
+from deciban.plots.conditionals import COUNT_DEVIATIONS, CURVE_DEVIATIONS, Conditional, select_conditionals
 from deciban.plots.evidence import arrange_panels
 from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
 from deciban.plots.style import INK, MAX_LEGEND_CLASSES, colour, dashes, shorten
@@ -57,7 +57,7 @@ def densities(
 
 
 def _read_rows(model: Model, rows: Any, drawn: Sequence[Conditional]) -> dict[str, Any]:
-    """Return the numbers of each column and their classes, of a sample of many rows."""
+    """Return the `Rows` of each drawn column of numbers, by name, of a sample of many rows; empty without `rows`."""
     from deciban.sources.source import open_source
 
     names = [one.name for one in drawn if one.table is None]
@@ -172,12 +172,13 @@ def draw_curve_rows(ax: Any, conditional: Conditional, K: int, rows: Rows) -> No
 
 
 def compute_curves(conditional: Conditional, rows: Rows) -> tuple[Array, Array]:
-    """Return the points and p(x|k) there; a class without the feature as the model assumes it."""
-    low, high = conditional.reach()
+    """Return the points x that cover the curves and the rows, and p(x|k) there, n×K."""
+    low, high = conditional.reach(COUNT_DEVIATIONS if conditional.is_count else CURVE_DEVIATIONS)
+    low, high = (low, high) if high > low else (low - 1.0, high + 1.0)
     if rows is not None and len(rows[0]):
-        least, most = float(rows[0].min()), float(rows[0].max())
-        margin = 0.0 if conditional.is_count else CURVE_MARGIN * (most - least)
-        low, high = min(low, least - margin), max(high, most + margin)
+        first, last = float(rows[0].min()), float(rows[0].max())
+        margin = 0.0 if conditional.is_count else CURVE_MARGIN * (last - first)
+        low, high = min(low, first - margin), max(high, last + margin)
     x = conditional.grid(low, high)
     return x, np.exp(conditional.log_likelihood(x))
 
@@ -228,7 +229,7 @@ def draw_share_shades(ax: Any, conditional: Conditional, K: int) -> None:
 
 
 def most_common_values(conditional: Conditional) -> tuple[list[str], Array]:
-    """Return the most frequent values in their own order, and the sum of the others."""
+    """Return the names of the most frequent values in their own order, and p(value|k), K×V; others as one, last."""
     names, share, counts = conditional.values()
     if len(names) <= MAX_VALUES:
         return names, share

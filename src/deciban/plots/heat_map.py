@@ -155,7 +155,7 @@ def confusion(report: Any, *, ax: Any = None) -> Any:
     label_axes(ax, names, MAX_NAME_CHARACTERS, cell)
     rows = "row is" if report.unknown == 1 else "rows are"
     note = f"\n({report.unknown} {rows} of a class that was not learned: not shown)" if report.unknown else ""
-    ax.set(xlabel="called" + note, ylabel="truth")
+    ax.set(xlabel="predicted" + note, ylabel="truth")
     with_shares = len(names) <= MAX_SHARE_CLASSES and cell >= SHARE_CELL_INCHES
     if cell >= NUMBER_CELL_INCHES:
         _write_numbers(ax, counts, shares, norm, with_shares)
@@ -220,7 +220,7 @@ def _write_margins(ax: Any, report: Any, brief_labels: bool) -> None:
     right.set_yticks(places, [format_share(share) for share in report.recall], **look)
     top.set_xticks(places, [format_share(share) for share in report.precision], **look)
     right.set_ylabel("recall, %" if brief_labels else "recall: % of the true class that is found", fontsize=8.5)
-    top.set_xlabel("precision, %" if brief_labels else "precision: % right of those called so", fontsize=8.5)
+    top.set_xlabel("precision, %" if brief_labels else "precision: % right of those predicted so", fontsize=8.5)
     for side in (right, top):
         side.tick_params(length=0)
         hide_spines(side, *side.spines)

@@ -20,7 +20,7 @@ from deciban.plots.style import EDGE, FAINT_COLOUR, INK, colour, marker, shorten
 
 Metric = Literal["accuracy", "log_loss"]
 METRIC_NAMES = {"accuracy": "accuracy", "log_loss": "log-loss"}
-INFINITE_NOTE = "a point is lacking where the truth was called impossible: it is ∞"
+INFINITE_NOTE = "a point is lacking where the true class had the probability 0: it is ∞"
 
 WHISKER_SPACING_POINTS = 2.2
 """The distance between the whiskers of two curves."""
@@ -80,7 +80,10 @@ def _check_metric(figure: str) -> None:
 def _draw_curve(
     ax: Any, sizes: Array, y: Array, ends: Array, i: int, n: int, whiskers: dict[str, Any], label: str | None = None
 ) -> Any:
-    """Draw the i-th of n curves, its points with their intervals side by side; infinite ones are left out."""
+    """Draw the i-th of n curves, shifted so that intervals are side by side; infinite points are left out.
+
+    `ends` has the ends of the intervals, n×2. Return the line.
+    """
     look = {"transform": style.shift_points(ax, ax.transData, (i - (n - 1) / 2) * WHISKER_SPACING_POINTS)}
     shown = np.isfinite(y)
     finite = shown & np.isfinite(ends).all(axis=1)
@@ -99,6 +102,7 @@ def _measure_without_evidence(report: Any, figure: Metric) -> tuple[float, str]:
 
 
 def _label_axes(ax: Any, sizes: Sequence[int], label: str, characters: int = MAX_AXIS_CHARACTERS) -> None:
+    """Label the axis of sizes with those that fit and the vertical axis with `label`; add grid lines."""
     places = legible_sizes(sizes, characters)
     ax.set_xticks(places, [format_thin_spaces(n) for n in places])
     ax.set_xticks([], minor=True)
@@ -185,7 +189,7 @@ def comparison(found: Any, *, figure: Metric = "accuracy", ax: Any = None) -> An
 
 
 def _select_curves(found: Any) -> dict[str, int]:
-    """Return the learners with a curve and the index of their colour; of the Gaussians that of lowest log-loss."""
+    """Return {learner with a curve: index of its colour}; of the Gaussians only that of the lowest log-loss."""
     gaussians = [each for each in found.rows if each.name.startswith(GAUSSIAN_PREFIX)]
     best = min(gaussians, key=lambda each: each.loss.mean, default=None)
     shown = [each.name for each in found.rows if each is best or each not in gaussians]
@@ -246,6 +250,8 @@ def _draw_learners(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -
 
     Log-losses of few rows are huge, so they are on a log scale.
     """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     growth = found.growth
     sizes = np.asarray(growth.sizes, dtype=np.float64)
     names = [name for name in drawn if name in growth.names]
@@ -271,21 +277,14 @@ def _draw_learners(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -
     label = f"{METRIC_NAMES[figure]} on {held_out} held-out rows, {growth.draws} draws"
     _label_axes(ax, growth.sizes, label, COMPARISON_AXIS_CHARACTERS)
     _format_percent_axis(ax.yaxis, figure)
-    if figure == "log_loss":
-        _format_log_axis(ax.yaxis)
-
-
-def _format_log_axis(axis: Any) -> None:
-    """Label a logarithmic axis with plain numbers: 1, 2 and 5 of each power of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
+    if figure == "log_loss":  # plain numbers: 1, 2 and 5 of each power of ten
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _format_percent_axis(axis: Any, figure: Metric) -> None:
-    """Label an axis of accuracies in per cent."""
+    """Label an axis of accuracies in per cent; leave one of log-losses as it is."""
     from matplotlib.ticker import FuncFormatter
 
     if figure == "accuracy":

@@ -21,7 +21,7 @@ from deciban.scores.explanation import to_printable
 SCALE_DEVIATIONS = 2.5
 """How far a scale of numbers goes to either side of the two classes' means, in standard deviations."""
 
-STEPS = 513
+SCALE_POINTS = 513
 
 MIN_BRANCH_SHARE = 0.04
 """The shortest branch of a scale that turns, as a share of its length; a shorter one is not drawn."""
@@ -36,9 +36,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Branch:
-    """A part of a scale on which decibans rise or fall with the value: its range, its marks and, of numbers, its last
-    value.
-    """
+    """A range of decibans on which they rise or fall with the value, its marks and, of numbers, its last value."""
 
     low: float
     high: float
@@ -80,7 +78,7 @@ class Scales:
 
     @property
     def reach(self) -> tuple[float, float]:
-        """Return the smallest and the largest sum of prior and columns."""
+        """The smallest and the largest sum of prior and columns."""
         every = [*self.columns, *([] if self.together is None else [self.together])]
         return self.prior + sum(s.low for s in every), self.prior + sum(s.high for s in every)
 
@@ -143,6 +141,7 @@ def _sum_prior_evidence(explanation: Any) -> float:
 
 
 def _refuse_non_additive(model: Model) -> None:
+    """Refuse a model with joined columns, or whose calibration is not a temperature: its evidence does not add up."""
     by = model.scorer.calibration
     if by is not None and not isinstance(by.map, Temperature):
         raise UndefinedError(
@@ -158,6 +157,7 @@ def _refuse_non_additive(model: Model) -> None:
 
 
 def _make_scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
+    """Return the scale of a feature for class k against l, all evidence times the temperature t, without a row."""
     if conditional.table is not None:
         names, scores = conditional.value_scores()
         with np.errstate(invalid="ignore"):
@@ -165,15 +165,16 @@ def _make_scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
         marks = tuple(Mark(float(d), shorten_value(name)) for d, name in zip(gives, names) if math.isfinite(d))
         ends = [mark.decibans for mark in marks] or [0.0]
         return Scale(conditional.name, (Branch(min(ends), max(ends), marks),))
-    x = conditional.numbers_near((k, l), SCALE_DEVIATIONS, STEPS)
+    x = np.linspace(*conditional.reach(SCALE_DEVIATIONS, (k, l)), SCALE_POINTS)
+    x = np.unique(x.round()) if conditional.is_count else x
     scores = conditional.scores_at(x)
     gives = t * DECIBAN * (scores[:, k] - scores[:, l])
-    parts = [slice(i, j) for i, j in _split_at_turn(gives)]
-    return Scale(conditional.name, tuple(_mark_branch(x[p], gives[p], conditional.is_count) for p in parts))
+    branches = [_mark_branch(x[i:j], gives[i:j], conditional.is_count) for i, j in _split_at_turn(gives)]
+    return Scale(conditional.name, tuple(branches))
 
 
 def _split_at_turn(gives: Array) -> list[tuple[int, int]]:
-    """Return the start and end of the scale as one part, or of its two parts if it turns."""
+    """Return [start, stop) of the one branch of a scale, or of its two branches if it turns, which share the turn."""
     n, span = len(gives), float(np.ptp(gives))
     turn = int(gives.argmax() if gives.argmax() not in (0, n - 1) else gives.argmin())
     halves = [(0, turn + 1), (turn, n)]
@@ -183,7 +184,7 @@ def _split_at_turn(gives: Array) -> list[tuple[int, int]]:
 
 
 def _mark_branch(x: Array, gives: Array, integer: bool) -> Branch:
-    """Return a branch with marks at round numbers."""
+    """Return the branch of decibans `gives` at numbers x, with marks at round numbers."""
     from matplotlib.ticker import MaxNLocator
 
     ticks = MaxNLocator(6, integer=integer, steps=[1, 2, 2.5, 5, 10]).tick_values(float(x[0]), float(x[-1]))
@@ -193,6 +194,7 @@ def _mark_branch(x: Array, gives: Array, integer: bool) -> Branch:
 
 
 def _place_row(scale: Scale, points: dict[str, float], values: dict[str, Any]) -> Scale:
+    """Return a scale with the evidence and the value of the row, if the row has evidence of it."""
     if scale.name not in points:
         return scale
     value = values.get(scale.name)
@@ -200,7 +202,10 @@ def _place_row(scale: Scale, points: dict[str, float], values: dict[str, Any]) -
 
 
 def _add_scales(scales: list[Scale], extra: float, known: bool, texts: list[str]) -> Scale | None:
-    """Return one scale for the columns that are not drawn and for texts, from their smallest to their largest sum."""
+    """Return one scale for these columns and for texts, from their smallest to their largest sum; None without any.
+
+    `extra` is the evidence of the row that has no scale, texts included; the scale has its point if `known`.
+    """
     names = [*(scale.name for scale in scales), *texts]
     if not names:
         return None

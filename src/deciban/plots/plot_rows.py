@@ -22,14 +22,13 @@ def read_numbers_and_classes(
     source: Source, columns: Sequence[str], target: str
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return columns as numbers, NaN if missing, and the class of each row; rows without a class are left out."""
-    from deciban.model.matrices import check_columns
     from deciban.sources.arrow_cells import to_numbers, to_texts
 
     wanted: dict[str, ColumnReading] = {**dict.fromkeys(columns, "number"), target: "text"}
     _check_columns(source, [*columns, target])
     X, y = [np.empty((0, len(columns)))], []
     try:
-        for batch in source.batches(check_columns(source, wanted, allow_missing=False)):
+        for batch in source.batches(wanted):
             X.append(np.column_stack([to_numbers(batch.column(name), name) for name in columns]))
             y += to_texts(batch.column(target)).to_pylist()
     except InputError as error:  # other hints: a picture has no roles and draws numbers
@@ -53,11 +52,11 @@ def _check_columns(source: Source, wanted: Sequence[str]) -> None:
             raise InputError(f"column {name!r} is named twice. Hint: a column to draw is not the one to predict")
 
 
-def draw_sample(n: int, most: int = MAX_DRAWN_ROWS) -> NDArray[np.intp]:
-    """Return the indices of the rows to draw: all, or a random sample with a fixed seed."""
-    if n <= most:
+def draw_sample(n: int) -> NDArray[np.intp]:
+    """Return the indices of the rows to draw: all n, or `MAX_DRAWN_ROWS` at random with a fixed seed, in order."""
+    if n <= MAX_DRAWN_ROWS:
         return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n, MAX_DRAWN_ROWS, replace=False))
 
 
 MARGIN = 0.06
@@ -135,6 +134,7 @@ def _find_columns(model: Any, X: Any, features: Sequence[Feature], d: int) -> li
 
 
 def _to_numbers(X: Any) -> Array:
+    """Return X as a dense matrix of numbers, NaN if missing; refuse other shapes, texts and infinite values."""
     dense = X.toarray() if hasattr(X, "toarray") else X
     try:
         rows = np.asarray(dense, dtype=np.float64)
@@ -151,6 +151,7 @@ def _to_numbers(X: Any) -> Array:
 
 
 def _to_codes(model: Any, y: Any, n: int) -> NDArray[np.intp]:
+    """Return the index in `classes_` of each of n classes; refuse another number of them, and unknown ones."""
     labels, classes = np.asarray(y), model.classes_
     if labels.shape != (n,):
         raise InputError(f"y must hold one class for each of the {n} rows of X, not shape {labels.shape}")

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.formatting import format_percent
+from deciban.metrics.report_figures import Reliability
 from deciban.plots import style
 from deciban.plots.style import EDGE, FAINT_COLOUR, INK, MAX_LEGEND_CLASSES, colour, shorten
 
@@ -119,7 +118,7 @@ def _draw_working_point(ax: Any, report: Any, k: int) -> Any:
     other = 1 - k
     false, true = counts[other, k] / counts[other].sum(), counts[k, k] / counts[k].sum()
     look: dict[str, Any] = {"markersize": 9, "markeredgecolor": EDGE, "linestyle": "none", "zorder": 9}
-    return ax.plot([false], [true], marker=style.marker(1), color=INK, gid="called", **look)[0]
+    return ax.plot([false], [true], marker=style.marker(1), color=INK, gid="predicted", **look)[0]
 
 
 def _format_roc_labels(report: Any, curves: dict[int, Any], areas: Array) -> list[str]:
@@ -127,7 +126,7 @@ def _format_roc_labels(report: Any, curves: dict[int, Any], areas: Array) -> lis
     if len(names) == 2:
         (k,) = curves
         between = f" (95 % sure: {low_high[0]:.3f} to {low_high[1]:.3f})" if low_high else ""
-        hit = f"the more probable class is called: {format_percent(report.accuracy)} right"
+        hit = f"the more probable class is predicted: {format_percent(report.accuracy)} right"
         return [f"area {format_area(areas[k])}{between}", hit]
     named = _select_named_classes(list(curves), areas)
     labels = [f"{shorten(names[k])}: area {format_area(areas[k])}" for k in named]
@@ -151,11 +150,11 @@ def format_area(area: float) -> str:
 
 def _label_roc_axes(ax: Any, two: Sequence[Any] | None) -> None:
     if two is None:
-        ax.set_xlabel("share of the other classes that is called so by mistake")
+        ax.set_xlabel("share of the other classes that is predicted so by mistake")
         ax.set_ylabel("share of the class that is found")
     else:
         other, name = (shorten(label, 18) for label in two)
-        ax.set_xlabel(f"share of {other} that is called {name}", parse_math=False)
+        ax.set_xlabel(f"share of {other} that is predicted as {name}", parse_math=False)
         ax.set_ylabel(f"share of {name} that is found", parse_math=False)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     style.add_grid_lines(ax)
@@ -189,31 +188,6 @@ MAX_CLEAR_INTERVAL = 0.4
 """The widest interval of a share that is drawn as a filled point; that of a handful of rows is wider."""
 
 
-@dataclass(frozen=True)
-class Bins:
-    """The bins of confidence that have rows: their indices and number, weights, confidences and shares of hits."""
-
-    place: NDArray[np.intp]
-    number: int
-    weight: Array
-    confidence: Array
-    hits: Array
-    low: Array
-    high: Array
-
-
-def read_bins(report: Any) -> Bins:
-    """Return the bins of a report."""
-    bins = report.reliability
-    if bins is None:
-        raise InputError(
-            "this report has not kept how sure the model was. Hint: deciban.evaluate and cross_validate keep it"
-        )
-    some = np.flatnonzero(bins.weight > 0)
-    values = (np.asarray(part)[some] for part in (bins.weight, bins.confidence, bins.hits, bins.low, bins.high))
-    return Bins(some, len(bins.weight), *values)
-
-
 def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = None) -> Any:
     """Draw the share of correct predictions by confidence; return the Axes.
 
@@ -231,16 +205,21 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     style.need_matplotlib()
     labels = _check_names(reports, names)
     ax = style.make_axes(5.8, 6.0) if ax is None else ax
-    bins = [read_bins(report) for report in reports]
+    tables = [report.reliability for report in reports]
+    if None in tables:
+        raise InputError(
+            "this report has not kept how sure the model was. Hint: deciban.evaluate and cross_validate keep it"
+        )
+    bins = [table.select_bins(table.weight > 0) for table in tables]
     lowest = [1 / max(len(report.classes), 1) for report in reports]
-    low = min(0.9, _round_down_to_tenth(min(*lowest, *(float(part.confidence.min()) for part in bins))))
-    below = _draw_histogram(ax, bins)
+    low = min(0.9, _round_down_to_tenth(min(*lowest, *(float(each.confidence.min()) for each in bins))))
+    below = _draw_histogram(ax, tables)
     ax.plot([0, 1], [0, 1], **DIAGONAL, gid="diagonal")
-    entries = [_draw_reliability_curve(ax, part, i) for i, part in enumerate(bins)]
+    entries = [_draw_reliability_curve(ax, each, i) for i, each in enumerate(bins)]
     texts = [_format_reliability_label(name, report) for name, report in zip(labels, reports)]
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
     style.add_plain_legend(ax, entries, texts, handlelength=2.8, **place)
-    floor = min(low, _round_down_to_tenth(min(float(part.low.min()) for part in bins)))
+    floor = min(low, _round_down_to_tenth(min(float(each.low.min()) for each in bins)))
     ax.set(xlim=(low, 1 + 0.015 * (1 - low)), ylim=(floor, 1 + 0.02 * (1 - floor)))
     _label_reliability_axes(ax, below)
     _label_sides(ax, bins)
@@ -262,8 +241,11 @@ def _round_down_to_tenth(value: float) -> float:
     return math.floor(10 * value + 1e-9) / 10
 
 
-def _draw_reliability_curve(ax: Any, bins: Bins, i: int) -> Any:
-    """Draw the points with their intervals; clear ones are joined, the others small and hollow."""
+def _draw_reliability_curve(ax: Any, bins: Reliability, i: int) -> Any:
+    """Draw the points of bins with their intervals; clear ones are joined, the others small and hollow.
+
+    Return the line.
+    """
     x, y, firm = bins.confidence, bins.hits, bins.high - bins.low <= MAX_CLEAR_INTERVAL
     ax.vlines(x, bins.low, bins.high, color=colour(i), linewidth=1.3, alpha=0.75, zorder=2, gid="interval")
     hollow: dict[str, Any] = {"markersize": 5, "markerfacecolor": EDGE, "linestyle": "none", "gid": "vague"}
@@ -272,19 +254,23 @@ def _draw_reliability_curve(ax: Any, bins: Bins, i: int) -> Any:
     return ax.plot(x[firm], y[firm], zorder=3 + i, gid="reliability", **look)[0]
 
 
-def _draw_histogram(ax: Any, bins: Sequence[Bins]) -> Any:
-    """Draw the share of the rows in each bin below, on the same axis of confidence; reports side by side."""
+def _draw_histogram(ax: Any, tables: Sequence[Reliability]) -> Any:
+    """Draw the share of the rows in each bin below, on the same axis of confidence; return the new Axes.
+
+    The bars of reports are side by side; empty bins have none.
+    """
     below = _split_axes(ax)
-    for i, part in enumerate(bins):
-        width = 1 / part.number / len(bins)
-        left = part.place / part.number + i * width
+    for i, table in enumerate(tables):
+        n, some = len(table.weight), np.flatnonzero(table.weight)
+        width = 1 / n / len(tables)
+        share = table.weight[some] / table.weight.sum()
         look: dict[str, Any] = {"color": colour(i), "edgecolor": EDGE, "linewidth": 0.6, "hatch": HATCHES[i]}
-        below.bar(left, part.weight / part.weight.sum(), width=width, align="edge", gid="rows", **look)
+        below.bar(some / n + i * width, share, width=width, align="edge", gid="rows", **look)
     return below
 
 
 def _split_axes(ax: Any) -> Any:
-    """Make an Axes in the lower part of this one; below it if it was placed by hand."""
+    """Make an Axes in the lower part of this one, which becomes smaller; below it if it was placed by hand."""
     place = ax.get_subplotspec()
     if place is None:
         return ax.inset_axes([0, -0.38, 1, 0.3], sharex=ax)
@@ -299,9 +285,9 @@ def _format_reliability_label(name: str, report: Any) -> str:
     return f"{start}calibration error {report.calibration_error:.3f}, log-loss {loss}"
 
 
-def _label_sides(ax: Any, bins: Sequence[Bins]) -> None:
+def _label_sides(ax: Any, bins: Sequence[Reliability]) -> None:
     """Label the sides of the diagonal, in corners without points or intervals."""
-    x, low, high = (np.concatenate([getattr(part, name) for part in bins]) for name in ("confidence", "low", "high"))
+    x, low, high = (np.concatenate([getattr(each, name) for each in bins]) for name in ("confidence", "low", "high"))
     across, up = ax.get_xlim(), ax.get_ylim()
     at, foot, head = (x - across[0]) / np.ptp(across), (low - up[0]) / np.ptp(up), (high - up[0]) / np.ptp(up)
     look: dict[str, Any] = {"transform": ax.transAxes, "color": FAINT_COLOUR, "fontstyle": "italic", "fontsize": 9}
@@ -316,10 +302,10 @@ def _label_reliability_axes(ax: Any, below: Any) -> None:
     from matplotlib.ticker import PercentFormatter
 
     ax.set_ylabel("share of hits")
-    below.set(xlabel="confidence in the class called", ylabel="rows")
+    below.set(xlabel="confidence in the predicted class", ylabel="rows")
     below.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     below.yaxis.get_major_locator().set_params(nbins=3)
     ax.tick_params(axis="x", labelbottom=False)
     style.add_grid_lines(ax, below)
-    for part in (ax, below):
-        style.hide_spines(part, "top", "right")
+    for each in (ax, below):
+        style.hide_spines(each, "top", "right")

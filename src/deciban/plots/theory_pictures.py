@@ -18,7 +18,8 @@ from deciban.errors import InputError
 from deciban.formatting import format_short_percent, format_signed
 from deciban.metrics.bayes_table import BayesTable, format_people
 from deciban.metrics.intervals import wilson
-from deciban.plots.style import COLOURS, INK, add_grid_lines, colour, dashes, hide_spines, need_matplotlib, new_axes, shorten
+from deciban.plots import style
+from deciban.plots.style import COLOURS, INK, colour, shorten
 from deciban.scores.explanation import DECIBAN
 
 MAX_DOTS = 10_000
@@ -60,7 +61,7 @@ def bayes(table: BayesTable, *, ax: Any = None) -> Any:
     >>> [len(group.get_offsets()) for group in ax.collections]
     [10, 90, 495, 9405]
     """
-    need_matplotlib()
+    style.need_matplotlib()
     if ax is not None:
         return _draw_population(ax, table)
     from matplotlib.figure import Figure
@@ -121,8 +122,8 @@ def _draw_dots(ax: Any, groups: list[int], side: int, columns: int) -> None:
     for look, n in zip(GROUPS, groups):
         place = np.arange(start, start + n)
         start += n
-        style: dict[str, Any] = {"marker": look.marker, "facecolor": look.face, "edgecolor": look.edge}
-        ax.scatter(place // side, -(place % side), s=size, linewidth=min(0.9, size**0.5 / 5), **style)
+        fill: dict[str, Any] = {"marker": look.marker, "facecolor": look.face, "edgecolor": look.edge}
+        ax.scatter(place // side, -(place % side), s=size, linewidth=min(0.9, size**0.5 / 5), **fill)
     ax.set(xlim=(-1, max(columns, side)), ylim=(-side, 1))
     ax.set_aspect("equal", adjustable="box", anchor="NW")
     _hide_axes(ax)
@@ -175,7 +176,7 @@ def _draw_evidence(ax: Any, table: BayesTable) -> None:
     ax.set(xlim=(-reach, reach), ylim=(-0.45, 1.6), yticks=[])
     ax.set_xlabel("decibans for having it (0: even odds, 10: ten to one)", fontsize=9)
     ax.tick_params(labelsize=9)
-    hide_spines(ax, "left", "right", "top")
+    style.hide_spines(ax, "left", "right", "top")
 
 
 def probability_of(decibans: float) -> float:
@@ -208,9 +209,9 @@ def sigmoid(log_odds: Any = None, hits: Any = None, *, label: Any = None, ax: An
     >>> [len(part.get_offsets()) for part in ax.collections if part.get_gid() in ("hits", "others")]
     [2, 2]
     """
-    need_matplotlib()
+    style.need_matplotlib()
     x, hit = _check_rows(log_odds, hits)
-    ax = new_axes(2) if ax is None else ax
+    ax = style.new_axes(2) if ax is None else ax
     reach = float(np.clip(np.max(np.abs(x[np.isfinite(x)]), initial=0.0) * 1.05, MIN_RANGE_DB, MAX_RANGE_DB))
     line = np.linspace(-reach, reach, 801)
     ax.plot(line, expit(line / DECIBAN), color=INK, linewidth=2.0, gid="sigmoid", zorder=3)
@@ -301,11 +302,11 @@ def losses(*, ax: Any = None) -> Any:
     >>> [line.get_label() for line in losses().lines][:2]
     ['zero-one  $[m \\\\leq 0]$', 'logistic  $\\\\log_2(1 + e^{-m})$']
     """
-    need_matplotlib()
-    ax = new_axes(4) if ax is None else ax
+    style.need_matplotlib()
+    ax = style.new_axes(4) if ax is None else ax
     m = np.linspace(-MAX_MARGIN, MAX_MARGIN, 1001)
     for i, (name, (formula, loss)) in enumerate(LOSSES.items()):
-        look: dict[str, Any] = {"color": INK if i == 0 else colour(i - 1), "linestyle": dashes(i)}
+        look: dict[str, Any] = {"color": INK if i == 0 else colour(i - 1), "linestyle": style.dashes(i)}
         x, y = m, loss(m)
         if name == "zero-one":  # a step function, with a vertical step
             step = int(np.searchsorted(m, 0.0, side="right"))
@@ -317,6 +318,6 @@ def losses(*, ax: Any = None) -> Any:
     ax.annotate(note, (0, 1), (0.42, 1.52), fontsize=9, color=INK, arrowprops=arrow)
     ax.set(xlim=(-MAX_MARGIN, MAX_MARGIN), ylim=(-0.08, 4))
     ax.set(xlabel="margin  m = y·f      ← wrong      right →", ylabel="loss")
-    add_grid_lines(ax, color="#e0e0e0")
+    style.add_grid_lines(ax, color="#e0e0e0")
     ax.legend(loc="upper right", fontsize=9.5, frameon=True, framealpha=1.0, edgecolor="none", handlelength=3.2)
     return ax
