@@ -35,7 +35,7 @@ def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Pa
 
 
 def check_writable(target: Path) -> None:
-    """Raise an error for a folder, a device, or a protected file, which would be replaced silently."""
+    """Raise an OSError for a folder, a device, or a protected file; a file that does not exist is accepted."""
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def check_writable(target: Path) -> None:
 
 
 def create_temporary_file(target: Path, mode: int) -> Path:
-    """Create a new, empty file in the folder of `target`, under a random name, and close it."""
+    """Create an empty file with a random name in the folder of `target`, and return its path."""
     start = os.fsdecode(os.fsencode(target.name)[:MAX_REPEATED_BYTES])
     path = target.with_name(f".{start}.{secrets.token_hex(6)}.part")
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))

@@ -84,18 +84,20 @@ def shorten(message: str) -> str:
     return f"{message[: MAX_MESSAGE_CHARACTERS // 2]} … {message[3 - MAX_MESSAGE_CHARACTERS // 2 :]}"
 
 
-def list_names(names: Sequence[str], most: int = 12) -> str:
-    """Join the first of these names, long ones shortened.
+def list_names(names: Sequence[str], max_names: int = 12) -> str:
+    """Join the first of these names by commas, long ones shortened; … at the end if there are more.
 
     >>> list_names(["age", "x" * 200, "weight"], 2).replace("x" * 79, "x…x")
     'age, x…x… …'
     """
-    shown = [name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1] + "…" for name in names[:most]]
-    return ", ".join(shown) + (" …" if len(names) > most else "")
+    shown = [
+        name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1] + "…" for name in names[:max_names]
+    ]
+    return ", ".join(shown) + (" …" if len(names) > max_names else "")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question for the most similar name; empty if there is none."""
+    """Return "; did you mean NAME?" with the most similar of the known names; empty if none is similar."""
     from difflib import get_close_matches
 
     near = {known_name.lower(): known_name for known_name in known if len(known_name) <= MAX_NAME_LENGTH}
@@ -104,7 +106,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def unknown_class_error(label: Any, classes: Iterable[Any]) -> InputError:
-    """Return the error for an unknown class."""
+    """Return the error for a label that is not one of the classes; it lists them, and a similar one if there is."""
     known = [str(name) for name in classes]
     shown = list_names(known, MAX_LISTED_NAMES)
     near = did_you_mean(label, known) if isinstance(label, str) else ""

@@ -73,7 +73,7 @@ def format_signed(value: float, digits: int = 2) -> str:
 
 
 def format_with_error(value: float, error: float, digits: int = 4) -> str:
-    """Format a figure and its standard error, where it has one.
+    """Format a figure and its standard error; the error is left out where it is NaN.
 
     >>> format_with_error(0.25, 0.01), format_with_error(math.inf, math.nan)
     ('0.2500 ± 0.0100', '∞')

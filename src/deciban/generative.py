@@ -101,12 +101,12 @@ class GenerativeModel(Scorer):
         return self.ledger.rows
 
     def require_density(self, what: str) -> None:
-        """Raise an error where the families are not likelihoods, as `what` needs p(x)."""
+        """Raise an UndefinedError where a family is not a likelihood, as `what`, named in the message, needs p(x)."""
         if not self.assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 
     def unsolved(self) -> GenerativeModel:
-        """Return the model without a cached solution, so that everything follows from the ledger."""
+        """Return a model whose solution follows from the ledger: the model itself, unless it is read from a file."""
         return self
 
     @cached_property
@@ -170,7 +170,7 @@ class GenerativeModel(Scorer):
         return parts, codes
 
     def bayes_error(self, n_draws: int, rng: np.random.Generator, threads: int) -> float:
-        """Compute the least error of any rule if this model is the truth: E[1 − max_k p(k|x)].
+        """Compute the least share of errors of any rule if this model is the truth: E[1 − max_k p(k|x)].
 
         It is exact where one block of discrete features has few combinations, else over rows sampled from the model.
         """

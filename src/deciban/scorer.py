@@ -62,10 +62,10 @@ class Scorer(ABC):
 
     @abstractmethod
     def require_density(self, what: str) -> None:
-        """Raise an error where the model has no p(x), which `what` needs."""
+        """Raise an UndefinedError where the model has no p(x), which `what` needs; the message names it."""
 
     def with_maps(self, **maps: Calibration | Novelty | None) -> Self:
-        """Return a copy with another calibration or novelty; the solved forms are kept."""
+        """Return a copy with another calibration, novelty or both; the solved forms are shared."""
         new = object.__new__(type(self))
         vars(new).update({**vars(self), **maps})
         return new

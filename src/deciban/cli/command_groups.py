@@ -62,7 +62,7 @@ class Group(NamedTuple):
         return f"Usage: {self.name} [OPTIONS] COMMAND [ARGS]..."
 
     def find(self, name: str) -> Command | Group:
-        """Import and return the command, or the group of commands, of this name."""
+        """Import and return the command or group of commands of this name; raise a UsageError if there is none."""
         from deciban.errors import did_you_mean
 
         if name.startswith("-"):
@@ -106,7 +106,7 @@ def format_paragraph(text: str, first: str = "  ", others: str = "  ") -> str:
 
 
 def format_table(title: str, entries: Iterable[tuple[str, str]]) -> str:
-    """Format names with their descriptions in two columns; the description of a long name begins on the next line."""
+    """Format names with their descriptions in two columns, below a title; a long name has its own line."""
     rows = list(entries)
     left = min(max(len(name) for name, _ in rows), 30)
     indent = " " * (left + 4)

@@ -59,7 +59,7 @@ def compare(times: bool, json: bool, **options: Any) -> None:
 
 
 def compare_learners(table: TableInput, options: Mapping[str, Any]) -> Comparison:
-    """Compare the learners on a table."""
+    """Compare the learners of --learners, or all, on a table with the given options."""
     names, curve = ("learners", "folds", "groups", "draws", "sizes"), options["curve"]
     comparison: Comparison = call_on_table("compare", table, options, names, again="comparing", curve=curve)
     return comparison
@@ -114,7 +114,7 @@ def learning(json: bool, **options: Any) -> None:
 
 
 measure_curve = partial(call_on_table, "learning_curve", names=("sizes", "flipped"), again="learning")
-"""Compute the learning curve of a table."""
+"""Compute the learning curve of a table: a function of the table and the options of the command."""
 
 
 def _show_curve(curve: LearningCurve, title: str, as_json: bool) -> None:
@@ -149,7 +149,7 @@ def dependence(most: int, json: bool, **options: Any) -> None:
 
 
 measure_dependence = partial(call_on_table, "dependence", doing="measuring")
-"""Compute the dependence of the columns of a table."""
+"""Compute the dependence of the columns of a table: a function of the table and the options of the command."""
 
 
 def _show_dependence(found: Dependence, name: str, most: int, data: list[str]) -> None:

@@ -63,7 +63,7 @@ Register-ArgumentCompleter -Native -CommandName deciban -ScriptBlock {
 
 
 def complete(words: Sequence[str]) -> list[str]:
-    """Return the words that can stand in the place of the last one.
+    """Return the commands, options or values that the last word of a command line can be completed to.
 
     >>> complete(["ev"]), complete(["plot", "den"]), complete(["train", "--numbers", ""])
     (['evaluate'], ['densities'], ['number', 'binned', 'auto'])
@@ -82,7 +82,7 @@ def complete(words: Sequence[str]) -> list[str]:
 
 
 def install_script(name: str | None) -> str:
-    """Append the script for a shell to the file that the shell reads when it starts; return a message."""
+    """Append the script for a shell to its start-up file, unless it is there already; return a message."""
     shell = find_shell(name)
     path = Path.home() / shell.file
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ def install_script(name: str | None) -> str:
 
 
 def find_shell(name: str | None) -> Shell:
-    """Return the shell of this name; the user's own shell if none is named."""
+    """Return the shell of this name, or the user's own shell for None; raise a UsageError for an unknown one."""
     found = name or Path(os.environ.get("SHELL", "")).name or ("powershell" if sys.platform == "win32" else "bash")
     if found not in SHELLS:
         raise UsageError(f"{found!r} is not a shell that can complete; use one of {', '.join(SHELLS)}")

@@ -61,7 +61,7 @@ class DecisionRequests:
         )
 
     def thresholds_of(self, report: Report) -> list[FoundThreshold]:
-        """Return a threshold for each --want."""
+        """Return the threshold of the report that each --want asks for."""
         wants = parse_wants(self.want, report.classes)
         return [report.threshold(label, **{figure: share}) for label, figure, share in wants]
 
@@ -74,7 +74,7 @@ class DecisionRequests:
 
 
 def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[tuple[Any, Any], float] | None:
-    """Parse TRUTH:CALLED=NUMBER; names of classes may contain ':' and '='.
+    """Parse TRUTH:CALLED=NUMBER, None without options; names of classes may contain ':' and '='.
 
     >>> parse_costs(["sick:healthy=20", "a:b:healthy=2"], ["a:b", "healthy", "sick"])
     {('sick', 'healthy'): 20.0, ('a:b', 'healthy'): 2.0}
@@ -94,7 +94,7 @@ def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[t
 
 
 def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[Any, float] | None:
-    """Parse CLASS=P.
+    """Parse CLASS=P, None without options; the name of one of the classes is replaced by its label.
 
     >>> parse_thresholds(["3=0.9"], [3, 5])
     {3: 0.9}
@@ -104,7 +104,7 @@ def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> d
 
 
 def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[tuple[Any, str, float]]:
-    """Parse CLASS:precision=P or CLASS:recall=P.
+    """Parse CLASS:precision=P or CLASS:recall=P into the class, the name of the figure, and P.
 
     >>> parse_wants(["spam:precision=0.99"], ["ham", "spam"])
     [('spam', 'precision', 0.99)]

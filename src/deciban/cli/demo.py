@@ -74,20 +74,20 @@ def show_results(out: Screen, tumours: SplitResults, digits: SplitResults, forge
     """Print the results."""
     out.print(Text(f"deciban {__version__}: classify by weighing evidence"), style="bold")
     out.print_heading("Tumours", f"benign or malignant? Learned from {tumours.learned}, held out {tumours.held_out}.")
-    out.print(table(tumours.results))
+    out.print(make_table(tumours.results))
     out.print("  Log-loss: lower is better; 0.693 is tossing a coin.", soft_wrap=True)
     if tumours.reason is not None:
         explain(out, tumours.reason)
     out.print_heading("Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
-    out.print(table(digits.results))
+    out.print(make_table(digits.results))
     out.print_heading("Forgetting", "learn everything, forget a part: equal to never having learned it.")
     for line in forgetting:
         equal = "equal ledgers" if line.same_ledger else f"posteriors equal to {line.largest_difference:.0e}"
         out.print(Text(f"  {line.model}: {line.learned} − {line.forgotten} rows, {equal}."), soft_wrap=True)
 
 
-def table(results: Sequence[Result]) -> Table:
-    """Return a table with a line for each model."""
+def make_table(results: Sequence[Result]) -> Table:
+    """Return a table with the accuracy, errors and log-loss of each model."""
     shown = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     shown.add_column("  model", no_wrap=True)
     for name in ("accuracy", "wrong", "log-loss"):
@@ -98,7 +98,7 @@ def table(results: Sequence[Result]) -> Table:
 
 
 def explain(out: Screen, reason: Reason) -> None:
-    """Print the evidence for one prediction, and its sum."""
+    """Print the evidence for one prediction, its sum, and the probability that follows from it."""
     out.print_heading("Why?", f"the least certain tumour held out ({reason.truth}), by GaussianNB:")
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
     out.print(
@@ -110,7 +110,7 @@ def explain(out: Screen, reason: Reason) -> None:
 
 
 def show_files(out: Screen, files: Sequence[Path]) -> None:
-    """Print which files were written, and where to read on."""
+    """Print which files were written with their contents, and what to do next."""
     out.print_heading("Written")
     width = max(len(str(path)) for path in files)
     for path in files:

@@ -72,7 +72,7 @@ class Forgetting:
 
 
 def split_rows(X: Any, y: Any) -> list[Any]:
-    """Return training rows, held-out rows, and the classes of both."""
+    """Return training rows, held-out rows, the classes of the former, and those of the latter."""
     parts: list[Any] = train_test_split(X, y, test_size=HELD_OUT_SHARE, stratify=y, random_state=SEED)
     return parts
 
@@ -146,7 +146,10 @@ def compare_forgetting() -> list[Forgetting]:
 
 
 def forget_held_out(name: str, model: Any, X: Any, X_held: Any, y: Any, y_held: Any) -> Forgetting:
-    """Compare the ledgers, and the posteriors of the forgotten rows."""
+    """Compare a model that learned all rows and forgot the held-out ones with one that never learned those.
+
+    Compared are their ledgers, and their posteriors of the forgotten rows; the model is fitted in place.
+    """
     never = model.fit(X, y)
     ledger, posterior = never.ledger_, never.predict_proba(X_held)
     after = model.fit(np.concatenate([X, X_held]), np.concatenate([y, y_held])).forget(X_held, y_held)

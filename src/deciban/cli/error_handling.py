@@ -43,10 +43,10 @@ interrupt_seen = threading.Event()
 
 @contextmanager
 def handle_errors(debug: bool, error_code: int = REFUSED, interrupted: str = "no file was written") -> Iterator[None]:
-    """Print errors and warnings of the block on standard error and exit; with `debug` the traceback is shown.
+    """Print errors and warnings of the block on standard error; exit after an error or Ctrl-C.
 
-    `error_code` is the exit code of errors, for commands where 1 means something else; `interrupted` is the message
-    after Ctrl-C.
+    With `debug` the traceback is shown. `error_code` is the exit code of errors, for commands where 1 means something
+    else; `interrupted` is the message after Ctrl-C. A BrokenPipeError or UsageError is left to the caller.
     """
     try:
         with print_warnings(), record_interrupts():
@@ -88,9 +88,9 @@ def _try_print_stderr(message: str) -> None:
 
 
 def describe_error(error: Exception) -> str:
-    """Return the message for an error."""
+    """Return the message for an error of any type; a type that is not expected is named, with a hint at --debug."""
     if isinstance(error, DecibanError):
-        return _adapt_message(str(error))
+        return adapt_hint(str(error))
     if isinstance(error, OSError) and error.errno == errno.EBADF:
         return "standard input or standard output is closed. Hint: < /dev/null or > /dev/null if it is not needed"
     if isinstance(error, OSError) and error.strerror:
@@ -101,20 +101,18 @@ def describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}\nHint: --debug shows where it happened."
 
 
-def _adapt_message(message: str) -> str:
-    what, hint, advice = message.partition("Hint: ")
-    return what + hint + adapt_hint(advice)
+def adapt_hint(message: str) -> str:
+    """Adapt the hint of a message, which may be for Python, to the command line.
 
-
-def adapt_hint(advice: str) -> str:
-    """Adapt a hint for Python to the command line.
-
-    >>> adapt_hint("--encoding latin-1 (or encoding='latin-1')"), adapt_hint("with_priors('empirical') first")
-    ('--encoding latin-1', 'train with --prior empirical')
+    >>> adapt_hint("not read. Hint: --encoding latin-1 (or encoding='latin-1')")
+    'not read. Hint: --encoding latin-1'
+    >>> adapt_hint("Hint: with_priors('empirical') first")
+    'Hint: train with --prior empirical'
     """
+    what, hint, advice = message.partition("Hint: ")
     for python, command in COMMAND_WORDING.items():
         advice = advice.replace(python, command)
-    return PRIORS_HINT.sub(r"train with --prior \1", PYTHON_HINT.sub("", advice))
+    return what + hint + PRIORS_HINT.sub(r"train with --prior \1", PYTHON_HINT.sub("", advice))
 
 
 @contextmanager
@@ -151,7 +149,7 @@ def print_warnings() -> Iterator[None]:
     printed: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        text = _adapt_message(str(message))
+        text = adapt_hint(str(message))
         if issubclass(category, DecibanWarning) and text not in printed:
             printed.add(text)
             print_stderr(f"warning: {text}")
@@ -163,7 +161,7 @@ def print_warnings() -> Iterator[None]:
 
 
 def show_spinner(message: str) -> Any:
-    """Show a message with a spinner on a terminal during the block; nothing elsewhere."""
+    """Return a context that shows a message with a spinner on a terminal during its block; nothing elsewhere."""
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
@@ -199,7 +197,7 @@ def progress(table: TableInput, doing: str, again: str = "evaluating") -> Iterat
 
 
 def make_progress_bar(things: str) -> Any:
-    """Return a bar that counts things of this name."""
+    """Return a progress bar that counts things of this name; tasks need a field `rate`, a text."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -216,5 +214,5 @@ def make_progress_bar(things: str) -> Any:
 
 
 def rate(speed: float | None, things: str) -> str:
-    """Format a rate per second; empty while it is unknown."""
+    """Format the number of things per second; empty while it is unknown or zero."""
     return "" if not speed else f"{speed:,.0f} {things}/s"

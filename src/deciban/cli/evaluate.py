@@ -87,7 +87,7 @@ def _evaluate_model(table: TableInput, options: Mapping[str, Any]) -> Report:
 
 
 def show(report: Report, title: str, as_json: bool, requests: d.DecisionRequests) -> None:
-    """Print the figures as JSON or as tables."""
+    """Print the figures of a report, and the answers to the requests, as JSON or as tables."""
     if as_json:
         print_json(report.to_dict() | requests.to_dict(report))
         return

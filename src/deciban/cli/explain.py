@@ -136,7 +136,7 @@ def explain_table_rows(
 
 
 def show(rows: list[RowExplanation], most: int) -> None:
-    """Print the explanations one below the other."""
+    """Print the explanations one below the other, of each the `most` strongest columns or words."""
     out = Screen()
     for row in rows:
         _show_row(out, row, most)
@@ -193,7 +193,7 @@ class RowWords:
 
 
 def words_of_row(explanation: Explanation, row: int) -> RowWords | None:
-    """Return the words of a row; None if the model reads no texts."""
+    """Return the words of a row with their evidence; None if the model reads no texts."""
     from deciban.model.table_explanations import TableExplanation
 
     if not isinstance(explanation, TableExplanation):

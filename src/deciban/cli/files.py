@@ -49,13 +49,16 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
 
 
 def write_error(path: str | Path, error: OSError) -> InputError:
-    """Return the error for a failure of the file system."""
+    """Return the error for a file that cannot be written, from that of the file system."""
     return InputError(f"cannot write {str(path)!r}: {(error.strerror or str(error)).lower()}. {HINT}")
 
 
 @contextmanager
 def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
-    """Yield a temporary file that gets the name when the block succeeds, with this mode less the umask."""
+    """Yield a temporary file that replaces `path` if the block succeeds, with this mode less the umask.
+
+    Raises InputError where it cannot be written, and KeyboardInterrupt where one was suppressed in the block.
+    """
     from deciban.atomic_write import atomic_write
 
     try:
@@ -69,7 +72,7 @@ def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
 
 
 def load(path: Path, verify: bool = False) -> Any:
-    """Load any model file; an error has a hint on its probable reason."""
+    """Return the model or estimator of any model file; an error has a hint on its probable reason."""
     try:
         return deciban.load(path, verify)
     except ModelFileError as error:
@@ -79,7 +82,7 @@ def load(path: Path, verify: bool = False) -> Any:
 
 
 def open_model(path: Path) -> Model:
-    """Load the table model of a file."""
+    """Load the table model of a file; raise an InputError where it holds an estimator instead."""
     found = load(path)
     if not isinstance(found, deciban.Model):
         raise InputError(
@@ -116,7 +119,7 @@ def save(model: Model, path: str | Path) -> None:
 
 
 def print_json(figures: Any) -> None:
-    """Print figures on standard output as strict JSON."""
+    """Print figures on standard output as standard JSON, indented; NumPy values become plain ones, NaN null."""
     from deciban.plain_json import to_json
 
     print(escape_for_terminal(to_json(figures, indent=2)))
@@ -128,7 +131,7 @@ def escape_for_terminal(text: str) -> str:
 
 
 def format_file_size(path: str | Path) -> str:
-    """Format the size of a file for people."""
+    """Format the size of a file with its unit, bytes to GB, in three digits."""
     size = float(os.path.getsize(path))
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
@@ -155,7 +158,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Create the folder and write the files into it; no file gets its name before all are complete."""
+    """Write files into a new or existing folder and return their paths; no name appears before all are complete."""
     from deciban.atomic_write import atomic_write
 
     try:

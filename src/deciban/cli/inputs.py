@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ class TableInput:
 
     @property
     def source(self) -> str | list[str] | None:
-        """The source as `deciban.train` takes it."""
+        """The source as `deciban.train` takes it: a path, a list of paths, or None for a query."""
         if self.sql is not None:
             return None
         return self.paths[0] if len(self.paths) == 1 else list(self.paths)
@@ -45,11 +45,11 @@ class TableInput:
 
     @property
     def identified_by(self) -> list[str]:
-        """The columns that identify rows, if the source itself has them."""
+        """The columns that identify rows: the file of each document, and none of other tables."""
         return ["file"] if self.reading.format in ("folders", "text") and self.name != STDIN else []
 
     def open(self) -> Source:
-        """Open the table."""
+        """Open the table; its rows are not read yet."""
         return open_source(self.source, self.sql, self.reading)
 
     def estimate_rows(self) -> int | None:
@@ -64,7 +64,10 @@ class TableInput:
 
 @contextmanager
 def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
-    """Yield the table that the options of `table_options` name; standard input is kept in a file for the block."""
+    """Yield the table of the options `TABLE_OPTIONS`; for the block, standard input is kept in a temporary file.
+
+    Raises UsageError where DATA, --folders and --sql are not exactly one, and InputError where a file is absent.
+    """
     paths, sql, folders = list(options["data"] or ()), options["sql"], options.get("folders")
     format, hive = options["format"], options["hive"]
     if bool(paths) + (sql is not None) + (folders is not None) != 1:
@@ -91,19 +94,14 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
         yield TableInput([str(path)], STDIN, None, reading)
 
 
-@contextmanager
-def open_optional_table(options: Mapping[str, Any]) -> Iterator[TableInput | None]:
-    """Open the table that the options name; None if they name none."""
-    if not options["data"] and options["sql"] is None:
-        yield None
-        return
-    with open_table(options) as table:
-        yield table
+def open_optional_table(options: Mapping[str, Any]) -> AbstractContextManager[TableInput | None]:
+    """Open the table of DATA or --sql as `open_table` does; None if neither is given."""
+    return open_table(options) if options["data"] or options["sql"] is not None else nullcontext()
 
 
 @contextmanager
 def spool_stdin() -> Iterator[Path]:
-    """Copy standard input to a file, so that it can be read more than once."""
+    """Yield a temporary copy of standard input, which can be read more than once; it is deleted after the block."""
     stream = sys.stdin.buffer
     if sys.stdin.isatty():
         print_stderr("reading the table from standard input, to its end (Ctrl-D) …")
@@ -119,7 +117,7 @@ def spool_stdin() -> Iterator[Path]:
 
 @contextmanager
 def change_errors(change: Callable[[str], str]) -> Iterator[None]:
-    """Change the messages of errors of the block."""
+    """Replace the message of an error of deciban in the block by what `change` returns for it."""
     try:
         yield
     except DecibanError as error:

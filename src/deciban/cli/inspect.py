@@ -150,7 +150,10 @@ def diff(model: Path, other: Path, most: int, json: bool) -> None:
 
 
 def differences(first: Model, second: Model) -> dict[str, Any]:
-    """Return each difference as [first, second]; equal values are absent."""
+    """Return what differs between two models, by part: each value as [first, second]; equal values are absent.
+
+    `same` is true where all statistics and assumptions are equal; `evidence` is a list, see `_evidence_changes`.
+    """
     one, two = first.describe(), second.describe()
     facts, others = _describe(first, one), _describe(second, two)
     return {

@@ -41,7 +41,7 @@ def parse_numbers(text: str) -> list[float]:
 
 
 def parse_pair(text: str) -> tuple[str, str]:
-    """Parse FOR,AGAINST."""
+    """Parse FOR,AGAINST, the names of two classes."""
     pair = split_list(text)
     if len(pair) != 2:
         raise ArgumentTypeError(f"two classes are needed, FOR,AGAINST; not {text!r}")
@@ -172,7 +172,7 @@ def parse_roles(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def parse_prior(text: str) -> Any:
-    """Parse the name of a prior, or the share of each class."""
+    """Return the name of a prior, or for A=0.1,B=0.9 the share of each class by its name."""
     if "=" not in text:
         return text
     shares = {}

@@ -118,12 +118,12 @@ def number(
 
 
 def in_section(title: str, *arguments: Argument) -> tuple[Argument, ...]:
-    """Put arguments into a section of the help text."""
+    """Return these arguments, moved to the section of the help text with this title."""
     return tuple(each._replace(section=title) for each in arguments)
 
 
 def without(arguments: Iterable[Argument], *destinations: str) -> tuple[Argument, ...]:
-    """Return arguments except those that a function receives under these names."""
+    """Return these arguments except those with one of these destinations."""
     return tuple(each for each in arguments if each.destination not in destinations)
 
 
@@ -142,7 +142,8 @@ class Command:
     def parse(self, name: str, words: Sequence[str]) -> dict[str, Any]:
         """Return the values of all arguments by name, from the words of a command line.
 
-        `name` is how the command is called: deciban train. With -h among the words, help is printed instead.
+        `name` is how the command is called: deciban train. With -h among the words, help is printed and SystemExit is
+        raised; wrong words raise a UsageError.
         """
         parser = _Parser(add_help=False, allow_abbrev=False, usage=self.format_usage(name))
         for each in self.arguments:  # without help texts, in which argparse would expand percent signs

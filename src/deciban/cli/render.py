@@ -40,7 +40,7 @@ class Screen(Console):
         self.print(Text.assemble((to_one_line(title), "bold"), explanation), soft_wrap=True)
 
     def print_stripped(self, thing: Any) -> None:
-        """Print without the trailing blanks that fill a table's last column."""
+        """Print a table or text without the blanks at the ends of its lines."""
         with self.capture() as captured:
             self.print(thing)
         for words in captured.get().splitlines():
@@ -112,7 +112,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def format_count(n: float) -> str:
-    """Format a number of rows, or a weight."""
+    """Format a number of rows with its thousands separated, or a weight in four digits."""
     return format_thousands(n) if float(n).is_integer() else format_thousands(n, ".4g")
 
 

@@ -50,7 +50,7 @@ class CopyingView(SourceView):
     copied: Sequence[str]
 
     def empty_columns(self) -> list[Any]:
-        """Return the copied columns without rows, for their types."""
+        """Return the copied columns without rows, for their types; the first row of the source is read for that."""
         head = self.source.head(1)
         return [decode_dictionary(head.column(name).combine_chunks().slice(0, 0)) for name in self.copied]
 
@@ -69,7 +69,7 @@ class CopyingView(SourceView):
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
     def copied_columns(self, batches: Sequence[Any]) -> list[Any]:
-        """Return the copied columns of these batches."""
+        """Return each copied column of these batches, from `batches`, as one array; dictionaries are decoded."""
         return [
             pa.concat_arrays([decode_dictionary(batch.column(COPIED_PREFIX + name)) for batch in batches])
             for name in self.copied
@@ -87,7 +87,7 @@ def decode_dictionary(array: Any) -> Any:
 
 
 def _parse_numbers(texts: Any, column: str, source: SourceView) -> Any:
-    """Parse texts of a column as numbers, by the rules for numbers in files."""
+    """Parse texts of a column as numbers, by the rules for CSV files; raise an InputError for one that is none."""
     from deciban.sources.csv_files import MISSING_NUMBERS
 
     words = pc.utf8_trim_whitespace(texts.cast(pa.string()))

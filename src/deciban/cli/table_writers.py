@@ -51,7 +51,7 @@ def output_format(out: str | None, as_json: bool) -> str:
 
 
 def check_safe_cells(out: str | None, as_json: bool, safe: bool) -> None:
-    """Refuse --safe-cells for formats in which spreadsheets see no formulas."""
+    """Refuse an unknown ending of the output, and --safe-cells for formats in which spreadsheets see no formulas."""
     form = output_format(out, as_json)
     if safe and form not in ("csv", "tsv"):
         raise UsageError(f"--safe-cells is for CSV and TSV; the output is {form}")

@@ -67,7 +67,7 @@ def _make_rows(words: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _write(classes: list[tuple[Any, list[Any]]], path: str, as_json: bool, safe_cells: bool) -> None:
-    """Write a row for each word to a table file, or JSON if wanted; the path - is stdout."""
+    """Write a row for each word to a table file; for the path - to stdout, as CSV or JSON lines."""
     rows = [{"class": str(label), **row} for label, words in classes for row in _make_rows(words)]
     texts = [("class", pa.string()), ("word", pa.string())]
     schema = pa.schema([*texts, *((name, pa.float64()) for name in WORD_FIGURES)])

@@ -62,7 +62,7 @@ def call_on_table(
 
 
 def training_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given (not None), as `deciban.train` takes them."""
+    """Return the options that are not None as arguments of `deciban.train`; refuse any that --like excludes."""
     arguments = {name: value for name, value in options.items() if value is not None}
     for name in LIKE_OPTIONS if "like" in arguments else ():
         if arguments.get(name):
@@ -110,7 +110,7 @@ def parse_words(
 
 
 def parse_ngrams(text: str) -> tuple[int, int]:
-    """Parse N, or LOW-HIGH.
+    """Parse N, or LOW-HIGH, into the shortest and the longest length of n-grams.
 
     >>> parse_ngrams("2"), parse_ngrams("3-5")
     ((1, 2), (3, 5))

@@ -39,7 +39,10 @@ MAX_LINEAR_SEARCHES = 4
 
 
 def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
-    """Convert values to doubles, NaN where one is missing."""
+    """Convert values to doubles, NaN where one is missing; dates become counts of their unit since 1970.
+
+    Raises InputError with the name of the column where a value is not a number.
+    """
     array = _decode_dictionary(array)
     try:
         if pa.types.is_temporal(array.type):
@@ -59,7 +62,7 @@ def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
 
 
 def _first_non_number(array: Any) -> str:
-    """Return the first value that is not a number, or the type of all."""
+    """Describe the first text that is not a number, or the type of the values, for an error message."""
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         return f"values of type {array.type}"
     for value in array.drop_null().to_pylist():
@@ -71,7 +74,7 @@ def _first_non_number(array: Any) -> str:
 
 
 def to_texts(array: Any) -> pa.DictionaryArray:
-    """Convert values to texts, as a dictionary of distinct ones; nulls and NaN are missing."""
+    """Convert values of any type to texts, as a dictionary of distinct ones; nulls and NaN are missing."""
     if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
         array = _decode_dictionary(array)  # keeps only the words of a long dictionary that rows have
     if not pa.types.is_dictionary(array.type):
@@ -98,7 +101,7 @@ def replace_nulls(array: Any, filler: float) -> NDArray[Any]:
 
 
 def format_label(label: Any) -> str:
-    """Format a label as it is kept: True is true, 1.0 is 1."""
+    """Format a label as models keep it: True is true, 1.0 is 1."""
     encoded = to_texts(pa.array([label.item() if hasattr(label, "item") else label]))
     return str(encoded.dictionary[0].as_py()) if len(encoded.dictionary) else str(label)
 
@@ -201,7 +204,10 @@ class LevelEncoder:
         return np.take(self._codes_of_dictionary(encoded.dictionary, used, array.type), used)
 
     def _codes_of_dictionary(self, words: Any, used: NDArray[Any], kind: Any) -> NDArray[np.int64]:
-        """Return the code of each word of a dictionary, then −1; words that no row uses are not added."""
+        """Return the code of each word of a dictionary, then −1, for missing values.
+
+        A growing encoder adds the words that are `used`, the indices of the rows; the others have the code −1.
+        """
         if self._last_dictionary is not None and self._last_dictionary[0].equals(words):
             return self._last_dictionary[1]
         texts, codes = self._match_spellings(words.to_pylist(), kind)
@@ -214,7 +220,7 @@ class LevelEncoder:
         return places
 
     def _match_spellings(self, words: list[str | None], kind: Any) -> tuple[list[str | None], list[int]]:
-        """Replace True, 1 and 1.0 of a typed column by the spelling of the training file, and return codes too."""
+        """Return the words, true and 1 of a typed column in the spelling of the training file, and their codes."""
         codes = self._look_up(words)
         unknown = [word for word, code in zip(words, codes) if word is not None and code == len(self.list)]
         other = {word: also for word in unknown for also in other_spellings(word, kind)}
@@ -242,7 +248,7 @@ class LevelEncoder:
 
 
 def other_spellings(word: str, kind: Any) -> list[str]:
-    """Return other spellings of a value of this type."""
+    """Return how else a CSV file may spell a value of this Arrow type: True for true, 1.0 for 1; or an empty list."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_boolean(kind):
         return [word.capitalize()]
@@ -266,7 +272,7 @@ class ShortTextTable:
         self.n_known = 0
 
     def add(self, names: Sequence[str]) -> bool:
-        """Add the names that are new since the last call; return False where there are too many."""
+        """Add the short ones of the names that are new since the last call; return False if there are too many."""
         if len(names) > MAX_KERNEL_NAMES:
             return False
         if 2 * len(names) > len(self.codes):
@@ -319,7 +325,7 @@ class LevelNames(Sequence[str]):
         return [-1 if word is None else place.get(word, len(self)) for word in words]
 
     def _scan(self, words: Sequence[str | None]) -> dict[str, int]:
-        """Find the words that are known, by one scan of all names."""
+        """Return the index of each word that is known, by one scan of all names."""
         wanted = pa.array([word for word in words if word is not None], self._names.type)
         at = np.flatnonzero(np.asarray(pc.is_in(self._names, value_set=wanted)))
         return {self[i]: i for i in at.tolist()}

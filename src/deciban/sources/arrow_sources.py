@@ -60,7 +60,7 @@ class Parquet(SchemaFiles):
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
-        """Read the schemas and row counts; all files must have the same columns."""
+        """Read the schemas and row counts, but no rows; raise an InputError where columns of files differ."""
         schemas, n_rows = [], 0
         for path in paths:
             with convert_read_errors(quote_path(path), "is not a Parquet file"):
@@ -126,7 +126,7 @@ class Ipc(SchemaFiles):
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
-        """Read the schema; all files must have the same."""
+        """Read the schemas, but no rows; raise an InputError where two files have different ones."""
         schemas = []
         for path in paths:
             with convert_read_errors(quote_path(path), "is not an Arrow file"):
@@ -153,7 +153,7 @@ class Ipc(SchemaFiles):
 
 
 def _open_reader(path: str) -> Any:
-    """Open a file of either format; it is decompressed by its ending."""
+    """Return Arrow's reader of a file of either format; a file with a compressed ending is decompressed in memory."""
     if compression_by_name(path) is None:
         file = pa.OSFile(path)
     else:
@@ -165,7 +165,7 @@ def _open_reader(path: str) -> Any:
 
 
 def open_frame(source: Any) -> Source:
-    """Open a frame that exports Arrow data, a mapping of NumPy arrays, or a stream of batches."""
+    """Open a frame that exports Arrow data, a mapping of arrays, a DuckDB relation, or a stream of batches."""
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
@@ -198,7 +198,7 @@ def open_frame(source: Any) -> Source:
 
 
 def _from_pandas(frame: Any) -> pa.Table:
-    """Convert the columns, without the index; an error names a column of mixed types."""
+    """Convert the columns of a pandas frame, without its index; an error names a column of mixed types."""
     if not hasattr(frame, "columns"):
         raise InputError("a pandas Series is one column, not a table. Hint: frame[['a', 'b']]")
     named: dict[str, list[Any]] = {}

@@ -71,7 +71,10 @@ class Delimited(FileSource):
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
-        """Read the header; all files must have the same."""
+        """Read the headers, find the delimiter and decimal mark, and estimate the number of rows.
+
+        Raises InputError where two files have different headers.
+        """
         first = _read_start(paths[0], options.encoding)
         unquoted = re.sub(r'"[^"]*"', "", _first_record(first))
         delimiter = "\t" if form == "tsv" else max(DELIMITERS, key=unquoted.count)
@@ -122,7 +125,7 @@ class Delimited(FileSource):
                 yield from self._read(wanted, marked=True, skip=done)
 
     def _read(self, wanted: Mapping[str, ColumnReading], marked: bool, skip: int) -> Iterator[pa.RecordBatch]:
-        """Read all rows but the first ones; with `marked`, numbers are read as texts, which are then converted."""
+        """Yield all rows but the first `skip`; with `marked`, numbers are read as texts, which are then converted."""
         readings = dict.fromkeys(wanted, "text") if marked else wanted
         n_rows = max(MIN_TEXT_ROWS, TEXT_BATCH_CELLS // max(1, len(wanted))) if marked else database.ROWS_PER_BATCH
         numbers = [place for place, reading in enumerate(wanted.values()) if marked and reading == "number"]
@@ -144,7 +147,7 @@ class Delimited(FileSource):
             done += batch.num_rows
 
     def _relation(self, wanted: Mapping[str, str], more: str = "") -> Any:
-        """Return a query for the wanted columns, with types for all, so that the file is parsed as it is.
+        """Return a query for the wanted columns, then `more`; all have types, so that the file is parsed as it is.
 
         The columns are selected without expressions: DuckDB's time to plan those grows with the square of the number.
         """
@@ -169,7 +172,7 @@ class Delimited(FileSource):
         )
 
     def _diagnose(self, error: Exception) -> InputError:
-        """Find the line that cannot be read, and why.
+        """Return an error that names the line that cannot be read, and why.
 
         Only the beginning of DuckDB's message is searched: the quoted line may imitate any message.
         """
@@ -245,7 +248,7 @@ def _convert(
 
 
 def _read_start(path: str, encoding: str) -> str:
-    """Read the beginning of a file, decompressed."""
+    """Read the first `HEADER_BYTES` of a file as text, decompressed; refuse a file that is empty or not text."""
     if not os.path.getsize(path):
         raise InputError(f"{path!r} is empty. {HEADER_HINT}")
     with convert_read_errors(quote_path(path)), open_decompressed(path) as file:

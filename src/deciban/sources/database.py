@@ -100,13 +100,13 @@ def format_paths(paths: Sequence[str]) -> str:
 
 
 def common_compression(paths: Sequence[str]) -> str:
-    """Return how files are compressed; "auto", by each file's name, where they differ."""
+    """Return DuckDB's name for how files are compressed, or "none"; "auto", by each file's name, where they differ."""
     found = {compression_by_name(path) or "none" for path in paths}
     return found.pop() if len(found) == 1 else "auto"
 
 
 def check_gzip(path: str) -> None:
-    """Raise an error for a damaged gzip file: DuckDB does not compare the checksum, and returns wrong rows."""
+    """Raise an InputError for a damaged gzip file, of which DuckDB, which ignores checksums, returns wrong rows."""
     if compression_by_name(path) == "gzip":
         with convert_read_errors(quote_path(path)):
             found = os.stat(path)
@@ -190,7 +190,7 @@ class JsonLines(FileSource):
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
-        """Read names and types of the columns from all lines: booleans, numbers, and everything else as text."""
+        """Infer names and types of the columns from all lines: booleans, numbers, and everything else as text."""
         for path in paths:
             check_gzip(path)
         if not any(os.path.getsize(path) for path in paths):
@@ -241,7 +241,7 @@ class JsonLines(FileSource):
 
 
 def _find_equal_names(paths: Sequence[str]) -> str:
-    """Find keys that differ only in their case, which DuckDB takes for one name."""
+    """List, for a message, the keys that differ only in their case, which DuckDB takes for one name."""
     objects = f"read_json_objects({_json_files(paths)})"
     keys = connect(paths).sql(f"select distinct unnest(json_keys(json)) from {objects}").fetchall()
     count = Counter(key.lower() for (key,) in keys)

@@ -52,12 +52,12 @@ class Decoding:
 
     @classmethod
     def of(cls, options: FileOptions) -> Self:
-        """Return the decoding of these options, after checking them."""
+        """Return the decoding of these options; refuse an unknown encoding or treatment of errors."""
         check_decoding(options.encoding, options.errors)
         return cls(codecs.lookup(options.encoding).name, options.errors, options.missing)
 
     def read_text(self, path: str) -> bytes:
-        """Read all of a file's text, in UTF-8."""
+        """Read all of a file's text, decompressed, and return it in UTF-8."""
         with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
             raw = bytes(file.read())
         try:
@@ -185,7 +185,7 @@ class DocumentFiles:
                 texts, done, size = [], number, 0
 
     def columns_from_names(self, files: Sequence[str]) -> dict[str, Any]:
-        """Return the columns that follow from the names of files."""
+        """Return the columns that follow from the names of files, by name."""
         return {FILE: pa.array([format_path(file) for file in files], pa.string())}
 
 
@@ -210,7 +210,7 @@ class Folders(DocumentFiles):
         return {CLASS: pa.array(labels, pa.string()), **columns}
 
     def refuse_one_class(self) -> None:
-        """Raise an error where there is one class: learning needs two, other uses do not."""
+        """Raise an InputError where there is only one class: learning needs two, other uses do not."""
         classes = {format_path(file).partition("/")[0] for file in self.files}
         if len(classes) == 1:
             raise InputError(
@@ -242,7 +242,7 @@ def interleave_classes(classes: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _list_classes(folder: str) -> list[list[str]]:
-    """List the files of each sub-folder that has some, by name."""
+    """Return the files of each sub-folder that has some, both sorted by name; raise an InputError if none has."""
     if not os.path.isdir(folder):
         what = "is a file" if os.path.exists(folder) else "is not there"
         raise InputError(

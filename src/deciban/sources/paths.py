@@ -72,7 +72,7 @@ def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
 
 
 def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
-    """Return the format that all the files have, after checking it."""
+    """Return the format that all the files have; refuse a folder, different or unknown formats, and unfit options."""
     for path in paths:
         if os.path.isdir(path):
             raise InputError(
@@ -96,7 +96,7 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
 
 
 def detect_format(path: str) -> str:
-    """Detect the format by the file's name or its first bytes."""
+    """Return the format of a file by the ending of its name or, if that is unknown, its first bytes; else csv."""
     stem = path.lower().removesuffix(".gz").removesuffix(".zst")
     for form, endings in FORMAT_ENDINGS.items():
         if os.path.splitext(stem)[1] in endings:

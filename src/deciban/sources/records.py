@@ -106,7 +106,7 @@ def _describe_fault(record: bytes, record_number: int, delimiter: str, n_columns
 
 
 def split_cells(record: str, delimiter: str) -> tuple[list[str], bool]:
-    """Split a record into its cells; and whether a quote is not closed or has text after it."""
+    """Return the cells of a record, and whether a quote is not closed or has text after it."""
     cells: list[str] = []
     has_bad_quotes = False
     for match in CELLS[delimiter].finditer(record):

@@ -35,7 +35,7 @@ class FileOptions:
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Self:
-        """Return the options that were given as arguments of a function."""
+        """Return the options that were given as arguments of a function; raise a TypeError for an unknown name."""
         known = {field.name for field in fields(cls)}
         if unknown := [name for name in arguments if name not in known]:
             raise TypeError(
@@ -92,7 +92,7 @@ class FileSource:
 
 @dataclass(frozen=True)
 class SourceView:
-    """A source derived from another: everything except `batches` is taken from that source."""
+    """A source derived from another: all that a subclass does not define, except `batches`, is that source's."""
 
     source: Source
     name: ClassVar[Any] = property(attrgetter("source.name"))
@@ -137,7 +137,7 @@ def _as_paths(source: Any) -> str | list[str] | None:
 
 
 def _check_columns(source: Source) -> Source:
-    """Raise an error for a table without columns, or with two columns of one name."""
+    """Return the source; raise an InputError for a table without columns, or with two columns of one name."""
     if not source.columns:
         raise InputError(f"{source.name} has no columns. Hint: a table has a column for each feature")
     name, times = Counter(source.columns).most_common(1)[0]
@@ -199,14 +199,14 @@ def convert_read_errors(name: str, verdict: str = "cannot be read") -> Iterator[
 
 
 def error_summary(error: BaseException) -> str:
-    """Return the first line of another library's error, to follow a colon."""
+    """Return the first line of another library's error, in lower case at its beginning, to follow a colon."""
     lines = str(getattr(error, "strerror", None) or error).split("\n")
     why = next((line.strip() for line in lines if line.strip()), type(error).__name__)
     return why if why[1:2].isupper() else why[:1].lower() + why[1:]
 
 
 def format_path(path: str) -> str:
-    """Return a path as text: in a file's name there may be bytes that no encoding has."""
+    """Return a path as text, with slashes; bytes of a file's name that are not UTF-8 become U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace").replace(os.sep, "/")
 
 
@@ -221,7 +221,7 @@ def role_hint(column: str, role: str) -> str:
 
 
 def read_first_rows(source: Source, n: int) -> pa.Table:
-    """Return the first rows of a source in types that all functions support: string views cannot be filtered yet."""
+    """Return the first n rows of a source, string views as strings: Arrow cannot filter views yet."""
     head = source.head(n)
     plain = [_without_views(kind) for kind in head.schema.types]
     return head if plain == head.schema.types else head.cast(pa.schema(list(zip(head.schema.names, plain))))

@@ -60,7 +60,7 @@ def boundary(picture: Picture, columns: list[str], covariance: str, prior: str |
 
 
 def fit_gaussian(X: Any, y: Any, covariance: str, prior: Any) -> Any:
-    """Fit a Gaussian for each class, with priors by name or by class."""
+    """Return `GaussianBayes` fitted to rows of two classes or more, with priors by name or by class."""
     from deciban.errors import InputError
     from deciban.model.model_options import parse_class_prior
 
@@ -92,7 +92,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def parse_shape(text: str) -> tuple[int, int]:
-    """Parse HEIGHT,WIDTH."""
+    """Parse HEIGHT,WIDTH, two whole numbers of pixels."""
     parts = a.split_list(text)
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
         raise ArgumentTypeError(f"{text}: two whole numbers are needed, HEIGHT,WIDTH, as in 28,28")

@@ -87,7 +87,7 @@ def nomogram(
 
 
 def _read_row(table: TableInput, row: int) -> RowRange:
-    """Return one row of a table; the first is 1."""
+    """Return a view of one row of a table, the first is 1; raise an InputError where there is no such row."""
     part = RowRange(table.open(), row - 1, 1)
     if not sum(batch.num_rows for batch in part.batches({part.columns[0]: "text"})):
         raise InputError(f"{table.name} has no row {row}. Hint: --row counts from 1, without the header")
@@ -130,7 +130,7 @@ def find_class(model: Model, label: str | None) -> int:
 
 
 def odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) -> tuple[Any, Any]:
-    """Return ln[p / (1 − p)] of class k, and whether each row is of it, of the rows whose class is known."""
+    """Return ln[p / (1 − p)] of class k, and whether class k is the true one, for each row whose class is known."""
     import numpy as np
 
     from deciban.scores.posterior import log_odds

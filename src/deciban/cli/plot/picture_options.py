@@ -25,7 +25,7 @@ MAX_SIDE_INCHES = 100.0
 
 
 def parse_size(text: str) -> tuple[float, float]:
-    """Parse WIDTH,HEIGHT.
+    """Parse WIDTH,HEIGHT (or WIDTHxHEIGHT) in inches.
 
     >>> parse_size("6.4,4.8")
     (6.4, 4.8)
