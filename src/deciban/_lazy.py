@@ -34,7 +34,7 @@ HOMES = {
     "compare": "deciban.training.compare",
     "Dependence": "deciban.metrics.dependence",
     "cross_validate": "deciban.estimators.cross_validate",
-    "dependence": "deciban.training.dependence",
+    "dependence": "deciban.training.learning_curve",
     "evaluate": "deciban.training.evaluate",
     "learning_curve": "deciban.training.learning_curve",
     "train": "deciban.training.train",
