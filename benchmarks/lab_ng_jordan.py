@@ -24,7 +24,7 @@ import numpy as np
 import deciban
 from deciban.metrics.learning_curves import Crossing, LearningCurves
 from deciban.training.compare import doubling_sizes
-from deciban.training.learning_curve import HELD_OUT_SHARE
+from deciban.training.table_diagnostics import HELD_OUT_SHARE
 
 from . import data, machine
 from .lab_tables import format_table, list_tables, read_table

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from deciban.training.choose import choose as choose
     from deciban.training.compare import compare as compare
     from deciban.training.evaluate import evaluate as evaluate
-    from deciban.training.learning_curve import dependence as dependence
-    from deciban.training.learning_curve import learning_curve as learning_curve
+    from deciban.training.table_diagnostics import dependence as dependence
+    from deciban.training.table_diagnostics import learning_curve as learning_curve
     from deciban.training.train import train as train
 
 __all__ = [*HOMES, "__version__"]

@@ -90,11 +90,11 @@ def test_flipped_labels_are_learned_and_not_scored():
 
 def test_flipping_takes_any_other_class_and_leaves_the_rows_held_out():
     from deciban.sources.arrow_sources import Frame
-    from deciban.training.learning_curve import FlippedLabels
+    from deciban.training.table_diagnostics import FlippedLabels
 
     n = 6000
     t = pa.table({"y": [7, 8, 9, 10] * (n // 4)})
-    flipped = FlippedLabels(Frame(t), "y", ["7", "8", "9", "10"], 0.3, 0.2)
+    flipped = FlippedLabels(Frame(t), "y", ["7", "8", "9", "10"], 0.3)
     (batch,) = flipped.batches({"y": "text"})
     before, after = np.array(t.column("y").cast("string").to_pylist()), np.array(batch.column(0).to_pylist())
     held = hash_row_numbers(np.arange(n)) < 0.2 * 2.0**64

@@ -23,7 +23,7 @@ from deciban.model.columns import Layout
 from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.model.summarise_table import Progress, Rows
 from deciban.training.evaluate import Split
-from deciban.training.learning_curve import HELD_OUT_SHARE, MIN_CURVE_ROWS
+from deciban.training.table_diagnostics import HELD_OUT_SHARE, MIN_CURVE_ROWS
 from deciban.training.table_folds import FoldModel, count_rows, learn, score_out_of_fold
 from deciban.training.task import NUMBER_ROLES, PENALISED_LEARNERS, Task, check_fold_settings, check_learner
 from deciban.training.train import Trained, train_task
