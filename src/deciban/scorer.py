@@ -80,11 +80,6 @@ class Scorer(ABC):
         """The names of the levels, for each feature that has levels with names."""
         return next((block.levels for block in self.schema.blocks if block.kind == "levels"), None) or ()
 
-    @property
-    def vocabularies(self) -> list[Vocabulary | None]:
-        """The vocabulary of each block of words; None where only hashes of the words are kept."""
-        return vocabularies(self.outline)
-
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
         """Compute ln p(x, k), p(k|x), argmax_k … of every row, see `scores.finish`; p(k|x) with the calibration."""
         if wanted in ("density", "typicality"):

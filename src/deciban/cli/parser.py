@@ -62,7 +62,7 @@ class Argument(NamedTuple):
 
 
 def argument(*names: str, **settings: Any) -> Argument:
-    """Declare an argument."""
+    """Declare an option, or a positional argument, with settings of `ArgumentParser.add_argument`."""
     return Argument(names, settings)
 
 

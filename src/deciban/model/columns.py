@@ -153,7 +153,7 @@ class Layout:
         return tuple(dict.fromkeys(found))  # combinations take the position of the first of their columns
 
     def block_index(self, kind: Kind) -> int | None:
-        """Return the index of the first block of this kind."""
+        """Return the index of the first block of this kind; None if there is none."""
         return next((i for i, group in enumerate(self.blocks) if group.kind == kind), None)
 
     @property
@@ -233,7 +233,7 @@ class Combinations:
         return out
 
     def _encode_one(self, combination: tuple[int, ...]) -> int:
-        """Return the code of one combination of the columns' own codes."""
+        """Return the code of one combination of the columns' own codes; a growing encoder adds a new one."""
         name = join_levels([names.list[v] for names, v in zip(self.columns, combination)])
         if self.grows and name not in self._codes:
             self._codes[name] = len(self.list)

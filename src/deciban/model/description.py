@@ -160,7 +160,7 @@ class Description:
 
 
 def describe_model(model: Model) -> Description:
-    """Describe a model; this is quick for many columns and levels, since only the strongest are summarised."""
+    """Return the description of a model; only the strongest features have summaries, so that it is quick for many."""
     naive, ledger = model.naive.unsolved(), model.ledger
     n, prior = ledger.rows.tolist(), model.scorer.solved.prior.tolist()
     weights = _feature_weights(model)

@@ -103,7 +103,7 @@ FeatureSummary = LevelEffect | ClassMean | WeightEffect
 
 
 def format_row_count(rows: float) -> str:
-    """Return the number of rows in words, or their weight if that is not a whole number."""
+    """Return "12 rows", or "weight 2.5" where it is not a whole number."""
     return f"{rows:.10g} row{'' if rows == 1 else 's'}" if float(rows).is_integer() else f"weight {rows:.4g}"
 
 

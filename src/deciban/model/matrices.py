@@ -123,7 +123,10 @@ def read_documents(name: str, batch: Any) -> Documents:
 
 
 def stack_columns(columns: Sequence[Any]) -> Any:
-    """Stack columns into a matrix, some rows at a time, so that those being written stay in the cache."""
+    """Return columns as one matrix; the words of a text, which are a matrix already, are returned as they are.
+
+    Some rows are written at a time, so that they stay in the cache.
+    """
     if not isinstance(columns[0], np.ndarray):  # a text by its words, which is a matrix already
         return columns[0]
     out = np.empty((len(columns[0]), len(columns)), dtype=columns[0].dtype)
@@ -163,14 +166,17 @@ def invalid_cell_error(bad: engines.InvalidValueError, layout: Layout, parts: Se
 
 
 def row_blocks(source: Source, wanted: Mapping[str, ColumnReading], layout: Layout) -> Iterator[list[Any]]:
-    """Return all rows in blocks of a size that depends on the number of features; long texts end blocks early."""
+    """Yield all rows in blocks, each a list of batches; a thread reads ahead.
+
+    The number of rows of a block depends on the number of features; long texts end it early.
+    """
     if not wanted:
         wanted = {next(iter(source.columns)): "text"}  # rows are counted even if no column is used
     texts = [feature.column for feature in layout.texts]
     n_wanted = BLOCK_CELLS // max(1, len(layout.features_by_block()))
     n_rows = min(MAX_BLOCK_ROWS, max(MIN_BLOCK_ROWS, 1 << (n_wanted.bit_length() - 1)))  # a power of two
     blocks = split_into_blocks(source.batches(wanted), n_rows, texts)
-    return prefetch(blocks, most=1 if texts else 2)
+    return prefetch(blocks, max_ahead=1 if texts else 2)
 
 
 def split_into_blocks(
@@ -200,7 +206,7 @@ def split_into_blocks(
 
 
 def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
-    """Return the number of bytes of text before each row, and before the end; None without texts."""
+    """Return the bytes of the columns `texts` before each row, and before the end; None if none is there."""
     here = [batch.column(name) for name in texts if batch.schema.get_field_index(name) >= 0]
     if not here:
         return None
@@ -210,7 +216,7 @@ def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
 
 
 def _text_bytes(column: Any) -> Any:
-    """Return the size of each text, 0 where it is missing; 0 for values that are not texts."""
+    """Return the number of bytes of each text; 0 where it is missing, and for values that are not texts."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         return np.append(_text_bytes(column.dictionary), 0)[replace_nulls(column.indices.cast(pa.int64()), -1)]
@@ -223,12 +229,12 @@ def _text_bytes(column: Any) -> Any:
     return replace_nulls(pc.binary_length(column), 0).astype(np.int64)
 
 
-def prefetch(items: Iterator[T], most: int = 2) -> Iterator[T]:
-    """Yield items in their order while a thread fetches the next ones, at most `most`; errors keep their place."""
+def prefetch(items: Iterator[T], max_ahead: int = 2) -> Iterator[T]:
+    """Yield items in order while a thread fetches the next, at most `max_ahead`; errors keep their place."""
     end: Any = object()
     pool = ThreadPoolExecutor(1)
     try:
-        pending = deque(pool.submit(next, items, end) for _ in range(most))
+        pending = deque(pool.submit(next, items, end) for _ in range(max_ahead))
         while (item := pending.popleft().result()) is not end:
             pending.append(pool.submit(next, items, end))
             yield item

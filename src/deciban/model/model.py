@@ -24,7 +24,7 @@ from deciban.model.matrices import Matrices, UnseenValueMonitor, check_columns, 
 from deciban.model.model_options import Options, Origin, check_compatible, parse_class_prior
 from deciban.model.output_frames import to_labels, to_source_type
 from deciban.model.summarise_table import Progress, TableSummariser
-from deciban.scorer import Scorer
+from deciban.scorer import Scorer, vocabularies
 from deciban.scores import Explanation
 from deciban.scores.calibration import Calibration, warn_dropped
 from deciban.scores.posterior import REJECTED, Costs, Decision, Finish, Thresholds, build_rule, take_labels
@@ -137,7 +137,10 @@ class Model:
         return self.scorer.n_parameters
 
     def blocks(self, source: Source, allow_missing_columns: bool = False) -> Iterator[tuple[list[Any], list[Any]]]:
-        """Yield the source's rows in blocks: as Arrow batches, and as the matrices of the model's features."""
+        """Yield the source's rows in blocks: as Arrow batches, and as the matrices of the model's blocks of features.
+
+        Values that were never learned are refused where `unseen="error"`; else a warning follows the last block.
+        """
         wanted = check_columns(source, self.layout.readings(), allow_missing_columns)
         matrices = self.matrices()
         forms = self.naive.solved.forms if self.layout.texts else ()
@@ -152,8 +155,8 @@ class Model:
 
     def matrices(self) -> Matrices:
         """Return the conversion of rows to matrices, with the levels and words that the model has learned."""
-        vocabularies, words = self.scorer.vocabularies if self.layout.texts else (), self.options.words
-        return Matrices.for_levels(self.layout, self.scorer.level_names, words=words, vocabularies=vocabularies)
+        known, words = vocabularies(self.scorer.outline) if self.layout.texts else (), self.options.words
+        return Matrices.for_levels(self.layout, self.scorer.level_names, words=words, vocabularies=known)
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
         """Return the scores of rows, see `GenerativeModel.scores`; an invalid value is reported with its column."""
@@ -289,7 +292,7 @@ class Model:
     def summary(
         self, source: Any, sql: str | None = None, progress: Progress | None = None, **reading: Any
     ) -> TableSummariser:
-        """Summarise other rows in one pass, with the features of this model."""
+        """Return the statistics of other rows, read in one pass, for the features of this model."""
         self._need_sums("learns no more rows, nor forgets any")
         rows = open_source(source, sql, FileOptions.from_arguments(reading))
         classes, levels = [str(label) for label in self.scorer.outline.classes], self.scorer.level_names
@@ -322,13 +325,13 @@ class Model:
         return self
 
     def _need_sums(self, what: str, *others: Model) -> None:
-        """Refuse an operation on ledgers where weights were fitted; `what` a fitted model does not do."""
+        """Refuse an operation on ledgers if this model or another has fitted weights; `what` ends the message."""
         for model in (self, *others):
             if isinstance(model.scorer, FittedModel):
                 model.scorer.refuse_sums(what)
 
     def _replace_ledger(self, ledger: Ledger) -> None:
-        """Replace the ledger; the held-out results and calibration of the old one are dropped."""
+        """Replace the ledger; held-out results are dropped, and a calibration is, with a warning."""
         given = self.options.prior.given
         if given is not None and len(given) != len(ledger.rows):
             raise InputError(

@@ -33,7 +33,7 @@ DAYS_OF_2024 = np.arange("2024-01-01", "2025-01-01", dtype="datetime64[D]")
 
 
 def to_source_type(source: Any, blocks: Blocks, names: Sequence[str], labels: NDArray[Any] | None = None) -> Any:
-    """Concatenate blocks of predictions into an object of the type of the source.
+    """Return the predictions of all blocks in the source's type of object; a stream of Arrow batches for a file.
 
     Each block is one-dimensional (a column named names[0]) or has a column for each name. `labels` are the
     labels that predictions are among, which may also be None.
@@ -121,7 +121,7 @@ def sample_table(model: Model, n: int, rng: np.random.Generator) -> Any:
 
 
 def _split_combinations(names: Sequence[str | None], columns: tuple[str, ...]) -> dict[str, list[str | None]]:
-    """Return the columns that the combinations consist of."""
+    """Return the levels of each column that the combinations consist of, by its name; None where one is missing."""
     missing = [None] * len(columns)
     rows = [missing if name is None else split_levels(name) for name in names]
     return {column: [row[i] for row in rows] for i, column in enumerate(columns)}

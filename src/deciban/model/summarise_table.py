@@ -96,11 +96,11 @@ class TableSummariser:
         self.word_counters = [WordCounter(self.words) for _ in self.layout.texts]
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:
-        """Count all rows of a source; yield each block once it is counted."""
+        """Count the rows of a source that have a class and a weight; yield them in blocks, once counted."""
         if source.fills_cores and not self.layout.texts:  # words take longer to count than to read
             self.n_jobs = self.matrices.n_jobs = 1
         blocks = row_blocks(source, self._required_columns(source), self.layout)
-        for rows in prefetch((self._encode(batches) for batches in blocks), most=1):
+        for rows in prefetch((self._encode(batches) for batches in blocks), max_ahead=1):
             if len(rows.codes):
                 self._count(rows)
             if progress is not None:
@@ -198,7 +198,7 @@ class TableSummariser:
         ]
 
     def _pool_folds(self) -> None:
-        """Pool all folds into one."""
+        """Add up the statistics of all folds in place, as if there were one fold."""
         assert self.sums is not None
         K, F = len(self.classes), self.n_folds
         for counter in self.word_counters:
@@ -265,16 +265,13 @@ class TableSummariser:
     def _schema(self, classes: Sequence[str], texts: Sequence[TextCounts]) -> Schema:
         """Return the schema of the ledgers."""
         levels = tuple(tuple(names) for names in self._levels())
-        words = iter(texts)
-
-        def block(need: Needs, group: FeatureBlock) -> Block:
-            if group.kind == "bags":
-                counted = next(words)
-                return Block("bags", counted.total.n_features, counted.vocabulary, None, need.reading)
-            names = tuple(feature.name for feature in group.features)
-            return Block(group.kind, len(names), names, levels if group.kind == "levels" else None, need.reading)
-
-        return Schema(tuple(classes), tuple(map(block, self.needs, self.layout.blocks)))
+        dense = []
+        for need, (kind, features) in zip(self.needs, self.layout.blocks[: len(self.needs) - len(texts)]):
+            names = tuple(feature.name for feature in features)
+            dense.append(Block(kind, len(names), names, levels if kind == "levels" else None, need.reading))
+        words = zip(self.needs[len(dense) :], texts)
+        bags = (Block("bags", text.total.n_features, text.vocabulary, None, need.reading) for need, text in words)
+        return Schema(tuple(classes), (*dense, *bags))
 
 
 def _split_into_jobs(
@@ -296,7 +293,10 @@ def _add_folds(folds: Sequence[Ledger], texts: Sequence[TextCounts]) -> Ledger:
 
 
 def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:
-    """Return the weights of rows, 0 where one is missing; the first row is number `first`."""
+    """Return the weights of rows, 0 where one is missing; refuse one that is negative or infinite.
+
+    `first` is the number of rows before these, by which the message names the row.
+    """
     given = np.concatenate([to_numbers(batch.column(name), name) for batch in batches])
     weight = np.where(np.isnan(given), 0.0, given)
     valid = np.isfinite(weight) & (weight >= 0)

@@ -18,6 +18,7 @@ from deciban.errors import InputError, unknown_class_error
 from deciban.ledger.schema import NumberedNames
 from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.matrices import read_documents
+from deciban.scorer import vocabularies
 from deciban.scores import Explanation
 from deciban.scores.explanation import (
     LINE_WIDTH,
@@ -89,7 +90,7 @@ def _format_words(documents: TextExplanation, row: int) -> list[str]:
 def explain_rows(
     model: Model, source: Source, classes: tuple[Any, Any] | None, rows: int | None, allow_missing: bool
 ) -> Explanation:
-    """Explain all rows, or the first `rows` of them."""
+    """Explain all rows, or the first `rows` of them, with the values of their cells; raise an InputError for none."""
     if rows is not None and rows < 1:
         raise InputError(f"rows must be at least 1, not {rows!r}")
     pair = None if classes is None else class_pair(model, classes)
@@ -114,7 +115,7 @@ def explain_rows(
 
 
 def _stack_rows(parts: tuple[Any, ...]) -> Any:
-    """Concatenate blocks of rows."""
+    """Concatenate the matrices of several blocks of rows, dense or sparse."""
     if not engines.is_sparse(parts[0]):
         return np.concatenate(parts)
     from scipy.sparse import csr_array, vstack
@@ -132,7 +133,7 @@ def _sum_words(model: Model, result: Explanation, widths: list[int], batches: li
     dense = result.evidence[:, : ends[0]]
     evidence = np.column_stack([dense.toarray(), *totals.values()])
     documents = {}
-    for (column, words), vocabulary in zip(word_evidence.items(), model.scorer.vocabularies):
+    for (column, words), vocabulary in zip(word_evidence.items(), vocabularies(model.scorer.outline)):
         read = [read_documents(column, batch) for batch in batches]
         documents[column] = TextExplanation(
             words, np.zeros(n), totals[column], result.winner, result.runner_up,
@@ -145,7 +146,7 @@ def _sum_words(model: Model, result: Explanation, widths: list[int], batches: li
 
 
 def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
-    """Return the indices of two classes given by name."""
+    """Return the indices of two classes given by name; refuse unknown and equal ones."""
     known = {str(label): k for k, label in enumerate(model.scorer.outline.classes)}
     try:
         first, second = (format_label(label) for label in classes)
@@ -160,7 +161,7 @@ def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
 
 
 def _cell_values(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
-    """Return the cells of the table that each feature was read from; for a date the part that is the feature."""
+    """Return the cells that each feature was read from as text, rows × features in the order of the table."""
     features = model.layout.features_in_table_order()
     out = np.empty((n, len(features)), dtype=object)
     for j, feature in enumerate(features):
@@ -170,7 +171,7 @@ def _cell_values(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
 
 
 def _format_column(batches: list[Any], name: str, feature: Feature, n: int) -> list[str | None]:
-    """Return the cells of a column as text; None where the column is absent."""
+    """Return n cells of a column as text, of a date the part that is the feature; None where one is missing."""
     arrays = [batch.column(name) for batch in batches if batch.schema.get_field_index(name) >= 0]
     cells: list[Any] = []
     for array in arrays:

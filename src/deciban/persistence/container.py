@@ -211,7 +211,7 @@ def _parse_metadata(metadata: Any) -> dict[str, Any]:
 
 
 def _read_data(handle: BinaryIO, start: int, size: int) -> NDArray[np.uint8]:
-    """Return the bytes after the header: those of a small file in memory, those of a large one mapped."""
+    """Return the bytes from `start` to the end: those of a small file in memory, those of a large one mapped."""
     if size - start <= EAGER_CHECK_BYTES:
         data = np.fromfile(handle, dtype=np.uint8, count=size - start)
         if len(data) < size - start:

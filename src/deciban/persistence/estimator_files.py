@@ -41,7 +41,7 @@ MAX_N_JOBS = 4096
 
 
 def save(estimator: Classifier, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a file, atomically."""
+    """Write a fitted estimator to a file, atomically; refuse one that could not be read again."""
     name, module = type(estimator).__name__, type(estimator).__module__
     if ESTIMATORS.get(name) != module:
         raise ModelFileError(f"{module}.{name} cannot be saved; only deciban's own can be, {sorted(ESTIMATORS)}")
@@ -191,7 +191,7 @@ def _read_value(section: Section, imagined: Ledger | None = None) -> Any:
 
 @contextmanager
 def _refuse_errors(section: Section, beginning: str = "") -> Iterator[None]:
-    """Refuse a section whose values raise an error; the message begins so."""
+    """Refuse a section where the block raises an error; the message has this beginning, then that of the error."""
     try:
         yield
     except ModelFileError:

@@ -49,7 +49,7 @@ def read_ledger(section: Section) -> Ledger:
 
 
 def read_classes(schema: Section) -> tuple[Label, ...]:
-    """Read the classes of a schema, and nothing else."""
+    """Read the classes of a schema, and nothing else; refuse none, and repeated ones."""
     classes = tuple(_parse_label(schema, text) for text in schema.texts("classes"))
     if not classes or len(set(classes)) < len(classes):
         schema.refuse("there should be one class or more, each once")
@@ -103,7 +103,7 @@ def write_schema(schema: Schema) -> Section:
 
 
 def _format_label(label: Label) -> str:
-    """Return a class label as JSON, which keeps its type."""
+    """Return a class label as JSON, which keeps its type; refuse labels other than texts, bytes and numbers."""
     plain = label.item() if isinstance(label, np.generic) else label
     if isinstance(plain, bytes):
         plain = {"bytes": plain.decode("latin-1")}

@@ -36,7 +36,7 @@ class Section:
     """A part of a file: a header, and the arrays whose names begin with the section's name. Sections are nested.
 
     Writers fill an empty section and `add` it to a larger one; readers request each value by name, type and bounds,
-    and any other value is refused. `eager`: whether the file is to be read in full at once.
+    and any other value is refused by `refuse`. `eager`: whether the file is to be read in full at once.
 
     >>> inner = Section().put("alpha", 1.0)
     >>> outer = Section().add("family", inner)
@@ -105,11 +105,11 @@ class Section:
         return self.header[name]
 
     def part(self, name: str) -> Section:
-        """Return a part by its name."""
+        """Return a nested section by its name."""
         return self._inner(name, self.value(name))
 
     def parts(self, name: str) -> list[Section]:
-        """Return a list of parts by its name."""
+        """Return a list of nested sections by its name."""
         listed = self.value(name)
         if not isinstance(listed, list):
             self.refuse(f"{name!r} should be a list")
@@ -181,7 +181,7 @@ class Section:
         return self._check_bounds(name, self.array(name, dtype, *shapes), least, most)
 
     def _check_bounds(self, name: str, array: NDArray[Any], least: float, most: float) -> NDArray[Any]:
-        """Return the array, if it lies within the bounds; no pass over it is made without need."""
+        """Return the array; refuse one with an element beyond the bounds. No pass over it is made without need."""
         if array.size and not (array.max() <= most and (least == -math.inf or array.min() >= least)):
             low, high = array.min(), array.max()
             self.refuse(f"the array {name!r} should lie between {least:g} and {most:g}: {low:g} to {high:g}")
@@ -195,7 +195,7 @@ class Section:
         return offsets
 
     def texts(self, name: str, as_arrow: bool = False) -> Any:
-        """Return a list of texts; or as a pyarrow array over the file's own bytes."""
+        """Return a list of texts, or with `as_arrow` a pyarrow array over the file's own bytes."""
         key = f"{self.name}{name}/offsets"
         dtype = np.int64 if key in self.arrays and self.arrays[key].dtype == np.int64 else np.int32
         utf8, offsets = self.array(f"{name}/utf8", np.uint8, (None,)), self.array(f"{name}/offsets", dtype, (None,))
@@ -259,7 +259,7 @@ def unpack(packed: PackedTexts) -> list[str]:
 
 
 def to_arrow(packed: PackedTexts) -> Any:
-    """Return the texts as a pyarrow array over the same bytes, without a copy."""
+    """Return the texts as a pyarrow array over the same bytes, without a copy; refuse arrays as `unpack` does."""
     _check_offsets(packed)
     array_type = pa.StringArray if packed.offsets.dtype == np.int32 else pa.LargeStringArray
     n_texts = len(packed.offsets) - 1
@@ -272,7 +272,7 @@ def to_arrow(packed: PackedTexts) -> Any:
 
 
 def _check_offsets(packed: PackedTexts) -> NDArray[Any]:
-    """Return the offsets of the texts, which must be in order and within the bytes."""
+    """Return the offsets of the texts; raise a ModelFileError unless they are in order and within the bytes."""
     utf8, offsets = packed
     if utf8.ndim != 1 or offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(utf8):
         raise ModelFileError("a list of texts does not fit its bytes")
@@ -282,7 +282,7 @@ def _check_offsets(packed: PackedTexts) -> NDArray[Any]:
 
 
 def _bytes_to_characters(utf8: NDArray[np.uint8], offsets: NDArray[Any]) -> NDArray[np.int64]:
-    """Convert offsets in bytes to offsets in characters."""
+    """Convert offsets in bytes to offsets in characters; raise a ModelFileError for one within a character."""
     begins = (utf8 & 0xC0) != 0x80
     if not begins[offsets[:-1][offsets[:-1] < len(utf8)]].all():
         raise ModelFileError("a list of texts has one that begins within a character")

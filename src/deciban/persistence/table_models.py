@@ -35,7 +35,7 @@ TARGET_TYPES = (
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file, atomically."""
+    """Write a model to a file, atomically; refuse one that could not be read again."""
     section = Section({"kind": "table", "target": model.target, "target_type": model.target_type}, eager=False)
     section.put("weights", model.weights).put("rows", model.ledger.n_rows)
     write_columns(section, model.columns, model.options.words)
@@ -48,7 +48,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 def write_columns(section: Section, columns: Sequence[Column], words: Words) -> None:
-    """Write the columns with their roles, and a fingerprint of how they are read."""
+    """Add the columns with their roles, and a fingerprint of how they are read, to a section."""
     section.put("reader", compute_fingerprint(columns, words))
     parts = []
     for column in columns:

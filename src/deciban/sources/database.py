@@ -100,7 +100,7 @@ def format_paths(paths: Sequence[str]) -> str:
 
 
 def common_compression(paths: Sequence[str]) -> str:
-    """Return DuckDB's name for how files are compressed, or "none"; "auto", by each file's name, where they differ."""
+    """Return DuckDB's name of the compression of files, or "none"; "auto", by each file's name, where they differ."""
     found = {compression_by_name(path) or "none" for path in paths}
     return found.pop() if len(found) == 1 else "auto"
 
