@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from deciban.errors import InputError
+from deciban.errors import InputError, SchemaError
 from deciban.text import Documents, Words
 
 TEXTS = ["a cat", "", "ein Ölfleck 😀", "a cat"]
@@ -143,5 +143,5 @@ def test_a_specification_is_a_value():
     assert words == Words(ngrams=(1, 2), stop=["a", "of"], hashed=9)
     assert Words.from_dict(words.to_dict()) == words
     assert words.fingerprint == Words.from_dict(words.to_dict()).fingerprint != Words().fingerprint
-    with pytest.raises(deciban.SchemaError, match=r"ngrams is \[1, 1\] in one and \[1, 2\] in the other"):
+    with pytest.raises(SchemaError, match=r"ngrams is \[1, 1\] in one and \[1, 2\] in the other"):
         Words().refuse_other(Words(ngrams=2), "")

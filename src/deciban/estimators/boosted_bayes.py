@@ -84,15 +84,13 @@ class BoostedBayes(Classifier):
         names = checks.get_feature_names(self)
         blocks = tuple(Block(n.kind, X.shape[1], names, reading=n.reading) for n in assumption.needs)
         rows, held = self._split(Examples((X,), codes, weight))
-        rate, patience = float(self.learning_rate), self.n_iter_no_change or 0
         algorithm: Any = self.algorithm
-        threads = thread_count(self.n_jobs)
+        rate, patience, threads = float(self.learning_rate), self.n_iter_no_change or 0, thread_count(self.n_jobs)
         settings = BoostingSettings(algorithm, self.n_estimators, rate, held, patience, threads)
-        schema = Schema(tuple(self.classes_.tolist()), blocks)
-        return boost(assumption, schema, rows, settings)
+        return boost(assumption, Schema(tuple(self.classes_.tolist()), blocks), rows, settings)
 
     def _split(self, rows: Examples) -> tuple[Examples, Examples | None]:
-        """Split the rows into those to learn and those held out: an equal share of each class, never all of it."""
+        """Return the rows to learn and those held out, a share of each class; None without `n_iter_no_change`."""
         if self.n_iter_no_change is None:
             return rows, None
         rng, is_held_out = make_generator(self.random_state), np.zeros(len(rows.codes), dtype=np.bool_)
@@ -108,7 +106,7 @@ class BoostedBayes(Classifier):
 
     @property
     def estimator_(self) -> GenerativeClassifier:
-        """The estimator that is boosted, unfitted."""
+        """An unfitted copy of the estimator that is boosted; InputError unless it learns from matrices."""
         if self.estimator is None or isinstance(self.estimator, str):
             return GaussianNB()
         if type(self.estimator)._check_rows is not GenerativeClassifier._check_rows:
@@ -212,6 +210,7 @@ class BoostedBayes(Classifier):
 
 
 def _centre_scores(scores: Array) -> Array:
+    """Return what `decision_function` does, from the joint scores of all classes."""
     K = scores.shape[1]
     if K == 2:
         return scores[:, 1] - scores[:, 0]

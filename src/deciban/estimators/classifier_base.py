@@ -22,19 +22,9 @@ from deciban.ledger import Block
 from deciban.metrics.calibration_fit import calibrate, check_method
 from deciban.persistence import Section
 from deciban.scorer import Scorer
-from deciban.scores import Boundary, Conic, Explanation
+from deciban.scores import Boundary, Conic, Explanation, posterior
 from deciban.scores.calibration import Calibration
-from deciban.scores.posterior import (
-    REJECTED,
-    Costs,
-    Finish,
-    Novelty,
-    Thresholds,
-    build_rule,
-    density_per_cell,
-    require_novelty,
-    take_labels,
-)
+from deciban.scores.posterior import Costs, Finish, Novelty, Thresholds
 
 MAX_LEAVE_ONE_OUT_ROWS = {False: 2000, True: 200}
 """Number of rows up to which novelty is fitted by leave-one-out; beyond it, by ten folds.
@@ -151,11 +141,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
         that is undecided or novel is None.
         """
         self._check_fitted()
-        rule = build_rule(self.classes_, costs, reject, thresholds)
+        rule = posterior.build_rule(self.classes_, costs, reject, thresholds)
         codes = self._score(X, "winner") if rule is None else rule.apply(self._score(X, "posterior"))
         if reject_novel is not None:
-            codes = np.where(self._is_novel(X, reject_novel), REJECTED, codes)
-        return take_labels(self.classes_, codes)
+            codes = np.where(self._is_novel(X, reject_novel), posterior.REJECTED, codes)
+        return posterior.take_labels(self.classes_, codes)
 
     def predict_proba(self, X: Any) -> Array:
         """Return p(k|x) of each row and class, in the order of `classes_`."""
@@ -174,6 +164,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             return model.explain([self._matrix(rows, threads)], pair, self.classes_, threads)
 
     def _pair(self, classes: tuple[Any, Any]) -> tuple[int, int]:
+        """Return the codes of two classes, which must be different and known."""
         try:
             first, second = classes
         except (TypeError, ValueError):
@@ -223,16 +214,6 @@ class Classifier(ClassifierMixin, BaseEstimator):
         found = calibrate(method, rows.scores, truth, rows.weight, rows.fold, log_prior)
         return self._scorer.with_maps(calibration=found.calibration)
 
-    def _warn_not_calibrated(self) -> None:
-        """Warn that `partial_fit` does not calibrate: one batch does not suffice to calibrate a model of all rows."""
-        if getattr(self, "calibrate", None) is not None and "_scorer" not in vars(self):
-            warnings.warn(
-                f"calibrate={self.calibrate!r} is for fit(X, y), which sees all rows; partial_fit leaves the "
-                f"probabilities as they are. Hint: calibrate=None, or calibrated(X, y)",
-                DecibanWarning,
-                stacklevel=3,
-            )
-
     @property
     def calibration_(self) -> Calibration | None:
         """The calibration of the probabilities; None where they are not calibrated."""
@@ -255,7 +236,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             wanted: Finish = "typicality" if growing else "density"
             rows = out_of_fold(_clone_uncalibrated(self), X, y, folds, sample_weight=sample_weight, wanted=wanted)
         scored = rows.fold >= 0
-        usual = rows.scores[scored] if growing else density_per_cell(rows.scores[scored], cells[scored])
+        usual = rows.scores[scored] if growing else posterior.density_per_cell(rows.scores[scored], cells[scored])
         weight = None if rows.weight is None else rows.weight[scored]
         self._scorer = self._scorer.with_maps(novelty=Novelty.of(usual, weight))
         return self
@@ -266,10 +247,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self._check_fitted().novelty
 
     def _is_novel(self, X: Any, share: float) -> NDArray[np.bool_]:
-        """Return which rows are less probable than all but this share of the training rows."""
+        """Return which rows are less probable than all but this share of the training rows, by `novelty_`."""
         model = self._check_fitted()
         model.require_density("density p(x)")
-        usual = require_novelty(model.novelty)
+        usual = posterior.require_novelty(model.novelty)
         usual.threshold(share)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DecibanWarning)  # `predict` has issued the warnings already

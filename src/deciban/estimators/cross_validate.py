@@ -99,7 +99,13 @@ def out_of_fold(
     Rows of weight 0 are absent: their fold is −1, and their scores are NaN.
     """
     est = clone(estimator)
-    rows, labels, weight = _check_rows(est, X, y, sample_weight)
+    if isinstance(est, GenerativeClassifier):  # rows are checked by the rules of its `fit`
+        est._validate_params()
+        rows, labels = est._check_rows(X, y, reset=True)
+    else:
+        rows, labels = X, column_or_1d(y)
+        check_consistent_length(rows, labels)
+    weight = check_weight(sample_weight, rows, some_positive=True)
     classes, codes = encode(labels)
     present = np.ones(len(codes), dtype=np.bool_) if weight is None else weight > 0
     plan = make_fold_plan(folds, X, codes, groups, order, present)
@@ -113,17 +119,6 @@ def out_of_fold(
         kept = [np.flatnonzero(present)]
         scores, known = (scatter_rows(kept, [each], len(codes)) for each in (scores, known))
     return OutOfFoldScores(scores, codes, weight, fold, known, classes, words)
-
-
-def _check_rows(est: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array | None]:
-    """Return rows, labels and weights, checked by the rules of the estimator's own `fit`; `est` may be changed."""
-    if isinstance(est, GenerativeClassifier):
-        est._validate_params()
-        rows, labels = est._check_rows(X, y, reset=True)
-    else:
-        rows, labels = X, column_or_1d(y)
-        check_consistent_length(rows, labels)
-    return rows, labels, check_weight(sample_weight, rows, some_positive=True)
 
 
 def _score(

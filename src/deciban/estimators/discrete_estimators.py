@@ -79,14 +79,14 @@ class DiscreteClassifier(SmoothedClassifier):
         raise AssertionError
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
-        """Return the family and the class prior; a ledger in `alpha` becomes the imagined examples."""
+        """Return the family and the class prior; a ledger in `alpha` holds pseudo-observations."""
         prior, auto = self._make_prior(n_classes), isinstance(self.alpha, str)
-        imagined = self.alpha if isinstance(self.alpha, Ledger) else None
-        alpha = FALLBACK_ALPHA if auto else 0.0 if imagined is not None else self._check_alpha(n_features)
-        return Assumption((self._family(alpha, n_features),), prior, imagined, self.missing, auto)
+        pseudo = self.alpha if isinstance(self.alpha, Ledger) else None
+        alpha = FALLBACK_ALPHA if auto else 0.0 if pseudo is not None else self._check_alpha(n_features)
+        return Assumption((self._family(alpha, n_features),), prior, pseudo, self.missing, auto)
 
     def _check_alpha(self, n_features: int) -> Alpha:
-        """Return alpha, checked, and raised to the smallest usable one unless forced."""
+        """Return alpha, a number or an array of one for each feature, at least `MIN_ALPHA` unless `force_alpha`."""
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim:
             if alpha.shape != (n_features,):
@@ -111,7 +111,7 @@ class CountClassifier(DiscreteClassifier):
 
     @property
     def feature_count_(self) -> Array:
-        """Σ w·x per class and feature, K×d, without imagined examples."""
+        """Σ w·x per class and feature, K×d, without pseudo-observations."""
         part: Any = self.ledger_.parts[0]
         return to_dense(part).total
 
@@ -198,8 +198,8 @@ class ComplementNB(CountClassifier):
 class PoissonNB(CountClassifier):
     """Naive Bayes over independent counts: ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!.
 
-    `alpha` rows of the column's mean are imagined in each class: λ_kj = (Σ w x + α m_j) / (Σ w + α); "auto" chooses
-    their number by marginal likelihood (`alpha_`). `prior_alpha` applies to class_prior="smoothed" only.
+    `alpha` pseudo-observations of the column's mean are added to each class: λ_kj = (Σ w x + α m_j) / (Σ w + α);
+    "auto" chooses α by marginal likelihood (`alpha_`). `prior_alpha` applies to class_prior="smoothed" only.
     Unlike a bag of words the counts have no common total, and a missing one (NaN) can be skipped.
 
     >>> from deciban import PoissonNB
@@ -236,6 +236,7 @@ class LevelClassifier(DiscreteClassifier):
     unseen: Unseen = field(default="ignore", metadata=allow("unseen"))
 
     def _min_levels(self, n_features: int) -> tuple[int, ...] | None:
+        """Return `min_categories` of each feature, checked; None where it is not given."""
         if self.min_categories is None:
             return None
         min_levels = np.asarray(self.min_categories)
@@ -250,7 +251,7 @@ class LevelClassifier(DiscreteClassifier):
 
     @property
     def _n_known_levels(self) -> NDArray[np.int64]:
-        """V_j, the number of known levels of each feature, those of imagined examples included."""
+        """V_j, the number of known levels of each feature, those of pseudo-observations included."""
         return np.array(self._solved_family.sizes(self._check_fitted().complete.parts[0]), dtype=np.int64)
 
     def _check_prediction_rows(self, X: Any) -> None:
@@ -286,24 +287,24 @@ class CategoricalNB(LevelClassifier):
     def _family(self, alpha: Any, n_features: int) -> Categorical:
         return Categorical(float(alpha), self.unseen, self._min_levels(n_features))
 
-    def _level_counts(self, imagined: bool = True) -> Levels:
-        model = self._check_fitted()
-        return self._solved_family.full((model.complete if imagined else model.ledger).parts[0])
+    def _level_counts(self, ledger: Ledger) -> Levels:
+        """Return the counts of a ledger, of all levels that the data or `min_categories` have."""
+        return self._solved_family.full(ledger.parts[0])
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
-        """The number of levels of each feature in the data and by `min_categories`, not in imagined examples."""
-        return self._level_counts(imagined=False).sizes
+        """The number of levels of each feature in the data and by `min_categories`, not in pseudo-observations."""
+        return self._level_counts(self.ledger_).sizes
 
     @property
     def category_count_(self) -> list[Array]:
-        """The count of each level in each class, without imagined examples: K×n_categories_[j] for each feature."""
-        return self._level_counts(imagined=False).tables()
+        """The count of each level in each class, without pseudo-observations: K×n_categories_[j] per feature."""
+        return self._level_counts(self.ledger_).tables()
 
     @property
     def feature_log_prob_(self) -> list[Array]:
-        """ln θ_kjv, a K×V_j table for each feature; V_j also counts levels that only imagined examples have."""
-        counts = self._level_counts()
+        """ln θ_kjv, a K×V_j table for each feature; V_j also counts levels that only pseudo-observations have."""
+        counts = self._level_counts(self._check_fitted().complete)
         return Levels(self._solved_family.log_theta(counts), counts.offset).tables()
 
 
@@ -327,5 +328,5 @@ class JointBayes(LevelClassifier):
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
-        """V_j, the number of levels of each feature in the data, by `min_categories` and in imagined examples."""
+        """V_j, the number of levels of each feature in the data, by `min_categories` and in pseudo-observations."""
         return self._n_known_levels

@@ -19,7 +19,6 @@ from deciban.estimators.check_arguments import allow
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.discrete_estimators import MultinomialNB
 from deciban.estimators.logistic_regression import FittedClassifier
-from deciban.estimators.text_base import DocumentClassifier
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block
@@ -47,7 +46,7 @@ class TrustedWord(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class EvidenceRegression(DocumentClassifier, FittedClassifier):
+class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     """Naive Bayes of words with a fitted trust in each: evidence that words share is not counted twice.
 
     X is documents (a list, an array or a column of texts, tokenized by `words`) or rows of counts, dense or CSR,
@@ -92,7 +91,11 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
             self.__dict__.pop("feature_names_in_", None)
             self._words = None if texts.is_count_matrix(X) else self._tokenizer()
             self._read_as: tuple[bool, bool] = bool(self.presence), bool(self.length)
-            X, y = self._check_training_input(X, y)
+            if self._words is None:
+                X, y = checks.check_rows(self, X, y, reset=True)
+            else:
+                X = texts.check_texts(self, X)
+                y = checks.check_labels(self, y, X)
             weight = checks.check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
             X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
@@ -105,13 +108,6 @@ class EvidenceRegression(DocumentClassifier, FittedClassifier):
     def _tokenizer(self) -> Words:
         words = Words.from_argument(self.words)
         return replace(words, values="presence") if self.presence else words
-
-    def _check_training_input(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Return documents or rows of counts, and their labels."""
-        if self._words is None:
-            return checks.check_rows(self, X, y, reset=True)
-        documents = texts.check_texts(self, X)
-        return documents, checks.check_labels(self, y, documents)
 
     def _fit_scorer(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> FittedModel:
         threads = thread_count(self.n_jobs)

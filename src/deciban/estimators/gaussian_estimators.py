@@ -19,7 +19,7 @@ from deciban.ledger import Ledger
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GaussianClassifier(GenerativeClassifier):
-    """An estimator of Gaussian features, with scikit-learn's `priors` and imagined rows."""
+    """An estimator of Gaussian features, with scikit-learn's `priors`, and pseudo-observations."""
 
     _prior_name = "priors"
     priors: Any = field(default=None, metadata=allow("priors"))
@@ -32,11 +32,10 @@ class GaussianClassifier(GenerativeClassifier):
         raise AssertionError
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
-        given = "empirical" if self.priors is None else self.priors
-        prior = parse_prior(given, self.prior_alpha, n_classes, scaled=False)
-        imagined = self.parameter_prior if isinstance(self.parameter_prior, Ledger) else None
-        prior_rows = float(self.parameter_prior or 0.0) if imagined is None else 0.0
-        return Assumption((self._family(prior_rows),), prior, imagined, self.missing)
+        prior = parse_prior(self.priors, self.prior_alpha, n_classes, scaled=False)
+        pseudo = self.parameter_prior if isinstance(self.parameter_prior, Ledger) else None
+        prior_rows = float(self.parameter_prior or 0.0) if pseudo is None else 0.0
+        return Assumption((self._family(prior_rows),), prior, pseudo, self.missing)
 
     @property
     def class_count_(self) -> Array:
@@ -53,8 +52,8 @@ class GaussianClassifier(GenerativeClassifier):
 class GaussianNB(GaussianClassifier):
     """Naive Bayes over numbers: ln p(x|k) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)²/σ²_kj.
 
-    Takes scikit-learn's arguments. `parameter_prior` imagines that many rows per class with each column's own
-    pooled variance, or takes a ledger of imagined examples; NaN means missing.
+    Takes scikit-learn's arguments. `parameter_prior` adds that many pseudo-observations per class with each column's
+    own pooled variance, or is a ledger of pseudo-observations; NaN means missing.
 
     >>> from deciban import GaussianNB
     >>> GaussianNB().fit([[1.0], [2.0], [8.0], [9.0]], ["low", "low", "high", "high"]).predict([[3.0]]).tolist()
@@ -88,8 +87,8 @@ class GaussianBayes(GaussianClassifier):
 
     `covariance`: "full" (each class its own: quadratic boundary, as QDA), "tied" (one for all: linear, as LDA),
     "diagonal", "tied_diagonal", "spherical", "tied_spherical" or "identity". `shrinkage` (a share, or "oas")
-    pulls towards one common multiple of the identity; `parameter_prior` imagines that many rows per class with
-    the pooled covariance, or takes a ledger of imagined examples. NaN means missing.
+    pulls towards one common multiple of the identity; `parameter_prior` adds that many pseudo-observations per class
+    with the pooled covariance, or is a ledger of pseudo-observations. NaN means missing.
 
     >>> from deciban import GaussianBayes
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [4.0, 4.0], [5.0, 5.0]], [0, 0, 1, 1]

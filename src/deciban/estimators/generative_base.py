@@ -63,7 +63,14 @@ class GenerativeClassifier(Classifier):
             self._require_additive("learn more")
             known = checks.check_declared_classes(self, classes)
             first = not hasattr(self, "_scorer")
-            self._warn_not_calibrated()
+            calibrate = getattr(self, "calibrate", None)
+            if calibrate is not None and first:  # one batch does not suffice to calibrate a model of all rows
+                warnings.warn(
+                    f"calibrate={calibrate!r} is for fit(X, y), which sees all rows; partial_fit leaves the "
+                    f"probabilities as they are. Hint: calibrate=None, or calibrated(X, y)",
+                    DecibanWarning,
+                    stacklevel=2,
+                )
             X, y = self._check_rows(X, y, reset=first)
             weight = checks.check_weight(sample_weight, X)
             self.classes_ = known

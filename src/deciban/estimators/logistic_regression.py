@@ -47,6 +47,7 @@ class FittedClassifier(Classifier):
     """The estimators that can be fitted to rows of one class."""
 
     def _require_two_classes(self, codes: NDArray[np.int32]) -> None:
+        """Raise InputError unless these are the codes of two classes or more."""
         present = np.unique(codes)
         if len(present) == 0:
             raise InputError(
@@ -63,20 +64,18 @@ class FittedClassifier(Classifier):
         """Warn the caller of `fit` if the optimum is at infinity, or was not reached."""
         account = self._scorer.account
         if account.separable:
-            warnings.warn(
+            text = (
                 "the classes can be separated without error, so without a penalty the best weights are infinite; "
                 "the search was stopped at finite ones, and the probabilities are close to 0 and 1. "
-                "Hint: C=1.0, or C='auto', penalises the weights",
-                DecibanWarning,
-                stacklevel=3,
+                "Hint: C=1.0, or C='auto', penalises the weights"
             )
+            warnings.warn(text, DecibanWarning, stacklevel=3)
         elif not account.converged:
-            warnings.warn(
+            text = (
                 f"the search for {self._sought} was stopped after {account.n_iter} steps, before it had converged. "
-                f"Hint: a larger max_iter than {self.max_iter}, or a larger tol than {self.tol:g}",
-                ConvergenceWarning,
-                stacklevel=3,
+                f"Hint: a larger max_iter than {self.max_iter}, or a larger tol than {self.tol:g}"
             )
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
     @property
     def coef_(self) -> Array:

@@ -82,11 +82,10 @@ class NaiveBayes(GenerativeClassifier):
     n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def _options(self, n_classes: int) -> Options:
-        prior = parse_prior("empirical" if self.priors is None else self.priors, 1.0, n_classes, scaled=False)
+        prior, words = parse_prior(self.priors, 1.0, n_classes, scaled=False), Words.from_argument(self.words)
         alpha = self.alpha if isinstance(self.alpha, str) else float(self.alpha)
-        rows = float(self.parameter_prior)
-        words = Words.from_argument(self.words)
-        return Options(alpha, rows, self.unseen, int(self.most_levels), prior, words)  # type: ignore[arg-type]
+        rows, most_levels, unseen = float(self.parameter_prior), int(self.most_levels), self.unseen
+        return Options(alpha, rows, unseen, most_levels, prior, words)  # type: ignore[arg-type]
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
         return self._options(n_classes).assumption(Layout(self._columns or ()))
@@ -104,7 +103,7 @@ class NaiveBayes(GenerativeClassifier):
         return table, labels
 
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
-        """Return the ledger of a table; the first one decides the roles."""
+        """Return the ledger of a table; where roles are not decided yet, it decides them, and `_columns` is set."""
         X, codes, weight = drop_weightless_rows(X, codes, weight)
         options = self._options(len(self.classes_))
         source, target, weights, classes = _append_classes(X, codes, len(self.classes_), weight)
@@ -120,6 +119,7 @@ class NaiveBayes(GenerativeClassifier):
         return replace(ledger, schema=Schema(tuple(self.classes_.tolist()), ledger.schema.blocks))
 
     def _infer_columns(self, table: pa.Table) -> tuple[Column, ...]:
+        """Return the columns with their roles, those of numbers perhaps undecided; InputError if all are skipped."""
         source = Frame(table)
         columns = infer_roles(source, read_first_rows(source, HEAD_ROWS), (), self.roles or {}, self.numbers)
         countable = [column.name for column in columns if column.role == "countable"]
@@ -231,7 +231,7 @@ class NaiveBayes(GenerativeClassifier):
 
 
 def _to_table(estimator: Any, X: Any, names: Sequence[str] | None) -> pa.Table:
-    """Return X as a table with the names of the training columns; None: X is the training table.
+    """Return X as a table with the training columns' names; where `names` is None, X is the training table.
 
     Frames must have the columns of the training frame, in the same order; an array's columns are x0, x1 …
     """

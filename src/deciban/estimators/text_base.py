@@ -31,12 +31,6 @@ MAX_BLOCK_BYTES = 1 << 26
 MAX_WORD_COUNT = 1e100
 """Largest count of a word: squares of evidence of larger ones would overflow."""
 
-NOT_ADDITIVE = (
-    "weighting={weighting!r} cannot {verb}: every document was weighted by the idf of all documents together and "
-    "then normalised to length one, so the sums do not determine those of fewer or more documents. "
-    "Hint: idf=True, which is applied when solving, can; or fit again with all documents."
-)
-
 
 class DocumentClassifier(Classifier):
     """A classifier of documents, or also of rows of counts: scores and explanations of the words that they have."""
@@ -58,7 +52,12 @@ class DocumentClassifier(Classifier):
         return "multinomial"
 
     def _parts(self, rows: Any, threads: int) -> Iterator[tuple[Any]]:
-        blocks = split_documents(rows) if isinstance(rows, Documents) else [rows]
+        """Yield the matrices of words of blocks of documents that fit into memory, or that of rows of counts."""
+        blocks = [rows]
+        if isinstance(rows, Documents) and rows.nbytes > MAX_BLOCK_BYTES and len(rows) > 1:
+            n_blocks = min(len(rows), -(-rows.nbytes // MAX_BLOCK_BYTES))
+            ends = np.linspace(0, len(rows), n_blocks + 1).astype(int).tolist()
+            blocks = [rows[a:b] for a, b in pairwise(ends)]
         return ((self._matrix(block, threads),) for block in blocks)
 
     def _score_rows(self, rows: Any, wanted: Finish) -> NDArray[Any]:
@@ -73,6 +72,7 @@ class DocumentClassifier(Classifier):
         return np.concatenate(scores)
 
     def _has_no_known_word(self, matrix: Any) -> NDArray[np.bool_]:
+        """Return which rows of words have none that carries evidence."""
         return count_known_words(matrix, getattr(self._check_fitted().solved.forms[0], "mute", None)) == 0
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
@@ -207,35 +207,18 @@ def check_word_block(section: Section, blocks: Sequence[Block], words: Words) ->
     return block.width
 
 
-def split_documents(documents: Documents) -> Iterator[Documents]:
-    """Yield the documents in blocks whose matrices of words fit into memory."""
-    parts = min(len(documents), -(-documents.nbytes // MAX_BLOCK_BYTES))
-    if parts <= 1:
-        yield documents
-        return
-    ends = np.linspace(0, len(documents), parts + 1).astype(int).tolist()
-    yield from (documents[a:b] for a, b in pairwise(ends))
-
-
 def multiply_idf_inplace(X: Any, idf: Array) -> Any:
-    """Multiply each word's value by its idf, in place."""
+    """Multiply each word's value by its idf, in place; return X."""
     X.data *= idf[X.indices]
     return X
 
 
 def normalise_rows_inplace(X: Any) -> Any:
-    """Divide rows by their Euclidean length, in place; a row of zeros is unchanged."""
+    """Divide rows by their Euclidean length, in place; a row of zeros is unchanged. Return X."""
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     size = np.sqrt(np.bincount(row, weights=X.data**2, minlength=X.shape[0]))
     X.data = divide(X.data, size[row])
     return X
-
-
-def weight_twcnb_inplace(X: Any, documents: Tallies) -> Any:
-    """Weight rows of counts as Rennie et al. (2003): ln(1 + f) · ln(n/df), of length one; in place."""
-    df = documents.per_feature(documents.total)
-    X.data = np.log1p(X.data)
-    return normalise_rows_inplace(multiply_idf_inplace(X, np.log(divide(documents.weight.sum(), df, 1.0))))
 
 
 def sum_rows_by_class(X: Any, codes: NDArray[np.int32], weight: Array | None, documents: Tallies) -> Bags:

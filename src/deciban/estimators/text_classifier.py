@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
@@ -16,12 +17,12 @@ from deciban.estimators.check_arguments import allow, check_labels, drop_weightl
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.discrete_estimators import SmoothedClassifier
 from deciban.estimators.generative_base import make_generator
-from deciban.estimators.text_base import DocumentClassifier
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import By, Event, Text, compute_idf
 from deciban.generative import DRAWS, Assumption
 from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
+from deciban.ledger.statistic import divide
 from deciban.persistence import Section
 from deciban.text import Documents, WordCounter, Words, build_word_matrix, count_columns, sample_texts
 
@@ -36,7 +37,7 @@ EVENTS: dict[str, Event] = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TextClassifier(DocumentClassifier, SmoothedClassifier):
+class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
     """Naive Bayes over documents: texts in a list, an array or a column of any kind of frame.
 
     `event` is the model of a document: counts of words (multinomial), the same with each word once (boolean), the
@@ -115,10 +116,11 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
     ) -> Bags:
         """Return the sums of a second pass over the documents, weighted by the idf that the first has counted."""
         rows = build_word_matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
-        if self._weighting == "twcnb":
-            rows = texts.weight_twcnb_inplace(rows, bags.documents)
-        else:
-            rows = texts.normalise_rows_inplace(texts.multiply_idf_inplace(rows, compute_idf(bags)))
+        idf = compute_idf(bags)
+        if self._weighting == "twcnb":  # Rennie et al. (2003): ln(1 + f) · ln(n/df), of length one
+            df = bags.documents.per_feature(bags.documents.total)
+            rows.data, idf = np.log1p(rows.data), np.log(divide(bags.documents.weight.sum(), df, 1.0))
+        rows = texts.normalise_rows_inplace(texts.multiply_idf_inplace(rows, idf))
         return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
@@ -225,7 +227,11 @@ class TextClassifier(DocumentClassifier, SmoothedClassifier):
     def _require_additive(self, verb: str) -> None:
         weighting = self.weighting or self._weighting
         if weighting is not None:
-            raise UndefinedError(texts.NOT_ADDITIVE.format(weighting=weighting, verb=verb))
+            raise UndefinedError(
+                f"weighting={weighting!r} cannot {verb}: every document was weighted by the idf of all documents "
+                f"together and then normalised to length one, so the sums do not determine those of fewer or more "
+                f"documents. Hint: idf=True, which is applied when solving, can; or fit again with all documents."
+            )
 
     def _combine(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
         if isinstance(other, TextClassifier) and self.event == other.event:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import reduce
@@ -65,7 +66,7 @@ class WordCounter:
 
     @property
     def size(self) -> int:
-        """The approximate number of numbers kept."""
+        """The approximate number of numbers in memory."""
         return 2 * (len(self._plain.cells) + sum(shard.n_entries for shard in self._shards))
 
     def merge_classes(self, place: NDArray[np.int32]) -> None:
@@ -87,6 +88,7 @@ class WordCounter:
 
 
 def _merge_counts(a: Counted, b: Counted) -> Counted:
+    """Add two counts; the words are the union of both."""
     if a[0] is None or b[0] is None:
         return None, a[1] + b[1]
     words, mine, theirs = a[0].unite(b[0])
@@ -94,19 +96,22 @@ def _merge_counts(a: Counted, b: Counted) -> Counted:
 
 
 class PlainCounter:
-    """The definition of counting: cells of word and class, filled one by one."""
+    """The definition of counting, in plain Python: cells of word and class, filled one by one.
+
+    A cell has the sum of the word's values and the weight of the documents with it; `weight` is that of each class.
+    """
 
     def __init__(self, words: Words) -> None:
         self.words = words
         self.cells: dict[tuple[Hashable, int], list[float]] = {}
-        self.weight: dict[int, float] = {}
+        self.weight: dict[int, float] = defaultdict(float)
 
     def count(self, documents: Documents, codes: Codes, weight: Array | None) -> None:
         """See `WordCounter.count`."""
         read = count_words if self.words.hashed is None else count_hashed_words
         for i, k in enumerate(codes.tolist()):
             w = 1.0 if weight is None else float(weight[i])
-            self.weight[k] = self.weight.get(k, 0.0) + w
+            self.weight[k] += w
             for word, value in read(self.words, documents.text(i) or "").items():
                 cell = self.cells.setdefault((word, k), [0.0, 0.0])
                 cell[0] += w * value
@@ -119,9 +124,9 @@ class PlainCounter:
             cell = self.cells.setdefault((word, int(place[k])), [0.0, 0.0])
             cell[0] += total
             cell[1] += documents
-        weight, self.weight = self.weight, {}
+        weight, self.weight = self.weight, defaultdict(float)
         for k, w in weight.items():
-            self.weight[int(place[k])] = self.weight.get(int(place[k]), 0.0) + w
+            self.weight[int(place[k])] += w
 
     def bags(self, n_classes: int) -> Counted:
         """See `WordCounter.bags`."""
@@ -140,25 +145,20 @@ class PlainCounter:
 
 
 def build_bags(
-    start: NDArray[np.int64],
-    class_code: NDArray[np.int32],
-    total: Array,
-    documents: Array,
-    weight: Array,
-    words: Words,
+    start: NDArray[np.int64], codes: Codes, total: Array, documents: Array, weight: Array, words: Words
 ) -> Bags:
-    """Build bags of entries by word and class; where words count once per document, one tally serves for both."""
+    """Build bags of entries by word and class; where words count once per document, one tally serves for both.
+
+    The entries of word v, from start[v] to start[v + 1], have a class, the sum of values and the weight of documents.
+    """
+    by_document = Tallies(start, codes, np.ascontiguousarray(documents), weight)
     if words.values == "presence" and words.length is None:
-        tally = Tallies(start, class_code, np.ascontiguousarray(documents), weight)
-        return Bags(tally, tally)
-    return Bags(
-        Tallies(start, class_code, np.ascontiguousarray(total), weight),
-        Tallies(start, class_code, np.ascontiguousarray(documents), weight),
-    )
+        return Bags(by_document, by_document)
+    return Bags(Tallies(start, codes, np.ascontiguousarray(total), weight), by_document)
 
 
 def count_columns(words: Words, vocabulary: Vocabulary | None) -> int:
-    """Return the number of columns: one for each word, or one for each value of the hash."""
+    """Return the number of columns: one for each word, or, without a vocabulary, one for each value of the hash."""
     return words.n_columns if vocabulary is None else len(vocabulary)
 
 
@@ -185,6 +185,7 @@ def build_word_matrix(words: Words, vocabulary: Vocabulary | None, documents: Do
 
 
 def _count_by_definition(words: Words, vocabulary: Vocabulary | None, documents: Documents) -> tuple[Any, Any, Any]:
+    """Return data, indices and indptr of the matrix of words, computed in plain Python."""
     texts = [documents.text(i) or "" for i in range(len(documents))]
     if vocabulary is None:
         bags = [count_hashed_words(words, text) for text in texts]
@@ -201,7 +202,7 @@ def _count_by_definition(words: Words, vocabulary: Vocabulary | None, documents:
 
 
 def keep_known_words(words: Words, X: Any, known: NDArray[np.bool_]) -> Any:
-    """Restrict rows to the known words, and divide by the length of what is left.
+    """Return rows of words without those that are not known, divided again by the length of what is left.
 
     >>> X = build_word_matrix(Words(length="l1"), Vocabulary.of(["cat", "hat"]), Documents(["cat cat hat"]))
     >>> keep_known_words(Words(length="l1"), X, X.toarray()[0] > 0.5).toarray().max().item()
@@ -229,7 +230,7 @@ def count_known_words(X: Any, ignored: NDArray[np.bool_] | None) -> NDArray[np.i
 
 
 def sample_texts(X: Any, vocabulary: Vocabulary, once: bool, rng: np.random.Generator) -> list[str]:
-    """Return texts that would be split into the words of these rows: in random order, separated by spaces."""
+    """Return a text of the words of each row, in random order, separated by spaces; with `once` each word once."""
     texts = []
     for a, b in pairwise(X.indptr.tolist()):
         times = np.ones(b - a, dtype=np.intp) if once else X.data[a:b].astype(np.intp)

@@ -88,7 +88,7 @@ def choose(
     if settings.get("like") is not None:
         free &= {"prior"}
     task = trained.task
-    searches: list[Callable[[HeldOutFold], ScoredSettings]] = [lambda held: score_settings(task, free, held)]
+    searches: list[Callable[[HeldOutFold], ScoredSettings]] = [lambda held: _SettingScorer(task, held).score(free)]
     notes: list[str] = []
     if "numbers" in free and "parameter_prior" in free:
         covariances = CovarianceSearch.of(trained, split.assign(task), progress, notes)
@@ -131,9 +131,9 @@ class HeldOutFold:
 
 
 def vary_settings(task: Task, free: set[str]) -> Iterator[tuple[Setting, str | None, Options]]:
-    """Yield each setting of `train` once, with the role of open numbers and its options; the default comes first.
+    """Yield each setting of `train` once, with the role of open numbers (None: the best) and the setting's options.
 
-    Settings that are free are varied, if the table has a use for them.
+    The default comes first. Settings in `free` are varied, if the table has a use for them.
     """
     given, roles = task.options, {column.role for column in task.columns}
     has_open, fixed = bool(roles & set(OPEN_ROLES)), roles - {"skip", *OPEN_ROLES}
@@ -162,13 +162,6 @@ def vary_settings(task: Task, free: set[str]) -> Iterator[tuple[Setting, str | N
         yield Setting({name: setting[name] for name in order if is_changed[name]}), role, options
 
 
-def score_settings(task: Task, free: set[str], held: HeldOutFold) -> ScoredSettings:
-    """Score the rows of one fold under every setting of `train`."""
-    scorer = _SettingScorer(task, held)
-    for setting, role, options in vary_settings(task, free):
-        yield setting, scorer.joint(role, options), log(options.prior.solve(held.ledger.rows))
-
-
 class _DecidedBlocks(NamedTuple):
     """Columns whose roles are decided: their layout, their statistics, and the fold's rows as matrices."""
 
@@ -185,6 +178,11 @@ class _SettingScorer:
         self.task, self.held = task, held
         self._decisions: dict[Any, _DecidedBlocks] = {}
         self._scores: dict[Any, Array] = {}
+
+    def score(self, free: set[str]) -> ScoredSettings:
+        """Score the rows of the fold under every setting of `train`; the settings in `free` are varied."""
+        for setting, role, options in vary_settings(self.task, free):
+            yield setting, self.joint(role, options), log(options.prior.solve(self.held.ledger.rows))
 
     def _decide(self, role: str | None, options: Options) -> _DecidedBlocks:
         key = role or (options.pseudo_count, options.parameter_prior)
@@ -207,17 +205,13 @@ class _SettingScorer:
         for b, (group, family) in enumerate(zip(decided.layout.blocks, families)):
             key = (decided.roles, b, _relevant_options(group.kind, options))
             if key not in self._scores:
-                self._scores[key] = _score_block(decided.statistics[b], decided.matrices[b], family, options)
+                statistic, X = decided.statistics[b], decided.matrices[b]
+                if isinstance(statistic, Bags) and options.words.values == "presence" and not statistic.presence:
+                    statistic, X = Bags(statistic.documents, statistic.documents), X.copy()
+                    X.data = np.ones_like(X.data)
+                self._scores[key] = _score(family, statistic, X, options.auto)
             total += self._scores[key]
         return total
-
-
-def _score_block(statistic: Any, X: Any, family: Family, options: Options) -> Array:
-    if isinstance(statistic, Bags) and options.words.values == "presence" and not statistic.presence:
-        X = X.copy()
-        X.data = np.ones_like(X.data)
-        statistic = Bags(statistic.documents, statistic.documents)
-    return _score(family, statistic, X, options.auto)
 
 
 def _relevant_options(kind: Kind, options: Options) -> Any:
@@ -246,7 +240,7 @@ class CovarianceSearch:
     def of(
         cls, trained: Trained, assign: FoldAssigner, progress: Progress | None, notes: list[str]
     ) -> CovarianceSearch | None:
-        """Read the table again, for co-moments; None where there are columns that are not numbers, or too many."""
+        """Read the table again, for co-moments; None for columns that are not numbers, or too many (see `notes`)."""
         columns = [column for column in trained.task.columns if column.role != "skip"]
         if len(columns) < 2 or any(column.role not in ("number", *OPEN_ROLES) or column.block for column in columns):
             return None
@@ -295,14 +289,12 @@ def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
 
 
 def _text_families(options: Options, presence: bool) -> Iterator[tuple[dict[str, Any], Text]]:
+    """Yield arguments of `TextClassifier`, and the family of each; with `presence` none has idf."""
     plain = Text(options.words.reading)
     for alpha in TEXT_ALPHAS:
-        number = 1.0 if isinstance(alpha, str) else alpha
         changed = {} if alpha == 1.0 else {"alpha": alpha}
-        for event in ("bernoulli", "complement"):
-            yield {"event": event, **changed}, replace(plain, event=event, alpha=number)
-        if isinstance(alpha, str) or presence:
-            continue
-        yield {"idf": True, **changed}, replace(plain, idf=True, alpha=number)
-        complement = replace(plain, event="complement", idf=True, alpha=number)
-        yield {"event": "complement", "idf": True, **changed}, complement
+        variants: list[dict[str, Any]] = [{"event": "bernoulli"}, {"event": "complement"}]
+        if not isinstance(alpha, str) and not presence:
+            variants += [{"idf": True}, {"event": "complement", "idf": True}]
+        for variant in variants:
+            yield variant | changed, replace(plain, alpha=1.0 if isinstance(alpha, str) else alpha, **variant)

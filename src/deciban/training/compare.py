@@ -278,11 +278,8 @@ def check_candidates(learners: Any) -> list[str]:
     names = [learners] if isinstance(learners, str) else list(learners)
     for name in names:
         if name not in (*CANDIDATE_NAMES, "gaussian"):
-            near = (
-                did_you_mean(str(name), CANDIDATE_NAMES)
-                or f". Hint: {', '.join(CANDIDATE_NAMES)}, or gaussian for each covariance"
-            )
-            raise InputError(f"there is no learner {name!r}{near}")
+            hint = f". Hint: {', '.join(CANDIDATE_NAMES)}, or gaussian for each covariance"
+            raise InputError(f"there is no learner {name!r}{did_you_mean(str(name), CANDIDATE_NAMES) or hint}")
     if not names:
         raise InputError("learners is empty: there is nothing to compare. Hint: leave it out for all of them")
     chosen = {*names, *(COVARIANCES if "gaussian" in names else ())}

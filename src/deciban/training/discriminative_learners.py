@@ -51,15 +51,9 @@ class TrainingRows:
         assert isinstance(self.model.scorer, GenerativeModel)
         return self.model.scorer
 
-    def finalise(self, learned: FittedModel) -> FoldModel:
-        """Return the fitted model with the requested class prior, if it is not that of the rows."""
-        has_default_prior = self.basis.assumption.prior == ClassPrior()
-        scorer = learned if has_default_prior else learned.with_prior(self.basis.solved.prior)
-        return replace(self.model, scorer=scorer)
-
     @property
     def parts(self) -> list[Any]:
-        """The matrix of each block."""
+        """The rows as a matrix for each block of features that the model uses."""
         return select_columns(self.rows, self.model.kept).parts
 
     @cached_property
@@ -97,7 +91,7 @@ def fit_logistic(data: TrainingRows) -> FittedModel:
 
 
 def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
-    """Return the design of all rows by the model of those outside a fold."""
+    """Return the design of all rows by the model of those outside fold f."""
     rows, other = data.rows, data.excluding_folds[f]
     weight = np.where(data.folded_rows.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
     parts = select_columns(rows, other.model.kept).parts
@@ -105,7 +99,7 @@ def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
 
 
 def fit_evidence(data: TrainingRows) -> FittedModel:
-    """Fit an evidence regression: a weight of the evidence that naive Bayes has from each column."""
+    """Fit the weights of the evidence of each column; of very many rows a sample; 1 if no class is in two folds."""
     index = evidence_weights.sample_evidence_rows(len(data.rows.codes), data.basis)
     if len(index) < len(data.rows.codes):
         data = replace(data, rows=data.rows[index])
@@ -121,7 +115,7 @@ def fit_evidence(data: TrainingRows) -> FittedModel:
 
 
 def _evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array], f: int) -> Design:
-    """Return the evidence of all rows by the model of those outside a fold, of these without an inner fold."""
+    """Return the evidence of all rows by the model of those outside fold f; of these, without their inner fold."""
     other, own = data.excluding_folds[f], data.folded_rows.fold == f
     out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
     parts = select_columns(data.rows[np.flatnonzero(own)], other.model.kept).parts
@@ -144,7 +138,7 @@ def out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
 
 
 def _fit_texts(data: TrainingRows) -> tuple[list[words.TextWeights], list[Array]]:
-    """Fit the weights of the words of each text, and return the evidence of the texts without each row's fold."""
+    """Return the fitted weights of the words of each text column, and its evidence without each row's fold."""
     found, evidence = [], []
     for X, block, family in zip(data.parts, data.basis.schema.blocks, data.basis.assumption.families):
         if block.kind == "bags":
@@ -156,9 +150,9 @@ def _fit_texts(data: TrainingRows) -> tuple[list[words.TextWeights], list[Array]
     return found, evidence
 
 
-def _set_text_evidence(evidence: Array, data: TrainingRows, read: Sequence[Array]) -> Array:
-    """Replace the evidence of texts by that of their weighted words."""
-    for j, text in zip(evidence_weights.find_text_weights(data.basis), read):
+def _set_text_evidence(evidence: Array, data: TrainingRows, text_evidence: Sequence[Array]) -> Array:
+    """Replace the evidence of texts by that of their weighted words, in place; return the array."""
+    for j, text in zip(evidence_weights.find_text_weights(data.basis), text_evidence):
         evidence[:, j] = text
     return evidence
 
@@ -185,8 +179,11 @@ FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows], FittedModel]] = {
 
 
 def learn_from_rows(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns | None) -> FoldModel:
-    """Learn a model by the discriminative learner that a task names; see `table_folds.learn`."""
+    """Learn a model by the discriminative learner that a task names, with the task's class prior; see `learn`."""
     if rows is None or not len(rows.codes):
         raise InputError(f"learner={task.learner!r} learns from rows, and there are none")
     data = TrainingRows(task, solve_ledger(task, ledger, decided), rows)
-    return data.finalise(FIT_FUNCTIONS[task.learner](data))
+    learned = FIT_FUNCTIONS[task.learner](data)
+    if data.basis.assumption.prior != ClassPrior():  # else the class prior is that of the rows
+        learned = learned.with_prior(data.basis.solved.prior)
+    return replace(data.model, scorer=learned)

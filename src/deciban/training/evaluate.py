@@ -213,7 +213,7 @@ def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
                 f"that is done for at most {fold_models.MAX_REFITTED_ROWS} rows. Hint: folds=100 is nearly the same, "
                 f"and far quicker; or fix the role of numbers, numbers='number'"
             )
-        batches = [batch[has_weight(batch)] for _, batch in trained.read_rows()]
+        batches = [batch[is_learned(batch)] for _, batch in trained.read_rows()]
         table = RowsInMemory(trained, concatenate_rows(batches), progress)
         rows, scores = table.rows, fold_models.refit_each_row(table, trained.total, needs_refit, scores)
     else:
@@ -235,7 +235,7 @@ def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[
     naive, threads = trained.model.naive, engines.thread_count(None)
     batches, scored = [], []
     for _, batch in trained.read_rows(progress):
-        rows = batch[has_weight(batch)]
+        rows = batch[is_learned(batch)]
         parts = table_folds.select_columns(rows, decision.kept).parts
         found = fold_models.score_in_closed_form(naive, parts, rows.codes, rows.weight, "log_posterior", threads)
         if found is None:
@@ -245,7 +245,7 @@ def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[
     return concatenate_rows(batches), LeaveOneOutScores.concatenate(scored)
 
 
-def has_weight(rows: Rows) -> NDArray[np.bool_]:
+def is_learned(rows: Rows) -> NDArray[np.bool_]:
     """Return which rows have a class and a weight above 0."""
     return rows.codes >= 0 if rows.weight is None else (rows.codes >= 0) & (rows.weight > 0)
 
@@ -268,7 +268,7 @@ class RowsInMemory(fold_models.RefittableRows):
         return table_folds.count_parts(self.trained.task, schema, self.rows[index], part, len(index))
 
     def score_each(self, index: NDArray[np.intp], ledgers: Iterator[Ledger]) -> Array:
-        """Score each of these rows by the model of the ledger of all other rows."""
+        """Score each of these rows by the model of the ledger of all other rows, and report progress."""
         models = (table_folds.solve_ledger(self.trained.task, ledger) for ledger in ledgers)
         scores = [model.scores(self.rows[[i]], "log_posterior") for i, model in zip(index, models)]
         if self.progress is not None:

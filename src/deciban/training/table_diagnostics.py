@@ -169,10 +169,7 @@ class Prefixes:
         return cls(hashes[np.array(rows) - 1])
 
     def __call__(self, codes: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the fold of each row: the first size that it is in, or the last fold, which no model learns.
-
-        The rows are added to `counts`.
-        """
+        """Return the first size that each row is in (last: none), as a fold; add the rows to `counts`."""
         fold = np.searchsorted(self.ends, hash_row_numbers(number)).astype(np.int32)
         fold[is_drawn(number, HELD_OUT_SHARE)] = len(self.ends)
         self.counts = self.counts + np.bincount(fold, minlength=len(self.ends) + 1)
@@ -297,10 +294,7 @@ def dependence(
 
 
 def _read_sample(task: Task, progress: Progress | None) -> tuple[Sample, list[str], int]:
-    """Read a uniform sample of the rows, its features in the order of the table.
-
-    Also return the role of each feature, and the number of all rows that have a class.
-    """
+    """Return a sample of the rows, the role of each feature in table order, and the number of rows with a class."""
     d = len(task.layout.features_by_block())
     if not 2 <= d <= MAX_DEPENDENCE_FEATURES:
         raise InputError(

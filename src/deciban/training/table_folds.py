@@ -40,7 +40,7 @@ DecidedColumns = Mapping[str, Column]
 
 
 def count_rows(task: Task, schema: Schema, rows: Rows) -> Ledger:
-    """Return the ledger of rows in memory, whose codes are by the names of this schema."""
+    """Return the ledger of rows in memory, whose class and level codes are indices of the schema's names."""
     (ledger,) = count_parts(task, schema, rows, np.zeros(len(rows.codes), dtype=np.int32), 1)
     return ledger
 
@@ -142,14 +142,12 @@ def learn_excluding_each(
 
 def learn_before_each(task: Task, folds: Sequence[Ledger], rows: Rows | None) -> Iterator[FoldModel | None]:
     """Yield the model of the folds before each fold; None before the first."""
-    earlier = ledgers_before_each(folds)
-    next(earlier)
-    yield None
-    yield from (learn_up_to(task, ledger, rows, f) for f, ledger in enumerate(earlier))
+    for f, ledger in enumerate(ledgers_before_each(folds)):
+        yield learn_up_to(task, ledger, rows, f - 1) if f else None
 
 
 def learn_up_to(task: Task, ledger: Ledger, rows: Rows | None, last: int) -> FoldModel:
-    """Return the model of the folds up to this one, whose ledger is given."""
+    """Return the model of the folds up to the `last`; `ledger` is that of all their rows."""
     return learn(task, ledger, _select_folds(task, rows, lambda fold: fold <= last))
 
 
@@ -175,14 +173,14 @@ class TableFoldScores:
     """The number of cells of each row, or words, that its model knows; None unless requested."""
 
     def finish(self, wanted: Finish) -> NDArray[Any]:
-        """Turn joint scores into what is wanted; see `scores.finish`."""
+        """Turn joint scores into what is wanted, see `scores.finish`; warn of rows impossible in every class."""
         finished, n_impossible = finish(self.scores, self.log_prior, wanted)
         if n_impossible:
             warn_impossible(n_impossible)
         return finished
 
     def scorecard(self, log_posterior: Array) -> Scorecard:
-        """Evaluate posteriors of the rows; the rows are kept."""
+        """Return the scorecard of log-posteriors of the rows, n×K, which it keeps."""
         rows = self.rows
         return Scorecard.of(log_posterior, rows.codes, rows.weight, self.known, keep=True, number=rows.number)
 

@@ -79,10 +79,7 @@ class Reservoir:
         self.n_bytes = sum(int(sizes.sum()) for sizes in _text_sizes(together))
 
     def rows(self, n_classes: int = 1) -> Rows | None:
-        """Return the sample, in the order of the table; fewer rows for very many classes, since scores are kept.
-
-        None where no row was added. The capacity is lowered for good.
-        """
+        """Return the sample in the order of the table, fewer rows for very many classes; None if none was added."""
         if not self.kept:
             return None
         self.capacity = min(self.capacity, max(1, self.factor * MAX_SAMPLE_CELLS // n_classes))
@@ -143,10 +140,7 @@ def read_labelled_rows(
 
 
 def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[np.bool_], list[Any]]]:
-    """Yield, block by block, which rows are learned (with a class and a weight above 0), and the block's batches.
-
-    The batches have these columns, the target and the weights.
-    """
+    """Yield which rows of a block are learned (with a class and weight), and its batches of target and `columns`."""
     wanted: dict[str, ColumnReading] = dict.fromkeys((task.target, *columns), "text")
     if task.weights is not None:
         wanted[task.weights] = "number"

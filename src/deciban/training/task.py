@@ -115,7 +115,7 @@ def plan(
     else:
         leave_out = [target, *([weights] if weights else []), *unlearned]
         columns = join_columns(_infer_columns(opened, head, leave_out, roles or {}, numbers), blocks, roles)
-        check_shape(options.covariance, columns)
+        check_covariance(options.covariance, columns)
     target_type = _target_type(opened, head, target)
     return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty)
 
@@ -183,6 +183,7 @@ def check_column(source: Source, name: str, purpose: str = "") -> None:
 def _infer_columns(
     source: Source, head: Any, leave_out: Sequence[str], roles: Mapping[str, str], numbers: str | None
 ) -> Sequence[Column]:
+    """Return the columns with inferred or given roles; InputError if all are skipped."""
     if numbers not in (None, "number", "binned", "auto"):
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
     columns = infer_roles(source, head, leave_out, roles, numbers)
@@ -194,7 +195,7 @@ def _infer_columns(
 
 
 def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
-    """Return the options of another model; priors that were given for its classes are named by class."""
+    """Return the options of another model, and the prior: as given, else its given class priors, by class."""
     priors = like.options.prior.given
     if priors is None:
         return like.options, prior
@@ -203,6 +204,7 @@ def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
 
 
 def _columns_like(like: Model, target: str, given: Any, numbers: str | None, words: Any) -> Sequence[Column]:
+    """Return the columns of another model; InputError for another target, or if roles or words are given too."""
     if like.target != target:
         raise InputError(f"the model of like= has the target {like.target!r}, not {target!r}")
     if given or numbers:
@@ -213,7 +215,7 @@ def _columns_like(like: Model, target: str, given: Any, numbers: str | None, wor
 
 
 def _target_type(source: Source, head: Any, target: str) -> str:
-    """Return the type of the labels, if it is more than text."""
+    """Return the Arrow type of integer, boolean or floating labels of a typed source, else "string"."""
     if not source.typed:
         return "string"
     kind = head.schema.field(target).type
@@ -259,7 +261,7 @@ def join_columns(
     return list(known.values())
 
 
-def check_shape(covariance: str | None, columns: Sequence[Column]) -> None:
+def check_covariance(covariance: str | None, columns: Sequence[Column]) -> None:
     """Raise an error if no column can have this covariance."""
     if covariance is None:
         return
@@ -302,7 +304,7 @@ def check_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[
 
 
 def _as_number(column: Column, given: Mapping[str, str]) -> Column:
-    """Return a number as a Gaussian, unless its role was given."""
+    """Return a column of numbers as a Gaussian, unless its role was given; other columns as they are."""
     return replace(column, role="number") if column.role in NUMBER_ROLES and column.name not in given else column
 
 

@@ -122,8 +122,14 @@ def _score_documents(family: Text, block: LeftOutBlock) -> Array | None:
     return _score_bernoulli(counts, family.alpha, block, present, dropped, kept)
 
 
-def score_sparse_complement(family: Complement, block: LeftOutBlock) -> Array | None:
-    """Score sparse rows under complement; None where zeros must be considered too."""
+@singledispatch
+def score_sparse_rows(family: Any, block: LeftOutBlock) -> Array | None:
+    """Compute ln p(x|k) as `score_without_row` does, from stored entries; None if rows or family do not allow it."""
+    return None
+
+
+@score_sparse_rows.register
+def _score_sparse_complement(family: Complement, block: LeftOutBlock) -> Array | None:
     alpha = np.asarray(family.alpha, dtype=np.float64)
     if not _is_sparse_and_smoothed(alpha, block):
         return None
@@ -133,8 +139,8 @@ def score_sparse_complement(family: Complement, block: LeftOutBlock) -> Array | 
     return _score_complement(to_dense(block.part).total, every, family.norm, X, none_dropped, block.rows)
 
 
-def score_sparse_bernoulli(family: Bernoulli, block: LeftOutBlock) -> Array | None:
-    """Score sparse rows under Bernoulli; None where zeros must be considered too."""
+@score_sparse_rows.register
+def _score_sparse_bernoulli(family: Bernoulli, block: LeftOutBlock) -> Array | None:
     alpha = np.asarray(family.alpha, dtype=np.float64)
     if not _is_sparse_and_smoothed(alpha, block) or family.threshold is None or alpha.ndim:
         return None
@@ -183,9 +189,9 @@ def _score_multinomial_documents(family: Text, block: LeftOutBlock) -> Array:
     return _normalise_scores(score, sums, n_kept * family.alpha, family.alpha, counted, X, stays, entry, rows)
 
 
-def score_sparse_multinomial(family: Multinomial, block: LeftOutBlock) -> Array | None:
-    """Score sparse rows under the multinomial, with one α > 0 for all words; None otherwise."""
-    if not is_sparse(block.X) or np.ndim(family.alpha) or family.alpha == 0:
+@score_sparse_rows.register
+def _score_sparse_multinomial(family: Multinomial, block: LeftOutBlock) -> Array | None:
+    if not is_sparse(block.X) or np.ndim(family.alpha) or family.alpha == 0:  # one α > 0 for all words
         return None
     part, X, alpha = block.part, to_canonical_csr(block.X), float(family.alpha)
     entry, V = Entries(X, block.rows), part.n_features

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,17 +27,9 @@ MAX_COUNT_CELLS = 1 << 33
 LevelCodes = NDArray[np.int64]
 
 
-SPARSE_FORMS: dict[type, Callable[[Any, LeftOutBlock], Array | None]] = {
-    Bernoulli: closed_form.score_sparse_bernoulli,
-    Multinomial: closed_form.score_sparse_multinomial,
-    Complement: closed_form.score_sparse_complement,
-}
-"""The closed forms of families of sparse rows."""
-
-
 @score_without_row.register
 def _score_counts(family: Bernoulli | Multinomial | Complement | Poisson, block: LeftOutBlock) -> Array | None:
-    sparse = SPARSE_FORMS[type(family)](family, block) if type(family) in SPARSE_FORMS else None
+    sparse = closed_form.score_sparse_rows(family, block)
     if sparse is not None:
         return sparse
     if isinstance(family, (Bernoulli, Multinomial)):

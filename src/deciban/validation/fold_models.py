@@ -217,7 +217,6 @@ def known_classes_without_row(codes: Codes, n_classes: int) -> NDArray[np.bool_]
     count = np.bincount(codes, minlength=n_classes)
     if (count > 1).all():
         return np.broadcast_to(np.bool_(True), (len(codes), n_classes))
-    known = np.broadcast_to(count > 0, (len(codes), n_classes)).copy()
-    alone = np.flatnonzero(count[codes] == 1)
-    known[alone, codes[alone]] = False
+    known = np.tile(count > 0, (len(codes), 1))
+    known[np.arange(len(codes)), codes] = count[codes] > 1
     return known

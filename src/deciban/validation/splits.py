@@ -28,9 +28,8 @@ def describe_folds(n: int, how: str) -> str:
 
 def describe_ordered_folds(n: int, name: str = "") -> str:
     """Return the sentence of a report on rows that were scored by the model of the folds before theirs."""
-    return (
-        f"{n} folds in order{name and f' of {name}'}: each scored by the model of those before it, the first by none"
-    )
+    of_name = f" of {name}" if name else ""
+    return f"{n} folds in order{of_name}: each scored by the model of those before it, the first by none"
 
 
 def is_integer_above_one(value: Any) -> bool:
@@ -201,7 +200,10 @@ def assign_by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Ar
     [1, 0, 1, 0]
     """
     n = len(codes)
-    hashes = hash_rows(parts, n)
+    hashes: RowHashes = np.zeros(n, dtype=np.uint64)  # the same for equal rows, and hardly ever for others
+    for part in parts:
+        hashes = _mix(hashes) + _hash_cells(part)
+    hashes = _mix(hashes)
     order = np.lexsort((np.zeros(n) if weight is None else weight, hashes, codes))
     k, own = codes[order], hashes[order]
     first = np.flatnonzero(np.concatenate([[True], (k[1:] != k[:-1]) | (own[1:] != own[:-1])])) if n else np.arange(0)
@@ -213,20 +215,12 @@ def assign_by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Ar
     return out
 
 
-def hash_rows(parts: Sequence[Any], n: int) -> RowHashes:
-    """Return a hash of the content of each of n rows: the same for equal rows, and hardly ever for others."""
-    hashes: RowHashes = np.zeros(n, dtype=np.uint64)
-    for part in parts:
-        hashes = _mix(hashes) + _hash_cells(part)
-    return _mix(hashes)
-
-
 def _mix(hashes: RowHashes) -> RowHashes:
     return hash_row_numbers(hashes.view(np.int64))
 
 
 def _hash_cells(part: Any) -> RowHashes:
-    """Hash the cells of a column; of a matrix the sum over all cells that are not 0, whatever their order."""
+    """Return a hash of each row: of a column the bits of its cell, of a matrix the sum over cells that are not 0."""
     if hasattr(part, "indptr"):
         entries = _hash_entries(part.indices, part.data)
         ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
@@ -247,6 +241,7 @@ def _hash_entries(where: NDArray[Any], cells: NDArray[Any]) -> RowHashes:
 
 
 def _bits(numbers: NDArray[Any]) -> RowHashes:
+    """Return the bits of numbers as integers, equal for 0 and −0 and for all NaN."""
     if numbers.dtype.kind != "f":
         return numbers.astype(np.int64).view(np.uint64)
     x = numbers.astype(np.float64) + 0.0  # which turns −0 into 0
