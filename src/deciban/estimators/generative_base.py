@@ -19,7 +19,7 @@ from deciban.estimators import check_arguments as checks
 from deciban.estimators.classifier_base import Classifier
 from deciban.generative import DRAWS, Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Ledger
-from deciban.persistence.assumptions import write_family
+from deciban.persistence.generative_models import write_family
 from deciban.scorer import Scorer
 from deciban.scores.calibration import warn_dropped
 
