@@ -17,7 +17,7 @@ from deciban.families.family import NO_LIKELIHOOD, ClassPrior, Family, log
 from deciban.families.marginal_likelihood import best_alpha, with_alpha
 from deciban.ledger import Block, Cells, Ledger, Needs, Schema
 from deciban.scorer import Scorer, Solved
-from deciban.scores import has_scores
+from deciban.scores import has_valid_numbers
 from deciban.scores.calibration import Calibration
 from deciban.scores.gaussian_forms import NO_COVARIANCE
 from deciban.scores.posterior import Novelty
@@ -31,7 +31,7 @@ ROWS_PER_SAMPLE = 4096
 
 @dataclass(frozen=True)
 class Assumption:
-    """A family for each block of features, a class prior, and perhaps a ledger of imagined examples.
+    """A family for each block of features, a class prior, and perhaps a ledger of pseudo-observations.
 
     Imagined examples are added to the real ones: they smooth every probability, and change the class prior too. With
     `auto` each model has the pseudo-counts that maximise the marginal likelihood of its ledger
@@ -40,7 +40,7 @@ class Assumption:
 
     families: tuple[Family, ...]
     prior: ClassPrior
-    imagined: Ledger | None = None
+    pseudo_observations: Ledger | None = None
     missing: str = "skip"
     auto: bool = False
 
@@ -111,17 +111,17 @@ class GenerativeModel(Scorer):
 
     @cached_property
     def complete(self) -> Ledger:
-        """The ledger with the imagined examples added."""
-        imagined = self.assumption.imagined
-        if imagined is None:
+        """The ledger with the pseudo-observations added."""
+        pseudo = self.assumption.pseudo_observations
+        if pseudo is None:
             return self.ledger
-        unknown = [label for label in imagined.schema.classes if label not in self.ledger.schema.classes]
+        unknown = [label for label in pseudo.schema.classes if label not in self.ledger.schema.classes]
         if unknown:
             raise SchemaError(
-                f"the imagined examples have a class that the model has not: {unknown[0]!r}. "
-                f"Hint: imagine examples of {list(self.ledger.schema.classes)} only"
+                f"the pseudo-observations have a class that the model has not: {unknown[0]!r}. "
+                f"Hint: pseudo-observations of {list(self.ledger.schema.classes)} only"
             )
-        return self.ledger + imagined
+        return self.ledger + pseudo
 
     @cached_property
     def solved(self) -> Solved:
@@ -132,7 +132,7 @@ class GenerativeModel(Scorer):
                 forms = tuple(f.solve(part) for f, part in zip(self.assumption.families, self.complete.parts))
         except np.linalg.LinAlgError:
             raise InputError(NO_COVARIANCE) from None
-        if not all(map(has_scores, forms)):
+        if not all(map(has_valid_numbers, forms)):
             raise InputError(
                 "the model has no scores that can be computed: its numbers, weights or pseudo-counts are too "
                 "large (a double holds up to 1.8e308). Hint: scale the columns, or the weights."

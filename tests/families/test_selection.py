@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
-from deciban.families.text_family import best, chi2, find_kept_words, information
+from deciban.families.text_family import chi2, find_highest, find_kept_words, information
 from deciban.ledger import Tallies
 from tests.families.bags import bags, corpus
 
@@ -56,7 +56,7 @@ def test_nothing_learned_and_rounded_weights_give_finite_scores(measure):
 def test_of_equal_words_the_first_are_kept(scores, data):
     most = data.draw(st.integers(1, len(scores)))
     order = sorted(range(len(scores)), key=lambda v: (-scores[v], v))[:most]
-    assert np.flatnonzero(best(np.array(scores, float), most)).tolist() == sorted(order)
+    assert np.flatnonzero(find_highest(np.array(scores, float), most)).tolist() == sorted(order)
 
 
 @pytest.mark.parametrize("by", ["information", "chi2"])

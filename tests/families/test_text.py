@@ -245,7 +245,7 @@ def test_a_complement_has_no_likelihood():
 
 
 def test_a_likelihood_of_words_that_are_only_imagined_is_refused():
-    with pytest.raises(UndefinedError, match="imagined"):
+    with pytest.raises(UndefinedError, match="pseudo-observations"):
         Text("words").log_likelihood(Bags.empty(2, 3), Bags.empty(2, 4))
 
 

@@ -114,7 +114,7 @@ def encode_known(y: NDArray[Any], classes: NDArray[Any], hint: str = "use labels
 
 
 def _encode_few_texts(y: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
-    """Encode texts of few classes, found one after the other: comparing all rows is cheap, sorting them is not."""
+    """Encode texts by comparing all rows with each class, cheaper than sorting; None for no rows or many classes."""
     codes = np.full(len(y), -1, dtype=np.int32)
     found: list[int] = []
     while len(found) < MAX_COMPARED_TEXTS and len(y):
@@ -130,6 +130,7 @@ def _encode_few_texts(y: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
 
 
 def _narrow_range(y: NDArray[Any]) -> tuple[int, int] | None:
+    """Return the lowest and the highest of whole numbers; None for other labels, or a range beyond the table."""
     if y.dtype.kind not in "iu" or not len(y):
         return None
     low, high = int(y.min()), int(y.max())

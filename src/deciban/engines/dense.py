@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from types import ModuleType
@@ -46,9 +47,9 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
         """Summarise a block by a kernel if possible, else by the definition, which also finds invalid values."""
         rows = X[block].toarray() if is_sparse else X[block]
         of_block = rows, codes[block], None if weight is None else weight[block], n_classes
-        part = kernel_dispatch.summarise_by_kernel(kernels, needs, *of_block)
-        if part is not None:
-            return part
+        statistic = kernel_dispatch.summarise_by_kernel(kernels, needs, *of_block)
+        if statistic is not None:
+            return statistic
         check(rows, needs, block.start, learning=True)
         with np.errstate(over="ignore", invalid="ignore"):  # `merge_blocks` refuses overflow
             return summarise_by_definition(needs, *of_block)
@@ -62,32 +63,32 @@ def split_into_blocks(X: Any, itemsize: int) -> list[slice]:
     return split_rows(X.shape[0], max(1, BLOCK_BYTES // max(1, X.shape[1] * itemsize)))
 
 
-def merge_blocks(parts: Iterable[Statistic]) -> Statistic:
+def merge_blocks(statistics: Iterable[Statistic]) -> Statistic:
     """Merge the statistics of blocks in their order; raise an error where sums are too large for a double."""
     with np.errstate(over="ignore", invalid="ignore"):
-        whole = reduce(lambda a, b: a + b, parts)
-        sums = {name: array.sum() for name, array in whole.arrays().items() if array.dtype.kind == "f"}
+        merged = reduce(operator.add, statistics)
+        sums = {name: array.sum() for name, array in merged.arrays().items() if array.dtype.kind == "f"}
     overflowing = [name for name, total in sums.items() if not np.isfinite(total)]
-    if isinstance(whole, (Moments, Scatter)) and np.abs(whole.mean).max(initial=0.0) > MAX_SQUARABLE:
+    if isinstance(merged, (Moments, Scatter)) and np.abs(merged.mean).max(initial=0.0) > MAX_SQUARABLE:
         overflowing.append("square")
     if overflowing:
         raise TooLargeError(
             f"X holds values so large that their {overflowing[0]} overflows (a double holds up to 1.8e308). "
             f"Hint: rescale the columns."
         )
-    return whole
+    return merged
 
 
 def summarise_by_definition(
     needs: Needs, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int
 ) -> Statistic:
-    """Compute the statistic by its definition."""
+    """Compute the statistic that `needs` names by its definition."""
     if needs.kind == "counts":
         return Counts.of(X, codes, weight, n_classes, needs.threshold)
     rows = kernel_dispatch.to_level_codes(X) if needs.kind in ("levels", "cells") else X
     kinds: Any = {"grid": Grid, "levels": Levels, "cells": Cells, "moments": Moments, "scatter": Scatter}
-    part: Statistic = kinds[needs.kind].of(rows, codes, weight, n_classes)
-    return part
+    statistic: Statistic = kinds[needs.kind].of(rows, codes, weight, n_classes)
+    return statistic
 
 
 def apply(
@@ -98,7 +99,7 @@ def apply(
     wanted: Finish,
     threads: int,
 ) -> NDArray[Any]:
-    """Score all rows, a block at a time."""
+    """Compute ln π_k + Σ ln p(x|k) over the blocks of features, finished as wanted, a block of rows at a time."""
     n, K = len(parts[0]), len(log_prior)
     kernels = kernel_dispatch.load_kernels("score", K * sum(part.size for part in parts))
 
@@ -118,7 +119,7 @@ def apply_in_blocks(
     wanted: Finish,
     threads: int,
 ) -> NDArray[Any]:
-    """Score rows by `write_joint`, block by block, and finish each block while it is in the cache."""
+    """Have `write_joint` write ln p(x, k) of each block of rows, and finish it while it is in the cache."""
     K = len(log_prior)
     out = allocate_result(blocks[-1].stop, K, wanted)
 
@@ -134,7 +135,7 @@ def apply_in_blocks(
 
 
 def allocate_result(n: int, K: int, wanted: Finish) -> NDArray[Any]:
-    """Allocate the result of `apply`."""
+    """Allocate the result of `apply` for n rows and K classes: class codes, densities, or n×K scores."""
     if wanted == "winner":
         return np.empty(n, dtype=np.intp)
     return np.empty(n) if wanted == "density" else np.empty((n, K))
@@ -169,7 +170,7 @@ def score_block(
 def finish_block(
     kernels: ModuleType | None, joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]
 ) -> int:
-    """Finish a block of scores, and return how many rows are impossible under every class."""
+    """Finish joint scores into `out`, refusing overflow; return how many rows are impossible under every class."""
     n_impossible = kernel_dispatch.finish_by_kernel(kernels, joint, log_prior, wanted, out)
     if n_impossible is None:
         if np.isnan(joint).any() or np.isposinf(joint).any():
@@ -186,9 +187,9 @@ def finish_block(
 def apply_by_fold(
     forms: Sequence[ScoreForm], X: Any, log_priors: Array, fold: NDArray[np.int32], wanted: Finish, threads: int
 ) -> NDArray[Any] | None:
-    """Score each row by the form and the log-prior (F×K) of its fold, without copying rows; None without a kernel.
+    """Score each row by the form and the log-prior (F×K) of its fold, without copying rows; None where no kernel can.
 
-    Rows of fold −1 are scored by no form: NaN.
+    Rows of fold −1 are scored by no form: NaN. A row impossible under every class gives None, too.
     """
     F, K = log_priors.shape
     if not isinstance(X, np.ndarray) or not X.size or wanted == "winner":

@@ -28,8 +28,8 @@ def is_sparse(X: Any) -> bool:
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
     """Summarise these rows into the statistic that a family needs."""
     engine = _sparse() if is_sparse(X) else dense
-    part: Statistic = engine.summarise(needs, X, codes, weight, n_classes, threads)
-    return part
+    statistic: Statistic = engine.summarise(needs, X, codes, weight, n_classes, threads)
+    return statistic
 
 
 def summarise_bags(
@@ -51,8 +51,9 @@ def summarise_bags(
 
 
 def _tally_words(X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Tallies:
-    part = summarise(OCCURRENCES, X, codes, weight, n_classes, threads)
-    return Tallies.from_counts(part) if isinstance(part, Counts) else cast(Tallies, part)
+    """Sum each word by class, as tallies."""
+    counts = summarise(OCCURRENCES, X, codes, weight, n_classes, threads)
+    return Tallies.from_counts(counts) if isinstance(counts, Counts) else cast(Tallies, counts)
 
 
 def apply(
@@ -98,19 +99,19 @@ def pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArra
     return form.pieces(X, k, l)
 
 
-def concatenate_columns(parts: Sequence[Any]) -> Any:
+def concatenate_columns(matrices: Sequence[Any]) -> Any:
     """Join matrices side by side; the result is sparse if any of them is."""
-    if len(parts) == 1:
-        return parts[0]
-    if not any(map(is_sparse, parts)):
-        return np.concatenate(parts, axis=1)
+    if len(matrices) == 1:
+        return matrices[0]
+    if not any(map(is_sparse, matrices)):
+        return np.concatenate(matrices, axis=1)
     from scipy.sparse import csr_array, hstack
 
-    return csr_array(hstack([part if is_sparse(part) else csr_array(part) for part in parts], format="csr"))
+    return csr_array(hstack([X if is_sparse(X) else csr_array(X) for X in matrices], format="csr"))
 
 
 def count_observed(form: ScoreForm, X: Any, needs: Needs) -> Array:
-    """Count the words of each row of a bag of words, or the features of each row with a known value."""
+    """Count what carries evidence in each row: the words of a bag of words, else the features with a known value."""
     X = prepare_rows(X, needs)
     if isinstance(form, Lookup):
         return np.asarray((X >= 0) & (np.diff(form.offset) > X)).sum(axis=1).astype(np.float64)

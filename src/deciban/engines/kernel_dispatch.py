@@ -84,9 +84,8 @@ def summarise_by_kernel(
         x = to_kernel_array(X)
         if X.shape[1] == 1:  # the weights of a single feature have one shape with and without missing values
             return _fill_moments(kernels.fill_column, (K, 1), 1, x.reshape(-1), codes, w, needs.skips)
-        return _moments(kernels, x, codes, w, K) or (
-            _moments_with_missing(kernels, x, codes, w, K) if needs.skips else None
-        )
+        moments = _fill_moments(kernels.fill_moments, (K, X.shape[1]), 1, x, codes, w)
+        return _moments_with_missing(kernels, x, codes, w, K) if moments is None and needs.skips else moments
     if needs.kind == "scatter":
         return _scatter(kernels, to_kernel_array(X), codes, w, K)
     counters = import_module("deciban.kernels.value_counts")
@@ -97,12 +96,8 @@ def summarise_by_kernel(
     return _counts(counters, needs, to_kernel_array(X), codes, w, K)
 
 
-def _moments(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
-    return _fill_moments(kernels.fill_moments, (K, X.shape[1]), 1, X, codes, w)
-
-
 def _fill_moments(fill: Callable[..., bool], shape: tuple[int, int], n_weights: int, *rows: Any) -> Moments | None:
-    """Compute moments of this shape, with so many weights per class, by the kernel `fill`; None where it fails."""
+    """Compute moments of shape K×d, with `n_weights` weights per class, by the kernel `fill`; None where it fails."""
     n, n_rest = np.zeros((2, shape[0], n_weights))
     mean, rest, m2, m2_rest = np.zeros((4, *shape))
     moments = Moments(n, mean, rest, m2, n_rest, m2_rest)
@@ -110,7 +105,7 @@ def _fill_moments(fill: Callable[..., bool], shape: tuple[int, int], n_weights: 
 
 
 def _moments_with_missing(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
-    """Compute moments of rows with missing values; columns with outliers are summed again in pairs of doubles."""
+    """Compute moments of rows with missing values, columns with outliers in pairs of doubles; None if it fails."""
     d = X.shape[1]
     moments = _fill_moments(kernels.fill_moments_with_missing, (K, d), d, X, codes, w)
     if moments is None:
@@ -123,8 +118,8 @@ def _moments_with_missing(kernels: ModuleType, X: NDArray[Any], codes: Codes, w:
         kernels.sum_exactly(X, codes, w, columns, centre, limit, sums)
         n, drift, squares = Pair(*sums[:2]), Pair(*sums[2:4]), Pair(*sums[4:])
         exact = moments_about(centre[:, columns], n, drift, squares)
-        parts = moments.weight, moments.weight_rest, moments.mean, moments.rest, moments.m2, moments.m2_rest
-        for array, values in zip(parts, (*n, *exact)):
+        arrays = moments.weight, moments.weight_rest, moments.mean, moments.rest, moments.m2, moments.m2_rest
+        for array, values in zip(arrays, (*n, *exact)):
             array[:, columns] = values
     return moments
 
@@ -134,10 +129,10 @@ def _scatter(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: in
 
     Where a column has outliers, their products are summed separately, in pairs of doubles.
     """
-    moments = _moments(kernels, X, codes, w, K)
+    d = X.shape[1]
+    moments = _fill_moments(kernels.fill_moments, (K, d), 1, X, codes, w)
     if moments is None:
         return None
-    d = X.shape[1]
     out = Scatter.empty(K, d)
     out.weight[:, 0], out.weight_rest[:, 0] = moments.weight, moments.weight_rest
     out.mean[:, :, 0], out.rest[:, :, 0] = moments.mean, moments.rest
@@ -168,6 +163,7 @@ def _scatter(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: in
 
 
 def _counts(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+    """Count values, or indicators of a threshold; None where the kernels fail."""
     rows = np.bincount(codes, weights=w if len(w) else None, minlength=K).astype(np.float64)[:, None]
     if not len(w) and needs.threshold is not None and X.dtype == np.uint8:
         small = np.zeros((K, X.shape[1]), dtype=np.int64)
@@ -186,7 +182,7 @@ def _counts(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w:
 
 
 def _levels(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
-    """Count levels in a table sized by the first rows; a code beyond it repeats the count with the true sizes."""
+    """Count levels in a table sized by the first rows, then by all; None where X has values other than codes."""
     if not _are_codes(X, needs):
         return None
     x = to_level_codes(X)
@@ -203,24 +199,24 @@ def _levels(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w:
 
 
 def _grid(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
-    """Count the cells column by column; a few columns are transposed at once."""
+    """Count the cells column by column, a few columns transposed at once; None where the kernel fails."""
     bits = to_kernel_array(X.astype(np.float64, copy=False)).view(np.int64)
     keys: list[NDArray[np.int64]] = []
     tables, place = [], np.empty(kernels.SLOT_COUNT, dtype=np.uint32)
     for first in range(0, X.shape[1], TRANSPOSED_COLUMNS):
         for column in to_kernel_array(bits[:, first : first + TRANSPOSED_COLUMNS].T, whole=True):
-            part = _count_cells(kernels, column, codes, w, K, needs.skips, place)
-            if part is None:
+            counted = _count_cells(kernels, column, codes, w, K, needs.skips, place)
+            if counted is None:
                 return None
-            keys.append((len(keys) << KEY_BITS) + part[0])
-            tables.append(part[1].T)
+            keys.append((len(keys) << KEY_BITS) + counted[0])
+            tables.append(counted[1].T)
     return Grid.from_keys(np.concatenate(keys), np.concatenate(tables, axis=1), X.shape[1])
 
 
 def _count_cells(
     kernels: ModuleType, bits: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool, place: NDArray[Any]
 ) -> tuple[NDArray[np.int64], Array] | None:
-    """Return the cells of a column in order and their counts, m×K."""
+    """Return the cells (plus BIAS) of a column in order and their counts, m×K; None where the kernel fails."""
     size = min(len(bits), max(64, INITIAL_GRID_COUNTS // K))
     slots, count = np.empty(size, dtype=np.int32), np.empty((size, K))
     row, used = kernels.count_column(bits, codes, w, skips, 0, place, slots, 0, count)
@@ -243,12 +239,12 @@ def _are_codes(X: NDArray[Any], needs: Needs) -> bool:
 def score_by_kernel(
     kernels: ModuleType | None, form: ScoreForm, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array
 ) -> bool:
-    """Add ln p(x|k) of a block of rows to `out` by the form's kernel, from the module `score`.
+    """Add ln p(x|k) of rows to `out` by the form's kernel, from the module `score`, and return whether it could.
 
-    The content of `out` is undefined where that fails.
+    Terms that all classes share may be left out where they do not matter. After a failure `out` is undefined.
     """
     if isinstance(form, Summed):
-        return all(score_by_kernel(kernels, part, X, needs, wanted, out) for part in form.forms)
+        return all(score_by_kernel(kernels, each, X, needs, wanted, out) for each in form.forms)
     if isinstance(form, Full):
         return form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
     if kernels is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Steps, Linear)):
@@ -308,7 +304,10 @@ def _linear(kernels: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, wa
 def finish_by_kernel(
     kernels: ModuleType | None, joint: Array, log_prior: Array, wanted: Finish, out: NDArray[Any]
 ) -> int | None:
-    """Finish a block of joint scores, and return how many rows are impossible under every class."""
+    """Finish a block of joint scores into `out`, and return how many rows are impossible under every class.
+
+    None without a kernel, negative where scores overflow. A posterior is computed in `joint`, the memory of `out`.
+    """
     if kernels is None or wanted == "joint":
         return None
     if wanted == "winner":

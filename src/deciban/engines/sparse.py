@@ -169,6 +169,7 @@ def _write_joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Fini
 def _score_by_kernel(
     form: Any, X: Any, log_prior: Array, joint: Array | None, best: NDArray[np.int32] | None, threads: int
 ) -> None:
+    """Write ln π_k + ln p(x|k), without the carrier, into `joint`, and the best classes into `best`, unless None."""
     from deciban.engines import sparse_totals
 
     threshold = kernel_dispatch.round_threshold(form.threshold, X.data)
@@ -184,14 +185,14 @@ def _score_by_kernel(
 
 
 def _sum_log_factorials(X: Any) -> Array:
-    """Compute Σ ln x! of each row; zeros add nothing."""
+    """Return Σ ln x! of each CSR row; zeros add nothing."""
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     logs = log_factorials(X.data.astype(np.float64))
     return np.bincount(row, weights=logs, minlength=X.shape[0]).astype(np.float64, copy=False)
 
 
 def apply_threshold(X: Any, threshold: float | None) -> Any:
-    """Return X, or the indicator [x > threshold] of its stored entries."""
+    """Return X, or a copy with the indicators [x > threshold] of its stored entries."""
     if threshold is None:
         return X
     Z = X.copy()

@@ -67,7 +67,7 @@ def tally_dense(
             k0, k1, codes, indptr, indices, data, weight, lowest, limit, binary, totals
         )  # fmt: skip
 
-    n_invalid = sum(_run_parts(count, _class_spans(codes, indptr, n_classes, n_threads)))
+    n_invalid = sum(_run_all(count, _class_spans(codes, indptr, n_classes, n_threads)))
     return totals, _find_invalid(data, lowest) if n_invalid else -1
 
 
@@ -104,7 +104,7 @@ def tally_sparse(
         )  # fmt: skip
         return n_invalid, feature, total, ends
 
-    lists = _run_parts(gather, list(enumerate(spans)))
+    lists = _run_all(gather, list(enumerate(spans)))
     start, slots = _list_slots(count)
     class_code, totals = np.empty(start[-1], np.int32), np.empty(start[-1])
 
@@ -112,7 +112,7 @@ def tally_sparse(
         _, feature, total, ends = lists[t]
         tallies.transpose_to_features(span[0], span[1], feature, total, ends, slots[t], class_code, totals)
 
-    _run_parts(spread, list(enumerate(spans)))
+    _run_all(spread, list(enumerate(spans)))
     any_invalid = any(n_invalid for n_invalid, *_ in lists)
     return start, class_code, totals, _find_invalid(data, lowest) if any_invalid else -1
 
@@ -142,7 +142,7 @@ def score_dense(
     def score(i0: int, i1: int) -> int:
         return tallies.score_rows_dense(i0, i1, indptr, indices, data, table, bias, limit, binary, scores, best)
 
-    n_invalid = sum(_run_parts(score, _spans(indptr, _count_threads(indptr, n_threads))))
+    n_invalid = sum(_run_all(score, _spans(indptr, _count_threads(indptr, n_threads))))
     return _find_invalid(data, -tallies.MAX_FLOAT) if n_invalid else -1
 
 
@@ -179,7 +179,7 @@ def score_sparse(
             i0, i1, indptr, indices, data, *lists, *lines, limit, binary, scores, best
         )  # fmt: skip
 
-    n_invalid = sum(_run_parts(score, _spans(indptr, _count_threads(indptr, n_threads))))
+    n_invalid = sum(_run_all(score, _spans(indptr, _count_threads(indptr, n_threads))))
     return _find_invalid(data, -tallies.MAX_FLOAT) if n_invalid else -1
 
 
@@ -212,7 +212,7 @@ def _rows_by_class(codes: Codes, n_classes: int) -> tuple[Ints, Ints]:
 
 
 def _list_slots(count: Ints) -> tuple[Ints, Ints]:
-    """Return where each feature's list begins, and within it each thread's part; `count` is threads × features."""
+    """Return where each feature's list and each thread's entries in it begin; `count` is threads × features."""
     start = np.zeros(count.shape[1] + 1, np.int64)
     np.cumsum(count.sum(axis=0), out=start[1:])
     slots = np.cumsum(count, axis=0)
@@ -240,9 +240,9 @@ def _spans(cumulative: npt.NDArray[Any], n_spans: int) -> list[Span]:
     return [(a, b) for a, b in pairwise(cuts) if a < b]
 
 
-def _run_parts(work: Callable[[Any, Any], T], parts: list[Any]) -> list[T]:
-    """Run `work` on every part, one thread each, and return the results in order."""
-    return list(map_in_threads(lambda part: work(*part), parts, len(parts)))
+def _run_all(work: Callable[[Any, Any], T], pairs: list[Any]) -> list[T]:
+    """Run `work` on every pair of arguments, one thread each, and return the results in order."""
+    return list(map_in_threads(lambda pair: work(*pair), pairs, len(pairs)))
 
 
 def _arrays(X: SparseRows) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:

@@ -45,12 +45,14 @@ def _read_limit(name: str) -> int | None:
 
 
 def _resolve_n_jobs(n_jobs: int) -> int:
+    """Return the number of threads for `n_jobs`: −1 is all cores, −2 all but one, and so on; refuse 0."""
     if n_jobs == 0:
         raise InputError("n_jobs == 0 has no meaning. Hint: 1 for one thread, -1 for all cores, None to decide")
     return n_jobs if n_jobs > 0 else max(1, _count_cores() + 1 + n_jobs)
 
 
 def _count_cores() -> int:
+    """Return the number of cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -176,12 +176,12 @@ def _cut_segments(
     sizes = ends - starts - 1
     first = np.cumsum(sizes) - sizes
     place = np.arange(int(sizes.sum())) + np.repeat(starts + 1 - first, sizes)
-    left = information(sums[:, place] - np.repeat(sums[:, starts], sizes, axis=1))
-    right = information(np.repeat(sums[:, ends], sizes, axis=1) - sums[:, place])
+    left = total_entropy(sums[:, place] - np.repeat(sums[:, starts], sizes, axis=1))
+    right = total_entropy(np.repeat(sums[:, ends], sizes, axis=1) - sums[:, place])
     best = np.flatnonzero(left + right == np.repeat(np.minimum.reduceat(left + right, first), sizes))
     best = best[np.searchsorted(best, first)]  # the first minimum of each segment
     at, left, right = place[best], left[best], right[best]
-    together = information(sums[:, ends] - sums[:, starts])
+    together = total_entropy(sums[:, ends] - sums[:, starts])
     n, n_left = (sums[:, ends] - sums[:, starts]).sum(axis=0), (sums[:, at] - sums[:, starts]).sum(axis=0)
     saved = divide(n_classes * together, n)  # small counts next to huge ones may vanish from the cumulative sums
     saved -= divide(_count_classes(present, starts, at) * left, n_left)
@@ -192,7 +192,7 @@ def _cut_segments(
     return starts[gains], ends[gains], at[gains]
 
 
-def information(counts: Array) -> Array:
+def total_entropy(counts: Array) -> Array:
     """Return N · Ent in nats of each column of class counts: N ln N − Σ n_k ln n_k."""
     return _x_log_x(counts.sum(axis=0)) - _x_log_x(counts).sum(axis=0)
 

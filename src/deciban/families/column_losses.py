@@ -5,7 +5,7 @@ of −ln p(y|x) is taken. Nothing is fitted again: the contribution of a row to 
 subtracted. All rows of a cell and class are alike, so this costs one pass over the cells for any number of rows.
 
 The loss is approximate: a row's number is known up to its cell of the grid, and every row weighs one. In the
-Gaussian, the pooled variance of the `prior_rows` imagined rows is that of all rows. In the bins, the cuts were chosen
+Gaussian, the pooled variance of the `prior_rows` pseudo-observations is that of all rows. In the bins, the cuts were chosen
 with the row included, which makes their loss a little too low. The only row of a class is left out of the average:
 without it nothing is known of the class.
 """
@@ -21,7 +21,7 @@ from deciban._typing import Array
 from deciban.families.binned import Binned
 from deciban.families.count_families import Poisson
 from deciban.families.family import log
-from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_variance, scale, total_variance
+from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_variance, positive_variance, total_variance
 from deciban.ledger import Counts, Grid, Levels, Moments
 from deciban.ledger.grid import edges
 from deciban.ledger.levels import sums_by_feature
@@ -44,7 +44,7 @@ def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:
     lever = divide(np.ones_like(n), left)
     mean, pooled = moments.mean + moments.rest, pooled_variance(moments)
     variance = Gaussian(prior_rows=prior_rows).variances(moments)
-    floor = VARIANCE_FLOOR * scale(total_variance(moments))
+    floor = VARIANCE_FLOOR * positive_variance(total_variance(moments))
 
     def scores(cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
         low, high = edges(cells), edges(cells + 1)

@@ -224,7 +224,7 @@ def _make_linear(log_theta: Array, **options: Any) -> Linear:
 
 @dataclass(frozen=True)
 class Poisson(Family):
-    """Independent Poisson counts, with α imagined rows of the column's mean m_j.
+    """Independent Poisson counts, with α pseudo-observations of the column's mean m_j.
 
     ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!.
     """

@@ -27,7 +27,6 @@ NO_LIKELIHOOD = (
 )
 """The error message for a quantity that a complement model, the only one that is not probabilistic, does not have."""
 
-
 PriorKind = Literal["empirical", "smoothed", "uniform", "given"]
 
 EnumeratedRows = tuple[NDArray[Any], Array]
@@ -35,7 +34,10 @@ EnumeratedRows = tuple[NDArray[Any], Array]
 
 
 class Family(ABC):
-    """The distribution of a block of features given the class."""
+    """The distribution of a block of features given the class.
+
+    `part` is always the statistic of the block, of the kind that `needs` names.
+    """
 
     @property
     def probabilistic(self) -> bool:
@@ -61,7 +63,7 @@ class Family(ABC):
     def log_likelihood(self, part: Any, solved: Any) -> float:
         """Return Σ ln p(x|y) of the data from which `part` was computed, with the parameters that `solved` gives.
 
-        Both are statistics, `solved` with the imagined examples. A complement model refuses, as it has no likelihood.
+        Both are statistics, `solved` with the pseudo-observations. A complement model refuses, as it has no likelihood.
         """
         raise UndefinedError(NO_LIKELIHOOD.format(what="likelihood"))
 
@@ -100,10 +102,10 @@ def pool_empty(value: Array, weight: Array, pooled: Array) -> Array:
     return np.where(np.broadcast_to(weight, value.shape) == 0, pooled, value)
 
 
-def divide_or_pool(part: Array, total: Array) -> Array:
-    """Return part / total of each class; where its total is 0, that of all classes pooled, or 0 if all are 0."""
-    together = divide(part.sum(axis=-2, keepdims=True), total.sum(axis=-2, keepdims=True))
-    return pool_empty(divide(part, total), total, together)
+def divide_or_pool(count: Array, total: Array) -> Array:
+    """Return count / total of each class; where its total is 0, that of all classes pooled, or 0 if all are 0."""
+    together = divide(count.sum(axis=-2, keepdims=True), total.sum(axis=-2, keepdims=True))
+    return pool_empty(divide(count, total), total, together)
 
 
 def broadcast_alpha(alpha: Alpha, n_features: int) -> Array:
@@ -184,7 +186,7 @@ def parameter_count(
     return ParameterCount(conditional, K - 1, conditional + K - 1)
 
 
-def _check_integer(name: str, value: int, least: int) -> int:
-    if int(value) != value or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+def _check_integer(name: str, value: int, minimum: int) -> int:
+    if int(value) != value or value < minimum:
+        raise InputError(f"{name} must be a whole number of at least {minimum}, not {value!r}")
     return int(value)

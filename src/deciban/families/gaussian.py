@@ -34,7 +34,7 @@ class Gaussian(Family):
 
     ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
 
-    `prior_rows` is the number of imagined rows per class with the column's pooled variance;
+    `prior_rows` is the number of pseudo-observations per class with the column's pooled variance;
     `var_smoothing` adds that fraction of the widest column's variance to all (scikit-learn's ε);
     `shrinkage` shrinks towards s̄·I, one s̄ for all classes: the mean pooled variance.
     """
@@ -74,7 +74,7 @@ class Gaussian(Family):
         if not total.any():
             return np.broadcast_to(UNIT_SCALE * np.eye(part.n_features), raw.shape).copy()
         shrunk = shrink_covariance(raw, rows, self.shrinkage, pooled_variance(part.moments).mean())
-        return floor_eigenvalues(shrunk, scale(total))
+        return floor_eigenvalues(shrunk, positive_variance(total))
 
     def variances(self, part: Moments) -> Array:
         """Return σ²_kj, K×d, for the shapes without cross terms; for many ledgers at once (…×K×d), those of each."""
@@ -84,7 +84,9 @@ class Gaussian(Family):
         spread = spread + np.asarray(self.epsilon(part))[..., None, None]
         total = total_variance(part)
         never = np.broadcast_to(part.weight, part.mean.shape).sum(axis=-2, keepdims=True) == 0
-        floored = np.where(never, UNIT_SCALE, np.maximum(spread, VARIANCE_FLOOR * scale(total)[..., None, :]))
+        floored = np.where(
+            never, UNIT_SCALE, np.maximum(spread, VARIANCE_FLOOR * positive_variance(total)[..., None, :])
+        )
         varied = np.asarray(total.any(axis=-1))[..., None, None]
         return np.where(varied, floored, np.where(spread == 0, UNIT_SCALE, spread))
 
@@ -145,11 +147,10 @@ class Gaussian(Family):
                 "with missing values the ledger does not determine the likelihood of a full covariance. "
                 "Hint: log_likelihood(X, y) computes it from the rows."
             )
-        half = np.array([shape.half_log_det for shape in form.shapes])
         n, gap = moments.weight[:, 0], moments.mean + moments.rest - form.mean
         about = part.comoment + n[:, None, None] * gap[:, :, None] * gap[:, None, :]
         squares = (form.precision * about).sum(axis=(1, 2))
-        return float(-(n * half + 0.5 * squares).sum())
+        return float(-(n * form.half_log_dets + 0.5 * squares).sum())
 
     def n_parameters(self, part: Moments | Scatter) -> int:
         """Return the number that `parameter_count("gaussian", …)` gives."""
@@ -179,8 +180,8 @@ def total_variance(part: Moments) -> Array:
     return divide((part.m2 + n * gap**2).sum(axis=-2), n.sum(axis=-2))
 
 
-def scale(total: Array) -> Array:
-    """Return the variance of each column; the widest column's where it is zero."""
+def positive_variance(total: Array) -> Array:
+    """Return the variance of each column; where it is zero the widest column's, or 1 if all are zero."""
     widest = total.max(axis=-1, keepdims=True, initial=0.0)
     return np.where(total > 0, total, np.where(widest > 0, widest, UNIT_SCALE))
 
@@ -243,6 +244,7 @@ def floor_correlations(covariance: Array, weight: Array) -> Array:
 
 
 def _floor_correlation(matrix: Array, floor: float) -> Array:
+    """Return a covariance with the eigenvalues of its correlations floored; the matrix itself if none is below."""
     deviation = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     size = np.outer(deviation, deviation)
     unit = divide(matrix, size)
@@ -260,6 +262,7 @@ def floor_eigenvalues(covariance: Array, scale: Array) -> Array:
 
 
 def _floor_matrix(matrix: Array, floor: float) -> Array:
+    """Return the matrix with its eigenvalues floored; the same object if none is below the floor."""
     try:
         np.linalg.cholesky(matrix - floor * np.eye(len(matrix)))
     except np.linalg.LinAlgError:

@@ -90,7 +90,7 @@ class Categorical(Family):
         return self.full(part).sizes
 
     def separate_levels(self, part: Levels) -> SeparateLevels:
-        """Return which levels of the full counts have their own parameters."""
+        """Return the counts of the levels with their own parameters; `part` has columns for all declared levels."""
         if self.holes == "level" and self.most is None:
             return SeparateLevels(part, np.arange(part.table.shape[1]))
         owner, total = part.owner, part.table.sum(axis=0)
@@ -102,12 +102,14 @@ class Categorical(Family):
         return _pool_levels(part, own, known & ~own)
 
     def _find_known(self, part: Levels, total: Array) -> NDArray[np.bool_]:
+        """Return whether each column is a known level; if holes are unseen, it has weight or is declared to exist."""
         if self.holes == "level":
             return np.ones(len(total), dtype=np.bool_)
         declared = np.array(self.min_levels or [0] * part.n_features, dtype=np.int64)
         return (total > 0) | (np.arange(len(total)) - part.offset[part.owner] < declared[part.owner])
 
     def _denominator(self, part: Levels) -> Array:
+        """Return n_kj + αV_j, with one level more if unseen ones are smoothed."""
         return part.weight + self.alpha * (part.sizes + (self.unseen == "smooth"))
 
     def _log_shares(self, part: Levels) -> Array:
@@ -218,8 +220,8 @@ class Joint(Family):
 
     def sizes(self, part: Cells) -> tuple[int, ...]:
         """Return V_j, including the levels that are declared to exist."""
-        least = np.zeros(part.n_features, dtype=np.int64) if self.min_levels is None else np.array(self.min_levels)
-        return tuple(int(v) for v in np.maximum(part.sizes, least))
+        declared = 0 if self.min_levels is None else np.array(self.min_levels)
+        return tuple(int(v) for v in np.maximum(part.sizes, declared))
 
     def solve(self, part: Cells) -> Table:
         """See `Family.solve`."""

@@ -63,7 +63,6 @@ FLAT_FRACTION = 1e-10
 MAX_CELLS = 1e300
 """Largest number of cells of a joint table, so that a double can hold it; more count as this many."""
 
-
 MIN_SERIES_ARGUMENT = 1e3
 """Argument from which the series of ψ is accurate to the last digits."""
 
@@ -265,17 +264,17 @@ def best_alpha(family: Family, part: Any) -> Alpha | None:
     if likelihood is None:
         return None
     if isinstance(family, (Categorical, Binned)):
-        least = MIN_ALPHA_OF_BINS if isinstance(family, Binned) else MIN_ALPHA
-        return _maximise(likelihood, np.full(part.n_features, least))
+        lowest = MIN_ALPHA_OF_BINS if isinstance(family, Binned) else MIN_ALPHA
+        return _maximise(likelihood, np.full(part.n_features, lowest))
     cells = float(likelihood.levels[0]) if isinstance(family, Joint) and isinstance(likelihood, Urns) else 1.0
     return float(_maximise(likelihood, np.array([min(MIN_ALPHA, 1 / cells)]))[0])
 
 
-def _maximise(likelihood: CompoundLikelihood, least: Array) -> Array:
-    """Return the α of highest marginal likelihood from `least` to MAX_ALPHA, FALLBACK_ALPHA where it is constant."""
-    steps = np.geomspace(least, np.full(len(least), MAX_ALPHA), GRID_POINTS)
+def _maximise(likelihood: CompoundLikelihood, lowest: Array) -> Array:
+    """Return each α of highest likelihood from `lowest` to MAX_ALPHA; FALLBACK_ALPHA where it is constant."""
+    steps = np.geomspace(lowest, np.full(len(lowest), MAX_ALPHA), GRID_POINTS)
     height = np.array([likelihood.log_marginal_likelihood(alpha) for alpha in steps])
-    top, each = height.argmax(axis=0), np.arange(len(least))
+    top, each = height.argmax(axis=0), np.arange(len(lowest))
     low, high = np.log(steps[np.maximum(top - 1, 0), each]), np.log(steps[np.minimum(top + 1, GRID_POINTS - 1), each])
     for _ in range(BISECTIONS):
         middle = (low + high) / 2

@@ -63,30 +63,29 @@ def chi2(documents: Tallies) -> Array:
 MEASURES: dict[By, Callable[[Tallies], Array]] = {"information": information, "chi2": chi2}
 
 
-def find_kept_words(documents: Tallies, least: float, most: int | None, by: By) -> NDArray[np.bool_]:
-    """Return whether each word is kept: it has at least `least` documents and is among the `most` best of these.
+def find_kept_words(documents: Tallies, min_documents: float, max_words: int | None, by: By) -> NDArray[np.bool_]:
+    """Return whether each word is kept: it has `min_documents` or more, and is among the `max_words` best of these.
 
     Of equals the first are kept. A word without documents (forgotten, or all held out) is not kept.
     """
     kept = np.diff(documents.start) > 0
-    if least > 0:
-        kept &= documents.per_feature(documents.total) >= least
-    if most is None or kept.sum() <= most:
+    if min_documents > 0:
+        kept &= documents.per_feature(documents.total) >= min_documents
+    if max_words is None or kept.sum() <= max_words:
         return kept
-    score = np.where(kept, MEASURES[by](documents), -1.0)
-    return best(score, most)
+    return find_highest(np.where(kept, MEASURES[by](documents), -1.0), max_words)
 
 
-def best(score: Array, most: int) -> NDArray[np.bool_]:
-    """Return whether each score is among the `most` highest; of ties the first are chosen.
+def find_highest(score: Array, n: int) -> NDArray[np.bool_]:
+    """Return whether each score is among the n highest; of ties the first are chosen.
 
-    >>> best(np.array([1.0, 3.0, 2.0, 2.0, 2.0]), 3).tolist()
+    >>> find_highest(np.array([1.0, 3.0, 2.0, 2.0, 2.0]), 3).tolist()
     [False, True, True, True, False]
     """
-    lowest = np.partition(score, len(score) - most)[len(score) - most]
+    lowest = np.partition(score, len(score) - n)[len(score) - n]
     kept = score > lowest
     ties = np.flatnonzero(score == lowest)
-    kept[ties[: most - int(kept.sum())]] = True
+    kept[ties[: n - int(kept.sum())]] = True
     return kept
 
 
@@ -102,7 +101,6 @@ def _times_log1p(amount: Array, x: Array) -> Array:
 
 Event = Literal["multinomial", "bernoulli", "complement"]
 """The event model: words are drawn one by one; each word is present or absent; or Rennie's complement."""
-
 
 MAX_MEAN_LENGTH = 1 << 24
 """Largest mean number of words of documents that are drawn."""
@@ -153,7 +151,7 @@ class Text(Family):
         return Needs("bags", words=self.reading, signed=False, skips=False)
 
     def select_words(self, part: Bags, solved: Bags | None = None) -> SelectedWords:
-        """Return the counts in `part` of the words that are selected, and weighted, by `solved`, or by it alone."""
+        """Return the counts in `part` of the words that `solved` (by default `part`) selects and weights."""
         solved = part if solved is None else solved
         self._check_options()
         mask = find_kept_words(solved.documents, self.least, self.most, self.by)
@@ -168,6 +166,7 @@ class Text(Family):
         return SelectedWords(places, counted)
 
     def _check_options(self) -> None:
+        """Refuse idf with the Bernoulli event, and alpha = 0 with any event but the multinomial."""
         if self.event == "bernoulli" and self.idf:
             raise InputError(
                 "a Bernoulli model counts the documents that have a word, so there is nothing for idf to weigh. "
@@ -242,7 +241,7 @@ class Text(Family):
             return super().log_likelihood(part, solved)
         if part.n_features != solved.n_features:
             raise UndefinedError(
-                f"the imagined examples have words of their own ({solved.n_features} words, and {part.n_features} of "
+                f"the pseudo-observations have words of their own ({solved.n_features} words, and {part.n_features} of "
                 f"the documents), so the ledger does not give the likelihood. Hint: ask for that of the documents."
             )
         form = self.solve(solved)
@@ -318,6 +317,7 @@ class _WordUrn:
         return csr_array(vstack([csr_array((0, self.V)), *batches]))
 
     def _draw_batch(self, codes: NDArray[np.intp], rng: np.random.Generator) -> Any:
+        """Draw a bag for each class code, CSR, all at once."""
         from scipy.sparse import csr_array
 
         row = np.repeat(np.arange(len(codes)), rng.poisson(self.length[codes]))

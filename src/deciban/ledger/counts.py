@@ -54,14 +54,14 @@ class Counts(Statistic):
     def of(
         cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, threshold: float | None = None
     ) -> Self:
-        """Count the rows of X, read by `threshold`, into their classes."""
-        some = X.dtype.kind == "f" and bool(np.isnan(X).any())
+        """Count the rows of X, read by `threshold`, into their classes; NaN is left out."""
+        has_missing = X.dtype.kind == "f" and bool(np.isnan(X).any())
         total = np.zeros((n_classes, X.shape[1]))
-        n = np.zeros((n_classes, X.shape[1] if some else 1))
+        n = np.zeros((n_classes, X.shape[1] if has_missing else 1))
         for k, rows in rows_by_class(codes):
             x = apply_threshold(X[rows], threshold)
             w = np.ones((len(rows), 1)) if weight is None else weight[rows, None]
-            if some:
+            if has_missing:
                 w = w * ~np.isnan(x)
                 x = np.nan_to_num(x)
             total[k], n[k] = (w * x).sum(axis=0), w.sum(axis=0)
@@ -85,6 +85,8 @@ class Counts(Statistic):
 class Tallies(Statistic):
     """Sparse counts: feature v has total[i] in class class_code[i] for i in start[v]:start[v+1], classes ascending.
 
+    `weight` (K×1) is the weight of each class's rows.
+
     >>> t = Tallies.from_counts(Counts(np.array([[0.0, 2.0], [3.0, 0.0]]), np.array([[1.0], [1.0]])))
     >>> t.start.tolist(), t.class_code.tolist(), t.total.tolist()
     ([0, 1, 2], [1, 0], [3.0, 2.0])
@@ -102,7 +104,7 @@ class Tallies(Statistic):
 
     @classmethod
     def from_counts(cls, counts: Counts) -> Self:
-        """Convert counts, leaving out zeros."""
+        """Convert counts, leaving out zeros; refuse counts with a weight for each feature."""
         feature, class_code = np.nonzero(counts.total.T)
         if counts.weight.shape[1] > 1:
             raise SchemaError("tallies keep one weight per class, and these counts have one per feature")
@@ -138,7 +140,7 @@ class Tallies(Statistic):
         return np.bincount(self.feature, weights=values, minlength=self.n_features).astype(np.float64, copy=False)
 
     def fill_empty_classes(self) -> Self:
-        """Return a copy in which each class without entries has the totals of all classes together."""
+        """Return the tallies with the totals of all classes together for each class without entries."""
         empty = np.flatnonzero(self.per_class(np.ones(len(self.total))) == 0)
         if not empty.size:
             return self
@@ -170,16 +172,12 @@ class Tallies(Statistic):
         feature, class_code = np.divmod(keys[kept], self.n_classes)
         return type(self)(_starts(feature, self.n_features), class_code.astype(np.int32), total[kept], weight)
 
-    def _align(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
-        """Return the union of both keys, and the totals of each tally there, 0 where it has none."""
-        return align_by_key(self.keys(), self.total, other.keys(), other.total)
-
     def __add__(self, other: Self) -> Self:
-        keys, a, b = self._align(other)
+        keys, a, b = align_by_key(self.keys(), self.total, other.keys(), other.total)
         return self._from_keys(keys, a + b, self.weight + other.weight)
 
     def __sub__(self, other: Self) -> Self:
-        keys, a, b = self._align(other)
+        keys, a, b = align_by_key(self.keys(), self.total, other.keys(), other.total)
         weight = subtract_checked(self.weight, other.weight, "weight")
 
         def locate(entry: int, _: int | None) -> tuple[int, int]:
@@ -236,11 +234,13 @@ class Tallies(Statistic):
         return type(self)(start, class_code, total, self.weight)
 
     def _sorted(self, feature: NDArray[np.intp]) -> Self:
+        """Return the tallies with the classes of each feature ascending; `feature` is that of each entry."""
         order = np.argsort(feature.astype(np.int64) * self.n_classes + self.class_code, kind="stable")
         return type(self)(self.start, self.class_code[order], self.total[order], self.weight)
 
 
 def _starts(feature: NDArray[Any], n_features: int) -> NDArray[np.int64]:
+    """Return where the entries of each feature begin and the last end; `feature` is that of each entry, ascending."""
     start = np.zeros(n_features + 1, dtype=np.int64)
     np.cumsum(np.bincount(feature, minlength=n_features), out=start[1:])
     return start
@@ -347,6 +347,7 @@ class Bags(Statistic):
         return own
 
     def _each(self, change: Callable[[Tallies], Tallies]) -> Self:
+        """Return bags of both tallies changed."""
         occurrences = change(self.occurrences)
         if self.presence:
             return type(self)(occurrences, occurrences)

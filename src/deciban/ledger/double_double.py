@@ -1,4 +1,4 @@
-"""Arithmetic with numbers of about 32 digits, each the sum of two doubles: `high` the nearest double, `low` the rest.
+"""Arithmetic with numbers of about 32 digits, each the sum of two doubles: `high` the nearest, `low` the remainder.
 
 A sum of squares with an outlier of 1e8 standard deviations is 1e16 times that of the other rows: in one double none
 of their digits is left. The relative error of an operation is about 2⁻¹⁰⁴ (Dekker 1971; Joldes, Muller & Popescu
@@ -40,9 +40,9 @@ class Pair(NamedTuple):
     def plus(self, other: Pair) -> Pair:
         """Return the sum, accurate also where terms cancel."""
         high, error = two_sum(self.high, other.high)
-        low, rest = two_sum(self.low, other.low)
+        low, low_error = two_sum(self.low, other.low)
         high, low = _fast_two_sum(high, error + low)
-        return Pair(*_fast_two_sum(high, low + rest))
+        return Pair(*_fast_two_sum(high, low + low_error))
 
     def minus(self, other: Pair) -> Pair:
         """Return the difference."""
@@ -151,6 +151,7 @@ def _slices(matrix: Pair) -> list[Array]:
 
 
 def _split(a: Array) -> tuple[Array, Array]:
+    """Return two numbers of 26 bits each whose sum is a."""
     wide = a * SPLITTER
     high = wide - (wide - a)
     return high, a - high

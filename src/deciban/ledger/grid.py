@@ -34,7 +34,6 @@ MANTISSA = 52
 MAGNITUDE = (1 << 63) - 1
 """All bits of a double but its sign."""
 
-
 POWERS = np.arange(2048) - 1023
 """The power of two of each biased exponent of a double."""
 
@@ -65,9 +64,9 @@ def cell_numbers(x: NDArray[Any]) -> NDArray[np.int32]:
     size = bits & MAGNITUDE
     exponent = size >> MANTISSA
     drop = IGNORED_BITS[exponent]
-    rest = size & ((1 << MANTISSA) - 1)
-    below = (bits < 0) & ((rest & ((np.int64(1) << drop) - 1)) > 0)  # truncation moves negative numbers up
-    cell = FIRST_CELL[exponent] + (rest >> drop) + below
+    mantissa = size & ((1 << MANTISSA) - 1)
+    below = (bits < 0) & ((mantissa & ((np.int64(1) << drop) - 1)) > 0)  # truncation moves negative numbers up
+    cell = FIRST_CELL[exponent] + (mantissa >> drop) + below
     return np.where(bits < 0, -cell, cell).astype(np.int32)
 
 
@@ -81,8 +80,8 @@ def edges(cells: NDArray[Any]) -> Array:
     count = np.abs(wanted)
     exponent = np.searchsorted(FIRST_CELL, count, side="right") - 1
     size = ((exponent << MANTISSA) + ((count - FIRST_CELL[exponent]) << IGNORED_BITS[exponent])).view(np.float64)
-    most = np.finfo(np.float64).max
-    return np.clip(np.where(wanted < 0, -size, size), -most, most)
+    largest = np.finfo(np.float64).max
+    return np.clip(np.where(wanted < 0, -size, size), -largest, largest)
 
 
 def middles(cells: NDArray[Any]) -> Array:
@@ -138,18 +137,15 @@ class Grid(ColumnCounts):
             yield type(self)(self.cell[mine], self.offset[a : b + 1] - self.offset[a], self.table[:, mine])
 
     def _keys(self) -> NDArray[np.int64]:
+        """Return the key of each cell of the table, ascending; see `KEY_BITS`."""
         return (self.owner.astype(np.int64) << KEY_BITS) + BIAS + self.cell
 
-    def _align(self, other: Self) -> tuple[NDArray[np.int64], Array, Array]:
-        """Return the keys of both grids and the counts of each for them."""
-        return align_by_key(self._keys(), self.table, other._keys(), other.table)
-
     def __add__(self, other: Self) -> Self:
-        keys, a, b = self._align(other)
+        keys, a, b = align_by_key(self._keys(), self.table, other._keys(), other.table)
         return type(self).from_keys(keys, a + b, self.n_features)
 
     def __sub__(self, other: Self) -> Self:
-        keys, a, b = self._align(other)
+        keys, a, b = align_by_key(self._keys(), self.table, other._keys(), other.table)
         left = subtract_checked(a, b, "count of a cell", lambda k, cell: (k, int(keys[cell or 0]) >> KEY_BITS))
         return type(self).from_keys(keys, left, self.n_features)
 

@@ -38,8 +38,8 @@ def hash_word(word: bytes) -> int:
 
     The top bit is 0 exactly if the word is one part of at most seven bytes; equal hashes then mean equal words.
     """
-    first, *rest = word.split(b" ")
-    return _join_parts(_hash_part(first), map(_hash_part, rest))
+    first, *others = word.split(b" ")
+    return _join_parts(_hash_part(first), map(_hash_part, others))
 
 
 def _join_parts(h: int, parts: Iterable[int]) -> int:
@@ -54,6 +54,7 @@ def _join_parts(h: int, parts: Iterable[int]) -> int:
 
 
 def _hash_part(part: bytes) -> int:
+    """Return the hash of a word, or of a part of it, without spaces."""
     n = len(part)
     if n <= MAX_SHORT_BYTES:
         return _mix_short(int.from_bytes(part, "little") | n << 56)
@@ -71,6 +72,7 @@ def _mix_short(x: int) -> int:
 
 
 def _absorb(h: int, part: bytes) -> int:
+    """Return the hash state h after further bytes, eight at a time, the last padded with zeros."""
     padded = part + bytes(-len(part) % 8)
     for chunk in np.frombuffer(padded, dtype="<u8").tolist():
         h = (h ^ chunk) * C1 & M64
@@ -103,25 +105,25 @@ def hash_words(blob: Bytes, offsets: Offsets) -> Hashes:
 def _join(parts: Hashes, first: NDArray[np.int64], more: NDArray[np.int64]) -> Hashes:
     """Combine the hashes of parts to those of words: word i is part first[i] and the `more[i]` parts after it."""
     h = parts[first]
-    step, rest = 1, np.flatnonzero(more)
-    while len(rest) >= MIN_VECTORISED_WORDS:
-        x = h[rest] * np.uint64(C3) + parts[first[rest] + step]
+    step, words = 1, np.flatnonzero(more)
+    while len(words) >= MIN_VECTORISED_WORDS:
+        x = h[words] * np.uint64(C3) + parts[first[words] + step]
         x ^= x >> np.uint64(32)
         x *= np.uint64(C1)
         x ^= x >> np.uint64(29)
-        h[rest] = x | np.uint64(TOP)
+        h[words] = x | np.uint64(TOP)
         step += 1
-        rest = rest[more[rest] >= step]
-    for i in rest.tolist():  # a few words of very many parts
+        words = words[more[words] >= step]
+    for i in words.tolist():  # a few words of very many parts
         h[i] = _join_parts(int(h[i]), parts[first[i] + step : first[i] + more[i] + 1].tolist())
     return h
 
 
 def _hash_parts(blob: Bytes, start: NDArray[np.int64], n: NDArray[np.int64]) -> Hashes:
+    """Return `_hash_part` of many parts, part i being the n[i] bytes of the blob from start[i] on."""
     padded = np.concatenate([blob, np.zeros(16, dtype=np.uint8)])
-    eight: Hashes = np.ndarray(
-        (len(blob) + 8,), dtype="<u8", buffer=padded.data, strides=(1,)
-    )  # one for each byte offset
+    # the eight bytes from each byte offset on
+    eight: Hashes = np.ndarray((len(blob) + 8,), dtype="<u8", buffer=padded.data, strides=(1,))
     x = (eight[start] & BYTE_MASKS[np.minimum(n, MAX_SHORT_BYTES)]) | n.astype(np.uint64) << np.uint64(56)
     x ^= x >> np.uint64(31)
     x = x * np.uint64(C1) & np.uint64(M63)
@@ -134,14 +136,15 @@ def _hash_parts(blob: Bytes, start: NDArray[np.int64], n: NDArray[np.int64]) -> 
 
 
 def _hash_long(blob: Bytes, eight: Hashes, start: NDArray[np.int64], n: NDArray[np.int64]) -> Hashes:
-    h, at, rest = np.zeros(len(n), dtype=np.uint64), 0, np.arange(len(n))
-    while len(rest) >= MIN_VECTORISED_WORDS:
-        chunk = eight[start[rest] + at] & BYTE_MASKS[np.minimum(n[rest] - at, 8)]
-        x = (h[rest] ^ chunk) * np.uint64(C1)
-        h[rest] = x ^ x >> np.uint64(32)
+    """Return `_hash_part` of parts of more than seven bytes; `eight` has the eight bytes at each place."""
+    h, at, parts = np.zeros(len(n), dtype=np.uint64), 0, np.arange(len(n))
+    while len(parts) >= MIN_VECTORISED_WORDS:
+        chunk = eight[start[parts] + at] & BYTE_MASKS[np.minimum(n[parts] - at, 8)]
+        x = (h[parts] ^ chunk) * np.uint64(C1)
+        h[parts] = x ^ x >> np.uint64(32)
         at += 8
-        rest = rest[n[rest] > at]
-    for i in rest.tolist():  # a few very long ones
+        parts = parts[n[parts] > at]
+    for i in parts.tolist():  # a few very long ones
         h[i] = _absorb(int(h[i]), blob[start[i] + at : start[i] + n[i]].tobytes())
     h ^= n.astype(np.uint64)
     h *= np.uint64(C2)
@@ -164,12 +167,12 @@ def hash_row_numbers(number: NDArray[np.int64]) -> NDArray[np.uint64]:
     return z
 
 
-def sample_row_numbers(n: int, most: int) -> NDArray[np.intp]:
-    """Return the numbers, ascending, of at most `most` of n rows: a uniform sample that is always the same.
+def sample_row_numbers(n: int, max_rows: int) -> NDArray[np.intp]:
+    """Return the numbers, ascending, of at most `max_rows` of n rows: a uniform sample that is always the same.
 
     >>> sample_row_numbers(3, 10).tolist(), sample_row_numbers(1000, 4).tolist()
     ([0, 1, 2], [366, 410, 503, 821])
     """
-    if n <= most:
+    if n <= max_rows:
         return np.arange(n)
-    return np.sort(np.argsort(hash_row_numbers(np.arange(n)), kind="stable")[:most])
+    return np.sort(np.argsort(hash_row_numbers(np.arange(n)), kind="stable")[:max_rows])

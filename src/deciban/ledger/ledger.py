@@ -52,7 +52,8 @@ class Ledger:
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, Ledger):
             return NotImplemented
-        return _subtract(*_align(self, other)[1:])._drop_empty()
+        left: Self = _subtract(*_align(self, other)[1:])
+        return left._with_blocks(list(map(_drop_empty_names, left.schema.blocks, left.parts)))
 
     def without(self, other: Self) -> Self:
         """Subtract `other` and keep the schema; the operator `-` drops levels and words that no class has any more.
@@ -77,10 +78,6 @@ class Ledger:
         ]
         return self._with_blocks(pairs)
 
-    def _drop_empty(self) -> Self:
-        """Drop the named levels and the words in which no class has any weight."""
-        return self._with_blocks(list(map(_drop_empty_names, self.schema.blocks, self.parts)))
-
     def _with_blocks(self, pairs: Sequence[tuple[Block, Statistic]]) -> Self:
         schema = Schema(self.schema.classes, tuple(block for block, _ in pairs))
         return type(self)(schema, self.rows, tuple(part for _, part in pairs))
@@ -95,7 +92,7 @@ class Ledger:
             return type(self)(self.schema, self.rows * f, tuple(part * f for part in self.parts))._refuse_overflow()
 
     def _refuse_overflow(self) -> Self:
-        """Return this ledger if all its sums are finite."""
+        """Return this ledger; refuse it unless all its sums are finite."""
         for part in self.parts:
             for name, array in part.arrays().items():
                 if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -135,7 +132,7 @@ class Ledger:
 
 @contextmanager
 def _names_in_errors(schema: Schema, block: Block | None) -> Iterator[None]:
-    """Put the names of class and feature into the message of a refusal."""
+    """Raise a `NotLearnedError` as a `ForgetError` with the names of class and feature."""
     try:
         yield
     except NotLearnedError as lack:
@@ -146,6 +143,7 @@ def _names_in_errors(schema: Schema, block: Block | None) -> Iterator[None]:
 
 
 def _align(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:
+    """Return the united schema, and both ledgers in it."""
     if a.schema == b.schema:
         return a.schema, a, b
     schema, move_a, move_b = unite_schemas(a.schema, b.schema)
@@ -153,6 +151,7 @@ def _align(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:
 
 
 def _move(ledger: Any, schema: Schema, move: SchemaMapping) -> Any:
+    """Return the ledger in another schema, given the mapping into it."""
     parts = tuple(move.apply(i, part) for i, part in enumerate(ledger.parts))
     return type(ledger)(schema, move.rows(ledger.rows), parts)
 
@@ -172,7 +171,7 @@ def _subtract(a: Any, b: Ledger) -> Any:
 
 
 def _warn_of_lost_digits(schema: Schema, block: Block, before: Statistic, left: Statistic) -> None:
-    """Warn where the subtracted part was so large that too few digits of a variance or a count are left."""
+    """Warn where what was subtracted is so large that too few digits of a variance or a count are left."""
     lost, what = None, "count"
     if isinstance(before, Scatter) and isinstance(left, Scatter):
         before, left = before.moments, left.moments
@@ -210,7 +209,12 @@ def _find_lost_digits_of_counts(before: Any, left: Any) -> tuple[int, int, int] 
 def _drop_empty_names(block: Block, part: Any) -> tuple[Block, Statistic]:
     """Return a block of named levels or of words, and its counts, without those that have no weight."""
     if isinstance(block.names, Vocabulary):
-        return _drop_empty_words(block, block.names, part)
+        seen = part.seen
+        if seen.all():
+            return block, part
+        kept, new_places = np.flatnonzero(seen), np.where(seen, np.cumsum(seen) - 1, -1)
+        words = block.names.take(kept)
+        return replace(block, width=len(words), names=words), part.map_features(new_places, len(words))
     if block.levels is None:
         return block, part
     known = [_has_weight(part, j, len(names)) for j, names in enumerate(block.levels)]
@@ -219,15 +223,6 @@ def _drop_empty_names(block: Block, part: Any) -> tuple[Block, Statistic]:
     levels = tuple(tuple(compress(names, seen)) for seen, names in zip(known, block.levels))
     places = [np.where(seen, np.cumsum(seen) - 1, -1) for seen in known]
     return replace(block, levels=levels), part.map_levels(places, [len(names) for names in levels])
-
-
-def _drop_empty_words(block: Block, words: Vocabulary, part: Bags) -> tuple[Block, Bags]:
-    seen = part.seen
-    if seen.all():
-        return block, part
-    kept = np.flatnonzero(seen)
-    places = np.where(seen, np.cumsum(seen) - 1, -1)
-    return replace(block, width=len(kept), names=words.take(kept)), part.map_features(places, len(kept))
 
 
 def _has_weight(part: Levels | Cells, j: int, n_levels: int) -> NDArray[np.bool_]:
@@ -242,6 +237,7 @@ def _has_weight(part: Levels | Cells, j: int, n_levels: int) -> NDArray[np.bool_
 
 
 def _choose_features(part: Any, features: Sequence[int]) -> Statistic:
+    """Return the statistic of these features; tallies become dense; refuse a joint table unless all are chosen."""
     order = np.asarray(features, dtype=np.intp)
     if isinstance(part, Cells) and len(set(features)) < part.n_features:
         raise UndefinedError(

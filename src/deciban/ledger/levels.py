@@ -47,7 +47,10 @@ class ColumnCounts(Statistic):
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`; features that `order` leaves out are dropped."""
-        columns, offset = columns_of_features(self.offset, order)
+        order = np.asarray(order, dtype=np.intp)
+        sizes = self.sizes[order]
+        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        columns = np.arange(int(offset[-1])) + np.repeat(self.offset[:-1][order] - offset[:-1], sizes)
         taken = {name: array[..., columns] for name, array in self.arrays().items() if name != "offset"}
         return type(self)(**taken, offset=offset)  # type: ignore[call-arg]
 
@@ -69,7 +72,7 @@ class Levels(ColumnCounts):
 
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
-        """Count level codes into their classes."""
+        """Count level codes into their classes; negative (missing) codes are left out."""
         sizes = level_counts(X)
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         w = np.ones(len(X)) if weight is None else weight
@@ -156,27 +159,17 @@ def sums_by_feature(table: Array, offset: NDArray[np.int64]) -> Array:
     return sums
 
 
-def feature_runs(offset: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges a to b of features that have at most `most` columns together, or a single feature.
+def feature_runs(offset: NDArray[np.int64], max_columns: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges a to b of features that have at most `max_columns` columns together, or a single feature.
 
     >>> list(feature_runs(np.array([0, 2, 3, 9, 10]), 3))
     [(0, 2), (2, 3), (3, 4)]
     """
     a = 0
     while a < len(offset) - 1:
-        b = max(a + 1, int(np.searchsorted(offset, offset[a] + most, side="right")) - 1)
+        b = max(a + 1, int(np.searchsorted(offset, offset[a] + max_columns, side="right")) - 1)
         yield a, b
         a = b
-
-
-def columns_of_features(
-    offset: NDArray[np.int64], order: NDArray[np.intp]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the columns of the features in `order`, one feature after another, and their new offsets."""
-    order = np.asarray(order, dtype=np.intp)
-    sizes = np.diff(offset)[order]
-    moved = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return np.arange(int(moved[-1])) + np.repeat(offset[:-1][order] - moved[:-1], sizes), moved
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -199,11 +192,11 @@ class Cells(Statistic):
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count complete rows of level codes; a row with a negative (missing) code is left out."""
-        whole = (X >= 0).all(axis=1)
+        complete = (X >= 0).all(axis=1)
         w = np.ones(len(X)) if weight is None else weight
-        cell, inverse = np.unique(X[whole].astype(np.int64), axis=0, return_inverse=True)
-        key = codes[whole].astype(np.int64) * len(cell) + inverse.reshape(-1)
-        count = np.bincount(key, weights=w[whole], minlength=n_classes * len(cell)).astype(np.float64)
+        cell, inverse = np.unique(X[complete].astype(np.int64), axis=0, return_inverse=True)
+        key = codes[complete].astype(np.int64) * len(cell) + inverse.reshape(-1)
+        count = np.bincount(key, weights=w[complete], minlength=n_classes * len(cell)).astype(np.float64)
         return cls(cell, count.reshape(n_classes, len(cell))).trim()
 
     @property
@@ -253,5 +246,6 @@ class Cells(Statistic):
         return self._sorted(cell)
 
     def _sorted(self, cell: NDArray[np.int64]) -> Self:
+        """Return the table with these level codes of its combinations, sorted by them."""
         order = np.lexsort(cell.T[::-1]) if cell.shape[1] else np.arange(len(cell))
         return type(self)(cell[order], self.count[:, order])

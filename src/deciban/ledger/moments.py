@@ -119,9 +119,9 @@ class CentredStatistic(Statistic):
 
 
 class Merged(NamedTuple):
-    """Weight and mean after a merge or a subtraction, and the factors of the squares between the two parts.
+    """Weight and mean after a merge or a subtraction, and the factors of the squares between the two.
 
-    Entry (i, j) of the scatter between the parts is gap_i · weighted_gap_j.
+    Entry (i, j) of the scatter between the two is gap_i · weighted_gap_j.
     """
 
     weight: Pair
@@ -133,7 +133,7 @@ class Merged(NamedTuple):
 def merge_means(a: CentredStatistic, b: CentredStatistic) -> Merged:
     """Merge weights and means (Chan, Golub & LeVeque): mean = mean_a + δ n_b/n; gap δ, weighted gap δ n_a n_b/n.
 
-    A part without weight has no mean, so its gap is zero.
+    Where one of them has no weight it has no mean, and the gap is zero.
     """
     first, last = a.weight == 0, b.weight == 0
     n_a, n_b, mean_a, mean_b = a.weight_pair, b.weight_pair, a.mean_pair, b.mean_pair
@@ -144,23 +144,22 @@ def merge_means(a: CentredStatistic, b: CentredStatistic) -> Merged:
     return Merged(n, mean, gap, gap.times(n_a.times(share)))
 
 
-def subtract_means(whole: CentredStatistic, part: CentredStatistic) -> Merged:
-    """Return weight and mean of `whole` without `part`: mean = mean_w + (mean_w − mean_p) n_p/n."""
-    before, removed, mean_whole = whole.weight_pair, part.weight_pair, whole.mean_pair
-    n = subtract_pairs(before, removed, "weight")
-    lever = removed.over(n)
-    short = mean_whole.minus(part.mean_pair).where((n.high != 0) & (removed.high != 0))
-    step = short.times(lever)
+def subtract_means(a: CentredStatistic, b: CentredStatistic) -> Merged:
+    """Return weight and mean of a without b, which a includes: mean = mean_a + (mean_a − mean_b) n_b/n."""
+    n_a, n_b, mean_a = a.weight_pair, b.weight_pair, a.mean_pair
+    n = subtract_pairs(n_a, n_b, "weight")
+    short = mean_a.minus(b.mean_pair).where((n.high != 0) & (n_b.high != 0))
+    step = short.times(n_b.over(n))
     gap = short.plus(step)
-    mean = mean_whole.plus(step).where(n.high != 0)
-    return Merged(n, mean, gap, gap.times(removed.times(n).over(before)))
+    mean = mean_a.plus(step).where(n.high != 0)
+    return Merged(n, mean, gap, gap.times(n_b.times(n).over(n_a)))
 
 
 def subtract_pairs(before: Pair, removed: Pair, what: str) -> Pair:
     """Return the difference of pairs of doubles; see `subtract_checked`."""
     left = before.minus(removed)
-    whole, _ = np.broadcast_arrays(before.high, left.high)
-    return left.where(~is_rounding(left.high, whole, removed.high, what))
+    had, _ = np.broadcast_arrays(before.high, left.high)
+    return left.where(~is_rounding(left.high, had, removed.high, what))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -255,7 +254,7 @@ def sum_about(x: Array, w: Array, centre: Array) -> tuple[Pair, Pair]:
 
 
 def moments_about(centre: Array, n: Pair, drift: Pair, squares: Pair) -> tuple[Array, Array, Array, Array]:
-    """Return the mean and the squares about it, each in two parts, from the sums of `sum_about`."""
+    """Return mean and its remainder, the squares about it and their remainder, from the sums of `sum_about`."""
     with np.errstate(over="ignore", invalid="ignore"):
         shift = drift.over(n)
         m2 = squares.minus(drift.times(shift))
@@ -264,7 +263,9 @@ def moments_about(centre: Array, n: Pair, drift: Pair, squares: Pair) -> tuple[A
 
 
 def clamp(squares: Pair, before: Array, n: Array, slip: Array) -> Pair:
-    """Set squares that differ from zero only by rounding to zero; refuse those further below zero.
+    """Return the squares, with zero for those that differ from it only by rounding; refuse those further below zero.
+
+    `before` are the squares before the subtraction, n the weight after it.
 
     `slip` is the rounding error of means that were summed in single doubles: a few units in the last place of the
     mean before, times the factor by which subtracting most of the rows magnifies it.
@@ -322,6 +323,7 @@ def find_far_rows(X: NDArray[Any], codes: Codes) -> NDArray[np.bool_]:
 
 
 def _find_far(x: Array) -> NDArray[np.bool_]:
+    """Return whether each row of one class is an outlier in any column; see `find_far_rows`."""
     sample = x if len(x) <= SAMPLE_ROWS else x[np.linspace(0, len(x) - 1, SAMPLE_ROWS).astype(np.intp)]
     centre = _lower_quantile(np.sort(sample, axis=0), 2)
     gap = np.abs(x - centre)

@@ -32,7 +32,7 @@ from deciban.ledger.statistic import divide, rows_by_class
 
 
 def flip(pairs: Array) -> Array:
-    """Swap entries (i, j) and (j, i) of each class."""
+    """Return a view in which entries (i, j) and (j, i) of each class are swapped."""
     return np.swapaxes(pairs, 1, 2)
 
 
@@ -86,8 +86,7 @@ class Scatter(CentredStatistic):
     def moments(self) -> Moments:
         """The diagonal: weight, mean and squares of each feature."""
         d = np.arange(self.n_features)
-        parts = self.weight, self.mean, self.rest, self.comoment, self.weight_rest, self.comoment_rest
-        return Moments(*(a[:, d, d] if a.shape[2] > 1 else a[:, :, 0] for a in parts))
+        return Moments(*(a[:, d, d] if a.shape[2] > 1 else a[:, :, 0] for a in self.arrays().values()))
 
     def __add__(self, other: Self) -> Self:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -130,7 +129,7 @@ class Scatter(CentredStatistic):
 
 
 def _add_between(first: Pair, second: Pair, merged: Merged, sign: int = 1) -> Pair:
-    """Return first ± (second + the products between the two parts), in blocks of rows that fit the cache."""
+    """Return first ± (second + the products between the two), in blocks of rows that fit the cache."""
     K, d, _ = first.high.shape
     out = Pair(np.empty((K, d, d)), np.empty((K, d, d)))
     columns = Pair(*(flip(a) for a in merged.weighted_gap))
@@ -141,10 +140,9 @@ def _add_between(first: Pair, second: Pair, merged: Merged, sign: int = 1) -> Pa
             def rows(pairs: Pair, k: int = k, i: int = i) -> Pair:
                 return Pair(*(a[k] if a.shape[1] == 1 else a[k, i : i + step] for a in pairs))
 
-            part = rows(second).plus(rows(merged.gap).times(rows(columns)))
-            out.high[k, i : i + step], out.low[k, i : i + step] = rows(first).plus(
-                part if sign > 0 else part.negative()
-            )
+            change = rows(second).plus(rows(merged.gap).times(rows(columns)))
+            total = rows(first).plus(change if sign > 0 else change.negative())
+            out.high[k, i : i + step], out.low[k, i : i + step] = total
     return out
 
 

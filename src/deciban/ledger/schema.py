@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError, SchemaError
 from deciban.ledger.counts import Bags
-from deciban.ledger.statistic import Statistic
+from deciban.ledger.statistic import Statistic, place
 from deciban.ledger.vocabulary import Vocabulary
 
 Label = Any
@@ -108,6 +108,7 @@ def _canonical(label: Label) -> list[str]:
 
 
 def _choose_names(names: tuple[str, ...] | Vocabulary, features: Sequence[int]) -> tuple[str, ...] | Vocabulary:
+    """Return the names of these features; refuse words of a vocabulary in another order than its own."""
     if not isinstance(names, Vocabulary):
         return tuple(names[j] for j in features)
     index = np.asarray(features, dtype=np.intp)
@@ -157,9 +158,9 @@ class NumberedNames(Sequence[str]):
 class ChainedNames(Sequence[str]):
     """The names of several blocks, one after the other, without copying them."""
 
-    def __init__(self, parts: Sequence[Sequence[str]]) -> None:
-        self.parts = parts
-        self.ends = list(accumulate(map(len, parts)))
+    def __init__(self, blocks: Sequence[Sequence[str]]) -> None:
+        self.blocks = blocks
+        self.ends = list(accumulate(map(len, blocks)))
 
     def __len__(self) -> int:
         return self.ends[-1] if self.ends else 0
@@ -168,8 +169,8 @@ class ChainedNames(Sequence[str]):
         if isinstance(j, slice):
             return [self[i] for i in range(len(self))[j]]
         j = range(len(self))[j]
-        part = bisect_right(self.ends, j)
-        return self.parts[part][j - (self.ends[part - 1] if part else 0)]
+        block = bisect_right(self.ends, j)
+        return self.blocks[block][j - (self.ends[block - 1] if block else 0)]
 
 
 @dataclass(frozen=True)
@@ -204,9 +205,7 @@ class SchemaMapping:
 
     def rows(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the class weights at their new places."""
-        out = np.zeros(self.n_classes)
-        out[self.classes] = weight
-        return out
+        return place(weight, self.classes, self.n_classes)
 
     def apply(self, block: int, statistic: Statistic) -> Statistic:
         """Return the statistic of one block at its new places."""
@@ -242,6 +241,7 @@ def map_into(b: Schema, into: Schema) -> SchemaMapping:
 
 
 def _pair_blocks(a: Schema, b: Schema) -> Iterator[tuple[Block, Block]]:
+    """Return the pairs of blocks at the same place; refuse schemas with different numbers of blocks."""
     if len(a.blocks) != len(b.blocks):
         raise SchemaError(f"one has {len(a.blocks)} blocks of features, the other {len(b.blocks)}")
     return zip(a.blocks, b.blocks)
@@ -252,6 +252,7 @@ def _map_schema(old: Schema, classes: tuple[Label, ...], blocks: Sequence[BlockM
 
 
 def _unite_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, ...]:
+    """Return all classes of both, sorted; those of a, in their order, if both are equal."""
     if a == b:
         return a
     try:
@@ -277,6 +278,7 @@ def _join(a: Block, b: Block, grows: bool) -> JoinedBlock:
 
 
 def _join_words(a: Block, b: Block, grows: bool) -> JoinedBlock:
+    """See `_join`, of blocks of words."""
     if not isinstance(a.names, Vocabulary) or not isinstance(b.names, Vocabulary):
         raise SchemaError("one has kept its words, the other has not. Hint: read the texts of both the same way.")
     if grows:
@@ -295,6 +297,7 @@ def _join_words(a: Block, b: Block, grows: bool) -> JoinedBlock:
 
 
 def _join_levels(a: Block, b: Block, order: Places | None, grows: bool) -> JoinedBlock:
+    """See `_join`, of blocks with the same features; `order` are the places of b's features that match a."""
     if (a.levels is None) != (b.levels is None):
         raise SchemaError(
             "the levels of one have names, those of the other are bare codes. Hint: name both, or neither."
@@ -327,8 +330,8 @@ def _places(old: Sequence[Names], new: Sequence[Names]) -> list[Places | None]:
 
 def _positions(names: Sequence[Label], among: Sequence[Label]) -> Places:
     """Return the index of each name among others, all of which are there."""
-    place = dict(zip(among, range(len(among))))
-    return np.fromiter(map(place.__getitem__, names), dtype=np.intp, count=len(names))
+    position = dict(zip(among, range(len(among))))
+    return np.fromiter(map(position.__getitem__, names), dtype=np.intp, count=len(names))
 
 
 def _match_order(a: Block, b: Block) -> Places | None:

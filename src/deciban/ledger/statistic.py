@@ -81,13 +81,14 @@ class Statistic(ABC):
         return self._change_classes(lambda array: place(array, index, n_classes))
 
     def take_classes(self, index: NDArray[np.intp]) -> Self:
-        """Return the sums of these classes alone, in this order."""
+        """Return the sums of these classes alone, in this order, trimmed."""
         return self._change_classes(lambda array: array[index]).trim()
 
     def __mul__(self, factor: float) -> Self:
         return self._change_classes(lambda array: array * factor).trim()
 
     def _change_classes(self, change: Callable[[Array], Array]) -> Self:
+        """Return the statistic with each array changed whose first axis is the class."""
         names = self.arrays() if self.class_array is None else (self.class_array,)
         return replace(self, **{name: change(getattr(self, name)) for name in names})  # type: ignore[type-var]
 
@@ -184,6 +185,7 @@ def place(rows: Array, index: NDArray[np.intp], n_classes: int) -> Array:
 
 
 def _are_equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Return whether the larger array equals the other one, broadcast to its shape."""
     try:
         x, y = np.broadcast_arrays(a, b)
     except ValueError:

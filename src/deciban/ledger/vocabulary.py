@@ -137,6 +137,7 @@ class Vocabulary(Sequence[str]):
         return self._find(other.blob, other.offsets, other.hashes)
 
     def _find(self, blob: Bytes, offsets: Offsets, hashes: Hashes) -> Places:
+        """Return the place of each of these words, stored as in a vocabulary; −1 where this one lacks it."""
         found = np.full(len(hashes), -1, dtype=np.intp)
         if not len(self):
             return found
@@ -175,6 +176,7 @@ class Vocabulary(Sequence[str]):
         return self._merge(other, mine, theirs, new), mine, theirs
 
     def _merge(self, other: Vocabulary, mine: Places, theirs: Places, new: Places) -> Vocabulary:
+        """Return the union; `mine` and `theirs` are the places of the words in it, `new` other's own words."""
         n = len(self) + len(new)
         hashes, length = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
         hashes[mine], hashes[theirs[new]] = self.hashes, other.hashes[new]
@@ -182,9 +184,7 @@ class Vocabulary(Sequence[str]):
         length[mine], length[theirs[new]] = own, added
         ends = _ends(length)
         blob = np.empty(int(ends[-1]), dtype=np.uint8)
-        run = np.flatnonzero(
-            np.diff(mine, prepend=-2) > 1
-        )  # words without a new one between them are copied together
+        run = np.flatnonzero(np.diff(mine, prepend=-2) > 1)  # words with no new one between them are copied together
         start = self.offsets[run]
         copy_ranges(blob, ends[mine[run]], self.blob, start, np.diff(start, append=self.offsets[-1]))
         copy_ranges(blob, ends[theirs[new]], other.blob, other.offsets[new], added)
@@ -204,6 +204,7 @@ def pack_words(words: Iterable[str]) -> tuple[Bytes, Offsets]:
 
 
 def _ends(length: Offsets) -> Offsets:
+    """Return the offsets of consecutive ranges of these lengths: 0, then the end of each."""
     ends = np.zeros(len(length) + 1, dtype=np.int64)
     np.cumsum(length, out=ends[1:])
     return ends

@@ -9,7 +9,7 @@ from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import Linear, SparseLinear
 from deciban.scores.lookup import Lookup, Steps, Table
 from deciban.scores.posterior import finish, log_sum_exp
-from deciban.scores.score_form import Boundary, Conic, ScoreForm, has_scores
+from deciban.scores.score_form import Boundary, Conic, ScoreForm, has_valid_numbers
 
 __all__ = [
     "DECIBAN",
@@ -26,6 +26,6 @@ __all__ = [
     "Steps",
     "Table",
     "finish",
-    "has_scores",
+    "has_valid_numbers",
     "log_sum_exp",
 ]

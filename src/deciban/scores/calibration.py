@@ -83,6 +83,7 @@ class Isotonic:
         return normalise(np.column_stack(own))
 
     def _interpolate(self, curve: int, x: Array) -> Array:
+        """Return true log-odds for the claimed log-odds x by one curve."""
         points = slice(self.start[curve], self.start[curve + 1])
         return np.interp(x, self.claimed[points], self.true[points])
 
@@ -136,7 +137,7 @@ class Calibration:
             return np.where(impossible, 0.0, log_prior - self.log_prior)
 
     def line(self, log_prior: Array) -> tuple[float, Array]:
-        """Return the factor of ln p(x|k) and the term added to it, where the map is linear."""
+        """Return the factor of ln p(x|k) and the term of each class added to it; refuse an isotonic map."""
         match self.map:
             case Temperature(t):
                 slope, bias = t, np.zeros(len(log_prior))
@@ -156,7 +157,7 @@ class Calibration:
 
 
 def warn_dropped(calibration: Calibration | None, hint: str) -> None:
-    """Warn that the calibration no longer fits the model."""
+    """Warn, at the caller outside this package, that a calibration is dropped; None: there is none to drop."""
     if calibration is not None:
         warnings.warn(
             f"the calibration ({calibration.method}) is dropped: it fitted what had been learned before. {hint}",

@@ -70,6 +70,7 @@ class Explanation:
         return replace(self, **arrays, extras=extras, values=None if self.values is None else self.values[rows])
 
     def _slice(self, rows: int | slice) -> slice:
+        """Return the rows as a slice; refuse a number out of range."""
         if isinstance(rows, slice):
             return rows
         i = range(len(self))[rows]
@@ -80,14 +81,14 @@ class Explanation:
         return [(name, value) for name, value, _ in Explanation.reasons(self, row)]
 
     def reasons(self, row: int = 0) -> list[Reason]:
-        """Return the lines of a row's table; like the entries they add up to its total."""
+        """Return the lines of a row's table, strongest first; like the entries they add up to its total."""
         row = range(len(self))[row]
         columns, values = self.nonzero_evidence(row)
         behind = map(self._behind, columns.tolist())
         return self._with_prior(row, list(map(Reason, self._feature_labels(row, columns), values.tolist(), behind)))
 
     def _behind(self, j: int) -> Any:
-        """Return further details of feature j, besides its evidence."""
+        """Return further details of feature j, besides its evidence; here there are none."""
         return None
 
     def _with_prior(self, row: int, features: Sequence[Reason]) -> list[Reason]:
@@ -112,7 +113,7 @@ class Explanation:
         return [name if value is None else f"{name} = {value}" for name, value in zip(names, values)]
 
     def text(self, row: int = 0, most: int = 10) -> str:
-        """Format one row's reasons as a small table."""
+        """Format one row's reasons as a table: the `most` strongest, the sum of the others, and the total."""
         row = range(len(self))[row]
         reasons = self.reasons(row)
         shown, omitted = reasons[:most], reasons[most:]
@@ -297,6 +298,6 @@ def format_word(word: str) -> str:
     return re.sub("^ +| +$", lambda spaces: "␣" * len(spaces[0]), printable)
 
 
-def clip_text(text: str, most: int) -> str:
-    """Shorten a text to at most `most` characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def clip_text(text: str, width: int) -> str:
+    """Shorten a text to at most `width` characters, the last then an ellipsis."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -96,7 +96,7 @@ def _sum_linear(forms: Sequence[Linear]) -> Linear:
 
 
 def _sum_sparse_linear(forms: Sequence[SparseLinear]) -> ScoreForm:
-    """Add forms as lists where all list the same entries and absence carries no evidence; else as dense weights."""
+    """Add forms as lists if all list the same entries and absence has no evidence; else dense, or as a `Summed`."""
     first = forms[0]
     if any(form.hard is not None for form in forms):
         return Summed(tuple(forms))
@@ -142,6 +142,7 @@ def _sum_dense(forms: Sequence[SparseLinear]) -> Linear:
 
 
 def _sum_lookup(forms: Sequence[Lookup]) -> ScoreForm:
+    """Add log-probabilities; a `Summed` where the forms have different levels."""
     first = forms[0]
     if not all(np.array_equal(form.offset, first.offset) for form in forms):
         return Summed(tuple(forms))
@@ -163,7 +164,7 @@ def _sum_steps(forms: Sequence[Steps]) -> Steps:
 
 
 def _sum_diagonal(forms: Sequence[Diagonal]) -> ScoreForm:
-    """Compute P = Σ p, μ = Σ pμ/P, and the offsets Σ ln-norms − ½ Σ p(μ_m − μ)² − own ln-norm."""
+    """Compute P = Σ p, μ = Σ pμ/P, and offsets Σ ln-norms − ½ Σ p(μ_m − μ)² − own ln-norm; a `Summed` if P ≤ 0."""
     precision = _sum([form.precision for form in forms])
     if not (precision > 0).all():
         return Summed(tuple(forms))
@@ -281,6 +282,7 @@ def _multiply_log(log_theta: Array, t: Array) -> Array:
 
 
 def _refuse_infinite(infinite: bool) -> None:
+    """Raise an error if impossible values have a negative evidence weight."""
     if infinite:
         raise UndefinedError(
             "what is impossible in a class (a log-probability of −∞) cannot have an evidence weight below 0: it "

@@ -74,28 +74,28 @@ class Diagonal(ScoreForm):
         return np.concatenate([self._chunk(x[start : start + step]) for start in range(0, len(x), step)])
 
     def _chunk(self, x: Array) -> Array:
+        """Return `log_likelihoods` of rows, all at once."""
         gap = x[:, None, :] - self.mean
         with np.errstate(over="ignore", invalid="ignore"):  # beyond about 1e154 deviations the density is zero
-            part = gap * gap * self.precision
+            squares = gap * gap * self.precision
         if self.evidence_weight is not None:
-            part = _bound_squares(part, gap)
-        score = part.sum(axis=2) * -0.5 + self.constant
+            squares = _bound_squares(squares, gap)
+        score = squares.sum(axis=2) * -0.5 + self.constant
         if np.isnan(score).any():
-            part = part * -0.5 + self.log_norm
-            return np.where(np.isnan(gap), 0.0, part).sum(axis=2)
+            return np.where(np.isnan(gap), 0.0, squares * -0.5 + self.log_norm).sum(axis=2)
         return score
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`."""
         x = np.asarray(X, dtype=np.float64)
 
-        def part(c: NDArray[np.intp]) -> Array:
+        def log_density(c: NDArray[np.intp]) -> Array:
             gap = x - self.mean[c]
             square = self.precision[c] * gap**2
             return self.log_norm[c] - 0.5 * (square if self.evidence_weight is None else _bound_squares(square, gap))
 
         with np.errstate(over="ignore", invalid="ignore"):  # both densities underflow to zero: undefined
-            return Pieces(np.where(np.isnan(x), 0.0, part(k) - part(l)))
+            return Pieces(np.where(np.isnan(x), 0.0, log_density(k) - log_density(l)))
 
     def linear(self) -> Boundary:
         """See `ScoreForm.linear`: with shared variances the squares are equal for all classes."""
@@ -234,6 +234,7 @@ class Full(ScoreForm):
         return near - 0.5 * np.einsum("ij,ij->i", z, z)[:, None] - self.half_log_dets
 
     def _own_chunk(self, gap: Array) -> Array:
+        """Return ln p(x|k) of rows about the centre, with a covariance of each class."""
         z = (gap @ self.all_whitens.T).reshape(len(gap), self.n_classes, -1)
         z -= self.whitened_means
         return -0.5 * np.einsum("ikj,ikj->ik", z, z) - self.half_log_dets
@@ -253,8 +254,8 @@ class Full(ScoreForm):
         x = np.asarray(X, dtype=np.float64)
         features, shape = np.zeros(x.shape), np.zeros(len(x))
         for have, rows in group_by_missing(~np.isnan(x)):
-            parts = self.marginal(have).complete_pieces(x[rows][:, have], k[rows], l[rows])
-            features[np.ix_(rows, have)], shape[rows] = parts
+            evidence = self.marginal(have).complete_pieces(x[rows][:, have], k[rows], l[rows])
+            features[np.ix_(rows, have)], shape[rows] = evidence
         if self.evidence_weight is not None:
             features, shape = self.evidence_weight * features, self.evidence_weight * shape
         return Pieces(features, {} if self.shared else {"shape": shape})
@@ -266,7 +267,7 @@ class Full(ScoreForm):
             weights = (self.mean[k] - self.mean[l]) @ P[0]
             return weights * (x - (self.mean[k] + self.mean[l]) / 2), np.zeros(len(x))
 
-        def part(c: NDArray[np.intp]) -> Array:
+        def half_squares(c: NDArray[np.intp]) -> Array:
             gap = x - self.mean[c]
             products = np.empty_like(gap)
             for one in np.unique(c):
@@ -274,7 +275,7 @@ class Full(ScoreForm):
             return -0.5 * gap * products
 
         with np.errstate(over="ignore", invalid="ignore"):  # both densities underflow to zero: undefined
-            return part(k) - part(l), self.half_log_dets[l] - self.half_log_dets[k]
+            return half_squares(k) - half_squares(l), self.half_log_dets[l] - self.half_log_dets[k]
 
     @cached_property
     def precision(self) -> Array:
@@ -293,6 +294,7 @@ class Full(ScoreForm):
         return self._conic(np.broadcast_to(-self.half_log_dets, (self.n_classes,)))
 
     def _conic(self, constant: Array) -> Conic:
+        """Return −½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k) + constant_k, times the evidence weight, multiplied out."""
         A = np.broadcast_to(-0.5 * self.precision, (self.n_classes, *self.precision.shape[1:]))
         scale = 1.0 if self.evidence_weight is None else self.evidence_weight
         return centred_conic(scale * A, self.mean, scale * constant)

@@ -139,12 +139,12 @@ class Linear(ScoreForm):
 
     def _contrast_values(self, x: Array, at_k: tuple[Any, ...], at_l: tuple[Any, ...]) -> Array:
         """Return the evidence of values x; `at_k` and `at_l` index their weights in class k and in class l."""
-        parts = np.nan_to_num(x) * (self.weights[at_k] - self.weights[at_l])
+        evidence = np.nan_to_num(x) * (self.weights[at_k] - self.weights[at_l])
         if self.offsets is not None:
-            parts += np.where(np.isnan(x), 0.0, self.offsets[at_k] - self.offsets[at_l])
+            evidence += np.where(np.isnan(x), 0.0, self.offsets[at_k] - self.offsets[at_l])
         if self.impossible is not None:
-            parts += self.impossible.pieces(x, at_k, at_l)
-        return parts
+            evidence += self.impossible.pieces(x, at_k, at_l)
+        return evidence
 
     def linear(self) -> Boundary:
         """See `ScoreForm.linear`."""
@@ -190,7 +190,7 @@ class SparseLinear(ScoreForm):
         return np.repeat(np.arange(len(self.base)), np.diff(self.start))
 
     def prepare_values(self, X: Any) -> Any:
-        """Return X as CSR of the values that the score uses: themselves, or indicators; 0 for words in `mute`."""
+        """Return a CSR copy of X with the values that the score uses: x, or an indicator; 0 for words in `mute`."""
         from scipy.sparse import csr_array
 
         Z = csr_array(X, copy=True)
@@ -229,7 +229,7 @@ class SparseLinear(ScoreForm):
         return score
 
     def apply_evidence_weight(self, Z: Any) -> Any:
-        """Return CSR rows with each value multiplied by the evidence weight of its word."""
+        """Return CSR rows with each value multiplied by the evidence weight of its word; Z itself without such."""
         if self.evidence_weight is None:
             return Z
         Z = Z.copy()

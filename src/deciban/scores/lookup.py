@@ -268,6 +268,7 @@ class Table(ScoreForm):
 
 
 def _log(x: Array) -> Array:
+    """Return ln x, −∞ at 0, without a warning."""
     with np.errstate(divide="ignore"):
         return np.log(x)
 

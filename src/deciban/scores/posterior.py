@@ -1,7 +1,7 @@
 """Posterior probabilities and densities from joint log-probabilities ln p(x, k); novelty detection; decisions.
 
-Novelty is detected by the quantiles of the density of usual rows. A decision is the class of least expected cost, with
-rejection and thresholds.
+Novelty is detected by the quantiles of the density of usual rows. A decision is the class of least expected cost,
+with rejection and thresholds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from deciban.errors import DecibanWarning, InputError, unknown_class_error
 
 Finish = Literal["joint", "log_posterior", "posterior", "winner", "density", "observed", "typicality"]
 """The result that is wanted of joint log-probabilities: themselves, the posterior, the class of largest posterior,
-ln p(x); `observed` is the number of cells or words of a row that carry evidence, `typicality` ln p(x) per cell."""
+ln p(x). The scorer, not `finish`, computes `observed`, the number of cells or words of a row that carry evidence, and
+`typicality`, ln p(x) per cell."""
 
 NEAR_ONE_LOG_PROBABILITY = -1e-6
 """Above this, ln p has lost too many digits of 1 − p, and log-odds use the other classes' probabilities."""
@@ -74,10 +75,10 @@ def log_odds(log_posterior: Array, k: int) -> Array:
 
 
 def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any], int]:
-    """Return what is wanted of ln p(x, k): itself, ln p(k|x), p(k|x), argmax_k, or ln p(x).
+    """Return what is wanted of ln p(x, k): itself, ln p(k|x), p(k|x), argmax_k, or ln p(x); and a number of rows.
 
-    Where every class is impossible (maximum likelihood and a value never seen) the posterior is the class prior.
-    Also returns the number of such rows.
+    Where every class is impossible (maximum likelihood and a value never seen) the posterior is the class prior: the
+    number is that of such rows, or 0 where no posterior is computed.
     """
     if wanted == "joint":
         return joint, 0
@@ -94,7 +95,7 @@ def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any]
 
 
 def warn_impossible(rows: int) -> None:
-    """Warn that some rows are impossible under every class."""
+    """Warn that this many rows are impossible under every class."""
     warnings.warn(
         f"{rows} row{'s are' if rows > 1 else ' is'} impossible under every class, so the posterior is the class "
         f"prior. Hint: a pseudo-count (alpha > 0) gives what was never seen a small probability.",
@@ -121,9 +122,9 @@ class Novelty:
 
     @classmethod
     def of(cls, typicality: Array, weight: Array | None = None) -> Self:
-        """Compute the quantiles of these rows."""
+        """Compute the quantiles of these rows; NaN, of rows without any observed cell, is left out."""
         w = np.ones(len(typicality)) if weight is None else weight
-        some = ~np.isnan(typicality)  # rows without any observed cell are left out
+        some = ~np.isnan(typicality)
         typicality, w = typicality[some], w[some]
         order = np.argsort(typicality, kind="stable")
         values, passed = typicality[order], np.cumsum(w[order])
@@ -233,7 +234,7 @@ class Decision:
         return np.where(self._find_allowed(posterior), cost, np.inf) if self.thresholds else cost
 
     def _find_allowed(self, posterior: Array) -> NDArray[np.bool_]:
-        """Return which classes the thresholds allow."""
+        """Return which classes the thresholds allow for each row, n×K."""
         bound = np.array([(self.thresholds or {}).get(k, np.inf) for k in range(len(self.classes))])
         reached = posterior >= bound
         return np.where(reached.any(axis=1, keepdims=True), reached, np.isposinf(bound))
@@ -256,7 +257,7 @@ class Decision:
         return np.where(np.isposinf(least), np.nan, least)
 
     def paid(self, truth: NDArray[np.integer[Any]], predicted: NDArray[np.integer[Any]]) -> Array:
-        """Return the cost of the decisions on rows of these classes; a row of unknown class (−1) costs 1."""
+        """Return the cost of predictions on rows of class `truth`; 1 if that is −1, `reject` or NaN if undecided."""
         cost = np.where(truth < 0, 1.0, self.cost[truth, predicted])
         return np.where(predicted == REJECTED, np.nan if self.reject is None else self.reject, cost)
 
@@ -264,7 +265,7 @@ class Decision:
 def build_rule(
     classes: Sequence[Any] | NDArray[Any], costs: Costs | None, reject: float | None, thresholds: Thresholds | None
 ) -> Decision | None:
-    """Build a rule; None where it is to predict the most probable class."""
+    """Build and check a rule; None where it would always predict the most probable class."""
     if costs is None and reject is None and thresholds is None:
         return None
     rule = Decision.of(classes, costs, reject, thresholds)

@@ -46,7 +46,7 @@ class ScoreForm(ABC):
         return Conic(np.zeros_like(line.weights), line.weights, line.bias)
 
 
-def has_scores(form: Any) -> bool:
+def has_valid_numbers(form: Any) -> bool:
     """Return whether no number of a score form is NaN or +∞, as overflowing sums leave them."""
     values = (getattr(form, field.name) for field in fields(form))
     numbers = (value for value in values if isinstance(value, np.ndarray) and value.dtype.kind == "f")
