@@ -81,7 +81,7 @@ def test_imagined_examples_are_remembered(example, path):
     model, (X, y) = example.make_fitted(**{name: imagined}), example.data()
     read = save_and_load(model, path)
     assert getattr(read, name) == imagined
-    assert read._scorer.assumption.imagined is getattr(read, name)
+    assert read._scorer.assumption.pseudo_observations is getattr(read, name)
     assert np.array_equal(scores(read, X), scores(model, X))
     assert np.array_equal(scores(read.partial_fit(X, y), X), scores(model.partial_fit(X, y), X))
 

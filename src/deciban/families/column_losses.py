@@ -5,9 +5,9 @@ of −ln p(y|x) is taken. Nothing is fitted again: the contribution of a row to 
 subtracted. All rows of a cell and class are alike, so this costs one pass over the cells for any number of rows.
 
 The loss is approximate: a row's number is known up to its cell of the grid, and every row weighs one. In the
-Gaussian, the pooled variance of the `prior_rows` pseudo-observations is that of all rows. In the bins, the cuts were chosen
-with the row included, which makes their loss a little too low. The only row of a class is left out of the average:
-without it nothing is known of the class.
+Gaussian, the pooled variance of the `prior_rows` pseudo-observations is that of all rows. In the bins, the cuts were
+chosen with the row included, which makes their loss a little too low. The only row of a class is left out of the
+average: without it nothing is known of the class.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Family(ABC):
     def log_likelihood(self, part: Any, solved: Any) -> float:
         """Return Σ ln p(x|y) of the data from which `part` was computed, with the parameters that `solved` gives.
 
-        Both are statistics, `solved` with the pseudo-observations. A complement model refuses, as it has no likelihood.
+        Both are statistics, `solved` with pseudo-observations. A complement model refuses, as it has no likelihood.
         """
         raise UndefinedError(NO_LIKELIHOOD.format(what="likelihood"))
 

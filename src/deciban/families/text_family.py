@@ -241,8 +241,8 @@ class Text(Family):
             return super().log_likelihood(part, solved)
         if part.n_features != solved.n_features:
             raise UndefinedError(
-                f"the pseudo-observations have words of their own ({solved.n_features} words, and {part.n_features} of "
-                f"the documents), so the ledger does not give the likelihood. Hint: ask for that of the documents."
+                f"the pseudo-observations have words of their own ({solved.n_features} words, and {part.n_features} "
+                f"of the documents), so the ledger does not give the likelihood. Hint: ask for that of the documents."
             )
         form = self.solve(solved)
         places, counted = self.select_words(part, solved)

@@ -36,8 +36,8 @@ LIKE_HINT = "Hint: train one with the schema of the other, `deciban train … --
 class Options:
     """Pseudo-counts, priors and the tokenizer of texts.
 
-    `alpha` is added to every count of a level, bin, rate or word; `parameter_prior` adds that many imagined rows with
-    the column's own pooled variance to every class; the `most_levels` most frequent levels are distinct.
+    `alpha` is added to every count of a level, bin, rate or word; `parameter_prior` adds so many pseudo-observations
+    with the column's own pooled variance to every class; the `most_levels` most frequent levels are distinct.
     `alpha="auto"`: for each kind of column the pseudo-count with the largest marginal likelihood.
     """
 

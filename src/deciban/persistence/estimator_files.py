@@ -47,7 +47,7 @@ def save(estimator: Classifier, path: str | os.PathLike[str]) -> None:
         raise ModelFileError(f"{module}.{name} cannot be saved; only deciban's own can be, {sorted(ESTIMATORS)}")
     scorer = estimator._check_fitted()
     section = Section({"kind": "estimator", "estimator": name, "rows": float(scorer.rows.sum())}, eager=False)
-    section.add("parameters", _write_parameters(estimator, _get_imagined(scorer)))
+    section.add("parameters", _write_parameters(estimator, _get_pseudo_observations(scorer)))
     section.put("labels", estimator.classes_.dtype.str).put("number", estimator._dtype.name)
     section.add("belief", write_scorer(scorer))
     estimator._write_state(section)
@@ -60,7 +60,7 @@ def read_model(section: Section) -> Classifier:
     name = section.text("estimator", among=ESTIMATORS)
     scorer = read_scorer(section.part("belief"))
     blocks, classes = scorer.outline.blocks, scorer.outline.classes
-    parameters = _read_parameters(section.part("parameters"), _get_imagined(scorer))
+    parameters = _read_parameters(section.part("parameters"), _get_pseudo_observations(scorer))
     estimator = _construct(section, name, parameters)
     estimator.classes_ = _read_labels(section, classes)
     estimator._read_state(section, blocks)
@@ -76,9 +76,9 @@ def _construct(section: Section, name: str, parameters: dict[str, Any]) -> Class
         return getattr(import_module(ESTIMATORS[name]), name)(**parameters)
 
 
-def _get_imagined(scorer: Scorer) -> Ledger | None:
-    """Return the ledger of imagined examples, if there is one."""
-    return scorer.assumption.imagined if isinstance(scorer, GenerativeModel) else None
+def _get_pseudo_observations(scorer: Scorer) -> Ledger | None:
+    """Return the ledger of pseudo-observations, if there is one."""
+    return scorer.assumption.pseudo_observations if isinstance(scorer, GenerativeModel) else None
 
 
 def _read_labels(section: Section, classes: tuple[Any, ...]) -> NDArray[Any]:
@@ -155,7 +155,7 @@ def _read_value(section: Section, imagined: Ledger | None = None) -> Any:
     """Read an argument by its type in the file."""
     match section.text("type", among=VALUE_TYPES):
         case "imagined":
-            return imagined if imagined is not None else section.refuse("there are no imagined examples")
+            return imagined if imagined is not None else section.refuse("there are no pseudo-observations")
         case "plain":
             value = section.value("value")
             is_plain = value is None or isinstance(value, (bool, int, str))

@@ -47,7 +47,7 @@ PER_FEATURE_ALPHA_FAMILIES = {"Bernoulli", "Binned", "Categorical", "Complement"
 """Families that accept an array with a pseudo-count for each feature."""
 
 MAX_PSEUDO_COUNT = 1e290
-"""Largest pseudo-count, number of imagined rows or added share of variance: those of 10⁷ features have a sum."""
+"""Largest pseudo-count, count of pseudo-observations or added share of variance: those of 10⁷ features have a sum."""
 
 MAX_LEVELS = 1 << 24
 """Largest sum of `min_levels` over all features of a family."""
@@ -169,8 +169,8 @@ def _write_generative_model(model: GenerativeModel) -> Section:
     section = Section().put("missing", assumption.missing).add_all("families", families)
     section.add("prior", write_class_prior(assumption.prior))
     section.add("ledger", ledgers.write_ledger(model.ledger))
-    if assumption.imagined is not None:
-        section.add("imagined", ledgers.write_ledger(assumption.imagined))
+    if assumption.pseudo_observations is not None:
+        section.add("imagined", ledgers.write_ledger(assumption.pseudo_observations))
     if model.calibration is not None:
         section.add("calibration", score_forms.write_calibration(model.calibration))
     if model.novelty is not None:
