@@ -26,7 +26,7 @@ RULE_TEXTS = {
 
 
 class InvalidValueError(InputError):
-    """The first value that breaks a rule; callers that know the column's name reword the message."""
+    """The first value that breaks a rule, and how many of its column do; callers with names reword the message."""
 
     def __init__(self, rule: Rule, row: int, column: int, value: float, count: int) -> None:
         self.rule, self.row, self.column, self.value, self.count = rule, row, column, value, count

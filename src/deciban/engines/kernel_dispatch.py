@@ -64,7 +64,7 @@ def round_threshold(threshold: float | None, X: Any) -> float | None:
 
 
 def to_level_codes(X: NDArray[Any]) -> NDArray[Any]:
-    """Convert level codes to whole numbers, −1 for a missing one."""
+    """Convert level codes to 64-bit integers, −1 for a missing one, `MAX_LEVEL_CODE` for any beyond; read-only."""
     if X.dtype.kind != "f":
         return to_kernel_array(np.minimum(X, MAX_LEVEL_CODE) if X.dtype == np.uint64 else X, whole=True)
     missing = np.isnan(X)
@@ -229,7 +229,7 @@ def _count_cells(
 
 
 def _are_codes(X: NDArray[Any], needs: Needs) -> bool:
-    """Return whether floats are all codes, or missing where that is allowed; integers are checked later."""
+    """Return whether floats are all finite and not negative, or missing where that is allowed; True for integers."""
     if X.dtype.kind != "f":
         return True
     missing = np.isnan(X)

@@ -58,7 +58,7 @@ def tally_dense(
             [0., 3., 0.]]), -1)
     """
     indptr, indices, data = _arrays(X)
-    codes, weight = _row_arrays(codes, weight)
+    codes, weight = _read_only(codes), _read_only(np.ones(codes.size) if weight is None else weight)
     totals = np.zeros((n_classes, X.shape[1]))
     lowest, limit, binary = _threshold_arguments(threshold)
 
@@ -86,7 +86,7 @@ def tally_sparse(
     (array([0, 2, 3, 5]), array([0, 1, 1, 0, 1], dtype=int32), array([1., 4., 3., 2., 1.]), -1)
     """
     indptr, indices, data = _arrays(X)
-    codes, weight = _row_arrays(codes, weight)
+    codes, weight = _read_only(codes), _read_only(np.ones(codes.size) if weight is None else weight)
     lowest, limit, binary = _threshold_arguments(threshold)
     order, first = _rows_by_class(codes, n_classes)
     spans = _class_spans(codes, indptr, n_classes, n_threads)
@@ -264,12 +264,6 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     view = np.require(array, array.dtype.newbyteorder("="), ["C", "A"]).view()
     view.flags.writeable = False
     return view
-
-
-def _row_arrays(codes: Codes, weight: Floats | None) -> tuple[Codes, Floats]:
-    """Return class and weight of each row; without weights every row has weight one."""
-    weight = np.ones(codes.size) if weight is None else weight
-    return _read_only(codes), _read_only(weight)
 
 
 def _threshold_arguments(threshold: float | None) -> tuple[float, float, bool]:

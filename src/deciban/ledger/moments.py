@@ -145,21 +145,15 @@ def merge_means(a: CentredStatistic, b: CentredStatistic) -> Merged:
 
 
 def subtract_means(a: CentredStatistic, b: CentredStatistic) -> Merged:
-    """Return weight and mean of a without b, which a includes: mean = mean_a + (mean_a − mean_b) n_b/n."""
+    """Return weight and mean of a without b, refusing if b weighs more: mean = mean_a + (mean_a − mean_b) n_b/n."""
     n_a, n_b, mean_a = a.weight_pair, b.weight_pair, a.mean_pair
-    n = subtract_pairs(n_a, n_b, "weight")
+    n = n_a.minus(n_b)
+    n = n.where(~is_rounding(n.high, np.broadcast_to(n_a.high, n.high.shape), n_b.high, "weight"))
     short = mean_a.minus(b.mean_pair).where((n.high != 0) & (n_b.high != 0))
     step = short.times(n_b.over(n))
     gap = short.plus(step)
     mean = mean_a.plus(step).where(n.high != 0)
     return Merged(n, mean, gap, gap.times(n_b.times(n).over(n_a)))
-
-
-def subtract_pairs(before: Pair, removed: Pair, what: str) -> Pair:
-    """Return the difference of pairs of doubles; see `subtract_checked`."""
-    left = before.minus(removed)
-    had, _ = np.broadcast_arrays(before.high, left.high)
-    return left.where(~is_rounding(left.high, had, removed.high, what))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
