@@ -66,7 +66,7 @@ format: .venv/installed
 	$(BIN)/ruff check --fix .
 
 # The versions of the lock file, by their hashes; a Python that it has no wheels for gets what pyproject.toml allows.
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check
 LOCKED := import sys; sys.exit(not (sys.implementation.name == "cpython" and sys.version_info < (3, 15)))
 .venv/installed: pyproject.toml requirements-dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

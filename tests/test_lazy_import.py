@@ -39,6 +39,7 @@ def test_a_ledger_loads_nothing_heavy():
     assert loaded_after("from deciban import Ledger, Explanation") == set()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["GaussianNB", "CategoricalNB", "MultinomialNB"])
 def test_a_small_fit_loads_no_compiler(name):
     assert "numba" not in loaded_after(SMALL_FIT.format(name=name))

@@ -92,6 +92,7 @@ def run(*arguments, **environment):
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
 
 
+@pytest.mark.thorough
 def test_it_runs_as_a_program_of_its_own(tmp_path):
     done = run("demo", "--folder", tmp_path, PYTHONIOENCODING="ascii", NO_COLOR="1")
     assert done.returncode == 0, done.stderr

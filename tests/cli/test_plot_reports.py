@@ -24,6 +24,7 @@ def refused(*arguments, code=1):
     return result.stderr
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("name", "ending"),
     [("confusion", ".png"), ("reliability", ".svg"), ("roc", ".pdf"), ("learning", ".svg"), ("dependence", ".png")],

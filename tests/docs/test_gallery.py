@@ -51,7 +51,7 @@ def test_the_pictures_are_those_that_are_shown_and_not_large():
     assert sum(files.values()) <= make_gallery.MAX_BYTES
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", EXAMPLE_CHAPTERS)
 def test_the_commands_draw_what_is_shown_and_say_so(name, folder, monkeypatch):
     monkeypatch.chdir(folder)

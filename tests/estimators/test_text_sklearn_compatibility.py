@@ -138,6 +138,7 @@ def test_neither_size_nor_threads_nor_blocks_change_the_model(monkeypatch):
     np.testing.assert_allclose(heavy.predict_joint_log_proba(documents[:500]), expected, rtol=1e-10)
 
 
+@pytest.mark.thorough
 def test_a_small_fit_loads_no_compiler():
     script = f"""
 import sys

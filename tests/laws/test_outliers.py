@@ -120,7 +120,7 @@ def many_rows(k, seed, missing, weighted, d=4, shift=0.0, n=3000):
     return X, w, far
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("weighted", [False, True], ids=["unit weights", "weights"])
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
 @pytest.mark.parametrize(("kind", "d"), [("moments", 4), ("moments", 1), ("scatter", 3)])

@@ -233,7 +233,7 @@ def test_missing_counts_are_refused_where_they_stand(learner):
         learn(learner, *sample_rows(learner)).predict(X)
 
 
-@pytest.mark.cases(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", ["logistic", "logistic from bayes", *BOOSTED])
 def test_a_thousand_classes_are_learned(learner):
     rng = np.random.default_rng(0)

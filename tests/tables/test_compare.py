@@ -42,6 +42,7 @@ def test_every_covariance_is_scored_as_evaluate_scores_given_the_arguments(gener
     same(each.report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, **each.arguments))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("learner", ["logistic", "evidence", "boosted"])
 def test_partners_are_scored_as_evaluate_scores_them(learner):
     table = clinic(120)

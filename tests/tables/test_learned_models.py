@@ -34,6 +34,7 @@ def test_a_model_states_who_has_learned_and_how(model):
     assert deciban.train(people(), target="group", judge=False).account is None
 
 
+@pytest.mark.cases(1)
 def test_explanations_add_up_to_the_log_odds(model):
     rows = people().head(50)
     result = model.explain(rows)
@@ -121,7 +122,7 @@ def test_a_prior_that_was_asked_for_is_that_of_the_model(learner):
     assert list(even.priors.values()) == pytest.approx([1 / 3] * 3)
 
 
-@pytest.mark.cases(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_probabilities_can_be_calibrated(learner, tmp_path):
     model = deciban.train(people(), target="group", learner=learner, calibrate="temperature")

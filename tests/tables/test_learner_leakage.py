@@ -26,6 +26,7 @@ def test_texts_of_noise_tell_nothing():
     assert fresh.max(axis=1).mean() < 0.6
 
 
+@pytest.mark.thorough
 def test_a_text_that_tells_something_makes_other_columns_no_worse():
     rng = np.random.default_rng(0)
     n = 150
@@ -42,6 +43,7 @@ def test_a_text_that_tells_something_makes_other_columns_no_worse():
     assert both.log_loss < alone.log_loss - 0.1
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("numbers", ["number", "auto"])
 @pytest.mark.parametrize("learner", ["logistic", "evidence"])
 def test_many_columns_of_noise_tell_nothing(learner, numbers):

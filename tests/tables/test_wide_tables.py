@@ -151,7 +151,7 @@ def test_decimal_commas_and_marks_for_missing_numbers_in_one_file(tmp_path):
     assert batch.to_pydict() == {"c": ["u", "NA", None], "b": [None, 3.0, 4.5], "a": [1.5, -2.25, None]}
 
 
-@pytest.mark.cases(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("cell", ["NA", "oops"])
 def test_a_cell_that_is_no_number_costs_less_than_a_millisecond_a_column(tmp_path, cell):
     """One row: the time is that of DuckDB's plan, whose expressions took 8 s for 4000 columns and 0.7 for 1000."""

@@ -51,7 +51,7 @@ def test_ngrams_longer_than_most_texts_are_those_of_countvectorizer(name):
     assert [sorted(tokens) for tokens in kernel_tokens(words, texts)] == expected
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("tokens", ["words", "characters", "characters in words"])
 @pytest.mark.parametrize("hashed", [None, 8])
 def test_ngrams_longer_than_the_texts_take_no_memory(tokens, hashed):
@@ -88,7 +88,7 @@ def agree(name, texts):
     assert [sorted(tokens) for tokens in kernel_tokens(words, texts)] == expected
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(1)
 @readers
 @settings(max_examples=500, deadline=None)
 @given(texts=st.lists(any_text, max_size=3))
@@ -104,6 +104,7 @@ def test_no_string_of_many_is_read_otherwise(name, texts):
     agree(name, texts)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("tokens", "pattern", "lower"), [("words", r"\w+", True), ("whitespace", r"\S+", True), ("words", r"\w+", False)]
 )
