@@ -88,22 +88,19 @@ class Scorer(ABC):
             each = [engines.count_observed(*block) for block in zip(self.solved.forms, parts, self.solved.needs)]
             cells: Array = np.sum(each, axis=0)
             return cells if wanted == "observed" else density_per_cell(self.scores(parts, "density", threads), cells)
-        if self.calibration is not None and wanted not in ("joint", "density"):
-            return self._apply_calibrated(self.calibration, parts, wanted, threads)
-        return self._apply(parts, self.solved.log_prior, wanted, threads)
+        if self.calibration is None or wanted in ("joint", "density"):
+            return self._apply(parts, self.solved.log_prior, wanted, threads)
+        # claimed under the prior of the calibration, then moved to the present prior
+        claimed = self._apply(parts, self.calibration.log_prior, "log_posterior", threads)
+        log_posterior = self.calibration.apply(claimed, self.solved.log_prior)
+        if wanted == "winner":
+            return log_posterior.argmax(axis=1)
+        return log_posterior if wanted == "log_posterior" else np.exp(log_posterior)
 
     def _apply(self, parts: Sequence[Any], log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
         """Apply the forms to rows, without calibration."""
         solved = self.solved
         return engines.apply(solved.forms, parts, solved.needs, solved.start(log_prior), wanted, threads)
-
-    def _apply_calibrated(self, by: Calibration, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:
-        """Compute the calibrated result: claimed under the prior of the map, then moved to the present prior."""
-        claimed = self._apply(parts, by.log_prior, "log_posterior", threads)
-        log_posterior = by.apply(claimed, self.solved.log_prior)
-        if wanted == "winner":
-            return log_posterior.argmax(axis=1)
-        return log_posterior if wanted == "log_posterior" else np.exp(log_posterior)
 
     def is_novel(self, parts: Sequence[Any], share: float, threads: int) -> NDArray[np.bool_]:
         """Return which rows have a lower density per cell than all but this share of the training rows."""

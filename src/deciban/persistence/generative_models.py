@@ -156,8 +156,8 @@ def _read_rounds(section: Section, fitted: FittedModel) -> Boosted:
             section.refuse("a learner has other classes or features than the boosted model")
     if not rounds or fitted.account.settings.get("algorithm") not in ALGORITHMS:
         section.refuse("there should be a learner, and an algorithm that boosts it")
-    shares = section.floats("shares", (len(rounds),), least=score_forms.MIN_POSITIVE)
-    errors = section.floats("errors", (len(rounds),), least=0, most=1)
+    shares = section.floats("shares", (len(rounds),), minimum=score_forms.MIN_POSITIVE)
+    errors = section.floats("errors", (len(rounds),), minimum=0, maximum=1)
     values = {field.name: getattr(fitted, field.name) for field in fields(fitted)}
     return Boosted(**values, rounds=rounds, shares=shares, errors=errors)
 
@@ -167,7 +167,10 @@ def _write_generative_model(model: GenerativeModel) -> Section:
     assumption, blocks = model.assumption, model.ledger.schema.blocks
     families = [write_family(f, block.width) for f, block in zip(assumption.families, blocks)]
     section = Section().put("missing", assumption.missing).add_all("families", families)
-    section.add("prior", write_class_prior(assumption.prior))
+    prior = Section().put("kind", assumption.prior.kind).put("alpha", assumption.prior.alpha)
+    if assumption.prior.given is not None:
+        prior.put("given", np.array(assumption.prior.given, dtype=np.float64))
+    section.add("prior", prior)
     section.add("ledger", ledgers.write_ledger(model.ledger))
     if assumption.pseudo_observations is not None:
         section.add("imagined", ledgers.write_ledger(assumption.pseudo_observations))
@@ -204,7 +207,7 @@ def _read_generative_model(section: Section) -> GenerativeModel:
         if (needs.kind, needs.reading) != (block.kind, block.reading):
             part.refuse(f"it takes {needs.kind} of {needs.reading}, not {block.kind} of {block.reading}")
     imagined = ledgers.read_ledger(section.part("imagined")) if section.has("imagined") else None
-    prior = read_class_prior(section.part("prior"), K)
+    prior = _read_class_prior(section.part("prior"), K)
     missing = section.text("missing", among=["skip", "error"])
     calibration = _read_optional_calibration(section, K)
     novelty = score_forms.read_novelty(section.part("novelty")) if section.has("novelty") else None
@@ -236,7 +239,7 @@ def write_fitted_model(model: FittedModel) -> Section:
 def read_fitted_model(section: Section, schema: Schema, basis: GenerativeModel | None = None) -> FittedModel:
     """Read a model that was fitted to the classes and blocks of features of this schema."""
     K, blocks = len(schema.classes), schema.blocks
-    rows = section.floats("rows", (K,), least=0, most=MAX_NUMBER)
+    rows = section.floats("rows", (K,), minimum=0, maximum=MAX_NUMBER)
     if not rows.any():
         section.refuse("there are no rows of any class")
     priors = score_forms.read_priors(section, K)
@@ -321,14 +324,14 @@ def read_family(section: Section, width: int) -> Family:
 
 def _read_alpha(section: Section, width: int) -> Alpha:
     if "alpha" in section.header:
-        return section.number("alpha", least=0, most=MAX_PSEUDO_COUNT)
-    return section.floats("alpha", (width,), least=0, most=MAX_PSEUDO_COUNT)
+        return section.number("alpha", minimum=0, maximum=MAX_PSEUDO_COUNT)
+    return section.floats("alpha", (width,), minimum=0, maximum=MAX_PSEUDO_COUNT)
 
 
 def _read_min_levels(section: Section, width: int) -> tuple[int, ...] | None:
     if "min_levels" in section.header:
         return None if section.value("min_levels") is None else section.refuse("'min_levels' should be an array")
-    min_levels = section.integers("min_levels", (width,), most=MAX_LEVELS)
+    min_levels = section.integers("min_levels", (width,), maximum=MAX_LEVELS)
     if min_levels.sum() > MAX_LEVELS:
         section.refuse(f"'min_levels' adds up to more than {MAX_LEVELS}")
     return tuple(min_levels.tolist())
@@ -348,12 +351,12 @@ def _field_reader(read: Callable[..., Any], name: str, *plain: str | None, **bou
 FIELD_READERS: dict[str, Callable[[Section, int], Any]] = {
     "alpha": _read_alpha,
     "min_levels": _read_min_levels,
-    "threshold": _field_reader(Section.number, "threshold", None, least=-np.inf, most=np.inf),
-    "most": _field_reader(Section.integer, "most", None, least=1),
-    "shrinkage": _field_reader(Section.number, "shrinkage", None, "oas", least=0, most=1),
-    "least": _field_reader(Section.number, "least", least=0),
-    "prior_rows": _field_reader(Section.number, "prior_rows", least=0, most=MAX_PSEUDO_COUNT),
-    "var_smoothing": _field_reader(Section.number, "var_smoothing", least=0, most=MAX_PSEUDO_COUNT),
+    "threshold": _field_reader(Section.number, "threshold", None, minimum=-np.inf, maximum=np.inf),
+    "most": _field_reader(Section.integer, "most", None, minimum=1),
+    "shrinkage": _field_reader(Section.number, "shrinkage", None, "oas", minimum=0, maximum=1),
+    "least": _field_reader(Section.number, "least", minimum=0),
+    "prior_rows": _field_reader(Section.number, "prior_rows", minimum=0, maximum=MAX_PSEUDO_COUNT),
+    "var_smoothing": _field_reader(Section.number, "var_smoothing", minimum=0, maximum=MAX_PSEUDO_COUNT),
     "norm": _field_reader(Section.flag, "norm"),
     "idf": _field_reader(Section.flag, "idf"),
     "reading": _field_reader(Section.text, "reading"),
@@ -366,19 +369,13 @@ FIELD_READERS: dict[str, Callable[[Section, int], Any]] = {
 """The reader of each field of a family; a field of the same name is read alike in all families."""
 
 
-def write_class_prior(prior: ClassPrior) -> Section:
-    """Return the section of a class prior."""
-    section = Section().put("kind", prior.kind).put("alpha", prior.alpha)
-    return section if prior.given is None else section.put("given", np.array(prior.given, dtype=np.float64))
-
-
-def read_class_prior(section: Section, n_classes: int) -> ClassPrior:
+def _read_class_prior(section: Section, n_classes: int) -> ClassPrior:
     """Read the class prior of a section."""
     kind: Any = section.text("kind", among=get_args(PriorKind))
-    alpha = section.number("alpha", least=0, most=MAX_PSEUDO_COUNT)
+    alpha = section.number("alpha", minimum=0, maximum=MAX_PSEUDO_COUNT)
     if kind != "given":
         return ClassPrior(kind, alpha)
-    given = section.floats("given", (n_classes,), least=0, most=1)
+    given = section.floats("given", (n_classes,), minimum=0, maximum=1)
     if not np.isclose(given.sum(), 1.0):
         section.refuse(f"the class priors add up to {given.sum():g}, and should to 1")
     return ClassPrior(kind, alpha, tuple(given.tolist()))

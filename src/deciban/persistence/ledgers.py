@@ -63,7 +63,7 @@ def read_blocks(schema: Section, names: bool = False, levels: bool = False) -> t
 
 def _read_block(section: Section, names: bool, levels: bool) -> Block:
     kind: Any = section.text("kind", among=get_args(Kind))
-    width = section.integer("width", least=0 if kind == "bags" else 1)  # texts may have no words
+    width = section.integer("width", minimum=0 if kind == "bags" else 1)  # texts may have no words
     block = Block(kind, width, reading=section.text("reading"))
     if names and section.has("names"):
         features = _read_vocabulary(section, width) if kind == "bags" else tuple(section.texts("names"))
@@ -188,7 +188,7 @@ def _read_statistic(section: Section, block: Block, K: int) -> Statistic:
             table = _read_weights(section, "table", (K, None))
             part = Levels(table, section.offsets("offset", d, table.shape[1]))
         case "Cells":
-            cell = section.integers("cell", (None, d), most=MAX_LEVEL_CODE)
+            cell = section.integers("cell", (None, d), maximum=MAX_LEVEL_CODE)
             part = Cells(cell, _read_weights(section, "count", (K, len(cell))))
         case "Bags":
             occurrences = _read_tallies(section, K, d)
@@ -205,14 +205,14 @@ def _read_statistic(section: Section, block: Block, K: int) -> Statistic:
 
 def _read_weights(section: Section, name: str, *shapes: Shape) -> Array:
     """Read weights or counts: none negative (−0, which NumPy's generators refuse, becomes 0), with a finite sum."""
-    weights = section.floats(name, *shapes, least=0, most=MAX_NUMBER)
+    weights = section.floats(name, *shapes, minimum=0, maximum=MAX_NUMBER)
     return np.abs(weights) if np.signbit(weights).any() else weights
 
 
 def _read_tallies(section: Section, K: int, d: int, prefix: str = "") -> Tallies:
     total = _read_weights(section, f"{prefix}total", (None,))
     start = section.offsets(f"{prefix}start", d, len(total))
-    class_code = section.integers(f"{prefix}klass", (len(total),), most=K - 1, dtype=np.int32)
+    class_code = section.integers(f"{prefix}klass", (len(total),), maximum=K - 1, dtype=np.int32)
     if not _is_increasing(class_code, start):
         section.refuse("the classes of a feature should be in order, each once")
     return Tallies(start, class_code, total, _read_weights(section, "weight", (K, 1)))
@@ -220,8 +220,10 @@ def _read_tallies(section: Section, K: int, d: int, prefix: str = "") -> Tallies
 
 def _read_moments(section: Section, K: int, d: int) -> Moments:
     weight = _read_weights(section, "weight", (K, 1), (K, d))
-    mean, low_mean = (section.floats(n, (K, d), least=-MAX_SQUARABLE, most=MAX_SQUARABLE) for n in ("mean", "rest"))
-    m2 = section.floats("m2", (K, d), least=0, most=MAX_NUMBER)
+    mean, low_mean = (
+        section.floats(n, (K, d), minimum=-MAX_SQUARABLE, maximum=MAX_SQUARABLE) for n in ("mean", "rest")
+    )
+    m2 = section.floats("m2", (K, d), minimum=0, maximum=MAX_NUMBER)
     with np.errstate(over="ignore"):
         if not (m2 + weight * mean**2).sum() <= MAX_NUMBER or (m2 > weight * MAX_SQUARABLE**2).any():
             section.refuse("the numbers and their weights are so large that their squares have no finite sum or mean")
@@ -241,12 +243,12 @@ def _read_low_part(section: Section, name: str, high: Array) -> Array:
 
 
 def _read_scatter(section: Section, K: int, d: int) -> Scatter:
-    weight = section.floats("weight", (K, 1, 1), (K, d, d), least=0, most=MAX_INTEGER)
+    weight = section.floats("weight", (K, 1, 1), (K, d, d), minimum=0, maximum=MAX_INTEGER)
     shape = (K, d, weight.shape[2])
     mean, rest = (
-        section.floats(n, shape, least=-MAX_SCATTER_VALUE, most=MAX_SCATTER_VALUE) for n in ("mean", "rest")
+        section.floats(n, shape, minimum=-MAX_SCATTER_VALUE, maximum=MAX_SCATTER_VALUE) for n in ("mean", "rest")
     )
-    comoment = section.floats("comoment", (K, d, d), least=-(MAX_SCATTER_VALUE**2), most=MAX_SCATTER_VALUE**2)
+    comoment = section.floats("comoment", (K, d, d), minimum=-(MAX_SCATTER_VALUE**2), maximum=MAX_SCATTER_VALUE**2)
     if (np.diagonal(comoment, axis1=1, axis2=2) < 0).any():
         section.refuse("a sum of squares is negative")
     rests = _read_low_part(section, "weight_rest", weight), _read_low_part(section, "comoment_rest", comoment)
@@ -254,7 +256,7 @@ def _read_scatter(section: Section, K: int, d: int) -> Scatter:
 
 
 def _read_grid(section: Section, K: int, d: int) -> Grid:
-    cell = section.integers("cell", (None,), least=1 - BIAS, most=BIAS - 1, dtype=np.int32)
+    cell = section.integers("cell", (None,), minimum=1 - BIAS, maximum=BIAS - 1, dtype=np.int32)
     offset = section.offsets("offset", d, len(cell))
     if not _is_increasing(cell, offset):
         section.refuse("the cells of a feature should be in order, each once")

@@ -65,19 +65,19 @@ def read_score_form(section: Section, K: int, d: int) -> ScoreForm:
                 section.refuse("a sum should be of one or more forms, all of a kind")
             return Summed(tuple(read_score_form(part, K, d) for part in parts))
         case "Lookup":
-            log_theta = section.floats("log_theta", (K, None), least=-np.inf)
+            log_theta = section.floats("log_theta", (K, None), minimum=-np.inf)
             offset = section.offsets("offset", d, log_theta.shape[1])
-            return Lookup(log_theta, offset, section.floats("unseen", (K, d), least=-np.inf))
+            return Lookup(log_theta, offset, section.floats("unseen", (K, d), minimum=-np.inf))
         case "Diagonal":
-            mean, variance = section.floats("mean", (K, d)), section.floats("variance", (K, d), least=MIN_POSITIVE)
+            mean, variance = section.floats("mean", (K, d)), section.floats("variance", (K, d), minimum=MIN_POSITIVE)
             weights = section.optional(section.floats, "trust", (d,))
             return Diagonal(mean, variance, weights, section.optional(section.floats, "offsets", (K, d)))
         case "Table":
             cell, sizes = section.integers("cell", (None, d)), section.integers("sizes", (d,))
             if (cell >= sizes).any():
                 section.refuse("a cell lies beyond the levels there are")
-            count = section.floats("count", (K, len(cell)), least=0)
-            alpha, smooth = section.number("alpha", least=0), section.flag("smooth_unseen")
+            count = section.floats("count", (K, len(cell)), minimum=0)
+            alpha, smooth = section.number("alpha", minimum=0), section.flag("smooth_unseen")
             trust = section.optional(section.number, "trust")
             return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, trust)
         case name:
@@ -92,7 +92,9 @@ def _read_linear(section: Section, K: int, d: int) -> Linear:
         section.optional(section.floats, "offsets", (K, d)),
         section.optional(section.number, "threshold", -np.inf, np.inf),
         section.optional(section.text, "carrier", CARRIERS),  # type: ignore[arg-type]
-        part if part is None else ImpossibleValues(*(part.floats(n, (K, d), least=0, most=1) for n in ("on", "off"))),
+        part
+        if part is None
+        else ImpossibleValues(*(part.floats(n, (K, d), minimum=0, maximum=1) for n in ("on", "off"))),
     )
 
 
@@ -100,7 +102,7 @@ def _read_sparse_linear(section: Section, K: int, d: int) -> SparseLinear:
     delta = section.floats("delta", (None,))
     return SparseLinear(
         section.offsets("start", d, len(delta)),
-        section.integers("klass", (len(delta),), most=K - 1, dtype=np.int32),
+        section.integers("klass", (len(delta),), maximum=K - 1, dtype=np.int32),
         delta,
         section.floats("bias", (K,)),
         section.floats("slope", (K,)),
@@ -120,7 +122,7 @@ def _read_steps(section: Section, K: int, d: int) -> Steps:
     falls = np.flatnonzero(cuts[1:] <= cuts[:-1]) + 1
     if not np.isin(falls, start).all():
         section.refuse("the cuts of a feature should be in order, each once")
-    return Steps(cuts, start, section.floats("log_theta", (K, len(cuts) + d), least=-np.inf))
+    return Steps(cuts, start, section.floats("log_theta", (K, len(cuts) + d), minimum=-np.inf))
 
 
 def _read_full(section: Section, K: int, d: int) -> Full:
@@ -171,10 +173,10 @@ FITTED_FORMS: Mapping[str, tuple[str, ...]] = {
 
 def read_priors(section: Section, K: int) -> tuple[Array, Array]:
     """Read the class prior π, and the log-prior that is added to the scores."""
-    prior = section.floats("prior", (K,), least=0, most=1)
+    prior = section.floats("prior", (K,), minimum=0, maximum=1)
     if abs(prior.sum() - 1) > 1e-6:
         section.refuse(f"the class prior adds up to {prior.sum():g}, not to 1")
-    log_prior = section.floats("log_prior", (K,), least=-np.inf, most=0)
+    log_prior = section.floats("log_prior", (K,), minimum=-np.inf, maximum=0)
     with np.errstate(divide="ignore"):
         if log_prior.any() and not np.allclose(log_prior, np.log(prior), rtol=1e-6, atol=1e-6):
             section.refuse("'log_prior' should be the logarithm of the class prior, or 0 where no prior is added")
@@ -203,10 +205,10 @@ def read_calibration(section: Section, K: int) -> Calibration:
     if K < 2:
         section.refuse(f"there is nothing to calibrate with {K} class")
     calibration_map = _read_map(section, K)
-    log_prior = section.floats("log_prior", (K,), least=-np.inf, most=0.0)
+    log_prior = section.floats("log_prior", (K,), minimum=-np.inf, maximum=0.0)
     if np.isneginf(log_prior).all():
         section.refuse("every class has prior probability 0")
-    losses = [section.number(name, least=0) for name in ("before", "after") if section.has(name)]
+    losses = [section.number(name, minimum=0) for name in ("before", "after") if section.has(name)]
     rows = section.integer("rows")
     return Calibration(calibration_map, log_prior, rows, *(losses if len(losses) == 2 else ()))
 
@@ -215,17 +217,17 @@ def _read_map(section: Section, K: int) -> CalibrationMap:
     """Read the map of a calibration by its method."""
     match section.text("method", among=["temperature", "platt", "isotonic"]):
         case "temperature":
-            return Temperature(section.number("t", least=MIN_SLOPE, most=MAX_SLOPE))
+            return Temperature(section.number("t", minimum=MIN_SLOPE, maximum=MAX_SLOPE))
         case "platt":
-            bias = section.floats("bias", (K,), least=-MAX_BIAS_NATS, most=MAX_BIAS_NATS)
-            return Platt(section.number("slope", least=MIN_SLOPE, most=MAX_SLOPE), bias)
+            bias = section.floats("bias", (K,), minimum=-MAX_BIAS_NATS, maximum=MAX_BIAS_NATS)
+            return Platt(section.number("slope", minimum=MIN_SLOPE, maximum=MAX_SLOPE), bias)
         case _:
             return _read_isotonic(section, K)
 
 
 def _read_isotonic(section: Section, K: int) -> Isotonic:
-    claimed = section.floats("claimed", (None,), least=-MAX_LOG_ODDS, most=MAX_LOG_ODDS)
-    true = section.floats("true", (len(claimed),), least=-MAX_BIAS_NATS, most=MAX_BIAS_NATS)
+    claimed = section.floats("claimed", (None,), minimum=-MAX_LOG_ODDS, maximum=MAX_LOG_ODDS)
+    true = section.floats("true", (len(claimed),), minimum=-MAX_BIAS_NATS, maximum=MAX_BIAS_NATS)
     start = section.offsets("start", 1 if K == 2 else K, len(claimed))
     if (np.diff(start) < 2).any():
         section.refuse("a line should have two knots or more")
@@ -244,7 +246,7 @@ def write_novelty(novelty: Novelty) -> Section:
 
 def read_novelty(section: Section) -> Novelty:
     """Read the novelty detector of a section."""
-    quantiles = section.floats("quantiles", (None,), least=-np.inf)
+    quantiles = section.floats("quantiles", (None,), minimum=-np.inf)
     if not 1 <= len(quantiles) <= MAX_QUANTILES or (quantiles[1:] < quantiles[:-1]).any():
         section.refuse(f"'quantiles' should be 1 to {MAX_QUANTILES} numbers that rise")
-    return Novelty(quantiles, section.integer("rows", least=1))
+    return Novelty(quantiles, section.integer("rows", minimum=1))

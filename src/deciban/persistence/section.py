@@ -40,7 +40,7 @@ class Section:
 
     >>> inner = Section().put("alpha", 1.0)
     >>> outer = Section().add("family", inner)
-    >>> outer.part("family").number("alpha", least=0)
+    >>> outer.part("family").number("alpha", minimum=0)
     1.0
     """
 
@@ -135,23 +135,23 @@ class Section:
             self.refuse(f"{name!r} should be true or false, and is {_quote(flag)}")
         return flag
 
-    def integer(self, name: str, least: int = 0, most: int = MAX_INTEGER) -> int:
+    def integer(self, name: str, minimum: int = 0, maximum: int = MAX_INTEGER) -> int:
         """Return a whole number within bounds."""
         number = self.value(name)
-        if type(number) is not int or not least <= number <= most:
-            self.refuse(f"{name!r} should be a whole number from {least} to {most}, and is {_quote(number)}")
+        if type(number) is not int or not minimum <= number <= maximum:
+            self.refuse(f"{name!r} should be a whole number from {minimum} to {maximum}, and is {_quote(number)}")
         return number
 
     def number(
-        self, name: str, least: float = -MAX_NUMBER, most: float = MAX_NUMBER, allow_nan: bool = False
+        self, name: str, minimum: float = -MAX_NUMBER, maximum: float = MAX_NUMBER, allow_nan: bool = False
     ) -> float:
         """Return a number within bounds; an infinite one is accepted if the bounds are infinite."""
         number = self.value(name)
         if allow_nan and number == "nan":
             return math.nan
         number = {"inf": math.inf, "-inf": -math.inf}.get(number, number) if isinstance(number, str) else number
-        if type(number) not in (int, float) or not least <= number <= most:
-            self.refuse(f"{name!r} should be a number from {least:g} to {most:g}, and is {_quote(number)}")
+        if type(number) not in (int, float) or not minimum <= number <= maximum:
+            self.refuse(f"{name!r} should be a number from {minimum:g} to {maximum:g}, and is {_quote(number)}")
         return float(number)
 
     def array(self, name: str, dtype: type, *shapes: Shape) -> NDArray[Any]:
@@ -169,22 +169,22 @@ class Section:
         return array
 
     def floats(
-        self, name: str, *shapes: Shape, least: float = -MAX_NUMBER, most: float = MAX_NUMBER
+        self, name: str, *shapes: Shape, minimum: float = -MAX_NUMBER, maximum: float = MAX_NUMBER
     ) -> NDArray[np.float64]:
         """Return an array of doubles within bounds: finite unless the bounds are infinite, and never NaN."""
-        return self._check_bounds(name, self.array(name, np.float64, *shapes), least, most)
+        return self._check_bounds(name, self.array(name, np.float64, *shapes), minimum, maximum)
 
     def integers(
-        self, name: str, *shapes: Shape, least: int = 0, most: int = MAX_INTEGER, dtype: type = np.int64
+        self, name: str, *shapes: Shape, minimum: int = 0, maximum: int = MAX_INTEGER, dtype: type = np.int64
     ) -> NDArray[Any]:
         """Return an array of whole numbers of this dtype, within bounds."""
-        return self._check_bounds(name, self.array(name, dtype, *shapes), least, most)
+        return self._check_bounds(name, self.array(name, dtype, *shapes), minimum, maximum)
 
-    def _check_bounds(self, name: str, array: NDArray[Any], least: float, most: float) -> NDArray[Any]:
+    def _check_bounds(self, name: str, array: NDArray[Any], minimum: float, maximum: float) -> NDArray[Any]:
         """Return the array; refuse one with an element beyond the bounds. No pass over it is made without need."""
-        if array.size and not (array.max() <= most and (least == -math.inf or array.min() >= least)):
+        if array.size and not (array.max() <= maximum and (minimum == -math.inf or array.min() >= minimum)):
             low, high = array.min(), array.max()
-            self.refuse(f"the array {name!r} should lie between {least:g} and {most:g}: {low:g} to {high:g}")
+            self.refuse(f"the array {name!r} should lie between {minimum:g} and {maximum:g}: {low:g} to {high:g}")
         return array
 
     def offsets(self, name: str, n: int, end: int) -> NDArray[np.int64]:

@@ -195,10 +195,10 @@ def _check_level_names(section: Section, features: Sequence[Feature], names: Seq
 def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Options:
     try:
         return Options(
-            "auto" if section.value("alpha") == "auto" else section.number("alpha", least=0),
-            section.number("parameter_prior", least=0),
+            "auto" if section.value("alpha") == "auto" else section.number("alpha", minimum=0),
+            section.number("parameter_prior", minimum=0),
             section.text("unseen"),  # type: ignore[arg-type]
-            section.integer("most_levels", least=1),
+            section.integer("most_levels", minimum=1),
             scorer.assumption.prior,
             Words.from_dict(section.part("words").header) if section.has("words") else Words(),
             section.optional(section.text, "covariance"),  # type: ignore[arg-type]
