@@ -358,4 +358,4 @@ def test_large_messages_are_asked_for_one_at_a_time():
 
 def test_the_password_may_come_from_the_caller():
     with serve_script() as (address, _):
-        assert [found.raw for found in imap_messages(address, password=lambda _: "x")] == [b"hello"]
+        assert [found.raw for found in imap_messages(Address.parse(address), password=lambda _: "x")] == [b"hello"]

@@ -100,7 +100,7 @@ class MailFilter:
         return self.store.setting("ham_at", HAM_AT), self.store.setting("spam_at", SPAM_AT)
 
     def learn(self, raw: bytes, label: str, time: float | None = None) -> LearnCounts:
-        """Learn one message."""
+        """Learn one message of this time (None: now); return whether it was new, known or moved, as counts."""
         tokens = extract_tokens(read_message(raw), self.reading)
         return self.store.learn([StoredMessage(compute_digest(raw), check_label(label), tokens, time)])
 
@@ -108,7 +108,7 @@ class MailFilter:
         self, messages: Iterable[MessageInput], label: str, processes: int | ReaderPool[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> LearnCounts:  # fmt: skip
-        """Learn many messages of one label, each batch in a transaction; messages that are known are skipped."""
+        """Learn many messages of one label as `learn_each`, each batch in a transaction; known ones are skipped."""
         check_label(label)
         learned = self.learn_each(((label, message) for message in messages), processes, progress)
         return learned.get(label, LearnCounts())
@@ -117,7 +117,10 @@ class MailFilter:
         self, labelled: Iterable[tuple[str, MessageInput]], processes: int | ReaderPool[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, LearnCounts]:  # fmt: skip
-        """Learn many messages of several labels; return the counts of each label."""
+        """Learn many messages of several labels; return the counts of each label.
+
+        They are read by so many processes (None: by the number of cores). `progress` receives the size of each batch.
+        """
         from deciban.mail.bulk.read_batches import gather_batches
         from deciban.mail.store.stored_messages import WordMemory
 
@@ -136,7 +139,7 @@ class MailFilter:
         return bool(self.store.unlearn([compute_digest(raw)]))
 
     def relabel(self, raw: bytes, label: str) -> None:
-        """Change the label of a message that was learned."""
+        """Change the label of a message that was learned; ForgetError if it was not."""
         self.store.relabel(compute_digest(raw), check_label(label))
 
     def known(self, raw: bytes) -> str | None:
@@ -144,7 +147,7 @@ class MailFilter:
         return self.store.find_label(compute_digest(raw))
 
     def classify(self, raw: bytes, clues: int = MAX_CLUES) -> Verdict:
-        """Return the verdict on a message."""
+        """Return the verdict on a message, with at most so many clues."""
         message = read_message(raw)
         tokens = extract_tokens(message, self.reading)
         with self.store.read_transaction(report_damage):

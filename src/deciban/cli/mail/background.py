@@ -56,6 +56,7 @@ def watch(
 
 
 def _make_watcher(mail: MailFilter, ham: list[str], junk: list[str], learned: Counter[str]) -> Watcher:
+    """Return a watcher that learns by a filter, counts in `learned`, and keeps its state in the store."""
     from deciban.mail.watch import Watcher
 
     def learn(raw: bytes, label: str) -> None:
@@ -85,6 +86,7 @@ def has_spam_header(raw: bytes) -> bool:
 
 
 def _report(mail: MailFilter, learned: Counter[str], no_fit: bool, with_time: bool) -> None:
+    """Report what was learned, if anything, clear the counts, and refit where that is due."""
     if not learned:
         return
     counts = ", ".join(f"{n} as {label}" for label, n in sorted(learned.items()))
@@ -95,9 +97,7 @@ def _report(mail: MailFilter, learned: Counter[str], no_fit: bool, with_time: bo
 
 
 @a.command(
-    a.option(
-        "--spamd", "ADDRESS", "Where spamc finds it: 127.0.0.1:1783, [::1]:1783 or unix:/path.", required=True
-    ),
+    a.option("--spamd", "ADDRESS", "Where spamc finds it: 127.0.0.1:1783, [::1]:1783 or unix:/path.", required=True),
     a.STORE,
     a.flag("--no-learn", "Refuse to learn or forget messages."),
     a.flag("--anyone", "Let other machines reach it too: whoever does may teach it."),

@@ -53,24 +53,29 @@ def status(store: str | None, json: bool, debug: bool) -> None:
             figures = {"store": str(path), "exists": False, "ready": False, "why": reason, "messages": {}}
         if json:
             print_json(figures)
-        else:
-            _show(figures)
+            return
+        from deciban.cli.render import Screen
+
+        out = Screen()
+        out.print_heading(to_one_line(figures["store"]))
+        entries = _describe(figures) if figures["exists"] else []
+        out.print_pairs([*entries, ("ready", "yes" if figures["ready"] else f"no: {figures['why']}")])
 
 
 def _read_figures(mail: MailFilter) -> dict[str, Any]:
+    """Return what `status` shows of a store that exists, in the terms of JSON."""
     from deciban.mail.model.verdicts import explain_too_few
 
     held = mail.store.status()
     ham_at, spam_at = mail.thresholds
     fit = held.fits.get(mail.model)
-    writable = all(
-        os.access(path, os.W_OK) for path in (held.path, held.path.parent)
-    )  # SQLite makes files next to it
+    places = (held.path, held.path.parent)  # SQLite makes files next to it
     messages = {name: n for name, (n, _) in held.totals.items() if n}
     reason = explain_too_few(messages)
     return {
         "store": str(held.path), "exists": True, "ready": not reason, "why": reason or None,
-        "messages": messages, "tokens": held.tokens, "bytes": held.bytes, "writable": writable,
+        "messages": messages, "tokens": held.tokens, "bytes": held.bytes,
+        "writable": all(os.access(place, os.W_OK) for place in places),
         "last_learned": held.last_learned, "model": mail.model, "fitted": fit and fit.time,
         "fit_due": mail.is_fit_due(), "ham_at": ham_at, "spam_at": spam_at,
         "half_life_days": held.half_life and held.half_life / DAY, "most_messages": held.most_messages,
@@ -78,16 +83,8 @@ def _read_figures(mail: MailFilter) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show(figures: dict[str, Any]) -> None:
-    from deciban.cli.render import Screen
-
-    out = Screen()
-    out.print_heading(to_one_line(figures["store"]))
-    entries = _describe(figures) if figures["exists"] else []
-    out.print_pairs([*entries, ("ready", "yes" if figures["ready"] else f"no: {figures['why']}")])
-
-
 def _describe(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the figures in words, each with its name, for the terminal."""
     fitted = f"fitted {_format_time(figures['fitted'])}" if figures["fitted"] else "nothing fitted yet"
     due = "; a refit is due: deciban mail fit" if figures["fit_due"] else ""
     half_life = figures["half_life_days"]
@@ -132,9 +129,7 @@ def parse_half_life(text: str) -> str:
         "--half-life", "DAYS", "Days in which a message loses half its weight; none: it never does.",
         type=parse_half_life,
     ),
-    a.option(
-        "--most-messages", "NUMBER", "Messages that are kept; of more, tidying unlearns the oldest.", type=int
-    ),
+    a.option("--most-messages", "NUMBER", "Messages that are kept; of more, tidying unlearns the oldest.", type=int),
     a.STORE, a.NO_FIT, a.DEBUG,
     examples=["deciban mail set --spam-at 0.99", "deciban mail set --half-life 180 --most-messages 50000"],
 )  # fmt: skip
@@ -187,7 +182,7 @@ def fit(store: str | None, if_due: bool, debug: bool) -> None:
             done = mail.refit(force=True)
         totals = {name: n for name, (n, _) in mail.store.totals().items() if n}
         if done:
-            print_stderr(f"{mail.model}: fitted to {_count_messages(mail)} messages")
+            print_stderr(f"{mail.model}: fitted to {_format_message_count(mail)} messages")
         elif done is RefitResult.NO_PARAMETERS:
             print_stderr("fisher: nothing to fit, it takes counts as they are")
         elif done is RefitResult.INSEPARABLE:
@@ -210,10 +205,9 @@ def tidy(store: str | None, now: bool, debug: bool) -> None:
     """Unlearn the oldest messages beyond the size limit, and recompute weights where messages have aged much."""
     with handle_errors(debug, interrupted="nothing was tidied"), open_to_learn(store) as mail:
         done = mail.store.tidy(now)
-        unlearned = (
-            f"{format_thousands(done.unlearned)} messages unlearned" if done.unlearned else "no message unlearned"
-        )
-        print_stderr(f"{store_path(store)}: {unlearned}{', all weights recomputed' if done.renewed else ''}")
+        unlearned = f"{format_thousands(done.unlearned)} messages" if done.unlearned else "no message"
+        renewed = ", all weights recomputed" if done.renewed else ""
+        print_stderr(f"{store_path(store)}: {unlearned} unlearned{renewed}")
 
 
 @a.command(
@@ -254,7 +248,7 @@ def backup(file: Path, store: str | None, debug: bool) -> None:
     """Copy a store as it is now, even while it is in use; an earlier copy of that name is replaced."""
     with handle_errors(debug), open_to_classify(store) as mail:
         mail.store.backup(file)
-        print_stderr(f"{file}: {_count_messages(mail)} messages")
+        print_stderr(f"{file}: {_format_message_count(mail)} messages")
 
 
 @a.command(
@@ -270,9 +264,7 @@ def merge(others: Sequence[Path], store: str | None, no_fit: bool, json: bool, d
 
 
 @a.command(
-    a.argument(
-        "file", nargs="?", metavar="FILE", default="-", help="The file to write; -: standard output."
-    ),
+    a.argument("file", nargs="?", metavar="FILE", default="-", help="The file to write; -: standard output."),
     a.STORE, a.DEBUG,
     examples=["deciban mail export mail.jsonl", "deciban mail export | gzip > mail.jsonl.gz"],
 )  # fmt: skip
@@ -289,7 +281,7 @@ def export(file: str, store: str | None, debug: bool) -> None:
         check_output(file)
         with atomic_file(file, 0o600) as unfinished, unfinished.open("wb") as written:
             written.writelines(line.encode() for line in lines)
-        print_stderr(f"{file}: {_count_messages(mail)} messages")
+        print_stderr(f"{file}: {_format_message_count(mail)} messages")
 
 
 @a.command(
@@ -319,7 +311,7 @@ def import_text(file: str, store: str | None, no_fit: bool, json: bool, debug: b
             finish(mail, store, no_fit, json, merged=[_report(file, merged, json)])
 
 
-def _count_messages(mail: MailFilter) -> str:
+def _format_message_count(mail: MailFilter) -> str:
     return format_thousands(sum(n for n, _ in mail.store.totals().values()))
 
 

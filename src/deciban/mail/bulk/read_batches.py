@@ -77,6 +77,7 @@ def read_batches(
 
 
 def _split_into_chunks(labelled: Iterable[LabelledInput]) -> Iterator[Chunk]:
+    """Yield messages in chunks of MAX_CHUNK_MESSAGES, or fewer if these have MAX_CHUNK_BYTES."""
     chunk: Chunk = []
     size = 0
     for label, given in labelled:

@@ -69,6 +69,7 @@ class InMemoryFilter:
             self._since += 1
 
     def _count(self, i: int, sign: int) -> None:
+        """Add a message to the counts (sign 1), or subtract it (-1)."""
         tokens, code = self.mail.tokens[i], self.mail.codes[i]
         self._counts[tokens, code] += sign
         self._any[tokens] += sign
@@ -343,14 +344,15 @@ def evaluate_online(
         trained.refit()
         progress()
     metrics = FilterMetrics.compute(scores, mail.codes, verdicts)
-    return OnlineReport(model, trained.refits, metrics, _curve(scores, mail.codes == 1), scores)
+    return OnlineReport(model, trained.refits, metrics, _compute_curve(scores, mail.codes == 1), scores)
 
 
 Report = SplitReport | DrawsReport | OnlineReport | FoldsReport
 """The result of an evaluation by any of these methods."""
 
 
-def _curve(scores: Array, spam: NDArray[np.bool_]) -> tuple[CurvePoint, ...]:
+def _compute_curve(scores: Array, spam: NDArray[np.bool_]) -> tuple[CurvePoint, ...]:
+    """Count messages and wrong ones for each CURVE_STEP messages; the last point may have fewer."""
     wrong = (scores >= 0) != spam
     kinds = np.stack([~spam, spam, ~spam & wrong, spam & wrong], axis=1)
     parts = [kinds[start : start + CURVE_STEP] for start in range(0, len(kinds), CURVE_STEP)]

@@ -86,7 +86,7 @@ def log_odds(counts: Array, totals: Array, alpha: float = ALPHA) -> Array:
 
 
 def length_factor(n_known: Any, usual: float, power: float = LENGTH_POWER) -> Any:
-    """Compute the factor of each of a message's tokens, by how many of them are known."""
+    """Compute (usual / n)^power, by which the tokens of a message with n known tokens are multiplied."""
     return (usual / np.maximum(n_known, 1)) ** power
 
 
@@ -217,6 +217,7 @@ def score_messages(
 
 
 def _combine_messages(counts: Array, totals: Array, sizes: Sequence[int]) -> MessageScores:
+    """Compute the scores of model `fisher`; the bias is what the shares of tokens leave over."""
     if counts.shape[1] != 2:
         raise InputError(
             f"model 'fisher' separates two labels, not {counts.shape[1]}. Hint: model 'evidence' or 'bayes'"
@@ -230,7 +231,7 @@ def _combine_messages(counts: Array, totals: Array, sizes: Sequence[int]) -> Mes
 
 
 def token_probabilities(counts: Array, totals: Array) -> Array:
-    """Compute Robinson's probability of spam given each token (tokens × 2: the others, spam)."""
+    """Compute Robinson's probability of spam given each token; counts are tokens × 2: the other label, spam."""
     shares = counts / np.maximum(totals, np.finfo(float).tiny)
     both = shares.sum(axis=1)
     p = np.where(both > 0, shares[:, 1] / np.where(both > 0, both, 1.0), PRIOR_PROBABILITY)

@@ -78,25 +78,20 @@ class Verdict:
         return self.label != UNSURE
 
     def header(self, clues: int = HEADER_CLUES) -> str:
-        """Return the value of the header X-Deciban, in ASCII."""
+        """Return the value of the header X-Deciban, in ASCII, with at most so many clues."""
         top = ",".join(f"{_to_ascii(clue.token)}{clue.decibans:+.1f}" for clue in self.clues[:clues])
         label = _to_ascii(self.label)
         return f"{label}; p={self.probability:.4f}; evidence={self.decibans:+.1f}dB; top={top or '-'}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as JSON has it."""
+        """Return the verdict in the terms of JSON; `why`, `cut` and `probabilities` only if there are any."""
         figures: dict[str, Any] = {
             "verdict": self.label, "probability": self.probability, "decibans": self.decibans,
             "top": [{"token": c.token, "decibans": c.decibans, "counts": dict(c.counts)} for c in self.clues],
             "prior": self.prior, "others": self.others, "model": self.model, "learned": dict(self.learned),
         }  # fmt: skip
-        if self.why:
-            figures["why"] = self.why
-        if self.cut:
-            figures["cut"] = list(self.cut)
-        if self.probabilities is not None:
-            figures["probabilities"] = dict(self.probabilities)
-        return figures
+        optional = {"why": self.why, "cut": list(self.cut), "probabilities": dict(self.probabilities or {})}
+        return figures | {name: value for name, value in optional.items() if value}
 
 
 def _to_ascii(text: str) -> str:
@@ -184,6 +179,7 @@ class VerdictBuilder:
     def _find_clues(
         self, evidence: Array, sizes: Sequence[int], tokens: TokenRows, clues: int
     ) -> list[tuple[Clue, ...]]:
+        """Return the strongest clues of each message, at most so many."""
         chosen = strongest_tokens(evidence, sizes, tokens, clues)
         flat = np.array(list(chain.from_iterable(chosen)), dtype=np.int64)
         by_label = tokens.counts[tokens.rows[flat]].tolist()  # take would copy all of a view first
@@ -192,7 +188,7 @@ class VerdictBuilder:
         return [tuple(found[begin:end]) for begin, end in mail_models.spans(map(len, chosen))]
 
     def _decide(self, p: Sequence[float], best: int, empty: bool) -> tuple[str, str]:
-        """Return the label, or unsure and why."""
+        """Return the label and an empty text, or unsure and why; `empty`: model logistic has no weights for it."""
         totals, (ham_at, spam_at) = self._totals, self._thresholds
         if self._too_few:
             return UNSURE, self._too_few
@@ -209,7 +205,10 @@ class VerdictBuilder:
 
 
 def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n: int) -> list[list[int]]:
-    """Return the n tokens of each message with the greatest evidence, in that order; equals are sorted by name."""
+    """Return the positions of the n tokens of each message with the greatest evidence for or against, in that order.
+
+    Tokens of equal evidence are sorted by name.
+    """
     if n <= 0:
         return [[] for _ in sizes]
     size = np.abs(evidence).round(6)  # the last bits of equals are the machine's
@@ -271,7 +270,7 @@ class StoreSnapshot:
             self._add(self._store.tokens(new, self.model if self.is_fitted else None))
 
     def load(self, max_tokens: int) -> None:
-        """Read all tokens at once, if the store is unchanged and has at most so many."""
+        """Read all tokens at once, if nothing was learned since and the store has at most so many."""
         if self.is_loaded:
             return
         with self._store.read_transaction():
@@ -283,6 +282,7 @@ class StoreSnapshot:
         self.is_loaded = True
 
     def _add(self, found: StoredTokens) -> None:
+        """Append tokens to the table, with their counts in messages of now and their contributions."""
         n, end = len(self._words), len(self._words) + len(found.words)
         self._row_of.update(zip(found.words, range(n, end)))
         self._words += found.words
@@ -304,7 +304,10 @@ class StoreSnapshot:
     def verdicts(
         self, rows: Numbers, sizes: Numbers, cut: Mapping[int, tuple[str, ...]], clues: int
     ) -> Iterator[Verdict]:
-        """Classify many messages, of which the first has the first sizes[0] of these rows."""
+        """Classify many messages, of which the first has the first sizes[0] of these rows.
+
+        `cut` describes what limits omitted of a message, by the message's position.
+        """
         if len(self.label_totals.labels) < 2:
             return (self._builder.build_unsure(cut.get(i, ())) for i in range(len(sizes)))
         found_before = np.concatenate([[0], np.cumsum(rows >= 0)])

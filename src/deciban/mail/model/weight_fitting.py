@@ -58,7 +58,7 @@ class TrainingMessages:
 
     @classmethod
     def from_rows(cls, rows: StoreRows, unit: float = 1.0) -> TrainingMessages | None:
-        """Return the messages of a store and the counts of their tokens; None where there are too few to fit."""
+        """Return the messages of a store, weights divided by `unit`; None where there are too few to fit."""
         labels = mail_models.order_labels(rows.label_names[k] for k in set(rows.labels.tolist()))
         place = {name: i for i, name in enumerate(labels)}
         codes = np.array([place[rows.label_names[k]] for k in rows.labels.tolist()], dtype=np.int32)
@@ -156,7 +156,7 @@ class RefitResult(Enum):
 
 
 def is_due(store: Store, model: ModelName) -> bool:
-    """Return whether a model that has parameters was never fitted, or to much fewer messages."""
+    """Return whether a model has parameters, enough messages, and no fit or one since which much has changed."""
     if model == "fisher" or not has_enough_messages([n for n, _ in store.totals().values() if n]):
         return False
     fit = store.fit(model)

@@ -102,14 +102,14 @@ class ImapFolder:
             yield from sorted(uid for uid in found if uid >= begin)  # "7:*" has the last message even if below 7
 
     def fetch_attributes(self, uids: list[int]) -> list[Attributes]:
-        """Fetch sizes, times and flags, without the messages."""
+        """Fetch sizes, times and flags, by rising UID; messages that are gone are absent."""
         response = self._send("FETCH", _format_uids(uids), "(UID RFC822.SIZE INTERNALDATE FLAGS)")
         found = [_parse_attributes(line if isinstance(line, bytes) else line[0]) for line in response]
         wanted = set(uids)
         return sorted((each for each in found if each and each.uid in wanted), key=lambda each: each.uid)
 
     def fetch(self, messages: list[Attributes]) -> Iterator[RawMessage]:
-        """Fetch the messages themselves, each up to its limit."""
+        """Fetch the messages themselves, each up to the size limit; those that are gone are absent."""
         wanted = {message.uid: message for message in messages}
         items = f"(UID BODY.PEEK[]<0.{max_read_bytes()}>)"
         size = sum(message.size for message in messages)
@@ -128,6 +128,7 @@ class ImapFolder:
                 yield 0, len(group) - len(messages), messages
 
     def _send(self, command: str, *words: str, allowed: int = 0) -> list[Any]:
+        """Send a UID command and return the parts of the response; `allowed` is how many bytes of messages it has."""
         with translate_errors(self.address):
             self._connection.allowed = allowed + imap_connection.MAX_RESPONSE_BYTES
             kind, response = self._connection.uid(command, *words)
@@ -140,23 +141,18 @@ class ImapFolder:
 
 
 def imap_messages(
-    address: str, *, trashed: bool = False, problems: ProblemHandler = warn_of_problem,
+    address: Address, *, trashed: bool = False, problems: ProblemHandler = warn_of_problem,
     password: Callable[[Address], str] = password_for,
 ) -> Iterator[RawMessage]:  # fmt: skip
-    """Return the messages of an IMAP folder by UID, a few megabytes of them at a time."""
-    parsed = Address.parse(address)
-
-    def read() -> Iterator[RawMessage]:
-        omitted = gone = 0
-        with closing(ImapFolder(parsed, password(parsed))) as folder:
-            for more_trashed, more_gone, messages in folder.fetch_groups(folder.uids(), trashed):
-                omitted, gone = omitted + more_trashed, gone + more_gone
-                yield from messages
-        message_files.report_trashed(str(parsed), omitted, problems)
-        if gone:
-            problems(Problem(str(parsed), f"{gone} of the messages vanished while the folder was read", gone))
-
-    return read()
+    """Yield the messages of an IMAP folder by UID, a few megabytes of them at a time."""
+    omitted = gone = 0
+    with closing(ImapFolder(address, password(address))) as folder:
+        for more_trashed, more_gone, messages in folder.fetch_groups(folder.uids(), trashed):
+            omitted, gone = omitted + more_trashed, gone + more_gone
+            yield from messages
+    message_files.report_trashed(str(address), omitted, problems)
+    if gone:
+        problems(Problem(str(address), f"{gone} of the messages vanished while the folder was read", gone))
 
 
 def group_by_size(messages: list[Attributes]) -> Iterator[list[Attributes]]:
@@ -176,6 +172,7 @@ def _last_line(response: list[Any]) -> bytes:
 
 
 def _parse_number(response: list[Any]) -> int:
+    """Return the number at the start of the last line of a response; 0 if there is none."""
     found = re.match(rb"\d{1,10}\b", _last_line(response))
     return int(found[0]) if found else 0
 

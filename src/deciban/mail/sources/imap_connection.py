@@ -193,6 +193,7 @@ def connect(address: Address, password: str) -> Connection:
 
 
 def _open_connection(address: Address) -> Connection:
+    """Connect, by TLS unless the server is on this machine; InputError for another that has none."""
     trust = ssl.create_default_context(cafile=address.ca)
     if address.is_secure:
         return LimitedIMAP4TLS(address.host, address.port, ssl_context=trust, timeout=TIMEOUT_SECONDS)
@@ -208,6 +209,7 @@ def _open_connection(address: Address) -> Connection:
 
 
 def _log_in(connection: Connection, address: Address, password: str) -> None:
+    """Log in; RefusedError, without the password, if the server rejects it."""
     try:
         if "AUTH=PLAIN" in connection.capabilities:
             connection.authenticate("PLAIN", lambda _: f"\0{address.user}\0{password}".encode())

@@ -161,6 +161,7 @@ def list_folder(folder: Path, problems: ProblemHandler) -> Iterator[MessageFile]
 
 
 def _scan(folder: Path) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder sorted by name; InputError if it cannot be read."""
     try:
         with os.scandir(folder) as files:
             return sorted(files, key=lambda file: file.name)

@@ -92,8 +92,9 @@ def read_mail(
     kind = source_kind(path)
     if kind == "imap":
         from deciban.mail.sources.imap import imap_messages
+        from deciban.mail.sources.imap_connection import Address
 
-        return imap_messages(str(path), trashed=trashed, problems=problems)
+        return imap_messages(Address.parse(str(path)), trashed=trashed, problems=problems)
     if kind in FOLDER_KINDS:
         found = _read_files(_list_files(_resolve_path(path), kind, subfolders, problems), problems)
     else:
@@ -138,12 +139,13 @@ def read_file_messages(file: MessageFile) -> Iterable[RawMessage]:
 
 
 def read_single_message(file: MessageFile) -> RawMessage:
-    """Read the one message of a file in a folder."""
-    (found,) = _read_file(MessageFile(file.path, file.is_trashed, file.time), warn_of_problem)
+    """Read the one message of a file of a Maildir; InputError if it cannot be read."""
+    (found,) = _read_file(file, warn_of_problem)
     return found
 
 
 def _resolve_path(path: str | Path) -> Path:
+    """Return a path with ~ replaced; InputError if it does not exist."""
     place = Path(path).expanduser()
     try:
         place.stat()
@@ -155,6 +157,7 @@ def _resolve_path(path: str | Path) -> Path:
 
 
 def _open_file(place: str | Path) -> BinaryIO:
+    """Open a file for reading, never a mail store that is in use; InputError if that fails."""
     if is_live(place):
         raise InputError(f"{place}: is the mail store that is in use, or a file of it. Hint: give {SOURCES}")
     try:
@@ -164,6 +167,7 @@ def _open_file(place: str | Path) -> BinaryIO:
 
 
 def _is_mbox(start: bytes, name: str) -> bool:
+    """Return whether a file is an mbox by its name or, unless it is named .eml, by its beginning."""
     return name.lower().endswith(MBOX_SUFFIXES) or (not name.lower().endswith(".eml") and mbox.is_mbox(start))
 
 
@@ -218,7 +222,7 @@ def _number_messages(
 
 
 def _list_files(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) -> Iterator[MessageFile]:
-    """Return the files of a folder, of which there must be one unless a mail program keeps it."""
+    """Return the files of a folder by its kind; InputError for one of kind `folder` without any."""
     if kind == "maildir":
         maildirs = (place, *(message_files.find_maildirs(place) if subfolders else ()))
         files: Iterator[MessageFile] = (file for folder in maildirs for file in message_files.list_maildir(folder))
@@ -303,6 +307,7 @@ Found = TypeVar("Found", RawMessage, RawMessage | MessageFile)
 
 
 def _drop_trashed(place: str | Path, found: Iterator[Found], problems: ProblemHandler) -> Iterator[Found]:
+    """Yield the messages that are not trashed, and report how many were."""
     omitted = 0
     for message in found:
         if message.is_trashed:

@@ -170,7 +170,7 @@ class Connection:
         self.idle_since: float | None = self._loop.time()
 
     async def read_request(self) -> tuple[Request, bytes]:
-        """Read the request of the client, and its message."""
+        """Read the request of the client, and its message, still compressed; Refusal if either breaks a rule."""
         head = await self._read_line(protocol.MAX_HEAD_BYTES)
         left = protocol.MAX_HEAD_BYTES - len(head)
         command, version = protocol.parse_first_line(head)
@@ -210,6 +210,7 @@ class Connection:
         return message
 
     async def _receive_more(self) -> bool:
+        """Append received bytes to the buffer; return False at the end of the stream."""
         data = await self._receive()
         self._set_held(self._held + len(data))
         self._buffer += data

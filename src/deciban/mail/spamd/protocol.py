@@ -65,7 +65,6 @@ class Code(IntEnum):
     EX_DATAERR = 65
     EX_UNAVAILABLE = 69
     EX_SOFTWARE = 70
-    EX_IOERR = 74
     EX_TEMPFAIL = 75
     EX_PROTOCOL = 76
     EX_TIMEOUT = 79
@@ -225,6 +224,7 @@ def answer_unchanged(request: Request, raw: bytes) -> bytes:
 
 
 def _format_message(request: Request, raw: bytes, new: bytes, spam: str) -> bytes:
+    """Format the answer that replaces the message `raw` by `new`, or for HEADERS by the head of `new` only."""
     if request.command == "HEADERS":
         if b"\0" in raw:
             raise Refusal(Code.EX_DATAERR, "spamc would cut this message short, for it has a NUL in it: use PROCESS")

@@ -91,7 +91,11 @@ class Server:
             await asyncio.wait(ends, return_when="FIRST_COMPLETED")
             accepting.cancel()
             await asyncio.wait({accepting})
-            self._accept_backlog(listener)
+            with suppress(OSError):  # clients that wait are served: the system has accepted them already
+                while len(self._connections) < self._limits.connections:
+                    sock, _ = listener.accept()
+                    sock.setblocking(False)
+                    self._start(sock)
             listener.close()
             if self._connections:
                 await asyncio.wait(set(self._connections), timeout=SHUTDOWN_SECONDS)
@@ -116,15 +120,8 @@ class Server:
                 raise
             self._start(sock)
 
-    def _accept_backlog(self, listener: socket.socket) -> None:
-        """Accept the clients that wait when the server ends: the system has accepted them already."""
-        with suppress(OSError):
-            while len(self._connections) < self._limits.connections:
-                sock, _ = listener.accept()
-                sock.setblocking(False)
-                self._start(sock)
-
     def _start(self, sock: socket.socket) -> None:
+        """Start a task that serves a client, listed among the connections until it ends."""
         connection = Connection(sock, self._limits, self._budget)
         task = asyncio.create_task(self._handle(connection))
         self._connections[task] = connection
@@ -151,6 +148,7 @@ class Server:
             connection.close()
 
     async def _exchange(self, connection: Connection) -> None:
+        """Read a request and send its answer, or the reason why it is refused."""
         try:
             async with asyncio.timeout(self._limits.seconds):
                 request, message = await connection.read_request()
@@ -165,6 +163,7 @@ class Server:
             await self._refuse(connection, refusal)
 
     async def _send(self, connection: Connection, answer: bytes) -> None:
+        """Send an answer; a client that does not take it within the time limit is given up."""
         try:
             async with asyncio.timeout(self._limits.seconds):
                 await connection.send(answer)
@@ -177,7 +176,10 @@ class Server:
         await connection.drain()
 
     async def _answer(self, request: Request, message: bytes) -> bytes:
-        """Have a worker answer a request, within the time limit."""
+        """Have a worker answer a request, within the time limit; after an error a message is returned unchanged.
+
+        If the command returns no message, the error is raised as a Refusal.
+        """
         if request.command in protocol.BODILESS_COMMANDS:
             return protocol.PONG if request.command == "PING" else b""
         is_tell = request.command == "TELL"
@@ -207,6 +209,7 @@ class Server:
         return protocol.decompress(message, self._limits.message) if request.compressed else message
 
     def _schedule_maintenance(self) -> None:
+        """Start the task that checks for a refit, unless it is running or the server does not learn."""
         if self._learns and (self._maintenance is None or self._maintenance.done()):
             self._maintenance = asyncio.create_task(self._maintain())
 

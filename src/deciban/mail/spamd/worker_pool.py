@@ -93,6 +93,7 @@ class FilterWorker:
         return self._mail
 
     def _close_after(self, error: BaseException) -> None:
+        """Close the filter if an error, or one that caused it, is of the store."""
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, StoreError):
             cause = cause.__cause__

@@ -81,7 +81,7 @@ class Fit:
 
 
 def read_fit(file: StoreFile, model: str) -> Fit | None:
-    """Return the last fit of a model."""
+    """Return the last fit of a model, None if there is none."""
     query = "SELECT id, scores, time, changes, meta FROM fit WHERE model = ?"
     row = file.db.execute(query, (model,)).fetchone()
     if row is None:

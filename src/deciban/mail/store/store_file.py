@@ -147,6 +147,7 @@ class StoreFile:
         return self._read_only_reason is None
 
     def _connect(self) -> sqlite3.Connection:
+        """Connect for writing or, if that fails and the reason is noted, for reading."""
         for mode in ["mode=rw", "mode=ro"] if self.writable else ["mode=ro"]:
             try:
                 return self._try_connect(mode)
@@ -188,6 +189,7 @@ class StoreFile:
         return connect(Path(self._copy, self.path.name), "mode=rw", self._wait)
 
     def _initialise(self, create: bool) -> None:
+        """Make an empty database a store if `create`; refuse what is not a store or of a later version; use WAL."""
         application, version, is_empty = read_header(self.db)
         if is_empty and (application, version) == (0, 0) and create and self.writable:
             self._switch_to_wal()
@@ -307,7 +309,7 @@ class StoreFile:
         return made
 
     def setting(self, key: str, default: Any = None) -> Any:
-        """Return the value of a setting."""
+        """Return the value of a setting, or `default` if it is not set; StoreError if it is invalid."""
         with self.read_transaction(report_damage):
             row = self.db.execute("SELECT value FROM setting WHERE key = ?", (key,)).fetchone()
             if row is None:

@@ -160,6 +160,7 @@ def _find_wrong_tokens(file: StoreFile, sums: dict[int, Array]) -> list[str]:
 
 
 def _shorten(problems: list[str]) -> list[str]:
+    """Return the first problems, and a line with the number of all others."""
     more = len(problems) - MAX_REPORTED_PROBLEMS
     return problems[:MAX_REPORTED_PROBLEMS] + ([f"… and {more} more like it"] if more > 0 else [])
 

@@ -64,6 +64,7 @@ def find_labels(file: StoreFile, digests: Iterable[bytes]) -> dict[bytes, str]:
 
 
 def _add(file: StoreFile, batch: TokenBatch, ids: dict[str, int], memory: WordMemory) -> None:
+    """Store messages that are not known, and add their weights to the counts of their words and labels."""
     times = [time or 0.0 for time in batch.times]
     ageing = begin_ageing(file, max(times))
     label = np.array([ids[name] for name in batch.labels])
@@ -170,6 +171,7 @@ def add_to_counts(file: StoreFile, numbers: Numbers, amounts: dict[int, Array]) 
 
 
 def _update_labels(file: StoreFile, label: Numbers, weight: Array, sign: int) -> None:
+    """Add messages to the totals of their labels (sign 1) or subtract them (-1); StoreError above the exact sums."""
     for k in sorted(set(label.tolist())):
         change = (sign * int((label == k).sum()), sign * float(weight[label == k].sum()), k)
         file.db.execute("UPDATE label SET messages = messages + ?, weight = weight + ? WHERE id = ?", change)

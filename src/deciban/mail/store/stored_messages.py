@@ -104,7 +104,7 @@ class TokenBatch:
         return cls(sizes, number_words(list(chain(*tokens)), numbers), list(numbers), digests, labels, times)
 
     def take(self, wanted: NDArray[np.bool_]) -> TokenBatch:
-        """Return some of the messages, with the words that they have."""
+        """Return the wanted messages, with the words that they have, but without names and omissions."""
         if wanted.all():
             return self
         used, indices = np.unique(self.indices[np.repeat(wanted, self.sizes)], return_inverse=True)
@@ -140,7 +140,7 @@ class TokenBatch:
 
 
 def concatenate(batches: Sequence[TokenBatch], indices: Sequence[Numbers], words: Iterable[str]) -> TokenBatch:
-    """Join batches whose indices were renumbered to those of common words."""
+    """Join batches whose indices were renumbered to those of common words; names and omissions are left out."""
     return TokenBatch(
         np.concatenate([batch.sizes for batch in batches]), np.concatenate(indices), list(words),
         list(chain.from_iterable(batch.digests for batch in batches)),

@@ -45,7 +45,7 @@ class MergeCounts(NamedTuple):
 
 
 def read_messages(file: StoreFile, order: str) -> Iterator[StoredMessage]:
-    """Yield all messages of a store."""
+    """Yield all messages of a store; `order` is the ORDER BY of a query of messages."""
     query = "SELECT digest, name, time, tokens FROM message JOIN label ON label.id = message.label ORDER BY"
     with report_damage(file.path):
         words = dict(file.db.execute("SELECT number, word FROM token"))
@@ -138,6 +138,7 @@ def _read_first_line(numbered: Iterator[tuple[int, str]]) -> dict[str, Any]:
 
 
 def _check_first_line(about: dict[str, Any]) -> dict[str, Any]:
+    """Return all keys but format and version, with None for absent values; InputError for an invalid one."""
     if unknown := sorted(set(about) - FIRST_LINE_KEYS):
         raise InputError(f"key {unknown[0]!r} is not known. Known are {', '.join(sorted(FIRST_LINE_KEYS))}")
     messages, labels, reading = (about.get(key) for key in ("messages", "labels", "reading"))
@@ -163,6 +164,7 @@ def _check_first_line(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _adopt_settings(file: StoreFile, about: dict[str, Any]) -> None:
+    """Make the labels of a first line, and set what it sets and the store does not."""
     for label in about["labels"]:
         file.label_id(label)
     if file.setting("half_life") is None and about["half_life"] is not None:

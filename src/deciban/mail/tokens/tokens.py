@@ -14,8 +14,6 @@ from deciban.mail.tokens import word_tokens
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.word_tokens import MAIL, MAX_TOKEN_CHARACTERS, get_cleaner, split_host, split_words
 
-__all__ = ["DEFAULT_OPTIONS", "MAX_TOKENS", "TokenOptions", "extract_tokens", "list_omissions"]
-
 MAX_TOKENS = 20_000
 """The largest number of tokens of a message; those beyond are omitted."""
 
@@ -327,6 +325,7 @@ def _tokenize_subject(value: str, options: TokenOptions) -> list[str]:
 
 
 def _tokenize_addresses(name: str, value: str, options: TokenOptions) -> list[str]:
+    """Return the addresses and their hosts, and the words of the names around them."""
     value = value[:MAX_ADDRESS_CHARACTERS]
     tokens = []
     for user, host in MAIL.findall(value)[:MAX_ADDRESSES]:
