@@ -144,8 +144,20 @@ class Bernoulli(Family):
         return sum_count_log(counts.total, log(self.theta(prior))) + sum_count_log(absent, log(self.absent(prior)))
 
 
+class WordFamily(Family):
+    """A family of bags of words; a word that a bag does not have was counted zero times, so none is missing."""
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs("counts", signed=False, skips=False)
+
+    def n_parameters(self, part: Counts | Tallies) -> int:
+        """Return K(V − 1)."""
+        return part.n_classes * (part.n_features - 1)
+
+
 @dataclass(frozen=True)
-class Multinomial(Family):
+class Multinomial(WordFamily):
     """Bags of words that are drawn independently.
 
     ln p(z|k) = Σ_v z_v ln θ_kv, without the multinomial coefficient, which does not depend on the class.
@@ -156,10 +168,6 @@ class Multinomial(Family):
     """
 
     alpha: Alpha = 1.0
-
-    def needs(self) -> Needs:
-        """See `Family.needs`."""
-        return Needs("counts", signed=False, skips=False)
 
     def theta(self, part: Counts) -> Array:
         """Return θ_kv, the probability of word v in class k."""
@@ -209,10 +217,6 @@ class Multinomial(Family):
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """See `Family.log_likelihood`."""
         return sum_count_log(to_dense(part).total, log(self.theta(to_dense(solved))))
-
-    def n_parameters(self, part: Counts | Tallies) -> int:
-        """Return K(V − 1)."""
-        return part.n_classes * (part.n_features - 1)
 
 
 def _make_linear(log_theta: Array, **options: Any) -> Linear:
@@ -288,7 +292,7 @@ class Poisson(Family):
 
 
 @dataclass(frozen=True)
-class Complement(Family):
+class Complement(WordFamily):
     """Words scored by their shares in all other classes.
 
     score_k(z) = −Σ_v z_v ln θ̄_kv, θ̄_kv = (n_v − n_kv + α) / Σ_v(…); `norm` divides by Σ_v |ln θ̄_kv|.
@@ -301,10 +305,6 @@ class Complement(Family):
     def probabilistic(self) -> bool:
         """See `Family.probabilistic`."""
         return False
-
-    def needs(self) -> Needs:
-        """See `Family.needs`."""
-        return Needs("counts", signed=False, skips=False)
 
     def log_theta(self, part: Counts | Tallies) -> Array:
         """Return the weights −ln θ̄_kv, K×V, normalised with `norm`."""
@@ -349,7 +349,3 @@ class Complement(Family):
             scale = divide(scale, slope * part.n_features + base.sum() + part.per_class(delta))
         delta = delta * scale[part.class_code]
         return SparseLinear(part.start, part.class_code, delta, np.zeros(K), slope * scale, base, scale)
-
-    def n_parameters(self, part: Counts | Tallies) -> int:
-        """Return K(V − 1)."""
-        return part.n_classes * (part.n_features - 1)

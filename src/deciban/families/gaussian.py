@@ -108,6 +108,7 @@ class Gaussian(Family):
         return np.ones(shape) if self.covariance == "identity" else own
 
     def _shrink_variances(self, spread: Array, part: Moments) -> Array:
+        """Return the variances shrunk towards s̄, the mean pooled variance."""
         rows = part.weight.max(axis=-1)
         if "tied" in self.covariance:
             rows = np.broadcast_to(rows.sum(axis=-1, keepdims=True), rows.shape)

@@ -110,6 +110,7 @@ def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | N
 
 
 def _contrast_words(part: Tallies, k: int, words: NDArray[np.intp]) -> _Contrast:
+    """Return the counts of these words in class k and in all others, and the total counts of both sides."""
     sums = part.per_class(part.total)
     return _Contrast(words, *_count_words(part, k, words), float(sums[k]), float(np.delete(sums, k).sum()))
 
