@@ -75,7 +75,7 @@ class Documents:
         return Documents(array=self._array.take(np.asarray(index)))
 
     def text(self, i: int) -> str | None:
-        """Return one document."""
+        """Return one document; None where it is missing."""
         if self._texts is not None:
             return self._texts[i]
         if not self._array[i].is_valid:

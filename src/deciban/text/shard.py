@@ -117,6 +117,7 @@ class Shard:
             setattr(self, name, new)
 
     def _compact(self) -> None:
+        """Sum the entries of equal word and class, in place."""
         width = len(self.sums)
         start, class_code, sums = _sort_entries([self], [np.arange(width)], width)
         self.compacted = m = len(class_code)
@@ -158,7 +159,7 @@ def _split_chunks(offsets: Offsets, order: Numbers) -> Iterator[Numbers]:
 
 
 def merge_shards(shards: Sequence[Shard], words: Words, n_classes: int) -> tuple[Vocabulary | None, Bags]:
-    """Merge the counts of all shards: the words in their order, and their sums."""
+    """Return the words of all shards in order (None if hashed), and their counts; the shards are emptied."""
     for shard in shards:
         shard.flush()
     weight = np.zeros((n_classes, 1))
@@ -198,7 +199,7 @@ def _merge_vocabularies(shards: Sequence[Shard]) -> tuple[Vocabulary, list[Numbe
 
 
 def _find_used_words(shard: Shard) -> Numbers:
-    """Return the words of a shard that have entries, after writing their texts."""
+    """Write the texts of a shard's n-grams; return the numbers of its words that have entries."""
     shard.lexicon.write_ngram_texts()
     seen = np.zeros(shard.lexicon.capacity, np.bool_)
     seen[shard.complete_entries[0]] = True
@@ -247,6 +248,7 @@ def build_rows(lexicon: Lexicon, words: Words, documents: Documents, threads: in
 
 
 def _build_chunk(lexicon: Lexicon, words: Words, times: Codes, word_numbers: WordNumbers) -> Rows:
+    """Return the rows of a chunk of documents; `times` is a buffer of zeros, and is left so."""
     n = len(word_numbers.numbers)
     indptr, indices, data = np.zeros(len(word_numbers.bounds), np.int64), np.empty(n, np.int32), np.empty(n)
     distinct, kind = np.empty(min(len(times), n) + 1, np.int32), (VALUES[words.values], LENGTHS[words.length])

@@ -225,11 +225,8 @@ class Words:
         return [(token, origin[a], origin[b - 1] + 1) for token, a, b in self._spans(lowered)]
 
     def _spans(self, text: str) -> Iterator[Span]:
-        if self.tokens == "characters":
-            return self._characters(text)
-        if self.tokens == "characters in words":
-            return self._characters_in_words(text)
-        return self._words(text)
+        readers = {"characters": self._characters, "characters in words": self._characters_in_words}
+        return readers.get(self.tokens, self._words)(text)
 
     def _words(self, text: str) -> Iterator[Span]:
         """Yield single tokens, then pairs of neighbours, and so on."""

@@ -71,7 +71,10 @@ ROLE_WORDS: Mapping[Role, str] = {"number": "Gaussian", "binned": "bins", "count
 def infer_roles(
     source: Source, head: Any, leave_out: Sequence[str], given: Mapping[str, str], numbers: str | None
 ) -> list[Column]:
-    """Infer the role of every column but those left out (the target, the weights); given roles stay."""
+    """Return every column but those left out (the target, the weights), with its role: as given, or inferred.
+
+    `head` is a table of the first rows; a role that is given wrongly, or a clash of names, is an InputError.
+    """
     if not head.num_rows:
         raise InputError(f"{source.name} has no rows, only a header. Hint: a table to learn from needs some")
     for name, role in given.items():
@@ -333,6 +336,7 @@ def _losses(
 
 
 def _choose_role(column: Column, losses: Mapping[Role, float]) -> Column:
+    """Return the column with the role of the lowest loss (in nats per row), and the reason."""
     best, second = sorted(losses, key=losses.__getitem__)[:2]
     gain = (losses[second] - losses[best]) * DECIBAN
     reason = f"{ROLE_WORDS[best]} preferred to {ROLE_WORDS[second]} by {gain:.2g} dB per row"
@@ -340,6 +344,7 @@ def _choose_role(column: Column, losses: Mapping[Role, float]) -> Column:
 
 
 def _select_part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str]) -> Any:
+    """Return the statistic of this kind, of the columns of these names, in their order."""
     block = layout.block_index(kind)
     assert block is not None
     place = {feature.column: j for j, feature in enumerate(layout.blocks[block].features)}

@@ -27,13 +27,13 @@ from deciban.metrics.mutual_information import Feature
 from deciban.metrics.pair_dependence import Sample
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
-from deciban.model.summarise_table import Progress, Rows
+from deciban.model.summarise_table import Progress
 from deciban.sources.arrow_cells import LevelEncoder
 from deciban.sources.source import ColumnReading, SourceView, role_hint
 from deciban.training.table_folds import learn_up_to
 from deciban.training.table_rows import Reservoir, read_labelled_batches
 from deciban.training.task import Task, check_fold_settings, plan
-from deciban.training.train import Trained, train_task
+from deciban.training.train import train_task
 
 HELD_OUT_SHARE = 0.2
 """The share of the rows that are held out, and that every model is evaluated on."""
@@ -179,7 +179,13 @@ class Prefixes:
         """Train a model for each size; return the numbers of rows that they learned, and the reports on them."""
         trained = train_task(task, len(self.ends) + 1, progress, self)
         trained.check_folds(len(self.ends) + 1, "sizes")
-        rows = _held_out_rows(trained)
+        sample = trained.sample
+        rows = None if sample is None else sample[is_drawn(sample.number, HELD_OUT_SHARE)]
+        if rows is None or not len(rows.codes):
+            raise InputError(
+                f"{task.source.name} has {trained.n_learned} rows with a class, too few to hold some out. "
+                f"Hint: evaluate(…, folds='loo') evaluates on every row"
+            )
         prefixes = zip(np.cumsum(self.counts[:-1]).tolist(), enumerate(accumulate(trained.folds[:-1])))
         points = {n: prefix for n, prefix in prefixes if n >= self.min_rows}
         if not points:
@@ -193,18 +199,6 @@ class Prefixes:
             card = Scorecard.of(posterior, rows.codes, rows.weight, ledger.rows > 0, keep=True, number=rows.number)
             reports.append(card.report(trained.model.classes, f"{len(rows.codes)} rows held out"))
         return tuple(points), tuple(reports)
-
-
-def _held_out_rows(trained: Trained) -> Rows:
-    """Return the rows that every model is evaluated on: those of the sample that none learns."""
-    sample = trained.sample
-    held = None if sample is None else sample[is_drawn(sample.number, HELD_OUT_SHARE)]
-    if held is None or not len(held.codes):
-        raise InputError(
-            f"{trained.task.source.name} has {trained.n_learned} rows with a class, too few to hold some out. "
-            f"Hint: evaluate(…, folds='loo') evaluates on every row"
-        )
-    return held
 
 
 def is_drawn(number: NDArray[np.int64], share: float, draw: int = 1) -> NDArray[np.bool_]:

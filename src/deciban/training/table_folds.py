@@ -60,6 +60,7 @@ def _count_block(
     need: Needs, group: FeatureBlock, block: Block, columns: Sequence[Any], codes: NDArray[np.int32],
     weight: Array | None, K: int, words: Words,
 ) -> Statistic:  # fmt: skip
+    """Return the statistic of one block of features, of K classes, padded to the levels of the schema's block."""
     threads = engines.thread_count(None)
     if group.kind == "bags":
         once = words.values == "presence" and words.length is None
