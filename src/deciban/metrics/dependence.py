@@ -178,18 +178,18 @@ class Dependence:
     def advice(self) -> tuple[Advice, ...]:
         """The features to drop and those to join; a dropped feature is not joined."""
         dropped = self._find_drops()
-        drops = tuple(Advice("drop", (self.features[j], self.features[i]), why) for j, (i, why) in dropped.items())
-        return drops + tuple(self._joins(set(dropped)))
+        return (*dropped.values(), *self._find_joins(set(dropped)))
 
-    def _find_drops(self) -> dict[int, tuple[int, str]]:
-        """Return {feature to drop: (feature it repeats, reason)}; of two the less informative one is dropped."""
-        found: dict[int, tuple[int, str]] = {}
+    def _find_drops(self) -> dict[int, Advice]:
+        """Return the features that repeat another, each with its advice; of two the less informative is dropped."""
+        found: dict[int, Advice] = {}
         pairs = [pair for pair, action in self.actions.items() if action == "drop"]
         for i, j in sorted(pairs, key=lambda pair: -self.figures["repeats"][pair]):
             if i in found or j in found:
                 continue
             gone, kept = (i, j) if self.information[i] < self.information[j] else (j, i)
-            found[gone] = (kept, f"{self.features[kept]} {self._describe_repetition(i, j)}")
+            names = self.features[gone], self.features[kept]
+            found[gone] = Advice("drop", names, f"{names[1]} {self._describe_repetition(i, j)}")
         return found
 
     def _describe_repetition(self, i: int, j: int) -> str:
@@ -201,13 +201,13 @@ class Dependence:
             return f"explains {format_percent(min(share, 1.0), 0)} of it within classes"
         return f"predicts more alone than both naively, {self.figures['single'][i, j]:.2g} dB a row"
 
-    def _joins(self, dropped: set[int]) -> list[Advice]:
-        """Return the blocks to join, by the gain of their pairs: connected groups of numbers, pairs of categories."""
-        gain = self.figures["gain"]
+    def _find_joins(self, dropped: set[int]) -> list[Advice]:
+        """Return the advice to join groups of numbers and pairs of categories, the largest gain of a pair first."""
+        gains = self.figures["gain"]
         pairs = [pair for pair, action in self.actions.items() if action == "join" and not dropped & {*pair}]
         block: dict[int, list[int]] = {}
         max_parameters = self.fewest / ROWS_PER_PARAMETER
-        for i, j in sorted(pairs, key=lambda pair: -gain[pair]):
+        for i, j in sorted(pairs, key=lambda pair: -gains[pair]):
             first, second = block.get(i, [i]), block.get(j, [j])
             levels = self.roles[i] in ("flag", "category")
             members = sorted({*first, *second})
@@ -216,14 +216,13 @@ class Dependence:
                 continue
             block |= dict.fromkeys(members, members)
         best_gain = {
-            tuple(members): max(gain[i, j] for i in members for j in members if (i, j) in self.actions)
+            tuple(members): max(gains[i, j] for i in members for j in members if (i, j) in self.actions)
             for members in block.values()
         }
-        found = []
-        for group in sorted(best_gain, key=lambda group: -best_gain[group]):
-            names = tuple(self.features[j] for j in group)
-            found.append(Advice("join", names, f"{best_gain[group]:+.2g} dB a row for their best pair alone"))
-        return found
+        return [
+            Advice("join", tuple(self.features[j] for j in group), f"{gain:+.2g} dB a row for their best pair alone")
+            for group, gain in sorted(best_gain.items(), key=lambda item: -item[1])
+        ]
 
     @property
     def blocks(self) -> list[list[str]]:

@@ -58,7 +58,7 @@ MAX_TABLE_CELLS = 1 << 20
 MAX_GAUSSIAN_PAIRS, MAX_GAUSSIAN_SCORES = 200, 1 << 17
 """The number of pairs of numbers that are tried as a bivariate Gaussian, and of scores that each is evaluated on."""
 
-FIGURES = (
+MATRIX_FIGURES = (
     "conditional", "error", "p_value", "rows", "marginal", "double_counted", "double_counted_error", "gain",
     "gain_error", "single", "single_error", "beyond", "beyond_error",
 )  # fmt: skip
@@ -130,11 +130,16 @@ def _count_cells(first: LevelCodes, second: LevelCodes, n_first: int, n_second: 
 
 
 def measure_pairs(sample: Sample) -> dict[str, Array]:
-    """Return each of `FIGURES` by name as a d×d matrix, filled above the diagonal and NaN elsewhere."""
+    """Return each of `MATRIX_FIGURES` by name as a d×d matrix, filled above the diagonal and NaN elsewhere."""
     d = len(sample.features)
-    found = {name: np.full((d, d), np.nan) for name in FIGURES}
+    found = {name: np.full((d, d), np.nan) for name in MATRIX_FIGURES}
     for i, others in _split_into_runs(sample):
-        for name, values in _measure_run(sample, i, others).items():
+        conditional = mutual_information(sample.count_tables(i, others, sample.codes_within_classes))
+        tables = sample.count_tables(i, others, sample.codes_overall)
+        marginal = mutual_information(tables.pooled).value
+        in_nats = {"conditional": conditional.value, "error": conditional.error, "marginal": marginal}
+        figures = {name: value * DECIBAN for name, value in (in_nats | compare_models(tables)).items()}
+        for name, values in (figures | {"p_value": conditional.p_value, "rows": conditional.rows}).items():
             found[name][i, others] = values
     _replace_number_gains(sample, found)
     return found
@@ -149,16 +154,6 @@ def _split_into_runs(sample: Sample) -> Iterator[tuple[int, list[int]]]:
         size = max(1, MAX_TABLE_CELLS // (sample.n_classes * A * max(levels)))
         for start in range(i + 1, d, size):
             yield i, list(range(start, min(start + size, d)))
-
-
-def _measure_run(sample: Sample, i: int, others: list[int]) -> dict[str, Array]:
-    """Return each of `FIGURES` of feature i with the others, an entry for each; gains are those of tables of bins."""
-    conditional = mutual_information(sample.count_tables(i, others, sample.codes_within_classes))
-    tables = sample.count_tables(i, others, sample.codes_overall)
-    marginal = mutual_information(tables.pooled).value
-    in_nats = {"conditional": conditional.value, "error": conditional.error, "marginal": marginal}
-    in_decibans = {name: value * DECIBAN for name, value in (in_nats | compare_models(tables)).items()}
-    return in_decibans | {"p_value": conditional.p_value, "rows": conditional.rows}
 
 
 def _replace_number_gains(sample: Sample, found: dict[str, Array]) -> None:

@@ -24,7 +24,7 @@ from deciban.metrics.ranking import DecisionCosts, ScoredRows, ScoreSample, Thre
 from deciban.metrics.report_figures import Figures
 from deciban.scores.posterior import Costs, Decision, Thresholds, take_labels
 
-FIGURES = (
+REPORT_FIGURES = (
     "rows", "weight", "effective_rows", "accuracy", "accuracy_interval", "majority", "commonest", "balanced_accuracy",
     "log_loss", "log_loss_error", "brier", "brier_error", "calibration_error", "macro_f1", "unknown", "impossible",
     "classes", "precision", "recall", "f1", "confusion", "measured",
@@ -152,7 +152,11 @@ class Report(Figures):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as JSON values: a number that is not finite is None."""
-        names = FIGURES if self._nonempty_sample is None else (*FIGURES[:-1], *RANKING_FIGURES, FIGURES[-1])
+        names = (
+            REPORT_FIGURES
+            if self._nonempty_sample is None
+            else (*REPORT_FIGURES[:-1], *RANKING_FIGURES, REPORT_FIGURES[-1])
+        )
         figures = self.select(names)
         for name, value in (("reliability", self.reliability), ("brier_parts", self.brier_parts)):
             figures[name] = None if value is None else value.to_dict()
@@ -210,16 +214,13 @@ class Report(Figures):
         if 1 < len(self.classes) <= MAX_LISTED_CLASSES:
             lines += ["", *align_columns([["class", "precision", "recall", "F1", "rows"], *self.by_class()])]
         if 1 < len(self.classes) <= MAX_CONFUSION_CLASSES:
-            lines += ["", *align_columns(self._confusion_table())]
+            table = [["truth \\ predicted", *(str(label) for label in self.classes), "right"]]
+            for k, (label, line) in enumerate(zip(self.classes, self.confusion)):
+                right = format_percent(line[k] / line.sum() if line.sum() else math.nan)
+                table.append([str(label), *(f"{cell:g}" for cell in line.round(3)), right])
+            lines += ["", *align_columns(table)]
         notes = self.notes()
         return "\n".join([*lines, "", *notes] if notes else lines)
-
-    def _confusion_table(self) -> list[list[str]]:
-        table = [["truth \\ predicted", *(str(label) for label in self.classes), "right"]]
-        for k, (label, line) in enumerate(zip(self.classes, self.confusion)):
-            right = format_percent(line[k] / line.sum() if line.sum() else math.nan)
-            table.append([str(label), *(f"{cell:g}" for cell in line.round(3)), right])
-        return table
 
 
 def _count_rows(count: int) -> str:

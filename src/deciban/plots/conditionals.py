@@ -96,7 +96,11 @@ class Conditional:
         """
         chosen = slice(None) if classes is None else list(classes)
         if self.is_count:
-            rate = float(self._compute_rates()[chosen].max())
+            family: Any = self.model.naive.assumption.families[self.block]
+            rates = np.asarray(family.rates(self.model.naive.complete.parts[self.block]))[
+                :, self.j
+            ]  # λ of each class
+            rate = float(rates[chosen].max())
             return 0.0, float(np.ceil(rate + deviations * np.sqrt(rate) + 1))
         mean, deviation = (values[chosen] for values in self._mean_and_deviation())
         return float((mean - deviations * deviation).min()), float((mean + deviations * deviation).max())
@@ -108,11 +112,6 @@ class Conditional:
             return form.mean[:, self.j], np.sqrt(form.variance[:, self.j])
         full = np.broadcast_to(form.covariance, (len(form.mean), *form.covariance.shape[-2:]))
         return form.mean[:, self.j], np.sqrt(full[:, self.j, self.j])
-
-    def _compute_rates(self) -> Array:
-        """Return the rate λ of the count in each class."""
-        family: Any = self.model.naive.assumption.families[self.block]
-        return np.asarray(family.rates(self.model.naive.complete.parts[self.block]))[:, self.j]
 
     def grid(self, low: float, high: float) -> Array:
         """Return the points of the curves: evenly spaced, and denser around the mean of each class."""

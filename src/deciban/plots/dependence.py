@@ -13,12 +13,12 @@ from deciban.errors import InputError
 from deciban.plots import heat_map
 from deciban.plots.style import INK, make_axes, need_matplotlib, shorten
 
-NUMBER_CELL_INCHES = 0.36
+DECIBAN_CELL_INCHES = 0.36
 """The size of a cell with a number."""
 
 MAX_FEATURES = 1000
 FEW_FEATURES = 6
-MAX_NAME_CHARACTERS = 20
+MAX_FEATURE_NAME_CHARACTERS = 20
 """The characters of a feature's name."""
 
 TEXT_INCHES = 2.8
@@ -27,7 +27,7 @@ TEXT_INCHES = 2.8
 RINGED_PAIRS = 5
 """The number of pairs that are ringed and named below, if there is no space for all names."""
 
-SHADE_EXPONENT = 0.5
+DEPENDENCE_SHADE_EXPONENT = 0.5
 """The power of a value that a shade shows: for Gaussians mutual information grows with the square of correlation."""
 
 MIN_FULL_SHADE_DB = 0.5
@@ -67,9 +67,9 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
     without = np.asarray(found.marginal, dtype=np.float64)[np.ix_(places, places)]
     cell = _choose_cell_inches(names) if ax is None else heat_map.measure_cell_inches(ax, len(names))
     if ax is None:
-        side, (left, below) = cell * len(names), heat_map.margin_inches(names, MAX_NAME_CHARACTERS, cell)
+        side, (left, below) = cell * len(names), heat_map.margin_inches(names, MAX_FEATURE_NAME_CHARACTERS, cell)
         notes = 0.0 if heat_map.fits_all_names(cell) else 0.17 * (RINGED_PAIRS + 1)
-        bar = 0.0 if cell >= NUMBER_CELL_INCHES else 0.9
+        bar = 0.0 if cell >= DECIBAN_CELL_INCHES else 0.9
         ax = make_axes(max(side, TEXT_INCHES) + left + 0.5 + bar, max(side + below + 1.3 + notes, 2.8))
     table = np.tril(given, -1) + np.triu(without, 1)
     np.fill_diagonal(table, np.nan)
@@ -101,7 +101,7 @@ def _choose_cell_inches(names: list[str]) -> float:
     """Return the size of a cell: of few features the width of names, of hundreds a few dots."""
     d = len(names)
     if d <= FEW_FEATURES:
-        return heat_map.choose_cell_inches(names, MAX_NAME_CHARACTERS, 0.72, 1.1)
+        return heat_map.choose_cell_inches(names, MAX_FEATURE_NAME_CHARACTERS, 0.72, 1.1)
     return float(np.clip((7.5 if d <= 60 else 9.0) / d, 0.012, 0.62))
 
 
@@ -109,11 +109,11 @@ def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[
     """Draw the cells, the names, and the frames or rings; `framed` has the advice of cells below the diagonal."""
     from matplotlib.colors import PowerNorm
 
-    norm = PowerNorm(SHADE_EXPONENT, 0, max(MIN_FULL_SHADE_DB, float(np.nanmax(table, initial=0.0))))
+    norm = PowerNorm(DEPENDENCE_SHADE_EXPONENT, 0, max(MIN_FULL_SHADE_DB, float(np.nanmax(table, initial=0.0))))
     image = heat_map.draw_cells(ax, np.maximum(table, 0.0), norm)
-    heat_map.label_axes(ax, names, MAX_NAME_CHARACTERS, cell)
+    heat_map.label_axes(ax, names, MAX_FEATURE_NAME_CHARACTERS, cell)
     notes = ["beneath the diagonal: given the class"]
-    if cell >= NUMBER_CELL_INCHES:
+    if cell >= DECIBAN_CELL_INCHES:
         _write_numbers(ax, table, norm)
         notes.append("(mutual information, decibans a row)")
     else:

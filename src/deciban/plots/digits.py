@@ -16,7 +16,7 @@ from deciban.ledger.statistic import divide
 from deciban.plots.style import INK, need_matplotlib, shorten
 from deciban.scores import DECIBAN
 
-MAX_CLASSES = 40
+MAX_IMAGE_CLASSES = 40
 CLASSES_PER_LINE = 10
 """The number of classes in a line of the picture."""
 
@@ -57,14 +57,19 @@ def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = N
     figure, pairs = _make_axes(len(chosen))
     sizes = np.abs(weights[chosen])
     sizes = sizes[np.isfinite(sizes) & (sizes != 0)]
-    most = float(min(np.quantile(sizes, SHADED_SHARE), MAX_MEDIANS * np.median(sizes))) if sizes.size else 1.0
+    limit = float(min(np.quantile(sizes, SHADED_SHARE), MAX_MEDIANS * np.median(sizes))) if sizes.size else 1.0
     darkest = float(means[chosen].max(initial=0.0)) or 1.0
     size = 10.0 if max(len(str(labels[k])) for k in chosen) <= 7 else 7.5
     shade: Any = None
+    points = 72 * IMAGE_SIDE_INCHES / max(high, wide)
+    dash: dict[str, Any] = {"ls": "none", "marker": "_", "color": "white", "gid": "against"}
     palest = min(0.0, float(means.min()))
     for k, (above, below) in zip(chosen, pairs):
         above.imshow(means[k].reshape(high, wide), cmap=INK_COLOURS, vmin=palest, vmax=darkest, gid="mean")
-        shade = _draw_weights(below, weights[k].reshape(high, wide), most)
+        image = weights[k].reshape(high, wide)
+        down, right = np.nonzero(image <= -MIN_DASHED_SHARE * limit)
+        below.plot(right, down, ms=0.55 * points, mew=max(0.3, 0.12 * points), **dash)
+        shade = below.imshow(image, cmap=WEIGHT_COLOURS, vmin=-limit, vmax=limit, gid="weight")
         above.set_title(shorten(labels[k], 12), fontsize=size, parse_math=False)
     look: dict[str, Any] = {"orientation": "horizontal", "extend": "both", "aspect": 40, "shrink": 0.8, "pad": 0.02}
     bar = figure.colorbar(shade, ax=[ax for pair in pairs for ax in pair], **look)
@@ -117,6 +122,7 @@ def _compute_gradients(model: Any, x: Array) -> Array:
 
 
 def _check_shape(pixels: int, shape: tuple[int, int] | None) -> tuple[int, int]:
+    """Return height and width, by default those of a square; refuse a shape that has not as many pixels."""
     side = math.isqrt(pixels)
     if shape is None:
         if side * side != pixels:
@@ -132,22 +138,17 @@ def _check_shape(pixels: int, shape: tuple[int, int] | None) -> tuple[int, int]:
 
 
 def _select_classes(labels: Sequence[Any], classes: Any) -> list[int]:
+    """Return the indices of classes, by default of all; refuse unknown ones, and more than `MAX_IMAGE_CLASSES`."""
     known = {str(label): k for k, label in enumerate(labels)}
     wanted = list(known) if classes is None else [str(label) for label in classes]
     for label in wanted:
         if label not in known:
             raise unknown_class_error(label, labels)
-    if not 1 <= len(wanted) <= MAX_CLASSES:
-        raise InputError(f"a picture has space for 1 to {MAX_CLASSES} classes, not {len(wanted)}. Hint: classes=[…]")
+    if not 1 <= len(wanted) <= MAX_IMAGE_CLASSES:
+        raise InputError(
+            f"a picture has space for 1 to {MAX_IMAGE_CLASSES} classes, not {len(wanted)}. Hint: classes=[…]"
+        )
     return [known[label] for label in wanted]
-
-
-def _draw_weights(ax: Any, image: Array, most: float) -> Any:
-    down, right = np.nonzero(image <= -MIN_DASHED_SHARE * most)
-    points = 72 * IMAGE_SIDE_INCHES / max(image.shape)
-    look: dict[str, Any] = {"ls": "none", "marker": "_", "color": "white", "gid": "against"}
-    ax.plot(right, down, ms=0.55 * points, mew=max(0.3, 0.12 * points), **look)
-    return ax.imshow(image, cmap=WEIGHT_COLOURS, vmin=-most, vmax=most, gid="weight")
 
 
 def _make_axes(n: int) -> tuple[Any, list[tuple[Any, Any]]]:

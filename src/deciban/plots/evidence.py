@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from deciban.errors import InputError
@@ -16,7 +17,7 @@ from deciban.plots.style import COLOURS, INK, pale, shorten
 from deciban.scores import Explanation
 from deciban.scores.explanation import Reason, format_odds, format_word
 
-MAX_NAME_CHARACTERS = 34
+MAX_REASON_NAME_CHARACTERS = 34
 """The characters of a reason's name next to its bar."""
 
 BAR_PITCH_INCHES = 0.27
@@ -71,7 +72,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
 
 
 def make_steps(explanation: Explanation, row: int, most: int) -> list[Step]:
-    """Return the prior, the strongest reasons, the sum of the others, and the total."""
+    """Return the bars of a row: the prior, the `most` strongest reasons, the sum of the others, and the total."""
     reasons = _sort_reasons(explanation, row)
     prior = next(reason for reason in reasons if reason.name == "prior" and reason.behind is None)
     others = [reason for reason in reasons if reason is not prior]
@@ -79,13 +80,11 @@ def make_steps(explanation: Explanation, row: int, most: int) -> list[Step]:
     entries = [(prior.name, prior.decibans)]
     for reason in shown:
         name = reason.name if reason.behind is None else f"“{format_word(reason.behind.word)}”"
-        entries.append((shorten(name, MAX_NAME_CHARACTERS), reason.decibans))
+        entries.append((shorten(name, MAX_REASON_NAME_CHARACTERS), reason.decibans))
     if hidden:
         entries.append((f"{len(hidden)} more", math.fsum(reason.decibans for reason in hidden)))
-    bars, at = [], 0.0
-    for name, decibans in entries:
-        bars.append(Step(name, decibans, at, at + decibans))
-        at += decibans
+    totals = pairwise(accumulate((decibans for _, decibans in entries), initial=0.0))
+    bars = [Step(name, decibans, *ends) for (name, decibans), ends in zip(entries, totals)]
     total = float(explanation.total[row])
     return [*bars, Step("total", total, 0.0, total, is_sum=True)]
 
@@ -199,7 +198,7 @@ MAX_PANELS = 40
 WORD_PITCH_INCHES = 0.21
 """The distance between the bars of words."""
 
-PANEL_WIDTH_INCHES = 3.1
+WORD_PANEL_WIDTH_INCHES = 3.1
 """The width of a panel."""
 
 CAPTION = "decibans for the class against all others together (10 is ten to one); line: 90 % interval"
@@ -223,10 +222,13 @@ def telltales(model: Any, classes: Sequence[Any] | None = None, *, n: int = 12, 
     selected = _select_telltales(model, classes, n, column)
     down, across = arrange_panels(len(selected))
     height = down * (WORD_PITCH_INCHES * max(n, 4) + 0.42) + 0.62
-    figure = Figure(figsize=(max(PANEL_WIDTH_INCHES * across, 4.6), height), layout="constrained")
+    figure = Figure(figsize=(max(WORD_PANEL_WIDTH_INCHES * across, 4.6), height), layout="constrained")
     engine: Any = figure.get_layout_engine()
     engine.set(w_pad=0.08, h_pad=0.06)
-    reach = _compute_word_limit([word for _, _, words in selected for word in words])
+    drawn = [word for _, _, words in selected for word in words]
+    longest = max([word.decibans for word in drawn if math.isfinite(word.decibans)] + [1.0])
+    ends = [word.high for word in drawn if math.isfinite(word.high)]
+    reach = min(max([*ends, longest]), 2 * longest) * 1.03  # the longest bar, or an interval up to twice as long
     panels = figure.subplots(down, across, squeeze=False).ravel().tolist()
     for i, (ax, each) in enumerate(zip(panels, selected)):
         _draw_words(ax, *each, n, reach, numbered=i + across >= len(selected))
@@ -249,7 +251,7 @@ def arrange_panels(n: int) -> tuple[int, int]:
 def _select_telltales(
     model: Any, classes: Sequence[Any] | None, n: int, column: str | None
 ) -> list[tuple[int, Any, list[Any]]]:
-    """Return each class with its index and the words that are evidence for it."""
+    """Return (index, class, at most n words that are evidence for it) of each class."""
     style.check_positive("n", n)
     known = list(model.classes_ if hasattr(model, "classes_") else model.classes)
     wanted = known if classes is None else list(classes)
@@ -262,13 +264,6 @@ def _select_telltales(
     number = {str(label): k for k, label in enumerate(known)}
     selected = [(number.get(str(label), 0), label, model.telltales(label, n, **which)) for label in wanted]
     return [(k, label, [word for word in words if word.decibans > 0]) for k, label, words in selected]
-
-
-def _compute_word_limit(words: Sequence[Any]) -> float:
-    """Return the limit of the axis: the longest bar, or an interval up to twice as long."""
-    longest = max([word.decibans for word in words if math.isfinite(word.decibans)] + [1.0])
-    ends = [word.high for word in words if math.isfinite(word.high)]
-    return min(max([*ends, longest]), 2 * longest) * 1.03
 
 
 def _draw_words(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach: float, numbered: bool) -> None:

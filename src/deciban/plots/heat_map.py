@@ -115,13 +115,13 @@ MAX_NUMBER_CLASSES = 40
 SHARE_CELL_INCHES, NUMBER_CELL_INCHES = 0.5, 0.25
 """The size of a cell for a number with its share, and for a number alone."""
 
-MAX_CLASSES = 400
+MAX_DRAWN_CLASSES = 400
 """The largest number of classes of which a confusion matrix is drawn."""
 
-MAX_NAME_CHARACTERS = 22
+MAX_CLASS_NAME_CHARACTERS = 22
 """The largest number of characters of a class's name; a longer one is shortened."""
 
-SHADE_EXPONENT = 0.4
+CONFUSION_SHADE_EXPONENT = 0.4
 """The power of a share that a shade shows, so that one error in a hundred is visible next to ninety-nine hits."""
 
 
@@ -142,17 +142,17 @@ def confusion(report: Any, *, ax: Any = None) -> Any:
     from matplotlib.colors import PowerNorm
 
     counts, names = np.asarray(report.confusion, dtype=np.float64), list(report.classes)
-    if not 1 <= len(names) <= MAX_CLASSES:
-        raise InputError(f"a confusion is drawn of 1 to {MAX_CLASSES} classes, not {len(names)}")
+    if not 1 <= len(names) <= MAX_DRAWN_CLASSES:
+        raise InputError(f"a confusion is drawn of 1 to {MAX_DRAWN_CLASSES} classes, not {len(names)}")
     cell = _choose_confusion_cell_inches(names) if ax is None else measure_cell_inches(ax, len(names))
     if ax is None:
-        side, (left, below) = cell * len(names), margin_inches(names, MAX_NAME_CHARACTERS, cell)
+        side, (left, below) = cell * len(names), margin_inches(names, MAX_CLASS_NAME_CHARACTERS, cell)
         bar = 0.9 if len(names) > MAX_SHARE_CLASSES else 0.0
         ax = make_axes(max(side + left + 1.3 + bar, 3.2), max(side + below + 1.2, 2.4))
-    norm = PowerNorm(SHADE_EXPONENT, 0, 1)
+    norm = PowerNorm(CONFUSION_SHADE_EXPONENT, 0, 1)
     shares = counts / np.where(counts.sum(axis=1) > 0, counts.sum(axis=1), np.nan)[:, None]
     image = draw_cells(ax, shares, norm)
-    label_axes(ax, names, MAX_NAME_CHARACTERS, cell)
+    label_axes(ax, names, MAX_CLASS_NAME_CHARACTERS, cell)
     rows = "row is" if report.unknown == 1 else "rows are"
     note = f"\n({report.unknown} {rows} of a class that was not learned: not shown)" if report.unknown else ""
     ax.set(xlabel="predicted" + note, ylabel="truth")
@@ -170,7 +170,7 @@ def _choose_confusion_cell_inches(names: list[Any]) -> float:
     """Return the size of a cell: of few classes the width of names, of many that of numbers, of very many less."""
     K = len(names)
     if K <= MAX_SHARE_CLASSES:
-        return choose_cell_inches(names, MAX_NAME_CHARACTERS, 0.72, 1.6 if K <= 3 else 1.0)
+        return choose_cell_inches(names, MAX_CLASS_NAME_CHARACTERS, 0.72, 1.6 if K <= 3 else 1.0)
     return float(np.clip(8.5 / K, 0.27 if K <= MAX_NUMBER_CLASSES else 0.022, 0.5))
 
 

@@ -197,7 +197,10 @@ def _select_curves(found: Any) -> dict[str, int]:
 
 
 def _draw_differences(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -> Any:
-    """Draw a line for each learner: how much worse it is than the best, with its interval."""
+    """Draw a line for each learner: how much worse it is than the best, with its interval; return the Axes.
+
+    A difference beyond the range is written at the edge.
+    """
     from matplotlib.ticker import MaxNLocator
 
     differences = [each.loss if figure == "log_loss" else each.misses for each in found.rows]
@@ -210,7 +213,9 @@ def _draw_differences(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]
     for y, each in enumerate(found.rows):
         if mean[y] > reach:
             text = f"{100 * mean[y]:.0f} %" if figure == "accuracy" else f"{mean[y]:.3g}"
-            _write_beyond(ax, y, text, reach, drawn.get(each.name))
+            own_colour = colour(drawn[each.name]) if each.name in drawn else FAINT_COLOUR
+            ax.plot([reach * 1.05], [y], marker=">", color=own_colour, markersize=6, gid="beyond")
+            ax.annotate(text, (reach * 1.01, y), ha="right", va="center", fontsize=8.5, color=INK)
         else:
             ends = float(mean[y] - whisker[y]), min(float(mean[y] + whisker[y]), reach * 1.12)
             _draw_difference(ax, y, float(mean[y]), ends, drawn.get(each.name), hollow=each in as_good)
@@ -227,13 +232,6 @@ def _draw_differences(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]
     ax.grid(axis="x", color="#e3e3e3", linewidth=0.7)
     style.hide_spines(ax, "top", "right", "left")
     return ax
-
-
-def _write_beyond(ax: Any, y: int, text: str, reach: float, k: int | None) -> None:
-    """Write a difference beyond the range at the edge."""
-    own_colour = FAINT_COLOUR if k is None else colour(k)
-    ax.plot([reach * 1.05], [y], marker=">", color=own_colour, markersize=6, gid="beyond")
-    ax.annotate(text, (reach * 1.01, y), ha="right", va="center", fontsize=8.5, color=INK)
 
 
 def _draw_difference(ax: Any, y: int, x: float, ends: tuple[float, float], k: int | None, hollow: bool) -> None:

@@ -83,6 +83,7 @@ def nomogram(
 
 
 def _explain_row(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | None) -> Any:
+    """Return the explanation of one row of a table; refuse a row that it does not have."""
     from deciban.sources.source import open_source
 
     check_table_model(model)
@@ -96,21 +97,25 @@ def _explain_row(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | N
 
 
 def _compute_scale_limits(drawn: Scales) -> tuple[float, float]:
-    """Return the range of the scales of columns: to the ends of all, within bounds."""
+    """Return the limits of the scales of columns and of the prior, with a margin; far ends are cut off."""
     ends = [end for scale in drawn.columns for end in (scale.low, scale.high)]
-    most = min(max(COLUMN_RANGE_DB, median(abs(end) for end in [*ends, 0.0])), MAX_COLUMN_RANGE_DB)
-    ends = [min(max(end, -most), most) for end in [*ends, drawn.prior] if not math.isnan(end)]
+    limit = min(max(COLUMN_RANGE_DB, median(abs(end) for end in [*ends, 0.0])), MAX_COLUMN_RANGE_DB)
+    ends = [min(max(end, -limit), limit) for end in [*ends, drawn.prior] if not math.isnan(end)]
     low, high = min([*ends, -1.0]), max([*ends, 1.0])
     margin = 0.02 * (high - low)
     return low - margin, high + margin
 
 
 def _draw_scale(ax: Any, y: float, scale: Scale, edge: tuple[float, float], per_point: float) -> None:
-    """Draw a scale with its name on the left, its marks, and the marker of the row."""
+    """Draw a scale with its name on the left, its marks, arrows where it leaves the picture, and the row's marker."""
     _write_name(ax, y, scale.name)
     for i, branch in enumerate(scale.branches):
         at = y + BRANCH_HEIGHT_INCHES * i
-        _draw_branch(ax, at, branch, edge)
+        low, high = max(branch.low, edge[0]), min(branch.high, edge[1])
+        ax.plot([low, high], [at, at], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=2)
+        for is_beyond, x, arrow in ((branch.low < edge[0], low, "<"), (branch.high > edge[1], high, ">")):
+            if is_beyond:
+                ax.plot([x], [at], marker=arrow, color=INK, markersize=5, zorder=2, clip_on=False)
         sides = (-1, 1) if len(scale.branches) == 1 else (-1,) if i == 0 else (1,)
         _draw_marks(ax, at, [mark for mark in branch.marks if edge[0] <= mark.decibans <= edge[1]], sides, per_point)
     if len(scale.branches) == 2:
@@ -125,17 +130,8 @@ def _draw_scale(ax: Any, y: float, scale: Scale, edge: tuple[float, float], per_
         ax.text(1.015, y, text, transform=ax.get_yaxis_transform(), gid="given", **ROW_TEXT)
 
 
-def _draw_branch(ax: Any, y: float, branch: Branch, edge: tuple[float, float]) -> None:
-    """Draw the line of a scale, with an arrow where it leaves the picture."""
-    low, high = max(branch.low, edge[0]), min(branch.high, edge[1])
-    ax.plot([low, high], [y, y], color=INK, linewidth=1.1, solid_capstyle="butt", zorder=2)
-    for beyond, x, arrow in ((branch.low < edge[0], low, "<"), (branch.high > edge[1], high, ">")):
-        if beyond:
-            ax.plot([x], [y], marker=arrow, color=INK, markersize=5, zorder=2, clip_on=False)
-
-
 def _find_row_height(y: float, scale: Scale) -> float:
-    """Return the height of the branch of the row's number."""
+    """Return the height at which the row is marked: y, or that of the second branch if its number is there."""
     if len(scale.branches) == 1:
         return y
     try:

@@ -102,8 +102,15 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
         points = dict(zip(explanation.features, dense.reshape(-1).tolist()))
         if explanation.values is not None:
             values = dict(zip(explanation.features, explanation.values[0].tolist()))
-    placed = [_place_row(_make_scale(one, k, l, t), points, values) for one in every]
-    placed = [scale for scale in placed if scale.high > scale.low or scale.point]
+    placed = []
+    for one in every:
+        scale = _make_scale(one, k, l, t)
+        if one.name in points:
+            value = values.get(one.name)
+            text = "missing" if value is None else to_printable(str(value))
+            scale = replace(scale, point=points[one.name], value=text)
+        if scale.high > scale.low or scale.point:
+            placed.append(scale)
     shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
     extra = sum(v for name, v in points.items() if name not in {s.name for s in placed})
     texts = [] if explanation is None else [text.column for text in model.layout.texts]
@@ -191,14 +198,6 @@ def _mark_branch(x: Array, gives: Array, integer: bool) -> Branch:
     inside = [float(tick) for tick in ticks if x[0] <= tick <= x[-1]]
     marks = [Mark(float(np.interp(tick, x, gives)), f"{tick + 0.0:.6g}".replace("-", "−")) for tick in inside]
     return Branch(float(gives.min()), float(gives.max()), tuple(marks), float(x[-1]))
-
-
-def _place_row(scale: Scale, points: dict[str, float], values: dict[str, Any]) -> Scale:
-    """Return a scale with the evidence and the value of the row, if the row has evidence of it."""
-    if scale.name not in points:
-        return scale
-    value = values.get(scale.name)
-    return replace(scale, point=points[scale.name], value="missing" if value is None else to_printable(str(value)))
 
 
 def _add_scales(scales: list[Scale], extra: float, known: bool, texts: list[str]) -> Scale | None:

@@ -81,7 +81,10 @@ class View:
 
 
 def make_view(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Sequence[str] | None = None) -> View:
-    """Select the model's columns of X, and convert y to indices in `classes_`."""
+    """Return the rows of X without missing values in the model's columns, with y as indices in `classes_`.
+
+    `names` are those of the columns, by default as fitted, or x0, x1 …
+    """
     d = int(model.n_features_in_)
     if d > 2:
         raise UndefinedError(
@@ -96,17 +99,12 @@ def make_view(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Se
     complete = ~np.isnan(rows).any(axis=1)
     if not complete.any():
         raise InputError(f"X has no row without missing values among its {len(rows)}, so there is nothing to draw")
-    shown, labels = rows[complete], _choose_column_names(model, places, names)
-    return View(shown, codes[complete], labels, list(model.classes_.tolist()), make_window(shown))
-
-
-def _choose_column_names(model: Any, places: Sequence[int], names: Sequence[str] | None) -> list[str]:
-    """Return the names of the columns: as given, as fitted, or x0, x1 …"""
     if names is None:
         names = getattr(model, "feature_names_in_", [f"x{j}" for j in places])
-    if isinstance(names, str) or len(names) != len(places):
-        raise InputError(f"names must be a list with one name for each of the {len(places)} columns, not {names!r}")
-    return [str(name) for name in names]
+    if isinstance(names, str) or len(names) != d:
+        raise InputError(f"names must be a list with one name for each of the {d} columns, not {names!r}")
+    shown, labels = rows[complete], [str(name) for name in names]
+    return View(shown, codes[complete], labels, list(model.classes_.tolist()), make_window(shown))
 
 
 def _find_columns(model: Any, X: Any, features: Sequence[Feature], d: int) -> list[int]:

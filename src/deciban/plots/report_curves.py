@@ -216,7 +216,11 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     below = _draw_histogram(ax, tables)
     ax.plot([0, 1], [0, 1], **DIAGONAL, gid="diagonal")
     entries = [_draw_reliability_curve(ax, each, i) for i, each in enumerate(bins)]
-    texts = [_format_reliability_label(name, report) for name, report in zip(labels, reports)]
+    texts = []
+    for name, report in zip(labels, reports):
+        loss = f"{report.log_loss:.3f}" if math.isfinite(report.log_loss) else "∞"
+        start = f"{shorten(name, 22)}: " if name else ""
+        texts.append(f"{start}calibration error {report.calibration_error:.3f}, log-loss {loss}")
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
     style.add_plain_legend(ax, entries, texts, handlelength=2.8, **place)
     floor = min(low, _round_down_to_tenth(min(float(each.low.min()) for each in bins)))
@@ -227,6 +231,7 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
 
 
 def _check_names(reports: Sequence[Any], names: Sequence[str] | None) -> list[str]:
+    """Return a name for each report, "" for a single one without; refuse no reports, too many, or other names."""
     if not 1 <= len(reports) <= MAX_REPORTS:
         raise InputError(f"1 to {MAX_REPORTS} reports are drawn together, not {len(reports)}")
     if names is None:
@@ -255,11 +260,17 @@ def _draw_reliability_curve(ax: Any, bins: Reliability, i: int) -> Any:
 
 
 def _draw_histogram(ax: Any, tables: Sequence[Reliability]) -> Any:
-    """Draw the share of the rows in each bin below, on the same axis of confidence; return the new Axes.
+    """Draw the share of the rows in each bin in a new Axes below, on the same axis of confidence, and return it.
 
-    The bars of reports are side by side; empty bins have none.
+    It takes the lower part of the given Axes. The bars of reports are side by side; empty bins have none.
     """
-    below = _split_axes(ax)
+    place = ax.get_subplotspec()
+    if place is None:  # the Axes was placed by hand
+        below = ax.inset_axes([0, -0.38, 1, 0.3], sharex=ax)
+    else:
+        upper, lower = place.subgridspec(2, 1, height_ratios=[3.2, 1], hspace=0.06)
+        ax.set_subplotspec(upper)
+        below = ax.figure.add_subplot(lower, sharex=ax)
     for i, table in enumerate(tables):
         n, some = len(table.weight), np.flatnonzero(table.weight)
         width = 1 / n / len(tables)
@@ -267,22 +278,6 @@ def _draw_histogram(ax: Any, tables: Sequence[Reliability]) -> Any:
         look: dict[str, Any] = {"color": colour(i), "edgecolor": EDGE, "linewidth": 0.6, "hatch": HATCHES[i]}
         below.bar(some / n + i * width, share, width=width, align="edge", gid="rows", **look)
     return below
-
-
-def _split_axes(ax: Any) -> Any:
-    """Make an Axes in the lower part of this one, which becomes smaller; below it if it was placed by hand."""
-    place = ax.get_subplotspec()
-    if place is None:
-        return ax.inset_axes([0, -0.38, 1, 0.3], sharex=ax)
-    upper, lower = place.subgridspec(2, 1, height_ratios=[3.2, 1], hspace=0.06)
-    ax.set_subplotspec(upper)
-    return ax.figure.add_subplot(lower, sharex=ax)
-
-
-def _format_reliability_label(name: str, report: Any) -> str:
-    start = f"{shorten(name, 22)}: " if name else ""
-    loss = f"{report.log_loss:.3f}" if math.isfinite(report.log_loss) else "∞"
-    return f"{start}calibration error {report.calibration_error:.3f}, log-loss {loss}"
 
 
 def _label_sides(ax: Any, bins: Sequence[Reliability]) -> None:
