@@ -171,7 +171,7 @@ def _min_eigenvalues(part: Scatter, form: Full) -> Array:
     total = total_variance(part.moments)
     if not total.any():
         return np.full(1, -1.0)
-    deviation = np.sqrt(gaussian.scale(total))
+    deviation = np.sqrt(gaussian.positive_variance(total))
     return np.linalg.eigvalsh(form.covariance / np.outer(deviation, deviation)).min(axis=1)
 
 
