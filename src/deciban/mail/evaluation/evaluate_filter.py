@@ -21,7 +21,7 @@ from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, d
 from deciban.mail.model import mail_models, weight_fitting
 from deciban.mail.model.mail_models import ALPHA, DEFAULT_MODEL, MessageScores, WeightParameters
 from deciban.mail.model.verdicts import Indices, LabelTotals, TokenRows, Verdict, VerdictBuilder
-from deciban.mail.model.weight_fitting import TrainingMessages
+from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages
 from deciban.mail.store.store_arrays import StoreRows
 from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName
 
@@ -44,8 +44,10 @@ Progress = Callable[[], None]
 class InMemoryFilter:
     """A filter that learns messages of a collection by their indices, fits weights, and scores other messages."""
 
-    def __init__(self, mail: LabelledMail, model: ModelName = DEFAULT_MODEL, alpha: float = ALPHA) -> None:
-        self.mail, self.model, self.alpha = mail, model, alpha
+    def __init__(
+        self, mail: LabelledMail, model: ModelName = DEFAULT_MODEL, settings: FitSettings = DEFAULT_FIT_SETTINGS
+    ) -> None:
+        self.mail, self.model, self.settings = mail, model, settings
         self.thresholds: Thresholds = (HAM_AT, SPAM_AT)
         self.refits = 0
         self._known: dict[bytes, int] = {}
@@ -86,7 +88,7 @@ class InMemoryFilter:
         if self.model == "fisher" or not (force or self.is_fit_due()):
             return False
         examples = TrainingMessages.from_rows(self._rows())
-        found = weight_fitting.fit(examples, self.model, self.alpha) if examples else None
+        found = weight_fitting.fit(examples, self.model, self.settings) if examples else None
         if examples is None or found is None:
             return False
         self._parameters, self._since = found.parameters, 0
@@ -113,7 +115,8 @@ class InMemoryFilter:
         """Return the fitted weights, or the initial ones before the first fit."""
         if self._parameters is not None:
             return self._parameters
-        return replace(WeightParameters.initial(LABELS, int(self._messages.sum())), alpha=self.alpha)
+        first = WeightParameters.initial(LABELS, int(self._messages.sum()))
+        return replace(first, alpha=self.settings.alpha, power=self.settings.power)
 
     @property
     def has_both_labels(self) -> bool:
@@ -149,9 +152,11 @@ class InMemoryFilter:
         return next(builder.build(found, TokenRows(at, self.mail.words, self._counts), {}, clues))
 
 
-def train_filter(mail: LabelledMail, learn: Indices, model: ModelName, alpha: float = ALPHA) -> InMemoryFilter:
+def train_filter(
+    mail: LabelledMail, learn: Indices, model: ModelName, settings: FitSettings = DEFAULT_FIT_SETTINGS
+) -> InMemoryFilter:
     """Return a filter that learned some messages and was fitted to them."""
-    trained = InMemoryFilter(mail, model, alpha)
+    trained = InMemoryFilter(mail, model, settings)
     trained.learn(learn)
     trained.refit(force=True)
     return trained
@@ -166,7 +171,7 @@ def choose_settings(
     """
     codes = mail.codes[choose]
     candidates = ALPHA_CANDIDATES if model in ("evidence", "bayes") else ALPHA_CANDIDATES[:1]
-    found = {alpha: train_filter(mail, learn, model, alpha) for alpha in candidates}
+    found = {alpha: train_filter(mail, learn, model, FitSettings(alpha=alpha)) for alpha in candidates}
     scores = {alpha: trained.scores(choose) for alpha, trained in found.items()}
     tried = {alpha: float(filter_metrics.log_losses(scores[alpha], codes == 1).mean()) for alpha in candidates}
     best = min(tried, key=tried.__getitem__)

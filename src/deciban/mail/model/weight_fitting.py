@@ -45,6 +45,19 @@ MIN_REFIT_CHANGES: Final = 10
 
 
 @dataclass(frozen=True)
+class FitSettings:
+    """Settings of a fit; with `leave_one_out` a message is scored by the counts of all others, without its own."""
+
+    alpha: float = ALPHA
+    power: float = mail_models.LENGTH_POWER
+    penalty: float = COMMON_WEIGHT_PENALTY
+    leave_one_out: bool = True
+
+
+DEFAULT_FIT_SETTINGS: Final = FitSettings()
+
+
+@dataclass(frozen=True)
 class TrainingMessages:
     """Messages as rows of the tokens that at least two have; weights are in messages of now."""
 
@@ -75,13 +88,16 @@ class TrainingMessages:
         totals = np.bincount(codes, weights=weights, minlength=len(labels)).astype(np.float64)
         return cls(labels, codes, weights, np.ascontiguousarray(counts), totals, X, rows.numbers[repeated])
 
+    def one_against_others(self, label: int) -> tuple[Array, Array]:
+        """Return counts (tokens × 2) and totals (2) of all other labels, and of one label."""
+        own, total = self.counts[:, label], self.totals[label]
+        return np.stack([self.counts.sum(axis=1) - own, own], axis=1), np.array([self.totals.sum() - total, total])
+
     def leave_one_out_log_odds(self, label: int, alpha: float = ALPHA) -> Array:
         """Compute the log-odds of a label for each entry of X, by all other messages; 0 if no other has the token."""
         rows = np.repeat(np.arange(len(self.codes), dtype=np.int32), np.diff(self.X.indptr))
         side = (self.codes == label).astype(np.intp)
-        own_counts, own_total = self.counts[:, label], self.totals[label]
-        counts = np.stack([self.counts.sum(axis=1) - own_counts, own_counts], axis=1)
-        totals = np.array([self.totals.sum() - own_total, own_total])
+        counts, totals = self.one_against_others(label)
         odds = np.empty(len(rows))
         for at in range(0, len(rows), TOKENS_PER_BLOCK):
             some = slice(at, at + TOKENS_PER_BLOCK)
@@ -102,22 +118,25 @@ class WeightFit(NamedTuple):
     columns: list[Array]
 
 
-def fit(examples: TrainingMessages, model: FittedModelName, alpha: float = ALPHA) -> WeightFit | None:
+def fit(
+    examples: TrainingMessages, model: FittedModelName, settings: FitSettings = DEFAULT_FIT_SETTINGS
+) -> WeightFit | None:
     """Fit the weights of a model to messages; None where the fitted common weight is not positive."""
     usual = float(np.median(np.maximum(np.diff(examples.X.indptr), 1)))
     scores = []
     for label in range(1 if len(examples.labels) == 2 else 0, len(examples.labels)):
-        found = _fit_score(examples, label, model, usual, alpha)
+        found = _fit_score(examples, label, model, usual, settings)
         if found is None:
             return None
         scores.append(found)
     bias, common, columns = zip(*scores)
-    parameters = WeightParameters(examples.labels, bias, common, usual, len(examples.codes), alpha)
+    n, alpha, power = len(examples.codes), settings.alpha, settings.power
+    parameters = WeightParameters(examples.labels, bias, common, usual, n, alpha, power)
     return WeightFit(parameters, list(columns))
 
 
 def _fit_score(
-    examples: TrainingMessages, label: int, model: FittedModelName, usual: float, alpha: float
+    examples: TrainingMessages, label: int, model: FittedModelName, usual: float, settings: FitSettings
 ) -> tuple[float, float, Array] | None:
     """Fit one label against all others: return bias, common weight (0 for logistic), and the tokens' own weights.
 
@@ -128,13 +147,18 @@ def _fit_score(
     Z, y = examples.X.copy(), (examples.codes == label).astype(np.int32)
     n, V = Z.shape
     rows = np.repeat(np.arange(n), np.diff(Z.indptr))
-    Z.data = np.ones(len(rows)) if model == "logistic" else examples.leave_one_out_log_odds(label, alpha)
+    if model == "logistic":
+        Z.data = np.ones(len(rows))
+    elif settings.leave_one_out:
+        Z.data = examples.leave_one_out_log_odds(label, settings.alpha)
+    else:
+        Z.data = mail_models.log_odds(*examples.one_against_others(label), settings.alpha)[Z.indices, 0]
     known = np.bincount(rows, weights=Z.data != 0.0, minlength=n)
-    Z.data *= mail_models.length_factor(known, usual)[rows]
+    Z.data *= mail_models.length_factor(known, usual, settings.power)[rows]
     parts: list[Any] = [] if model == "bayes" else [Sparse(Z, 1.0 / min(1.0, max(MIN_C, n / FULL_C_MESSAGES)))]
     if model != "logistic":
         total = np.asarray(Z.sum(axis=1)).ravel()
-        parts.append(Shared(np.stack([-total / 2, total / 2], axis=1)[:, None, :], COMMON_WEIGHT_PENALTY * V))
+        parts.append(Shared(np.stack([-total / 2, total / 2], axis=1)[:, None, :], settings.penalty * V))
     found = fit_parts(parts, y, examples.weights, 2, tol=1e-3, max_iter=200, threads=1)
     common = 0.0 if model == "logistic" else float(found.parts[-1][0])
     if model != "logistic" and common <= 0.0:
