@@ -147,10 +147,7 @@ def _prepare_texts(batch: Any, changes: Sequence[Change]) -> Any:
 
     Bytes that are not UTF-8 cannot be written.
     """
-    text_kinds = (
-        *(pa.string(), pa.large_string(), pa.string_view()),
-        *(pa.binary(), pa.large_binary(), pa.binary_view()),
-    )
+    text_kinds = (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view())
     columns = list(batch.columns)
     for i, column in enumerate(columns):
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type

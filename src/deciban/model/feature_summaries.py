@@ -220,6 +220,7 @@ class BlockSummariser:
         return [ClassMean(self.names[j], what, *values) for values in each]
 
     def _mean_and_variance(self, j: int) -> tuple[str, Array, Array]:
+        """Return "mean" or, for counts, "rate"; then that of feature j in each class, and its variance in each."""
         part, form = self.part, self.form
         if isinstance(part, Moments):
             assert isinstance(form, (Diagonal, Full))

@@ -96,6 +96,7 @@ class Matrices:
         return build_word_matrix(self.words, self.vocabularies[i], documents, engines.thread_count(self.n_jobs))
 
     def _cells(self, kind: Kind, j: int, feature: Feature, batch: Any) -> NDArray[Any]:
+        """Return the cells of feature j of a block: codes of levels (−1 is missing) or doubles (NaN is)."""
         if any(batch.schema.get_field_index(name) < 0 for name in feature.columns):  # may be absent: all is missing
             return np.full(batch.num_rows, -1) if kind == "levels" else np.full(batch.num_rows, np.nan)
         if feature.joined:

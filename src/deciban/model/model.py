@@ -320,6 +320,7 @@ class Model:
         return self._update(operator.sub, self.summary(source, sql, progress, **reading))
 
     def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser) -> Self:
+        """Add rows to this model, or subtract them from it, in place; return the model."""
         self._replace_ledger(operation(self.ledger, rows.ledgers()[0]))
         self.origin = self.origin.combine(operation, Origin(rows.n_read, rows.n_without_class))
         return self

@@ -121,6 +121,7 @@ class TableSummariser:
         return wanted if self.weights is None else {**wanted, self.weights: "number"}
 
     def _encode(self, batches: Sequence[Any]) -> Rows:
+        """Return the rows of a block that have a class and a weight; update the numbers of rows read and learned."""
         codes = np.concatenate([self.classes.encode(batch.column(self.target)) for batch in batches])
         if self.declared is not None and (codes == len(self.declared)).any():
             self._refuse_class(batches, codes)
@@ -137,6 +138,7 @@ class TableSummariser:
         return rows if self.assign_folds is None else replace(rows, fold=self.assign_folds(rows.codes, rows.number))
 
     def _refuse_class(self, batches: Sequence[Any], codes: NDArray[np.int64]) -> None:
+        """Raise an InputError that names the first row whose class was not declared."""
         assert self.declared is not None
         at = int(np.argmax(codes == len(self.declared)))
         label = [label for batch in batches for label in batch.column(self.target).to_pylist()][at]
@@ -146,6 +148,7 @@ class TableSummariser:
         )
 
     def _count(self, rows: Rows) -> None:
+        """Add rows to the statistics, in place; pool the folds where these become too large."""
         K = self.n_folds * len(self.classes)
         codes = rows.codes
         if self.n_folds > 1:

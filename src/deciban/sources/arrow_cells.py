@@ -232,11 +232,13 @@ class LevelEncoder:
         return replaced, self._look_up(replaced)
 
     def _look_up(self, words: Sequence[str | None]) -> list[int]:
+        """Return the code of each word: −1 for None, one past the last where it is not known."""
         if isinstance(self.list, LevelNames):
             return self.list.find(words)
         return [-1 if word is None else self._code_table.get(word, len(self.list)) for word in words]
 
     def _add(self, words: Sequence[str]) -> None:
+        """Append the words that are new to the list, with codes in their order."""
         for word in words:
             if word not in self._code_table:
                 self._code_table[word] = len(self.list)
