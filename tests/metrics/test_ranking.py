@@ -214,7 +214,7 @@ def test_a_threshold_is_the_best_of_all_that_reach_the_wish(K, ties, weighted, w
     assert result.precision_interval == pytest.approx(wilson(result.precision, called), rel=1e-9)
     assert result.recall_interval[0] < result.recall <= result.recall_interval[1] + 1e-12
     assert json.dumps(result.to_dict())
-    assert "call class 1 from p ≥" in str(result)
+    assert "predict class 1 from p ≥" in str(result)
 
 
 @pytest.mark.parametrize(

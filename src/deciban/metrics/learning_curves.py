@@ -50,6 +50,7 @@ class LearningCurve(Result):
     measured: str = ""
 
     def _values(self, figure: str) -> Array:
+        """Return a figure of every report, a line for each share; without the lines unless `several`."""
         values = np.array([[getattr(report, figure) for report in line] for line in self.reports])
         return values if self.several else values[0]
 
@@ -215,14 +216,14 @@ class LearningCurves(Result):
 
 
 def find_learner(name: str, names: Sequence[str]) -> int:
-    """Return the index of a learner among the names of those that were compared."""
+    """Return the index of a learner among the names of those that were compared; refuse another name."""
     if name not in names:
         raise InputError(f"no learner {name!r} was compared{did_you_mean(name, names)}")
     return names.index(name)
 
 
 def _error(values: Array) -> Array:
-    """Return the standard error of the mean along the first axis."""
+    """Return the standard error of the mean along the first axis; NaN for one value."""
     n = len(values)
     if n < 2:
         return np.full(values.shape[1:], np.nan)

@@ -101,7 +101,7 @@ class ScoredRows:
 
     @classmethod
     def concatenate(cls, parts: Sequence[ScoredRows]) -> ScoredRows:
-        """Return the rows of all parts, in the order of their numbers."""
+        """Return the rows of all parts (at least one), in the order of their numbers."""
         rows = parts[0]
         if len(parts) > 1:
             known = None
@@ -170,7 +170,10 @@ class ScoreSample:
         return both._limit_size(thin=self.n_halvings != other.n_halvings)
 
     def _limit_size(self, thin: bool = False) -> Self:
-        """Halve the rows, by their hashed numbers, until no more than `MAX_KEPT_SCORES` scores are left."""
+        """Return a sample halved, by hashed row numbers, until no more than `MAX_KEPT_SCORES` scores are left.
+
+        `thin`: some rows have not been halved `n_halvings` times yet.
+        """
         parts, level = self.parts, self.n_halvings
         while parts:
             if thin:
@@ -183,7 +186,7 @@ class ScoreSample:
 
     @property
     def n_classes(self) -> int:
-        """K."""
+        """The number of classes; 0 for a sample without rows."""
         return self.parts[0].log_posterior.shape[1] if self.parts else 0
 
     @cached_property
@@ -270,13 +273,16 @@ class Threshold(Result):
             f"{format_percent(share, 2)} ({format_percent_range(ends)})"
             for share, ends in ((self.precision, self.precision_interval), (self.recall, self.recall_interval))
         )
-        return f"call {self.label} from p ≥ {self.probability_text}: precision {low}, recall {high}"
+        return f"predict {self.label} from p ≥ {self.probability_text}: precision {low}, recall {high}"
 
 
 def find_threshold(
     curve: Curve, label: Any, precision: float | None, recall: float | None, rows_per_weight: float
 ) -> Threshold:
-    """Find the lowest probability that reaches a precision, or the highest that reaches a recall."""
+    """Find the lowest probability that reaches a precision, or the highest that reaches a recall; the other is None.
+
+    Refuse a precision that is out of reach.
+    """
     if (precision is None) == (recall is None):
         raise InputError("a threshold is for a wanted precision or a wanted recall: give one of the two")
     name, wanted = ("precision", precision) if recall is None else ("recall", recall)
@@ -321,7 +327,7 @@ class DecisionCosts(Result):
 
 
 def compute_decision_costs(sample: ScoreSample, rule: Decision) -> DecisionCosts:
-    """Compute the costs of a decision rule on the rows that are kept."""
+    """Compute the costs of a decision rule on the kept rows; refuse undecided rows that have no cost."""
     rows = sample.positive_weight_rows
     weight = rows.weight / rows.weight.sum()
     predicted = rule.apply(np.exp(rows.log_posterior))

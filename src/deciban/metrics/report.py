@@ -69,6 +69,7 @@ class Report(Figures):
     """
 
     def _require_rows(self, purpose: str) -> ScoreSample:
+        """Return the kept rows; refuse a report without them, for which `purpose` is not possible."""
         if self._nonempty_sample is None:
             raise InputError(
                 f"{purpose} needs the evaluated rows, and this report has kept sums only. "
@@ -93,6 +94,7 @@ class Report(Figures):
         return curve.precision, curve.recall, _probability(curve.score)
 
     def _class_index(self, label: Any) -> int:
+        """Return the index of a class, by default of the second (of a single class 0); refuse an unknown one."""
         if label is None:
             return len(self.classes) - 1 if len(self.classes) < 2 else 1
         classes = list(self.classes)
@@ -142,11 +144,13 @@ class Report(Figures):
 
     @property
     def _all_rows(self) -> ScoredRows | None:
+        """The evaluated rows; None where not all were kept."""
         sample = self.score_sample
         return sample.rows if sample is not None and sample.is_complete and sample.parts else None
 
     @property
     def _labels(self) -> NDArray[Any]:
+        """The classes as an array, of objects where an array of another type would change them."""
         labels = np.array(self.classes)
         return labels if labels.tolist() == list(self.classes) else np.array(self.classes, dtype=object)
 

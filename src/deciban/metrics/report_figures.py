@@ -41,7 +41,10 @@ class Reliability(Result):
 
     @classmethod
     def of(cls, bins: Array, rows_per_weight: float) -> Self:
-        """Build the table from the sums of a scorecard: weight, confidence, hits."""
+        """Build the table from the sums of a scorecard, 3×B: weight, confidence, hits.
+
+        `rows_per_weight` is the effective number of rows per unit of weight, for the intervals.
+        """
         weight, confidence, hits = bins
         mean, share = _ratio(confidence, weight), np.minimum(_ratio(hits, weight), 1.0)
         ends = np.array([wilson(s, w * rows_per_weight) if w else (np.nan, np.nan) for s, w in zip(share, weight)])
@@ -200,7 +203,7 @@ class Figures(Result):
 
     @property
     def brier_parts(self) -> BrierParts | None:
-        """Reliability, resolution, uncertainty and the variation within bins; see `BrierParts`."""
+        """Reliability, resolution, uncertainty and the variation within bins (`BrierParts`); None without rows."""
         if self._nonempty_sample is None or self.bins is None:
             return None
         return brier_parts(self._nonempty_sample, self.bins.shape[1])
@@ -254,9 +257,11 @@ class Figures(Result):
         return self._weighted_mean(self.average_precision_by_class)
 
     def _overall(self, by_class: Array) -> float:
+        """Return the figure of the second of two classes; of more, or one, the mean of those that are finite."""
         return float(by_class[1]) if len(self.classes) == 2 else _mean(by_class)
 
     def _weighted_mean(self, by_class: Array) -> float:
+        """Return the mean of the finite figures of classes, weighted by their kept rows; NaN where there are none."""
         finite = np.isfinite(by_class)
         if self._nonempty_sample is None or not finite.any():
             return np.nan
@@ -302,8 +307,9 @@ class Figures(Result):
         return intervals
 
 
-def _ratio(part: Array, total: Array) -> Array:
-    return np.divide(part, total, out=np.full(len(total), np.nan), where=total > 0)
+def _ratio(sums: Array, weight: Array) -> Array:
+    """Return each sum by its weight; NaN where the weight is 0."""
+    return np.divide(sums, weight, out=np.full(len(weight), np.nan), where=weight > 0)
 
 
 def _mean(values: Array) -> float:

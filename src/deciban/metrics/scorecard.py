@@ -217,11 +217,12 @@ def _losses(log_posterior: Array, truth: NDArray[np.intp], is_known: NDArray[np.
 
 
 def _sums(place: NDArray[np.intp], weight: Array, size: int) -> Array:
+    """Return the sum of the weights of each place below `size`."""
     return np.bincount(place, weights=weight, minlength=size).astype(np.float64)
 
 
 def _mean_and_error(losses: Moments, j: int, squares: float) -> tuple[float, float]:
-    """Return the mean of column j and its standard error; NaN for too few rows."""
+    """Return the mean of column j of losses and its standard error, by Σw² of its rows; NaN for too few rows."""
     weight = float(np.broadcast_to(losses.weight, losses.mean.shape)[0, j])
     if not weight:
         return np.nan, np.nan

@@ -48,7 +48,7 @@ def boundary(
     style.need_matplotlib()
     surface = geometry.make_surface(model)
     view = make_view(model, X, y, features, names)
-    ax = style.new_axes(len(view.classes)) if ax is None else ax
+    ax = style.make_class_axes(len(view.classes)) if ax is None else ax
     if len(view.names) == 1:
         draw_axis(ax, model, surface, view, int(resolution))
     else:
@@ -90,7 +90,7 @@ def draw_plane(ax: Any, surface: geometry.Surface, view: View, resolution: int) 
 
 
 def _draw_boundaries(ax: Any, seen: dict[Pair, list[Array]]) -> list[Any]:
-    """Draw one line for each two classes; its parts are separated by NaN."""
+    """Draw one line for each two classes, its pieces separated by NaN; return the lines."""
     few = len(seen) <= MAX_LABELLED_BOUNDARIES
     lines = []
     for i, pieces in enumerate(seen.values()):
@@ -122,7 +122,7 @@ def _make_boundary_entries(
 
 
 def _draw_class(ax: Any, view: View, k: int) -> Any:
-    """Draw the rows of a class; rows that coincide as one marker with an area that grows with their number."""
+    """Draw the rows of a class, those that coincide as one larger marker; return the legend entry of the class."""
     points, times = np.unique(view.of(k), axis=0, return_counts=True)
     n = len(view.X)
     area = float(np.clip(9000 / n, 13, 30)) * np.sqrt(times)

@@ -26,7 +26,7 @@ NAME_PITCH_INCHES = 0.125
 
 
 def make_colour_map() -> Any:
-    """Return the colour map."""
+    """Return the colour map of `SHADES`, grey for undefined cells."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("deciban", SHADES).with_extremes(bad="#ececec")
@@ -98,7 +98,7 @@ def needs_rotation(names: Sequence[Any], max_characters: int, cell: float) -> bo
 
 
 def add_colour_bar(ax: Any, image: Any, label: str) -> Any:
-    """Add a colour bar."""
+    """Add a colour bar with this label next to an image, and return it."""
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, aspect=28, pad=0.02)
     bar.set_label(label, fontsize=8.5)
     bar.ax.tick_params(labelsize=8, length=2)

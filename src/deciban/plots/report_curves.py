@@ -92,7 +92,7 @@ def _draw_roc(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> Non
 
 
 def _draw_roc_curves(ax: Any, curves: dict[int, Any], areas: Array, thin: float = 1.0) -> list[Any]:
-    """Draw a line for each class; of many classes grey ones, with those of the smallest area above them."""
+    """Draw a line for each class, of many classes grey but for the smallest areas; return those in the legend."""
     named = _select_named_classes(list(curves), areas)
     grey: list[Any] = []
     for k in [k for k in curves if k not in named]:
@@ -113,7 +113,7 @@ def _select_named_classes(drawn: Sequence[int], areas: Array) -> list[int]:
 
 
 def _draw_working_point(ax: Any, report: Any, k: int) -> Any:
-    """Draw the point at which the more probable class is predicted."""
+    """Draw the point of class k of two at which the more probable class is predicted; return it."""
     counts = np.asarray(report.confusion)
     other = 1 - k
     false, true = counts[other, k] / counts[other].sum(), counts[k, k] / counts[k].sum()
@@ -122,6 +122,7 @@ def _draw_working_point(ax: Any, report: Any, k: int) -> Any:
 
 
 def _format_roc_labels(report: Any, curves: dict[int, Any], areas: Array) -> list[str]:
+    """Return the labels of the legend: of named curves, of the others together; of two classes also of the point."""
     names, low_high = report.classes, report.intervals.get("roc_auc")
     if len(names) == 2:
         (k,) = curves

@@ -63,8 +63,8 @@ def check_positive(name: str, value: Any) -> None:
         raise InputError(f"{name} must be a whole number ≥ 1, not {value!r}")
 
 
-def new_axes(n_classes: int) -> Any:
-    """Make an Axes in a new figure with space for the legend."""
+def make_class_axes(n_classes: int) -> Any:
+    """Make an Axes in a new figure with space for the legend of these classes, below or on the right of it."""
     columns = legend_columns(n_classes)
     if n_classes <= MAX_LEGEND_CLASSES:
         return make_axes(6.4, 5.2)
@@ -107,7 +107,7 @@ def pale(k: int) -> Any:
     """Return the colour of class k as an opaque pale background."""
     from matplotlib.colors import to_rgb
 
-    return tuple(1 - MAX_REGION_OPACITY * (1 - part) for part in to_rgb(colour(k)))
+    return tuple(1 - MAX_REGION_OPACITY * (1 - light) for light in to_rgb(colour(k)))
 
 
 def marker(k: int) -> str:
@@ -120,14 +120,14 @@ def dashes(i: int) -> Any:
     return DASHES[i % len(DASHES)]
 
 
-def shorten(label: Any, most: int = 26) -> str:
-    """Shorten a name by its middle if it is too long, and replace characters that cannot be printed.
+def shorten(label: Any, max_characters: int = 26) -> str:
+    """Return a label as text without characters that cannot be printed, its middle cut out if it is too long.
 
     >>> shorten("chronic lymphocytic leukaemia, stage 2")
     'chronic lymph…mia, stage 2'
     """
-    text, half = to_printable(str(label)), most // 2
-    return text if len(text) <= most else f"{text[:half]}…{text[-half + 1 :]}"
+    text, half = to_printable(str(label)), max_characters // 2
+    return text if len(text) <= max_characters else f"{text[:half]}…{text[-half + 1 :]}"
 
 
 def tint(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -154,7 +154,10 @@ def class_legend_entry(label: Any, k: int, linestyle: Any = "none") -> Any:
 
 
 def add_legend(ax: Any, classes: Sequence[Any], others: Sequence[Any]) -> None:
-    """Add a legend below the picture, the classes on its left; with many classes, on the right of the picture."""
+    """Add a legend of classes and others, and of the shades, below the picture in two columns.
+
+    With more than `MAX_LEGEND_CLASSES` it is on the right of the picture.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -167,7 +170,7 @@ def add_legend(ax: Any, classes: Sequence[Any], others: Sequence[Any]) -> None:
         return
     blank = Line2D([], [], linestyle="none", label=" ")
     height = max(len(classes), len(others))
-    left, right = ([*part, *[blank] * (height - len(part))] for part in (classes, others))
+    left, right = ([*column, *[blank] * (height - len(column))] for column in (classes, others))
     below = shift_points(ax, ax.transAxes, 0, -LEGEND_OFFSET_POINTS)
     ax.legend(handles=[*left, *right], bbox_to_anchor=(0.0, 0.0), bbox_transform=below, ncols=2, **look)
 

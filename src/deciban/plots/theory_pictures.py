@@ -211,7 +211,7 @@ def sigmoid(log_odds: Any = None, hits: Any = None, *, label: Any = None, ax: An
     """
     style.need_matplotlib()
     x, hit = _check_rows(log_odds, hits)
-    ax = style.new_axes(2) if ax is None else ax
+    ax = style.make_class_axes(2) if ax is None else ax
     reach = float(np.clip(np.max(np.abs(x[np.isfinite(x)]), initial=0.0) * 1.05, MIN_RANGE_DB, MAX_RANGE_DB))
     line = np.linspace(-reach, reach, 801)
     ax.plot(line, expit(line / DECIBAN), color=INK, linewidth=2.0, gid="sigmoid", zorder=3)
@@ -303,7 +303,7 @@ def losses(*, ax: Any = None) -> Any:
     ['zero-one  $[m \\\\leq 0]$', 'logistic  $\\\\log_2(1 + e^{-m})$']
     """
     style.need_matplotlib()
-    ax = style.new_axes(4) if ax is None else ax
+    ax = style.make_class_axes(4) if ax is None else ax
     m = np.linspace(-MAX_MARGIN, MAX_MARGIN, 1001)
     for i, (name, (formula, loss)) in enumerate(LOSSES.items()):
         look: dict[str, Any] = {"color": INK if i == 0 else colour(i - 1), "linestyle": style.dashes(i)}
