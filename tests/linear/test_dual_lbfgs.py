@@ -36,9 +36,9 @@ def test_the_gram_product_is_the_product_of_their_features(fast, M, scaled):
     expected = np.stack([of_score[k] @ (of_score[k].T @ a[:, k]) for k in range(M)], axis=1)
     expected += (extra @ (extra.T @ a.ravel())).reshape(a.shape)
     found = gram(X, codes, M, scale, extra, fast)
-    np.testing.assert_allclose(found.times(a), expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(found.multiply(a), expected, rtol=1e-11, atol=1e-11)
     found.use_single_precision()
-    np.testing.assert_allclose(found.times(a), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found.multiply(a), expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-8])

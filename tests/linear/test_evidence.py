@@ -13,7 +13,7 @@ from deciban.linear.evidence_weights_of_words import (
     WordRows,
     balance_biases,
     extract_word_evidence,
-    fit_trust,
+    fit_word_weights,
 )
 
 TIGHT = {"tol": 1e-9, "max_iter": 2000}
@@ -59,7 +59,7 @@ def test_the_evidence_of_words_is_that_of_the_naive_model_of_documents():
 def fit_of(X, y, K, common, C=0.7, weight=None, **settings):
     E = naive_evidence(X, y, K)
     rows = WordRows(csr_array(X), csr_array(X), y, weight, K)
-    return E, fit_trust(rows, E, EvidenceSettings(common=common, **{**TIGHT, **settings}), C)
+    return E, fit_word_weights(rows, E, EvidenceSettings(common=common, **{**TIGHT, **settings}), C)
 
 
 @pytest.mark.parametrize("common", [None, 0.1])
@@ -74,7 +74,7 @@ def test_two_classes_reach_scikit_learns_optimum_of_the_same_features(common, we
     peer = linear_model.LogisticRegression(C=0.7, tol=1e-10, max_iter=10_000).fit(features, y, w)
     t = peer.coef_[0]
     expected = t if common is None else t[:-1] + t[-1] / np.sqrt(common * X.shape[1])
-    np.testing.assert_allclose(found.trust[:, 0], expected, atol=1e-5)
+    np.testing.assert_allclose(found.weights[:, 0], expected, atol=1e-5)
     np.testing.assert_allclose(found.fit.bias, peer.intercept_, atol=1e-5)
 
 
@@ -94,7 +94,7 @@ def test_more_classes_reach_the_optimum_of_the_definition():
     best = minimize(plain_objective, start, args=(X, y, E, 0.3, 0.7), options={"gtol": 1e-7, "maxiter": 5000})
     assert found.fit.objective == pytest.approx(best.fun, rel=1e-8)
     assert found.common == pytest.approx(best.x[-1], abs=1e-4)
-    np.testing.assert_allclose(found.trust, best.x[: E.size].reshape(E.shape) + best.x[-1], atol=1e-4)
+    np.testing.assert_allclose(found.weights, best.x[: E.size].reshape(E.shape) + best.x[-1], atol=1e-4)
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -105,7 +105,7 @@ def test_weights_of_words_and_sums_of_rows_find_the_same(K, common, monkeypatch)
     monkeypatch.setattr("deciban.linear.solvers.dual_lbfgs.is_applicable", lambda *arguments: False)
     _, other = fit_of(X, y, K, common)
     assert other.fit.objective == pytest.approx(found.fit.objective, rel=1e-8)
-    np.testing.assert_allclose(other.trust, found.trust, atol=2e-3)
+    np.testing.assert_allclose(other.weights, found.weights, atol=2e-3)
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -115,7 +115,7 @@ def test_rows_that_weigh_more_than_a_square_can_hold_are_searched_as_others_are(
     w = np.random.default_rng(1).random(len(y)) + 0.5
     _, expected = fit_of(X, y, K, 0.1, weight=w / w.sum(), C=0.7)
     _, found = fit_of(X, y, K, 0.1, weight=w / w.sum() * heft, C=0.7 / heft)
-    np.testing.assert_allclose(found.trust, expected.trust, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-6, atol=1e-9)
 
 
 def test_repeated_evidence_is_counted_once():
@@ -142,17 +142,17 @@ def test_a_search_that_starts_where_another_ended_has_nothing_to_do(K):
     X, y = bags(n=40, V=300, K=K)
     E, first = fit_of(X, y, K, 0.1)
     rows = WordRows(csr_array(X), csr_array(X), y, None, K)
-    again = fit_trust(rows, E, EvidenceSettings(common=0.1, **TIGHT), 0.7, first)
+    again = fit_word_weights(rows, E, EvidenceSettings(common=0.1, **TIGHT), 0.7, first)
     assert first.fit.converged
     assert again.fit.n_iter <= 2
     assert again.fit.objective == pytest.approx(first.fit.objective, rel=1e-12)
-    np.testing.assert_allclose(again.trust, first.trust, atol=1e-7)
+    np.testing.assert_allclose(again.weights, first.weights, atol=1e-7)
 
 
 def test_words_without_evidence_and_empty_rows_do_no_harm():
     X, y = np.zeros((6, 4)), np.array([0, 0, 0, 0, 1, 1], dtype=np.int32)
     _, found = fit_of(X, y, 2, 0.1)
-    np.testing.assert_array_equal(found.trust, 0.0)
+    np.testing.assert_array_equal(found.weights, 0.0)
     assert found.fit.bias[0] == pytest.approx(np.log(2 / 4), abs=1e-6)
 
 

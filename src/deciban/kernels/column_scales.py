@@ -20,7 +20,7 @@ MAX_SCALE_DEVIATIONS = 8
 
 @kernel
 def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
-    """Estimate median and largest mean square that plain sums can handle, of each class and column, from a few rows.
+    """Write the median (`centre`) and the largest mean square for plain sums (`limit`), both K×d, from a few rows.
 
     As in `ledger/moments.py` the scale is the lower quartile of the nonzero deviations from the median.
     Where the few rows are all equal, the first rows that differ determine the scale.
@@ -36,11 +36,11 @@ def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: A
             for r in range(n_chosen[k]):
                 x = np.float64(X[chosen[k, r], j])
                 if x - x == 0.0:
-                    place = m
-                    while place > 0 and values[place - 1] > x:
-                        values[place] = values[place - 1]
-                        place -= 1
-                    values[place] = x
+                    at = m
+                    while at > 0 and values[at - 1] > x:
+                        values[at] = values[at - 1]
+                        at -= 1
+                    values[at] = x
                     m += 1
             centre[k, j] = values[(m - 1) // 2] if m else np.nan
             scale = _lower_quartile(values, m)
@@ -57,19 +57,22 @@ def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: A
 
 @kernel
 def _choose_rows(codes: Codes, w: Array, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Choose rows with weight of each class from all of the block; return their number, and whether these are all."""
-    rows, (K, most) = len(codes), chosen.shape
+    """Write the numbers of some rows of each class, of positive weight, to `chosen`, K × the greatest number.
+
+    Returns how many were chosen of each class, and whether these are all.
+    """
+    rows, (K, max_rows) = len(codes), chosen.shape
     n_chosen, lacking = np.zeros(K, dtype=np.int64), K
     step = max(1, int(0.618 * rows))
     while np.gcd(step, rows) > 1:
         step += 1
     i, probes = 0, 0
-    while lacking and probes < min(rows, 4 * most * K):
+    while lacking and probes < min(rows, 4 * max_rows * K):
         k = codes[i]
-        if n_chosen[k] < most and (len(w) == 0 or w[i] > 0.0):
+        if n_chosen[k] < max_rows and (len(w) == 0 or w[i] > 0.0):
             chosen[k, n_chosen[k]] = i
             n_chosen[k] += 1
-            lacking -= n_chosen[k] == most
+            lacking -= n_chosen[k] == max_rows
         i += step
         i -= rows if i >= rows else 0
         probes += 1
@@ -83,7 +86,7 @@ def _choose_rows(codes: Codes, w: Array, chosen: NDArray[np.int64]) -> tuple[NDA
         k = codes[i]
         if len(w) and w[i] == 0.0:
             continue
-        if n_chosen[k] < most and seen[k] * most >= n_chosen[k] * total[k]:
+        if n_chosen[k] < max_rows and seen[k] * max_rows >= n_chosen[k] * total[k]:
             chosen[k, n_chosen[k]] = i
             n_chosen[k] += 1
         seen[k] += 1
@@ -115,7 +118,10 @@ def _lower_quartile(ordered: Array, m: int) -> float:
 def _find_scales_of_constant(
     X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, limit: Array
 ) -> None:
-    """Set the limits that are still negative, from the smallest of the first few nonzero deviations."""
+    """Set the limits that are still negative, from the smallest of the first few nonzero deviations.
+
+    A centre that is NaN becomes the first value of its class.
+    """
     found = np.zeros(limit.shape, dtype=np.int64)
     for i in range(len(X)):
         k = codes[i]

@@ -262,7 +262,10 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, moments: M
 
 @kernel
 def _merge_lanes(lanes: Array, turns: NDArray[np.int64], moments: MomentArrays, k: Any) -> bool:
-    """Merge the sums of class k into its moments, and double the number of rows until the next merge."""
+    """Merge the sums of class k into its moments, reset them, and double the rows until the next merge.
+
+    Returns False where they are not finite.
+    """
     here, drift, squares = np.zeros(2), np.zeros((2, 1)), np.zeros((2, 1))
     for lane in range(LANES):
         here[0], low = two_sum(here[0], lanes[k, lane, 1])
@@ -310,17 +313,14 @@ def _merge(
         inner, inner_low = add(inner, inner_low, p, p_low)
         m2[j], m2_rest[j] = add(m2[j], m2_rest[j], inner, inner_low)
         non_finite += shift - shift
-        drift[j] = 0.0
-        drift_low[j] = 0.0
-        squares[j] = 0.0
-        squares_low[j] = 0.0
+        drift[j] = drift_low[j] = squares[j] = squares_low[j] = 0.0
     n[0], n_rest[0] = total, total_low
     return non_finite == 0.0
 
 
 @kernel
 def centre_rows(X: NDArray[Any], codes: Codes, w: Array, mean: Array, start: NDArray[np.int64], out: Array) -> None:
-    """Group the rows by class, subtract their class mean, multiply by √w; class k begins at row `start[k]`."""
+    """Group the rows by class in `out`, minus the class mean, times √w; class k begins at row `start[k]`."""
     place = start.copy()
     for i in range(X.shape[0]):
         k = codes[i]
@@ -335,7 +335,7 @@ def centre_near_values(
     X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array, start: NDArray[np.int64], out: Array,
     products: Array, products_low: Array,
 ) -> None:  # fmt: skip
-    """Centre rows about `centre`, with zero for outliers; products of outliers are summed in pairs of doubles.
+    """Write √w (x − centre) to `out`, by class, with zero for outliers; sum products of outliers in pairs of doubles.
 
     `products` (K×d×d) receives a matrix whose sum with its transpose is Σ w (x_i − c_i)(x_j − c_j) over
     the rows in which at least one of the two values is an outlier.

@@ -58,7 +58,7 @@ def sum_tile_squares(
 
 @kernel
 def add_diagonal_scores(X: NDArray[Any], mean: Array, precision: Array, constant: Array, out: Array) -> int:
-    """Add constant_k − ½ Σ_j precision_kj (x_j − mean_kj)²."""
+    """Add constant_k − ½ Σ_j precision_kj (x_j − mean_kj)²; return the number of rows scored."""
     rows, K = np.arange(len(X)), len(constant)
     tile, acc = np.empty((TILE_COLUMNS, TILE_ROWS)), np.empty((K, TILE_ROWS))
     for start in range(0, len(X), TILE_ROWS):
@@ -171,6 +171,7 @@ def add_lookup_scores(
     """Add Σ_j table[offset_j + x_j, k], one row per level; unseen[j, k] for codes beyond the levels.
 
     A negative code adds nothing if it stands for a `missing` value; otherwise it ends the loop within its row.
+    Returns the number of rows scored.
     """
     rows, d = X.shape
     K = table.shape[1]
@@ -196,7 +197,8 @@ def add_step_scores(
 ) -> int:
     """Add Σ_j table[bin of x_j, k]; the bin is the number of cuts ≤ x. Feature j has the rows from start[j] + j on.
 
-    NaN adds nothing if values may be `missing`; otherwise it ends the loop within its row, as ±∞ does.
+    NaN adds nothing if values may be `missing`; otherwise it ends the loop within its row, as ±∞ does. Returns the
+    number of rows scored.
     """
     rows, d = X.shape
     K = table.shape[1]
@@ -261,7 +263,7 @@ def normalise(joint: Array, log_prior: Array, logarithm: bool) -> int:
 
 @kernel
 def compute_log_densities(joint: Array, out: Array) -> None:
-    """Compute ln p(x) = ln Σ_k p(x, k) of each row; −∞ where every class is impossible."""
+    """Write ln p(x) = ln Σ_k p(x, k) of each row to `out`; −∞ where every class is impossible."""
     rows, K = joint.shape
     for i in range(rows):
         top = joint[i, 0]
@@ -276,7 +278,7 @@ def compute_log_densities(joint: Array, out: Array) -> None:
 
 @kernel
 def find_best_classes(joint: Array, log_prior: Array, out: NDArray[np.intp]) -> int:
-    """Compute argmax_k of each row, the first of equals; the class of largest prior where every class is impossible.
+    """Write argmax_k of each row to `out`, the first of equals; that of the prior where every class is impossible.
 
     Returns the number of such rows, or −1 at a score that is NaN or +∞.
     """

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels.execution import kernel
-from deciban.kernels.tokenizer import load_word
+from deciban.kernels.tokenizer import Ints, load_word
 from deciban.ledger.hashing import BYTE_MASKS
 
-Words = NDArray[np.uint64]
-LevelCodes = NDArray[np.int64]
+Packed = NDArray[np.uint64]
 
 MAX_TEXT_BYTES = 15
 """Bytes that two words hold in addition to the length."""
@@ -22,7 +21,7 @@ UNKNOWN = -2
 
 
 @kernel
-def find_slot(low: np.uint64, high: np.uint64, lows: Words, highs: Words, codes: LevelCodes) -> np.uint64:
+def find_slot(low: np.uint64, high: np.uint64, lows: Packed, highs: Packed, codes: Ints) -> np.uint64:
     """Return the slot of a text in the table, or the empty slot where it belongs; the size is a power of two."""
     mixed = (low * np.uint64(0x9E3779B97F4A7C15)) ^ (high * np.uint64(0xC2B2AE3D27D4EB4F))
     mask = np.uint64(len(codes) - 1)
@@ -34,10 +33,10 @@ def find_slot(low: np.uint64, high: np.uint64, lows: Words, highs: Words, codes:
 
 @kernel
 def find_codes(
-    utf8: NDArray[np.uint8], offsets: NDArray[np.int32], missing: NDArray[np.bool_], lows: Words, highs: Words,
-    codes: LevelCodes, out: LevelCodes,
+    utf8: NDArray[np.uint8], offsets: NDArray[np.int32], missing: NDArray[np.bool_], lows: Packed, highs: Packed,
+    codes: Ints, out: Ints,
 ) -> int:  # fmt: skip
-    """Write the code of each text, −1 if missing, UNKNOWN if new; return the number of new ones, −1 at a long text.
+    """Write the code of each text to `out`, −1 if missing, UNKNOWN if new; return how many are new; −1 at a long one.
 
     The length is in the highest byte of the second word: "a" and "a" followed by NUL differ.
     """
@@ -67,14 +66,14 @@ def find_codes(
 
 
 @kernel
-def insert_texts(low: Words, high: Words, code: LevelCodes, lows: Words, highs: Words, codes: LevelCodes) -> None:
-    """Insert texts with their codes into the table, which is large enough."""
+def insert_texts(low: Packed, high: Packed, code: Ints, lows: Packed, highs: Packed, codes: Ints) -> None:
+    """Insert texts with their codes into the table (`lows`, `highs`, `codes`), which is large enough."""
     for i in range(len(code)):
         slot = find_slot(low[i], high[i], lows, highs, codes)
         lows[slot], highs[slot], codes[slot] = low[i], high[i], code[i]
 
 
 def pack_text(text: bytes) -> tuple[Any, Any]:
-    """Pack a short text into two words, as `find_codes` does."""
+    """Pack a text of at most `MAX_TEXT_BYTES` into two words, low and high, as `find_codes` does."""
     padded = text.ljust(MAX_TEXT_BYTES, b"\0")
     return int.from_bytes(padded[:8], "little"), int.from_bytes(padded[8:], "little") | len(text) << 56

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deciban._typing import Codes
+from deciban._typing import Array, Codes
 from deciban.kernels.execution import kernel
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Stored = npt.NDArray[Any]  # indptr, indices or data in the caller's type
@@ -40,7 +39,7 @@ def _count_invalid(data: Stored, begin: Any, end: Any, lowest: float) -> int:
 
 @kernel
 def _read_value(x: Any, threshold: float, binary: bool) -> float:
-    """Return the value to count for an entry: itself, or one if it exceeds the threshold."""
+    """Return the value to count for an entry: itself, or, if `binary`, one above the threshold and else zero."""
     if binary:
         return 1.0 if x > threshold else 0.0
     return np.float64(x)
@@ -48,8 +47,8 @@ def _read_value(x: Any, threshold: float, binary: bool) -> float:
 
 @kernel
 def tally_classes(
-    k0: int, k1: int, codes: Codes, indptr: Stored, indices: Stored, data: Stored, weight: Floats,
-    lowest: float, threshold: float, binary: bool, totals: Floats,
+    k0: int, k1: int, codes: Codes, indptr: Stored, indices: Stored, data: Stored, weight: Array,
+    lowest: float, threshold: float, binary: bool, totals: Array,
 ) -> int:  # fmt: skip
     """Add the rows of classes k0 ≤ k < k1 to their rows of `totals`; return the number of invalid entries.
 
@@ -69,9 +68,9 @@ def tally_classes(
 
 @kernel
 def gather_classes(
-    k0: int, k1: int, order: Ints, first: Ints, indptr: Stored, indices: Stored, data: Stored, weight: Floats,
+    k0: int, k1: int, order: Ints, first: Ints, indptr: Stored, indices: Stored, data: Stored, weight: Array,
     lowest: float, threshold: float, binary: bool,
-    running: Floats, count: Ints, feature: Stored, total: Floats, ends: Ints,
+    running: Array, count: Ints, feature: Stored, total: Array, ends: Ints,
 ) -> int:  # fmt: skip
     """Write the nonzero totals of classes k0 ≤ k < k1 one class after another; return the number of invalid entries.
 
@@ -108,9 +107,9 @@ def gather_classes(
 
 @kernel
 def transpose_to_features(
-    k0: int, k1: int, feature: Stored, total: Floats, ends: Ints, slot: Ints, class_code: Codes, out: Floats
+    k0: int, k1: int, feature: Stored, total: Array, ends: Ints, slot: Ints, class_code: Codes, out: Array
 ) -> None:
-    """Transpose the class-by-class totals to lists by feature; `slot[v]` is the place of the next class of v.
+    """Transpose the class-by-class totals to lists by feature; `slot[v]` is where v's next class goes, and advances.
 
     Classes come in ascending order, so each feature's list is sorted without sorting. Gathering by class in the
     cache and transposing afterwards took 140 to 167 ms where appending each entry to its feature directly took 187
@@ -128,7 +127,7 @@ def transpose_to_features(
 
 
 @kernel
-def _write_scores(i: int, scores: Floats, out: Floats, winner: Codes) -> None:
+def _write_scores(i: int, scores: Array, out: Array, winner: Codes) -> None:
     """Write the scores of row i, its best class (the lowest of equals), or both; an empty array is not written."""
     if out.shape[0] > 0:
         for k in range(scores.size):
@@ -142,7 +141,7 @@ def _write_scores(i: int, scores: Floats, out: Floats, winner: Codes) -> None:
 
 
 @kernel
-def _add_weighted(scores: Floats, z: float, weights: Floats, v: Any) -> None:
+def _add_weighted(scores: Array, z: float, weights: Array, v: Any) -> None:
     """Add z times row v of the weights; an entry of zero adds nothing, even to impossible classes (weight −∞)."""
     if z != 0.0:
         for k in range(scores.size):
@@ -151,10 +150,10 @@ def _add_weighted(scores: Floats, z: float, weights: Floats, v: Any) -> None:
 
 @kernel
 def score_rows_dense(
-    i0: int, i1: int, indptr: Stored, indices: Stored, data: Stored, weights_t: Floats, bias: Floats,
-    threshold: float, binary: bool, out: Floats, winner: Codes,
+    i0: int, i1: int, indptr: Stored, indices: Stored, data: Stored, weights_t: Array, bias: Array,
+    threshold: float, binary: bool, out: Array, winner: Codes,
 ) -> int:  # fmt: skip
-    """Score rows i0 ≤ i < i1 by a dense table of feature × class; return the number of invalid entries.
+    """Write scores or best classes of rows i0 ≤ i < i1 by a dense table of feature × class; count invalid entries.
 
     Four entries at a time, added in the order of one at a time: equal bits, and a quarter of the
     passes over `scores` (one thread, evenly spread words: 5 classes 46 ms against 74, 20 classes 91 against 105).
@@ -186,11 +185,11 @@ def score_rows_dense(
 
 @kernel
 def score_rows_sparse(
-    i0: int, i1: int, indptr: Stored, indices: Stored, data: Stored, start: Ints, class_code: Codes, delta: Floats,
-    common: Codes, common_delta: Floats, bias: Floats, slope: Floats, base: Floats, scale: Floats,
-    mute: Flags, threshold: float, binary: bool, out: Floats, winner: Codes,
+    i0: int, i1: int, indptr: Stored, indices: Stored, data: Stored, start: Ints, class_code: Codes, delta: Array,
+    common: Codes, common_delta: Array, bias: Array, slope: Array, base: Array, scale: Array,
+    mute: Flags, threshold: float, binary: bool, out: Array, winner: Codes,
 ) -> int:  # fmt: skip
-    """Score rows i0 ≤ i < i1 by each feature's list of classes; return the number of invalid entries.
+    """Write scores or best classes of rows i0 ≤ i < i1 by each feature's list of classes; count invalid entries.
 
     A feature whose `common[v]` is not negative is read from that row of `common_delta` instead of its list; one that
     is `mute` adds nothing (an empty array: none is).
@@ -218,9 +217,7 @@ def score_rows_sparse(
 
 
 @kernel
-def smooth_entries(
-    class_code: Codes, total: Floats, alpha: float, table: Floats, sums: Floats, delta: Floats
-) -> None:
+def smooth_entries(class_code: Codes, total: Array, alpha: float, table: Array, sums: Array, delta: Array) -> None:
     """Add totals of each class to `sums`, write ln(1 + total/α) of entries to `delta`; `table` has it for 0, 1, 2, …
 
     One pass in place of several of NumPy: with 4 million entries 10 ms against 42.

@@ -214,14 +214,10 @@ def gather_token_bits(x: Any, kind: int) -> Any:
 def read_token_bits(blob: Bytes, at: Any, end: Any, kind: int) -> Any:
     """Return a bit for each of the next 64 bytes: whether it belongs to a token or to a non-ASCII character."""
     if at + U64 <= np.uint64(len(blob)):
-        bits = gather_token_bits(load_word(blob, at), kind)
-        bits |= gather_token_bits(load_word(blob, at + np.uint64(8)), kind) << np.uint64(8)
-        bits |= gather_token_bits(load_word(blob, at + np.uint64(16)), kind) << np.uint64(16)
-        bits |= gather_token_bits(load_word(blob, at + np.uint64(24)), kind) << np.uint64(24)
-        bits |= gather_token_bits(load_word(blob, at + np.uint64(32)), kind) << np.uint64(32)
-        bits |= gather_token_bits(load_word(blob, at + np.uint64(40)), kind) << np.uint64(40)
-        bits |= gather_token_bits(load_word(blob, at + np.uint64(48)), kind) << np.uint64(48)
-        bits |= gather_token_bits(load_word(blob, at + np.uint64(56)), kind) << np.uint64(56)
+        bits = U0
+        for j in range(8):
+            step = np.uint64(8 * j)
+            bits |= gather_token_bits(load_word(blob, at + step), kind) << step
     else:
         bits, p = U0, at
         while p < end:

@@ -40,20 +40,14 @@ POWER_COUNT = 1 << 12
 """Number of combinations of sign and exponent."""
 
 
-def _table_by_power(above: Bits, below: Bits, special: int) -> Bits:
-    """Build a table by sign and exponent, with `special` where there is no number."""
-    return np.concatenate([above[:-1], [special], below[:-1], [special]])
-
-
-START, SHIFT = (
-    _table_by_power(FIRST_CELL, BIAS + FIRST_CELL, SPECIAL_SLOT),
-    _table_by_power(IGNORED_BITS, IGNORED_BITS, MANTISSA),
-)
+START = np.concatenate([FIRST_CELL[:-1], [SPECIAL_SLOT], BIAS + FIRST_CELL[:-1], [SPECIAL_SLOT]])
+SHIFT = np.tile(np.append(IGNORED_BITS[:-1], MANTISSA), 2)
+"""The first slot of each sign and exponent, and the bits of the mantissa that are ignored; at NaN and ±∞ all are."""
 
 
 @kernel
 def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total: Array) -> bool:
-    """Add Σ w [x > threshold], or Σ w x where the threshold is NaN, to `total` (K×d)."""
+    """Add Σ w [x > threshold], or Σ w x where the threshold is NaN (x ≥ 0), to `total` (K×d)."""
     rows, d = X.shape
     plain = np.isnan(threshold)
     invalid = 0.0
@@ -79,7 +73,7 @@ def fill_counts(X: NDArray[Any], codes: Codes, w: Array, threshold: float, total
 def fill_counts_with_missing(
     X: NDArray[Any], codes: Codes, w: Array, threshold: float, signed: bool, total: Array, weight: Array
 ) -> bool:
-    """Sum w [x > threshold], or w x where the threshold is NaN, and w of the rows that have the value; K×d."""
+    """Add Σ w [x > threshold], or Σ w x where the threshold is NaN, to `total`, and Σ w to `weight`, without NaN."""
     plain = np.isnan(threshold)
     for i in range(X.shape[0]):
         k = codes[i]
@@ -99,7 +93,7 @@ def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np
     """Add the number of x > threshold to `total` (K×d), for unsigned bytes or Booleans of unit weight.
 
     Intermediate counters have sixteen bits: four times as many vector lanes as with doubles (200 000×784 bytes: see
-    docs/benchmarks.md); they are emptied before they can overflow.
+    docs/benchmarks.md); they are emptied before they can overflow. Always returns True.
     """
     rows, d = X.shape
     K = total.shape[0]
@@ -180,7 +174,7 @@ def count_column(
 
 @kernel
 def _find_slots(bits: Bits, out: Codes) -> None:
-    """Find the slot of each number, in a separate loop that can be vectorised."""
+    """Write the slot of each number to `out`, in a separate loop that can be vectorised."""
     for i in range(len(bits)):
         size = bits[i] + (bits[i] >> 63)  # one less below zero, to round towards zero; −0.0 becomes a NaN
         power = (size >> MANTISSA) & (POWER_COUNT - 1)

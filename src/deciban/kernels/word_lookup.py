@@ -281,7 +281,7 @@ def hash_ngrams(
 
 
 @kernel
-def write_ngram_texts(count: int, text: Bytes, begin: Ints, size: Ints, ngram_parts: Hashes, end: int) -> int:
+def write_ngram_texts(count: int, text: Bytes, begin: Ints, size: Ints, ngram_parts: Hashes, end: Any) -> Any:
     """Append the texts of n-grams without one (`begin` below 0) to `text`, which is large enough; return its new end.
 
     Their sizes have been set by `measure_ngram_texts`.

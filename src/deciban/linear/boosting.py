@@ -17,7 +17,7 @@ from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Schema
 from deciban.ledger.statistic import place
 from deciban.linear.fitted_model import Account, FittedModel
-from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, Step, select_class_scores
+from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, RoundResult, select_class_scores
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, finish
 from deciban.scores.form_algebra import scale_form, sum_forms
 from deciban.scores.posterior import Finish, normalise
@@ -56,7 +56,7 @@ class Boosted(FittedModel):
         account: Account,
         basis: GenerativeModel | None = None,
     ) -> Boosted:
-        """Combine the learners of these rounds into one model."""
+        """Combine the learners of these rounds into one model; `rows` is the weight of each class."""
         algorithm = cast(Algorithm, account.settings["algorithm"])
         if algorithm == "SAMME":
             forms, bias = [scale_form(form, 0.0) for form in rounds[0].solved.forms], np.zeros(len(rows))
@@ -126,7 +126,7 @@ class RunningScores:
         self._total: Array = np.zeros((n, n_classes))
 
     def add(self, model: GenerativeModel, share: float, parts: Sequence[Any], threads: int) -> Array:
-        """Add one learner, and return the scores of all classes, n×K."""
+        """Add one learner with this share, and return the scores of all classes by all learners so far, n×K."""
         if self._algorithm == "SAMME":
             winner = model.scores(parts, "winner", threads)
             self._total[np.arange(len(winner)), winner] += share
@@ -216,12 +216,12 @@ def boost(
     losses = [loss for _, _, loss in done if loss is not None]
     if losses:
         done = done[: int(np.argmin(losses)) + 1]
-    models, steps = [model for model, _, _ in done], [step for _, step, _ in done]
-    shares, errors = np.array([step.share for step in steps]), np.array([step.error for step in steps])
+    models, results = [model for model, _, _ in done], [result for _, result, _ in done]
+    shares, errors = np.array([r.share for r in results]), np.array([r.error for r in results])
     values = {"algorithm": settings.algorithm, "rounds": settings.rounds, "rate": float(settings.rate)}
     n_parameters = sum(model.n_parameters + 1 for model in models)
     loss = min(losses, default=np.nan)
-    account = Account("boosted", values, loss=loss, n_iter=len(steps), n_parameters=n_parameters)
+    account = Account("boosted", values, loss=loss, n_iter=len(models), n_parameters=n_parameters)
     return Boosted.combine(schema, models, shares, errors, by_class, account, basis)
 
 
@@ -248,7 +248,7 @@ def _boost_seen_classes(
 
 def _iterate_rounds(
     assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings
-) -> Iterator[tuple[GenerativeModel, Step, float | None]]:
+) -> Iterator[tuple[GenerativeModel, RoundResult, float | None]]:
     """Yield learner after learner, with the loss of the held-out rows, until there are enough or no better ones."""
     K, mass, threads = len(schema.classes), float(rows.weights.sum()), settings.threads
     weighting = WEIGHTINGS[settings.algorithm](rows.codes, rows.weights, K, settings.rate)
@@ -259,16 +259,16 @@ def _iterate_rounds(
         weight = rows.weight if m == 0 else weighting.weight * mass
         with engines.part_of_work(steps):  # each pass may be small where all of them together are not
             model = GenerativeModel(assumption, summarise_weighted(assumption, schema, rows, weight, threads))
-            step = weighting.update(model, rows.parts, threads)
-        if not step.keep:
+            result = weighting.update(model, rows.parts, threads)
+        if not result.keep:
             if m == 0:
-                warnings.warn(NO_BETTER_THAN_CHANCE.format(error=step.error, K=K), DecibanWarning, stacklevel=3)
-                yield model, step._replace(share=1.0), None  # a single learner has the score alone
+                warnings.warn(NO_BETTER_THAN_CHANCE.format(error=result.error, K=K), DecibanWarning, stacklevel=3)
+                yield model, result._replace(share=1.0), None  # a single learner has the score alone
             return
         if held is not None and held_scores is not None:
-            losses.append(_compute_loss(held_scores.add(model, step.share, held.parts, threads), held, settings))
-        yield model, step, losses[-1] if losses else None
-        if not step.more or (losses and len(losses) - 1 - int(np.argmin(losses)) >= settings.patience):
+            losses.append(_compute_loss(held_scores.add(model, result.share, held.parts, threads), held, settings))
+        yield model, result, losses[-1] if losses else None
+        if not result.more or (losses and len(losses) - 1 - int(np.argmin(losses)) >= settings.patience):
             return
 
 
@@ -296,14 +296,12 @@ def iterate_weights(model: Boosted, rows: Examples, rate: float, threads: int) -
 def summarise_weighted(
     assumption: Assumption, schema: Schema, rows: Examples, weight: Array | None, threads: int
 ) -> Ledger:
-    """Summarise these rows, with these weights, into a ledger."""
+    """Summarise these rows, with `weight` in place of their own weights, into a ledger without names of levels."""
     K = len(schema.classes)
     blocks = tuple(replace(block, levels=None) for block in schema.blocks)
     by_class = np.bincount(rows.codes, weights=weight, minlength=K).astype(np.float64)
-    sums = [
-        engines.summarise_bags(
-            X, rows.codes, weight, K, threads
-        )  # of known words both their sums and their documents
+    sums = [  # of words both their sums and their documents
+        engines.summarise_bags(X, rows.codes, weight, K, threads)
         if needs.kind == "bags"
         else engines.summarise(needs, X, rows.codes, weight, K, threads)
         for needs, X in zip(assumption.needs, rows.parts)

@@ -33,7 +33,7 @@ ROWS_PER_SCAN = 4096
 """Rows read together when the ranges of columns are computed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Part:
     """Features of a linear predictor and the factors of their penalties: s_ik += Σ_j t_kj · scale_kj · x_ij.
 
@@ -62,13 +62,9 @@ class Part:
 class Dense(Part):
     """A dense matrix of features."""
 
-    __slots__ = ()
-
 
 class Sparse(Part):
     """A CSR matrix of features: cells that are not stored are zero."""
-
-    __slots__ = ()
 
 
 class Shared(Part):
@@ -76,8 +72,6 @@ class Shared(Part):
 
     `X` is n×d×K; of two classes only their difference matters. There is no scale.
     """
-
-    __slots__ = ()
 
     def weight_shape(self, n_scores: int) -> tuple[int, ...]:
         """Return the shape of the weights: one per feature."""
@@ -88,7 +82,7 @@ class Shared(Part):
         return as_scores(np.einsum("ijk,j->ik", self.X, t), axis=1)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Block:
     """Features as a pass reads them; `centre` is m, empty where they are used as they are.
 
@@ -124,8 +118,6 @@ class Block:
 class DenseBlock(Block):
     """Columns of numbers."""
 
-    __slots__ = ()
-
     def read(self, rows: slice | NDArray[np.intp]) -> Array:
         """Return some rows as they are multiplied: unchanged, or centred and in their unit."""
         part = self.X[rows]
@@ -149,7 +141,7 @@ class DenseBlock(Block):
         return total
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class SparseBlock(Block):
     """Columns of a CSR matrix, also stored by columns for sums over rows."""
 
@@ -176,8 +168,6 @@ class SparseBlock(Block):
 class SharedBlock(Block):
     """Features with a value for every class and one weight for all; X is n×d×K."""
 
-    __slots__ = ()
-
     def row_weights(self, t: Array) -> tuple[Array, Array]:
         """Return the weights unchanged, and a zero offset of the bias."""
         return t, np.zeros(self.X.shape[2])
@@ -190,13 +180,18 @@ class SharedBlock(Block):
 def prepare_block(
     part: Part, n_scores: int, weight: Array | None, sample: NDArray[np.intp], centred: bool
 ) -> DenseBlock | SparseBlock | SharedBlock:
-    """Prepare a part for passes; its mean and spread are those of the sampled rows, its range that of all.
+    """Convert a part to a block for passes, about the mean of its columns if `centred`, else about zero.
 
-    They are weighted as the rows are, so that a row of weight two equals two rows to the last digits.
+    Mean and spread of a dense part are those of the sampled rows, its range that of all. They are weighted as the
+    rows are, so that a row of weight two equals two rows to the last digits.
     """
     share = np.ones(part.X.shape[0]) if weight is None or not weight.any() else weight / weight.max()
     if isinstance(part, Sparse):
-        return _prepare_sparse(part, share, centred)
+        X = part.X.astype(np.float64, copy=False)
+        centre = np.zeros(X.shape[1])
+        if centred and len(share) and part.scale is None:  # scaled by evidence, features lie on both sides of zero
+            centre = np.asarray(X.T @ share) / share.sum()
+        return SparseBlock(X=X, columns=X.T.tocsr(), scale=part.scale, centre=centre)
     if isinstance(part, Dense):
         return _prepare_dense(part.X, part.scale, share, sample, centred)
     if n_scores > 1:
@@ -207,6 +202,7 @@ def prepare_block(
 def _prepare_dense(
     X: NDArray[Any], scale: Array | None, share: Array, sample: NDArray[np.intp], centred: bool
 ) -> DenseBlock:
+    """Return a dense block: centred when read if its mean is far from zero, rescaled if its range is extreme."""
     some, share = X[sample].astype(np.float64), share[sample]
     share = share / share.sum() if share.any() else np.full(len(some), 1 / max(len(some), 1))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -232,14 +228,6 @@ def _column_reach(X: NDArray[Any], mean: Array) -> Array:
             part = X[rows]
             np.maximum(reach, np.maximum(part.max(axis=0) - mean, mean - part.min(axis=0)), out=reach)
     return reach
-
-
-def _prepare_sparse(part: Sparse, share: Array, centred: bool) -> SparseBlock:
-    X = part.X.astype(np.float64, copy=False)
-    centre = np.zeros(X.shape[1])
-    if centred and len(share) and part.scale is None:  # features scaled by evidence lie on both sides of zero already
-        centre = np.asarray(X.T @ share) / share.sum()
-    return SparseBlock(X=X, columns=X.T.tocsr(), scale=part.scale, centre=centre)
 
 
 def split_evenly(pointer: NDArray[Any], n_stripes: int) -> list[slice]:

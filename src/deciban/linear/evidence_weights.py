@@ -1,8 +1,8 @@
 """Evidence regression of a table: score_k(x) = b_k + Σ_j t_j ln p(x_j|k), so that repeated evidence counts once.
 
-Each column has one evidence weight t_j, its *trust*, shared by all classes; numbers that are joined in one Gaussian
-have one, and so has a text, whose words are weighed first (`evidence_weights_of_words.py`). Trust 1 everywhere and
-b = ln π is naive Bayes.
+Each column has one evidence weight t_j, shared by all classes (reports call it *trust*); numbers that are joined in
+one Gaussian have one, and so has a text, whose words are weighed first (`evidence_weights_of_words.py`). Weight 1
+everywhere and b = ln π is naive Bayes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_EVIDENCE_NATS = 1e6
 
 
 def has_one_weight(form: ScoreForm) -> bool:
-    """Return whether the features of a block share one weight."""
+    """Return whether the features of a block with this form share one weight."""
     return isinstance(form, (Full, SparseLinear))
 
 
@@ -66,7 +66,8 @@ def find_text_weights(basis: GenerativeModel) -> list[int]:
 def compute_column_evidence(model: GenerativeModel, parts: Sequence[Any]) -> Array:
     """Compute ln p(x_j|k) − ln p(x_j|0) of these rows, n×d×K: a term common to all classes has no effect.
 
-    Texts have zeros, as their words are weighed separately.
+    A text has zeros, as its words are weighed separately. Evidence is clipped to ±`MAX_EVIDENCE_NATS`; where it
+    is infinite because a pseudo-count is 0, an error is raised.
     """
     K = len(model.ledger.rows)
     blocks = zip(model.solved.forms, parts, model.solved.needs, model.schema.blocks)
@@ -86,6 +87,7 @@ def compute_column_evidence(model: GenerativeModel, parts: Sequence[Any]) -> Arr
 
 
 def _compute_block_evidence(form: ScoreForm, X: Any, needs: Needs, K: int) -> Array:
+    """Compute ln p(x_j|k) − ln p(x_j|0) of one block, n × its number of weights × K."""
     n = X.shape[0]
     out = np.zeros((n, 1 if has_one_weight(form) else X.shape[1], K))
     first = np.zeros(n, dtype=np.intp)
@@ -119,42 +121,36 @@ def fit_evidence_weights(
     texts: Mapping[str, TextWeights],
     fold_design: FoldDesign | None = None,
 ) -> FittedModel:
-    """Fit a weight for the evidence of each column of the naive Bayes model.
+    """Fit a weight for the evidence of each column; the forms are those of naive Bayes times their weights.
 
-    `evidence` is that of these rows, texts included, by models that had not learned them.
+    `evidence` (n×d×K) is that of these rows, texts included, by models that had not learned them; `texts` are the
+    weights of the words of each text, by its name.
     """
     found = fit_predictor([Shared(evidence, 1.0)], rows, len(basis.ledger.rows), C, fold_design)
-    account = found.account("evidence", len(rows.codes))
-    return _weigh_forms(basis, found.blocks[0], texts, found.bias, account)
-
-
-def use_unit_weights(basis: GenerativeModel, n_rows: int, texts: Sequence[str]) -> FittedModel:
-    """Return the naive Bayes model with weight 1 for every column, for rows of which none can be held out."""
-    trust = dict.fromkeys(name_weights(basis, texts), 1.0)
-    settings = {"C": DEFAULT_C, "C_chosen": False, "rows": n_rows}
-    account = Account("evidence", settings, n_parameters=len(trust) + basis.n_parameters, trust=trust)
-    solved = basis.solved
-    return FittedModel.of(
-        basis.schema, solved.forms, solved.needs, solved.log_prior, basis.ledger.rows, account, basis
-    )
-
-
-def _weigh_forms(
-    basis: GenerativeModel, weights: Array, texts: Mapping[str, TextWeights], bias: Array, account: Account
-) -> FittedModel:
-    """Return the model whose forms are those of naive Bayes times their weights."""
+    weights, account = found.blocks[0], found.account("evidence", len(rows.codes))
     ends = np.cumsum(_count_block_weights(basis))
     forms = [
         scale_form(form, t[0] if has_one_weight(form) else t)
         for form, t in zip(basis.solved.forms, np.split(weights, ends[:-1]))
     ]
-    trust = dict(zip(name_weights(basis, list(texts)), weights.tolist()))
-    places = [b for b, block in enumerate(basis.schema.blocks) if block.kind == "bags"]
+    by_column = dict(zip(name_weights(basis, list(texts)), weights.tolist()))
+    text_blocks = [b for b, block in enumerate(basis.schema.blocks) if block.kind == "bags"]
     settings = dict(account.settings)
-    for b, (name, text) in zip(places, texts.items()):
-        forms[b] = Linear(trust[name] * text.weights, np.zeros(len(text.weights)))
-        trust[name] *= text.common
+    for b, (name, text) in zip(text_blocks, texts.items()):
+        forms[b] = Linear(by_column[name] * text.weights, np.zeros(len(text.weights)))
+        by_column[name] *= text.common
         settings |= {f"C of {name}": text.C, f"C of {name}_chosen": text.chosen}
     n_parameters = account.n_parameters + basis.n_parameters + sum(text.n_parameters for text in texts.values())
-    account = replace(account, settings=settings, n_parameters=n_parameters, trust=trust)
-    return FittedModel.of(basis.schema, forms, basis.solved.needs, bias, basis.ledger.rows, account, basis)
+    account = replace(account, settings=settings, n_parameters=n_parameters, trust=by_column)
+    return FittedModel.of(basis.schema, forms, basis.solved.needs, found.bias, basis.ledger.rows, account, basis)
+
+
+def use_unit_weights(basis: GenerativeModel, n_rows: int, texts: Sequence[str]) -> FittedModel:
+    """Return the naive Bayes model with weight 1 for every column, for rows of which none can be held out."""
+    weights = dict.fromkeys(name_weights(basis, texts), 1.0)
+    settings = {"C": DEFAULT_C, "C_chosen": False, "rows": n_rows}
+    account = Account("evidence", settings, n_parameters=len(weights) + basis.n_parameters, trust=weights)
+    solved = basis.solved
+    return FittedModel.of(
+        basis.schema, solved.forms, solved.needs, solved.log_prior, basis.ledger.rows, account, basis
+    )

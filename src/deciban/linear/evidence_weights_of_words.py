@@ -2,10 +2,10 @@
 
     score_k = b_k + Σ_j t_jk e_jk z_j,   e_jk = ln θ_kj − mean_c ln θ_cj,   z_j = x_j · c/|x|
 
-with one weight (*trust*) for each word of two classes, in e_j = ln θ_1j − ln θ_0j. The weights are fitted so that
-repeated evidence counts once. Their penalty is ½/C (Σ (t_jk − t̄)² + ρ V t̄²), where t̄ is the weight common to all
-words. Weight 1 and b = ln π is naive Bayes: of documents that are all as long as the usual one, c, or where rows are
-scored as they were counted, of these very ones.
+with one weight t (*trust* in reports) for each word of two classes, in e_j = ln θ_1j − ln θ_0j. The weights are
+fitted so that repeated evidence counts once. Their penalty is ½/C (Σ (t_jk − t̄)² + ρ V t̄²), where t̄ is the weight
+common to all words. Weight 1 and b = ln π is naive Bayes: of documents that are all as long as the usual one, c, or
+where rows are scored as they were counted, of these very ones.
 
 A text in a table is one column: its words are weighed by evidence regression of the text alone, once on all rows and
 once without each fold. The weight of the text as a whole is fitted to evidence of rows whose labels its words have
@@ -47,7 +47,11 @@ MAX_BALANCE_ROUNDS = 1000
 
 @dataclass(frozen=True)
 class EvidenceSettings:
-    """Settings of evidence regression."""
+    """Settings of evidence regression.
+
+    `common` is ρ (None: no common weight). `beta` (None: 1) is the share of each word's own weight in its final one;
+    the remainder is the mean absolute weight, and the biases are balanced again.
+    """
 
     C: float | str = 1.0
     common: float | None = 0.1
@@ -58,7 +62,7 @@ class EvidenceSettings:
 
 @dataclass(frozen=True)
 class WordRows:
-    """Rows of words (CSR), as counted and as scored; class codes, weights, and the length of a scored row."""
+    """Rows of words (CSR), as counted and as scored; class codes, weights, and the factor `size` of scored rows."""
 
     counted: Any
     scored: Any
@@ -77,17 +81,17 @@ class WordRows:
 
 
 @dataclass(frozen=True)
-class TrustFit:
+class WordWeightFit:
     """The weight of each word (V×M, M scores), the weight common to all, and the fit with the bias of each score."""
 
-    trust: Array
+    weights: Array
     common: float
     fit: LogisticFit
 
     @property
     def start(self) -> tuple[list[Array], Array]:
         """The start of a search at another C: each word's deviation from the common weight, that weight, the bias."""
-        return [(self.trust - self.common).T, np.array([self.common])], self.fit.bias
+        return [(self.weights - self.common).T, np.array([self.common])], self.fit.bias
 
 
 def extract_word_evidence(form: ScoreForm) -> Array:
@@ -110,8 +114,8 @@ def fit_evidence_regression(
     """Fit a weight for each word of the naive Bayes model; `fold` holds out rows where C is to be chosen."""
     C = settings.C if not isinstance(settings.C, str) else choose_C(rows, settings, alpha, fold)
     E = extract_word_evidence(basis.solved.forms[0])
-    found = fit_trust(rows, E, settings, float(C))
-    weights, bias = found.trust, found.fit.bias
+    found = fit_word_weights(rows, E, settings, float(C))
+    weights, bias = found.weights, found.fit.bias
     if settings.beta is not None:
         weights = (1 - settings.beta) * np.abs(weights).mean() + settings.beta * weights
     weights *= E
@@ -123,15 +127,15 @@ def fit_evidence_regression(
         "C": float(C), "C_chosen": isinstance(settings.C, str), "beta": settings.beta, "common": settings.common,
         "common_trust": found.common, "size": rows.size,
     }  # fmt: skip
-    n_parameters = found.trust.size + found.fit.bias.size + (settings.common is not None)
+    n_parameters = found.weights.size + found.fit.bias.size + (settings.common is not None)
     account = Account.of_fit("evidence", values, found.fit, n_parameters)
     return FittedModel.of(basis.schema, [form], basis.solved.needs, bias, basis.ledger.rows, account, basis)
 
 
-def fit_trust(
-    rows: WordRows, evidence: Array, settings: EvidenceSettings, C: float, start: TrustFit | None = None
-) -> TrustFit:
-    """Fit the weights of words to these rows at this C."""
+def fit_word_weights(
+    rows: WordRows, evidence: Array, settings: EvidenceSettings, C: float, start: WordWeightFit | None = None
+) -> WordWeightFit:
+    """Fit the weights of words with this evidence (V×M) to these rows at this C; `start` is a fit at another C."""
     V = max(int((evidence != 0).any(axis=1).sum()), 1)
     c = 0.0 if settings.common is None else 1 / (settings.common * V)
     E = evidence * rows.size
@@ -144,9 +148,9 @@ def fit_trust(
         parts, rows.codes, rows.weight, rows.n_classes, start=first,
         tol=settings.tol, max_iter=settings.max_iter, threads=rows.threads,
     )  # fmt: skip
-    trust, common = np.ascontiguousarray(fit.parts[0].T), float(fit.parts[1][0]) if c else 0.0
-    trust += common
-    return TrustFit(trust, common, replace(fit, parts=()))
+    weights, common = np.ascontiguousarray(fit.parts[0].T), float(fit.parts[1][0]) if c else 0.0
+    weights += common
+    return WordWeightFit(weights, common, replace(fit, parts=()))
 
 
 def balance_biases(scores: Array, bias: Array, codes: Codes, weight: Array | None) -> Array:
@@ -166,21 +170,21 @@ def balance_biases(scores: Array, bias: Array, codes: Codes, weight: Array | Non
 
 
 def choose_C(rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDArray[np.int32] | None) -> float:
-    """Choose C by the loss of each fold under weights and counts without it."""
+    """Choose C by the loss of each fold under weights and counts without it; `DEFAULT_C` without folds."""
     if fold is None:
         return DEFAULT_C
 
-    def prepare(index: NDArray[np.intp], sample: FoldedRows) -> tuple[Refit[TrustFit], ScoreFold[TrustFit]]:
+    def prepare(index: NDArray[np.intp], sample: FoldedRows) -> tuple[Refit[WordWeightFit], ScoreFold[WordWeightFit]]:
         some = rows if len(index) == len(rows.codes) else rows.take(index)
         others = [some.take(np.flatnonzero(sample.fold != f)) for f in range(int(sample.fold.max()) + 1)]
         evidence = [count_word_evidence(each, alpha) for each in others]
 
-        def refit(f: int, C: float, before: TrustFit | None) -> TrustFit:
-            return fit_trust(others[f], evidence[f], settings, C, before)
+        def refit(f: int, C: float, before: WordWeightFit | None) -> WordWeightFit:
+            return fit_word_weights(others[f], evidence[f], settings, C, before)
 
-        def score(f: int, state: TrustFit) -> Array:
+        def score(f: int, state: WordWeightFit) -> Array:
             mine = some.scored[np.flatnonzero(sample.fold == f)]
-            return np.asarray(mine @ (state.trust * evidence[f])) * some.size + state.fit.bias
+            return np.asarray(mine @ (state.weights * evidence[f])) * some.size + state.fit.bias
 
         return refit, score
 
@@ -188,7 +192,7 @@ def choose_C(rows: WordRows, settings: EvidenceSettings, alpha: float, fold: NDA
 
 
 def count_word_evidence(rows: WordRows, alpha: float) -> Array:
-    """Compute each word's evidence from the counts of these rows; zero for words that they do not have."""
+    """Compute each word's evidence (V×M) from the counts of these rows; zero for words that they do not have."""
     from scipy.sparse import csr_array
 
     n, V = rows.counted.shape
@@ -218,7 +222,7 @@ class TextWeights:
 
 
 def fit_text_weights(rows: WordRows, alpha: float, C: float | str, fold: NDArray[np.int32]) -> TextWeights:
-    """Fit the weights of a text's words to these rows; C may be chosen by these folds."""
+    """Fit the weights of a text's words to these rows; where C is "auto" it is chosen by these folds."""
     chosen = isinstance(C, str)
     own, seen = _keep_seen_classes(rows)
     best = choose_C(own, EvidenceSettings(C="auto"), alpha, fold) if chosen and len(seen) > 1 else DEFAULT_C
@@ -226,7 +230,7 @@ def fit_text_weights(rows: WordRows, alpha: float, C: float | str, fold: NDArray
 
 
 def compute_out_of_fold_evidence(rows: WordRows, alpha: float, C: float, fold: NDArray[np.int32]) -> Array:
-    """Compute the evidence of each row's text by words weighed without its fold: n×K."""
+    """Compute the evidence of each row's text by words weighed without its fold, n×K; zero for rows in no fold."""
     out = np.zeros((len(rows.codes), rows.n_classes))
     for f in range(int(fold.max(initial=-1)) + 1):
         mine = np.flatnonzero(fold == f)
@@ -244,8 +248,8 @@ def _fit_text_weights(rows: WordRows, alpha: float, C: float) -> TextWeights:
     evidence = count_word_evidence(own, alpha)
     if not np.isfinite(evidence).all():
         raise InputError(INFINITE_EVIDENCE.format(what="word"))
-    found = fit_trust(own, evidence, EvidenceSettings(C=C), C)
-    weights[seen] = expand_to_classes((found.trust * evidence).T)
+    found = fit_word_weights(own, evidence, EvidenceSettings(C=C), C)
+    weights[seen] = expand_to_classes((found.weights * evidence).T)
     return TextWeights(weights, found.common, C, False)
 
 

@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class Rows:
-    """The training rows: blocks of features, class codes, weights (None: one each)."""
+    """The training rows: blocks of features, class codes, weights (None: one each), kernels (None: NumPy)."""
 
     blocks: Sequence[DenseBlock | SparseBlock | SharedBlock]
     codes: Codes
@@ -80,7 +80,7 @@ class Rows:
         return out
 
     def value(self, ts: Sequence[Array], bias: Array) -> tuple[float, list[Array], Array]:
-        """Compute Σ w·ℓ, and its gradient for the weights of every block and for the bias."""
+        """Return Σ w·ℓ, its gradient for the weights of every block, and its gradient for the bias."""
         weights, shifted = self._row_weights(ts, bias)
         n, is_any_sparse = len(self.codes), any(isinstance(block, SparseBlock) for block in self.blocks)
         residual = np.empty((n, self.n_scores)) if is_any_sparse else None
@@ -90,20 +90,19 @@ class Rows:
             self.threads,
         )
         loss, bias_gradient = 0.0, np.zeros(self.n_scores)
-        totals: list[Array | None] = [None] * len(self.blocks)
+        totals: list[Array | float] = [0.0] * len(self.blocks)
         for stripe_loss, stripe_bias, sums in stripes:
             loss += stripe_loss
             bias_gradient += stripe_bias
-            totals = [new if old is None else None if new is None else old + new for old, new in zip(totals, sums)]
+            totals = [total + new for total, new in zip(totals, sums)]
         gradients = []
         for block, total in zip(self.blocks, totals):
             if isinstance(block, SparseBlock):
                 assert residual is not None
                 total = self.sum_columns(block, residual)
-            assert total is not None
-            if isinstance(block, DenseBlock) and not block.explicit:
+            elif isinstance(block, DenseBlock) and not block.explicit:
                 total = total - bias_gradient[:, None] * block.centre
-            gradients.append(block.gradient(total))
+            gradients.append(block.gradient(np.asarray(total)))
         return loss, gradients, bias_gradient
 
     def loss_and_residuals_inplace(self, scores: Array) -> float:
@@ -112,7 +111,7 @@ class Rows:
         return sum(map_small_items(lambda rows: self._residuals_inplace(scores[rows], rows), blocks, self.threads))
 
     def loss_and_slope_along(self, line: Line, share: float, out: Array) -> tuple[float, float]:
-        """Compute Σ w·ℓ after a share of a step and its slope along the step; write w·∂ℓ/∂s of all rows to `out`."""
+        """Return Σ w·ℓ after a share of a step, and its slope along the step; write w·∂ℓ/∂s of all rows to `out`."""
         bias = line.bias + share * line.bias_along
 
         def compute(rows: slice) -> tuple[float, float]:
@@ -145,8 +144,8 @@ class Rows:
         A row that is predicted wrongly has a loss of ln 2 or more. Without a penalty longer weights are then always
         better, so the search must stop here.
         """
-        least = 1.0 if self.weight is None else float(self.weight[self.weight > 0].min(initial=np.inf))
-        return bool(loss < np.log(2.0) * least and loss <= tol * self.total)
+        smallest = 1.0 if self.weight is None else float(self.weight[self.weight > 0].min(initial=np.inf))
+        return bool(loss < np.log(2.0) * smallest and loss <= tol * self.total)
 
     def is_separated_by(self, scores: Array) -> bool:
         """Return whether these scores separate all rows by class, so that without a penalty no weights are best."""
@@ -207,10 +206,13 @@ class Rows:
 
     def _sum_stripe(
         self, rows: slice, weights: Sequence[Array], bias: Array, residual: Array | None
-    ) -> tuple[float, Array, list[Array | None]]:
-        """Sum loss, bias gradient and gradients of dense blocks over a stripe; `residual` receives w·∂ℓ/∂s."""
+    ) -> tuple[float, Array, list[Array | float]]:
+        """Return loss, bias gradient and Σ r_i x_i of each dense block (0 for others) over a stripe of rows.
+
+        `residual` receives w·∂ℓ/∂s, unless it is None.
+        """
         loss, bias_gradient = 0.0, np.zeros(self.n_scores)
-        sums: list[Array | None] = [None] * len(self.blocks)
+        sums: list[Array | float] = [0.0] * len(self.blocks)
         buffer = np.empty((self._block_rows(), self.n_scores)) if residual is None else None
         for small in self._blocks_of(rows):
             out = residual[small] if buffer is None else buffer[: small.stop - small.start]  # type: ignore[index]
@@ -219,7 +221,5 @@ class Rows:
             bias_gradient += out.sum(axis=0)
             for b, numbers in enumerate(read):
                 if numbers is not None:
-                    new = out.T @ numbers if numbers.ndim == 2 else np.einsum("ijk,ik->j", numbers, out)
-                    old = sums[b]
-                    sums[b] = new if old is None else old + new
+                    sums[b] += out.T @ numbers if numbers.ndim == 2 else np.einsum("ijk,ik->j", numbers, out)
         return loss, bias_gradient, sums

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -50,7 +49,7 @@ COLUMN_SUMS = {True: Needs("counts"), False: Needs("counts", skips=False)}
 
 @dataclass(frozen=True)
 class LogisticSettings:
-    """Settings of logistic regression, with scikit-learn's letters."""
+    """Settings of logistic regression, named as in scikit-learn; `start` is "zero" or "bayes"."""
 
     C: float | Literal["auto"] = 1.0
     l1_ratio: float = 0.0
@@ -76,7 +75,7 @@ class NumberRows:
     threads: int = 1
 
     def take(self, index: NDArray[np.intp]) -> NumberRows:
-        """Return these rows only."""
+        """Return these rows only; the object itself where they are as many as all."""
         if len(index) == len(self.codes):
             return self
         weight = None if self.weight is None else self.weight[index]
@@ -158,8 +157,7 @@ def _choose_search_range(X: Any, n: float, l1_ratio: float) -> tuple[float, floa
 
     A weight has the scale of one over its column's standard deviation, and its square of one over the variance.
     """
-    rows = X[sample_row_numbers(X.shape[0], MAX_SAMPLE_ROWS)]
-    rows = rows.astype(np.float64)
+    rows = X[sample_row_numbers(X.shape[0], MAX_SAMPLE_ROWS)].astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
         variance = np.asarray(squares.mean(axis=0) - np.asarray(rows.mean(axis=0)) ** 2).reshape(-1)
@@ -169,8 +167,8 @@ def _choose_search_range(X: Any, n: float, l1_ratio: float) -> tuple[float, floa
     if not len(spread):
         return 1.0, 1.0
     bounds = [1 / (n * spread.max()), WEAK_PENALTY_FACTOR / np.median(spread)]
-    least, most = np.clip(bounds, MIN_SEARCHED_C, MAX_SEARCHED_C)
-    return float(least), float(max(most, least))
+    lowest, highest = np.clip(bounds, MIN_SEARCHED_C, MAX_SEARCHED_C)
+    return float(lowest), float(max(highest, lowest))
 
 
 def compute_column_means(X: Any, weight: Array | None, skips: bool, threads: int) -> Array:
@@ -185,7 +183,7 @@ def compute_column_means(X: Any, weight: Array | None, skips: bool, threads: int
 
 
 def fill_missing(X: Any, means: Array) -> Any:
-    """Return the rows with missing cells at the mean of their column; X itself is not changed.
+    """Return the rows with missing cells at the mean of their column: a copy, or X itself where no cell is missing.
 
     >>> fill_missing(np.array([[1.0, 5.0], [np.nan, 7.0]]), np.array([1.0, 6.0])).tolist()
     [[1.0, 5.0], [1.0, 7.0]]
@@ -237,7 +235,12 @@ def _fit_naive_bayes(rows: NumberRows) -> tuple[Array, Array, Array]:
 
 
 def _find_best_factor(rows: NumberRows, weights: Array, bias: Array, log_prior: Array, l2: float, l1: float) -> float:
-    """Find the t that minimises Σ w ℓ(y, log-prior + t·evidence) and penalty; one product serves every t."""
+    """Find the t ≥ 0 that minimises Σ w ℓ(y, log-prior + t·evidence) and penalty; one product serves every t.
+
+    The greatest t is divided by four while this convex function falls; then the minimum is searched in between.
+    """
+    from scipy.optimize import minimize_scalar
+
     index = sample_row_numbers(len(rows.codes), MAX_SAMPLE_ROWS)
     w = np.ones(len(index)) if rows.weight is None else rows.weight[index]
     share = float(w.sum()) / (len(rows.codes) if rows.weight is None else float(rows.weight.sum()))
@@ -246,13 +249,6 @@ def _find_best_factor(rows: NumberRows, weights: Array, bias: Array, log_prior: 
 
     def objective(t: float) -> float:
         return float(w @ compute_losses(log_prior + t * evidence, y)) + squares * t * t + sizes * t
-
-    return _minimise_convex(objective)
-
-
-def _minimise_convex(objective: Callable[[float], float]) -> float:
-    """Minimise a convex function of t ≥ 0: divide the greatest t by four while it falls, then search in between."""
-    from scipy.optimize import minimize_scalar
 
     t, value = MAX_START_FACTOR, objective(MAX_START_FACTOR)
     while t > MIN_START_FACTOR and (nearer := objective(t / 4)) < value:

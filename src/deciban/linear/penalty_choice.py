@@ -72,14 +72,15 @@ ScoreFold = Callable[[int, State], Array]
 def choose_C_by_folds(
     rows: FoldedRows,
     prepare: Callable[[NDArray[np.intp], FoldedRows], tuple[Refit[State], ScoreFold[State]]],
-    least: float = MIN_C,
-    most: float = MAX_C,
+    lowest: float = MIN_C,
+    highest: float = MAX_C,
     max_folds: int | None = None,
 ) -> PenaltyChoice:
     """Choose C by cross-validation: the one whose models without each fold have the least loss on it.
 
-    Of many rows a sample is used, of many folds the first `max_folds`; `prepare(index, rows)` returns functions
-    that refit and score the rows at these indices. Where no row can be held out, C is `DEFAULT_C`.
+    C is searched from `lowest` to `highest`. Of many rows a sample is used, of the folds the first `max_folds`;
+    `prepare(index, rows)` returns functions that refit and score the rows at these indices. Where no row can
+    be held out, C is `DEFAULT_C`.
     """
     index = sample_choice_rows(rows.codes)
     rows = rows if len(index) == len(rows.codes) else rows.take(index)
@@ -94,7 +95,7 @@ def choose_C_by_folds(
         total = float(weight[mine] @ compute_losses(score(folds[i], state), rows.codes[mine]))
         return total if math.isfinite(total) else math.inf
 
-    return search_C(lambda i, C, before: refit(folds[i], C, before), loss, len(folds), least, most)
+    return search_C(lambda i, C, before: refit(folds[i], C, before), loss, len(folds), lowest, highest)
 
 
 def sample_choice_rows(codes: Codes) -> NDArray[np.intp]:
@@ -127,9 +128,9 @@ def exclude_single_fold_classes(codes: Codes, fold: NDArray[np.int32]) -> NDArra
 
 
 def search_C(
-    refit: Refit[State], loss: Callable[[int, State], float], n_folds: int, least: float, most: float
+    refit: Refit[State], loss: Callable[[int, State], float], n_folds: int, lowest: float, highest: float
 ) -> PenaltyChoice:
-    """Search the C whose models without each fold have the least loss on it.
+    """Search the C, about from `lowest` to `highest`, whose models without each fold have the least loss on it.
 
     `refit(f, C, before)` fits without fold f, starting from the result `before`; `loss(f, state)` is its loss on fold
     f. C rises by tens, from a strong penalty to a weak one, so that each start is near; then the two values halfway
@@ -148,7 +149,7 @@ def search_C(
 
     best, best_states = math.nan, list(states)
     rises = 0
-    for exponent in range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1):
+    for exponent in range(math.floor(math.log10(lowest)), math.ceil(math.log10(highest)) + 1):
         tried[exponent] = attempt(exponent)
         if math.isnan(best) or tried[exponent] < tried[best]:
             best, best_states, rises = exponent, list(states), 0

@@ -42,7 +42,7 @@ ROWS_PER_BLOCK = 1 << 12
 """Rows whose probabilities are held at a time."""
 
 
-class Step(NamedTuple):
+class RoundResult(NamedTuple):
     """The result of a round: the learner's share, its error on the weighted rows, whether to keep it and to go on."""
 
     share: float
@@ -65,12 +65,12 @@ class Weighting:
         self.initial = self.initial / self.initial.sum()
         self.weight = self.initial
 
-    def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> Step:
-        """Update the weights of the rows by this learner's scores of them."""
+    def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> RoundResult:
+        """Update `weight` by this learner's scores of the rows; return the result of the round."""
         raise NotImplementedError
 
     def _set_weights(self, log_weight: Array, least: float = MIN_ROW_WEIGHT) -> bool:
-        """Set the weights from their logarithms; return False where they are not finite."""
+        """Set `weight` from logarithms, `least` or more each; return False, and set nothing, if not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             weight = np.where(self.initial > 0, np.exp(log_weight - log_weight.max()), 0.0)
             weight /= weight.sum()
@@ -92,17 +92,17 @@ class SammeWeighting(Weighting):
     share = rate · (ln (1 − e)/e + ln (K − 1)), e the learner's error.
     """
 
-    def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> Step:
+    def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> RoundResult:
         """See `Weighting.update`."""
         wrong = model.scores(parts, "winner", threads) != self.codes
         error, K = self._error(wrong), self.n_classes
         if error <= 0:
-            return Step(1.0, 0.0, more=False)
+            return RoundResult(1.0, 0.0, more=False)
         if error >= 1 - 1 / K - CHANCE_MARGIN:
-            return Step(1.0, error, keep=False, more=False)
+            return RoundResult(1.0, error, keep=False, more=False)
         share = self.rate * (np.log((1 - error) / error) + np.log(K - 1.0))
         more = self._set_weights(self._log_weight() + share * wrong)
-        return Step(float(share), error, more=more)
+        return RoundResult(float(share), error, more=more)
 
 
 class SammeRWeighting(Weighting):
@@ -111,12 +111,12 @@ class SammeRWeighting(Weighting):
     Written with ln p(k|x) and the code of y in Zhu et al. that is e^(−rate (K − 1)/K · y · ln p), which is equal.
     """
 
-    def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> Step:
+    def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> RoundResult:
         """See `Weighting.update`."""
         h = compute_centred_scores(model, parts, threads)
         error = self._error(h.argmax(axis=1) != self.codes)
         more = error > 0 and self._set_weights(self._log_weight() - self.rate * select_class_scores(h, self.codes))
-        return Step(1.0, error, more=more)
+        return RoundResult(1.0, error, more=more)
 
 
 class LogisticWeighting(Weighting):
@@ -131,21 +131,21 @@ class LogisticWeighting(Weighting):
         self._total: Array = np.zeros((len(self.codes), self.n_classes))
         self._guess = 1.0
 
-    def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> Step:
+    def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> RoundResult:
         """See `Weighting.update`."""
         h = compute_centred_scores(model, parts, threads)
         error = self._error(h.argmax(axis=1) != self.codes)
         self._guess = find_best_share(self._total, h, self.codes, self.initial, self._guess)
         share = self.rate * self._guess
         if share < MIN_SHARE:
-            return Step(share, error, keep=False, more=False)
+            return RoundResult(share, error, keep=False, more=False)
         self._total += share * h
         missed = -np.expm1(select_class_scores(normalise(self._total), self.codes))
         if np.dot(self.initial, missed) < MIN_MEAN_ERROR:
-            return Step(share, error, more=False)
+            return RoundResult(share, error, more=False)
         with np.errstate(divide="ignore"):
             self._set_weights(np.log(self.initial) + np.log(np.maximum(missed, MIN_ROW_WEIGHT)), least=0.0)
-        return Step(share, error)
+        return RoundResult(share, error)
 
 
 WEIGHTINGS: dict[Algorithm, type[Weighting]] = {
@@ -156,7 +156,7 @@ WEIGHTINGS: dict[Algorithm, type[Weighting]] = {
 
 
 def compute_centred_scores(model: GenerativeModel, parts: Sequence[Any], threads: int) -> Array:
-    """Compute ln p(x, k) minus its mean over the classes."""
+    """Compute ln p(x, k) minus its mean over the classes, n×K; infinite scores raise an error."""
     joint = model.scores(parts, "joint", threads)
     with np.errstate(invalid="ignore"):
         h: Array = joint - joint.mean(axis=1, keepdims=True)

@@ -52,7 +52,7 @@ FoldDesign = Callable[[int], Design]
 
 @dataclass(frozen=True)
 class PredictorFit:
-    """Weights of each block of a predictor for all K classes, and the fit that they come from."""
+    """Weights of each block (K×d; d where classes share them) and biases of all K classes, and the fit itself."""
 
     blocks: list[Array]
     bias: Array
@@ -85,19 +85,18 @@ def fit_table_logistic(
 def fit_predictor(
     parts: Design, rows: FoldedRows, n_classes: int, C: float | str, fold_design: FoldDesign | None = None
 ) -> PredictorFit:
-    """Fit a predictor to these rows; a class without rows is left out of the fit.
+    """Fit a predictor to these rows; a class without rows is left out of the fit, and has zero weights.
 
     The penalties of the parts are those at C = 1. C is chosen by folds of the same design, or of `fold_design`.
     """
     seen = np.flatnonzero(np.bincount(rows.codes, rows.weight, n_classes) > 0)
-    place = np.zeros(n_classes, dtype=np.int32)
-    place[seen] = np.arange(len(seen))
+    code_of = np.zeros(n_classes, dtype=np.int32)
+    code_of[seen] = np.arange(len(seen))
     if len(seen) < 2:
         return _fit_one_class(parts, seen, n_classes)
-    own, narrow = rows._replace(codes=place[rows.codes]), [_keep_classes(part, seen, n_classes) for part in parts]
-    by_fold = (
-        None if fold_design is None else lambda f: [_keep_classes(part, seen, n_classes) for part in fold_design(f)]
-    )
+    own, keep = rows._replace(codes=code_of[rows.codes]), partial(_keep_classes, seen=seen, n_classes=n_classes)
+    narrow = [keep(part) for part in parts]
+    by_fold = None if fold_design is None else lambda f: [keep(part) for part in fold_design(f)]
     value = _choose_C(narrow, by_fold, own, len(seen)) if isinstance(C, str) else C
     fit = _fit(narrow, own, len(seen), value, FINAL_TOL)
     blocks = [
@@ -153,9 +152,10 @@ def _take_rows(design: Design, index: NDArray[np.intp]) -> Design:
 
 
 def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n_classes: int) -> float:
-    """Choose the C whose models without each fold have the least loss on it."""
+    """Choose the C whose models without each fold have the least loss on it: of many cells, one or two folds."""
     n, n_folds = len(rows.codes), int(rows.fold.max(initial=-1)) + 1
-    max_folds = _count_choice_folds(parts, min(1.0, MAX_CHOICE_ROWS / n), n_classes, n_folds)
+    cells = min(1.0, MAX_CHOICE_ROWS / n) * n_classes * sum(part.X.size for part in parts)
+    max_folds = n_folds if cells <= MANY_CELLS else min(n_folds, 2 if cells <= 10 * MANY_CELLS else 1)
 
     def prepare(index: NDArray[np.intp], sample: FoldedRows) -> tuple[Refit[LogisticFit], ScoreFold[LogisticFit]]:
         def take_sample(design: Design) -> Design:
@@ -174,14 +174,8 @@ def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n
 
         return refit, score
 
-    least, most = (MIN_C, MAX_C) if max_folds == n_folds else LARGE_DESIGN_C_RANGE
-    return choose_C_by_folds(rows, prepare, least, most, max_folds).C
-
-
-def _count_choice_folds(parts: Design, share: float, n_classes: int, n_folds: int) -> int:
-    """Return how many folds are held out to choose C: of many cells one or two, which have many rows."""
-    cells = share * n_classes * sum(part.X.size for part in parts)
-    return n_folds if cells <= MANY_CELLS else min(n_folds, 2 if cells <= 10 * MANY_CELLS else 1)
+    C_range = (MIN_C, MAX_C) if max_folds == n_folds else LARGE_DESIGN_C_RANGE
+    return choose_C_by_folds(rows, prepare, *C_range, max_folds).C
 
 
 class TableBlock(NamedTuple):
@@ -201,6 +195,7 @@ def build_table_blocks(basis: GenerativeModel, parts: Sequence[Any], weight: Arr
 
 
 def _build_table_block(form: Any, family: Any, counted: Any, X: Any, weight: Array | None) -> TableBlock:
+    """Build indicators of levels or bins, words as they are, or standardised numbers, as the naive form requires."""
     if isinstance(form, Lookup):  # levels as the family distinguishes them: the rarest of very many are one
         offset, column = form.offset, family.separate_levels(family.full(counted)).column
         return _build_indicators(X, offset, column, partial(Lookup, offset=offset, unseen=np.zeros_like(form.unseen)))

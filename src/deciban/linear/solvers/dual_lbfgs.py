@@ -218,7 +218,7 @@ class DualProblem:
         bias = residual.sum(axis=0) * self.unit if self.rows.intercept else np.zeros(M)
         loss = Vector(np.empty_like(at.coefficients), np.empty_like(at.image))
         loss.coefficients[: residual.size], loss.coefficients[-1] = residual.ravel(), 0.0
-        loss.image[: residual.size] = self.gram.times(residual).ravel()
+        loss.image[: residual.size] = self.gram.multiply(residual).ravel()
         loss.image[-1] = np.vdot(residual, self.first_scores) if at.coefficients[-1] else 0.0
         loss.coefficients[-M - 1 : -1] = loss.image[-M - 1 : -1] = 0.0
         loss.add(self.l2, at)
@@ -277,6 +277,7 @@ def minimise(rows: Rows, l2: Sequence[Penalty], state: State, tol: float, max_it
 
 
 def _search(problem: DualProblem, at: Vector, tol: float, max_iter: int) -> State:
+    """Run L-BFGS from `at`, which is changed in place, until the gain is negligible or `max_iter` steps are done."""
     residual = np.empty(problem.first_scores.shape)
     loss, _ = problem.rows.loss_and_slope_along(problem.line(at, at), 0.0, residual)
     gradient = problem.gradient(at, residual)

@@ -54,7 +54,7 @@ class Gram:
     threads: int
     buffers: list[NDArray[Any]] = field(default_factory=list)
 
-    def times(self, rows: Array) -> Array:
+    def multiply(self, rows: Array) -> Array:
         """Multiply the Gram matrix of the centred rows by shares of rows (n×M)."""
         parts, total, out = self._sum_shared_columns(rows), rows.sum(axis=0), np.empty(rows.shape)
         level = self.mean_square * total - np.einsum("ik,ik->k", self.mean_products, rows)
@@ -72,7 +72,7 @@ class Gram:
         return out
 
     def use_single_precision(self) -> None:
-        """Continue in single precision, unless numbers are too large or too small for it."""
+        """Continue in single precision, if kernels are used and no number is too large or too small for it."""
         if self.kernels is None:
             return
         sizes = np.abs(self.data)
@@ -129,16 +129,10 @@ def build_gram(rows: Rows, block: SparseBlock, extra: Array) -> Gram:
     if block.centre.any():  # a block with a scale is never centred
         mean_products += np.asarray(block.X @ block.centre)[:, None]
         mean_square += block.centre @ block.centre
-    single = _single_row_squares(block, scale, n)
-    products = mean_products, mean_square
-    return Gram(block, block.columns.data, scale, single, *products, extra, rows.kernels, rows.threads)
-
-
-def _single_row_squares(block: SparseBlock, scale: Array, n: int) -> Array:
-    """Compute Σ x² scale² of every row over the columns that no other row has."""
     C: Any = block.columns
-    words = np.flatnonzero(np.diff(C.indptr) == 1)
-    at = C.indptr[words]
+    single_row = np.flatnonzero(np.diff(C.indptr) == 1)
+    at = C.indptr[single_row]
     row, squares = C.indices[at], C.data[at] ** 2
-    factors = [scale[words, k] ** 2 for k in range(scale.shape[1])] or [np.ones(len(words))]
-    return np.stack([np.bincount(row, weights=squares * factor, minlength=n) for factor in factors], axis=1)
+    factors = [scale[single_row, k] ** 2 for k in range(scale.shape[1])] or [np.ones(len(single_row))]
+    single: Array = np.stack([np.bincount(row, weights=squares * factor, minlength=n) for factor in factors], axis=1)
+    return Gram(block, C.data, scale, single, mean_products, mean_square, extra, rows.kernels, rows.threads)

@@ -10,9 +10,10 @@ curvature. At the minimum one of the two is zero, and where both are, so is the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,6 @@ GRADIENT_SHRINKAGE = 0.7
 ROUNDING_TOLERANCE = 1e-6
 """The minimum is found to rounding where no step leads down and the gradient is below this tolerance."""
 
-
 STEPS_PER_ITERATION = 10
 """Steps within bounds are cheaper and more numerous than those without: this many are allowed for each of those."""
 
@@ -65,7 +65,7 @@ class State:
 
 
 def sample_rows(n: int, wanted: int) -> NDArray[np.intp]:
-    """Draw about `wanted` of n rows in hash order; return all where n is not `SAMPLING_FACTOR` times as many."""
+    """Return the indices of about `wanted` of n rows, always the same; all where n < `SAMPLING_FACTOR` · wanted."""
     if n < SAMPLING_FACTOR * wanted:
         return np.arange(n)
     return np.flatnonzero(hash_row_numbers(np.arange(n)) < np.uint64(2.0**64 * wanted / n))
@@ -91,10 +91,10 @@ def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, 
 def _search(
     rows: Rows, some: Rows, penalties: Sequence[Array | float], state: State, tol: float, max_iter: int
 ) -> State:
-    """Run rounds of L-BFGS, each preconditioned by the curvature where it begins."""
+    """Run rounds of L-BFGS on `rows`, each preconditioned by the curvature of `some` rows where it begins."""
     while True:
         most = min(STEPS_PER_PRECONDITIONER, max_iter - state.n_iter)
-        objective = PreconditionedObjective.around(state, rows, some, penalties)
+        objective = PreconditionedObjective.build(state, rows, some, penalties)
         before, state = state.n_iter, _run_round(objective, state, tol, most)
         if state.converged or state.n_iter >= max_iter:
             return state
@@ -110,7 +110,7 @@ def _polish(rows: Rows, some: Rows, penalties: Sequence[Array | float], state: S
     """
     best, previous_length = state, np.inf
     for _ in range(MAX_GRADIENT_STEPS):
-        objective = PreconditionedObjective.around(state, rows, some, penalties)
+        objective = PreconditionedObjective.build(state, rows, some, penalties)
         u = objective.pack()
         _, gradient = objective.value(u)
         length = float(np.sqrt(gradient @ gradient))
@@ -127,13 +127,11 @@ def _polish(rows: Rows, some: Rows, penalties: Sequence[Array | float], state: S
 
 
 def _run_round(objective: PreconditionedObjective, state: State, tol: float, max_steps: int) -> State:
-    """Run some steps of L-BFGS.
+    """Run at most `max_steps` of L-BFGS from a state; return the new state, its `n_iter` increased by the steps.
 
-    Its first step has length one. In preconditioned coordinates the best step is about as long as the gradient, so
+    The first step has length one. In preconditioned coordinates the best step is about as long as the gradient, so
     the gradient's length is the unit of the coordinates passed to it.
     """
-    from scipy.optimize import minimize
-
     u = objective.pack()
     _, gradient = objective.value(u)
     if objective.is_near_minimum(tol):
@@ -144,16 +142,26 @@ def _run_round(objective: PreconditionedObjective, state: State, tol: float, max
         f, g = objective.value(v * unit)
         return f, g * unit
 
-    def stop_if_near(intermediate_result: object) -> None:
-        if objective.is_near_minimum(tol):
-            raise StopIteration
-
-    max_evaluations = 50 * STEPS_PER_PRECONDITIONER
-    options = {"maxiter": max(max_steps, 1), "gtol": 0.0, "ftol": 0.0, "maxfun": max_evaluations, "maxcor": 20}
-    found = minimize(value, u / unit, jac=True, method="L-BFGS-B", callback=stop_if_near, options=options)
+    stop = partial(objective.is_near_minimum, tol)
+    found = _minimise_by_scipy(value, u / unit, stop, max(max_steps, 1), 50 * STEPS_PER_PRECONDITIONER)
     *ts, bias = objective.unpack(found.x * unit)
     converged = objective.is_near_minimum(tol)
     return State(ts, bias, state.n_iter + int(found.nit), converged, objective.max_gradient)
+
+
+def _minimise_by_scipy(
+    value: Callable[[Array], tuple[float, Array]], first: Array, stop: Callable[[], bool], max_steps: int,
+    max_evaluations: int, bounds: Any = None,
+) -> Any:  # fmt: skip
+    """Run SciPy's L-BFGS-B from `first` until `stop()` after a step, or a limit; return its result."""
+    from scipy.optimize import minimize
+
+    def stop_if_near(intermediate_result: object) -> None:
+        if stop():
+            raise StopIteration
+
+    options = {"maxiter": max_steps, "gtol": 0.0, "ftol": 0.0, "maxfun": max_evaluations, "maxcor": 20}
+    return minimize(value, first, jac=True, method="L-BFGS-B", bounds=bounds, callback=stop_if_near, options=options)
 
 
 @dataclass(slots=True)
@@ -168,7 +176,7 @@ class PreconditionedObjective:
     max_gradient: float = np.inf
 
     @classmethod
-    def around(cls, state: State, rows: Rows, some: Rows, penalties: Sequence[Array | float]) -> Self:
+    def build(cls, state: State, rows: Rows, some: Rows, penalties: Sequence[Array | float]) -> Self:
         """Build the objective with preconditioners from the curvature of some rows at this state."""
         preconditioners = build_preconditioners(some, state.ts, state.bias, penalties)
         return cls(rows, penalties, preconditioners, [*state.ts, state.bias])
@@ -238,7 +246,7 @@ def minimise_l1(
     rows: Rows, l2: Sequence[Array | float], l1: Sequence[Array | float], state: State, tol: float, max_iter: int
 ) -> State:
     """Minimise Σ wℓ + ½ Σ l2 t² + Σ l1 |t| from a given state."""
-    from scipy.optimize import Bounds, minimize
+    from scipy.optimize import Bounds
 
     total = max(rows.total, np.finfo(float).tiny)
     penalties = [penalty / total for penalty in l2]
@@ -249,25 +257,14 @@ def minimise_l1(
     smooth = PreconditionedObjective(rows, penalties, preconditioners, [*state.ts, state.bias])
     objective = SplitObjective(smooth, cost)
 
-    def stop_if_near(intermediate_result: object) -> None:
-        if objective.is_near_minimum(tol):
-            raise StopIteration
-
     u = smooth.pack()
     first = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
     if max_iter == 0:  # L-BFGS-B would treat it as one
         objective.value(first)
         converged, gradient = objective.is_near_minimum(tol), float(np.sqrt(objective.free_gradient))
         return replace(state, n_iter=0, converged=converged, gradient=gradient)
-    found = minimize(
-        objective.value,
-        first,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(0.0, np.inf),
-        callback=stop_if_near,
-        options={"maxiter": max_iter, "gtol": 0.0, "ftol": 0.0, "maxfun": 10 * max_iter, "maxcor": 20},
-    )
+    stop, bounds = partial(objective.is_near_minimum, tol), Bounds(0.0, np.inf)
+    found = _minimise_by_scipy(objective.value, first, stop, max_iter, 10 * max_iter, bounds)
     up, down = np.split(found.x, 2)
     *ts, bias = smooth.unpack(up - down)
     converged = objective.is_near_minimum(tol) or (

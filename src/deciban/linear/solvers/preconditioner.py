@@ -88,7 +88,7 @@ def _compute_common_direction(n_scores: int, scale: Array | None) -> Array:
 def build_preconditioners(
     rows: Rows, ts: Sequence[Array], bias: Array, l2: Sequence[Array | float]
 ) -> list[Preconditioner]:
-    """Build one for every block and one for the bias, from the mean loss's curvature over these rows and weights."""
+    """Return one for every block, then one for the bias, from the mean loss's curvature at these weights."""
     p, curvature, bias_curvature = _compute_row_curvature(rows, ts, bias)
     found: list[Preconditioner] = []
     for block, penalty in zip(rows.blocks, l2):
@@ -110,7 +110,7 @@ def build_preconditioners(
 def compute_diagonal_factors(
     rows: Rows, ts: Sequence[Array], bias: Array, l2: Sequence[Array | float]
 ) -> list[Array]:
-    """Compute the factors of every block's weights and of the bias by which each is scaled separately."""
+    """Return the factors by which each weight of every block, then each bias, is scaled separately."""
     _, curvature, bias_curvature = _compute_row_curvature(rows, ts, bias)
     blocks = [_compute_diagonal_factor(block, curvature, penalty) for block, penalty in zip(rows.blocks, l2)]
     return [*blocks, _compute_inverse_root(bias_curvature)]
@@ -162,6 +162,7 @@ def _factor_jointly(
 
 
 def _factor_classwise(block: DenseBlock | SparseBlock, curvature: Array, l2: Array | float) -> Preconditioner:
+    """Factor Σ_i curvature_ik x xᵀ + l2 of each class k separately."""
     X, M = block.centre_rows(), curvature.shape[1]
     scale = np.broadcast_to(1.0 if block.scale is None else block.scale, (M, X.shape[1]))
     pairs = [
