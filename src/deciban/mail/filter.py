@@ -117,10 +117,7 @@ class MailFilter:
         self, labelled: Iterable[tuple[str, MessageInput]], processes: int | ReaderPool[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, LearnCounts]:  # fmt: skip
-        """Learn many messages of several labels; return the counts of each label.
-
-        They are read by so many processes (None: by the number of cores). `progress` receives the size of each batch.
-        """
+        """Learn messages of several labels; return the counts by label; `progress` gets the size of each batch."""
         from deciban.mail.bulk.read_batches import gather_batches
         from deciban.mail.store.stored_messages import WordMemory
 

@@ -140,10 +140,7 @@ class Watcher:
         return moved
 
     def _handle(self, raw: bytes, label: str) -> bool:
-        """Pass a message that appeared in a folder to `on_move` if it states the folder's label; remember the label.
-
-        Return whether it states the label.
-        """
+        """Pass on a message if it states the label of its folder, and remember the label; return whether it does."""
         digest = compute_digest(raw)
         before = self._known(digest) or self._labels.get(digest.hex())
         is_stated = before != label if before else label not in self._arriving and not self._filed(raw)
@@ -194,10 +191,7 @@ class WatchedMaildir:
             raise InputError(f"{self.path}: the Maildir cannot be read: {error.strerror}") from None
 
     def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
-        """Yield name and content of each message that was not seen before; trashed ones count as absent.
-
-        Names of messages that are gone are removed from `seen`. The caller adds those that it has handled.
-        """
+        """Yield each message not in `seen`, to which the caller adds its key; those trashed or gone leave it."""
         if self._times == self._unchanged:
             return
         files = [file for file in list_maildir(self.path) if not file.is_trashed]
@@ -248,10 +242,7 @@ class WatchedImap:
             self.is_new, self._validity, self._next, self.seen = True, self._folder.validity, 1, set()
 
     def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
-        """Yield UID and content of each message that was not seen before, except trashed ones.
-
-        The caller adds those that it has handled to `seen`; the others are yielded again next time.
-        """
+        """Yield each message not in `seen`, to which the caller adds its UID, or it comes again; no trashed ones."""
         last, missed = self._next - 1, None
         groups = self._folder.fetch_groups(self._folder.uids(self._next)) if self._folder else ()
         for found in (message for _, _, messages in groups for message in messages):

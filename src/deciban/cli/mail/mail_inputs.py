@@ -146,10 +146,7 @@ def read_messages(paths: Sequence[str], stdin_name: str) -> Iterator[tuple[str, 
 
 
 def read_stdin() -> bytes:
-    """Return standard input as one message, whatever it looks like, cut at the size limit.
-
-    All of it is read, so that its writer can end.
-    """
+    """Return standard input as one message, cut at the size limit; all of it is read, so that its writer can end."""
     from deciban.mail.sources.message_files import max_read_bytes
 
     if sys.stdin.isatty():

@@ -109,10 +109,7 @@ def read_labelled_mail(
     ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1,
     progress: Callable[[], None] = lambda: None,
 ) -> LabelledMail:  # fmt: skip
-    """Read all mail of some sources (whatever `read_mail` reads), ham and spam; `progress` is called per message.
-
-    Times are those of the headers, or else of a source that knows when a message arrived.
-    """
+    """Read all mail of some sources (whatever `read_mail` reads), ham and spam; `progress` is called per message."""
 
     def find_messages() -> Iterator[LabelledInput]:
         for label, path in [*zip(repeat(LABELS[0]), ham), *zip(repeat(LABELS[1]), spam)]:

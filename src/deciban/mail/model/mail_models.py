@@ -114,10 +114,7 @@ class WeightParameters:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the parameters of a saved fit (`alpha` and `power` may be absent).
-
-        Values that give no finite score raise ValueError; absent or of other types, KeyError or TypeError.
-        """
+        """Return the parameters of a saved fit; ValueError, TypeError or KeyError if they are invalid."""
         found = cls(
             tuple(values["labels"]), tuple(map(float, values["bias"])), tuple(map(float, values["common"])),
             float(values["usual"]), int(values["messages"]), float(values.get("alpha", ALPHA)),

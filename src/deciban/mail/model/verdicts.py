@@ -205,10 +205,7 @@ class VerdictBuilder:
 
 
 def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n: int) -> list[list[int]]:
-    """Return the positions of the n tokens of each message with the greatest evidence for or against, in that order.
-
-    Tokens of equal evidence are sorted by name.
-    """
+    """Return the positions of each message's n tokens of greatest absolute evidence, in order; equals by name."""
     if n <= 0:
         return [[] for _ in sizes]
     size = np.abs(evidence).round(6)  # the last bits of equals are the machine's
@@ -304,10 +301,7 @@ class StoreSnapshot:
     def verdicts(
         self, rows: Numbers, sizes: Numbers, cut: Mapping[int, tuple[str, ...]], clues: int
     ) -> Iterator[Verdict]:
-        """Classify many messages, of which the first has the first sizes[0] of these rows.
-
-        `cut` describes what limits omitted of a message, by the message's position.
-        """
+        """Classify messages, the first of the first sizes[0] rows; `cut` is what limits omitted, by position."""
         if len(self.label_totals.labels) < 2:
             return (self._builder.build_unsure(cut.get(i, ())) for i in range(len(sizes)))
         found_before = np.concatenate([[0], np.cumsum(rows >= 0)])

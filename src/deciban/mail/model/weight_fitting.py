@@ -138,10 +138,7 @@ def fit(
 def _fit_score(
     examples: TrainingMessages, label: int, model: FittedModelName, usual: float, settings: FitSettings
 ) -> tuple[float, float, Array] | None:
-    """Fit one label against all others: return bias, common weight (0 for logistic), and the tokens' own weights.
-
-    None where the common weight is not positive; `usual` is the usual number of known tokens of a message.
-    """
+    """Fit one label against all others: return bias, common weight (0: logistic) and own weights; None as `fit`."""
     from deciban.linear.solvers.logistic import Shared, Sparse, fit_parts
 
     Z, y = examples.X.copy(), (examples.codes == label).astype(np.int32)

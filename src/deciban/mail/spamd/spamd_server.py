@@ -176,10 +176,7 @@ class Server:
         await connection.drain()
 
     async def _answer(self, request: Request, message: bytes) -> bytes:
-        """Have a worker answer a request, within the time limit; after an error a message is returned unchanged.
-
-        If the command returns no message, the error is raised as a Refusal.
-        """
+        """Have a worker answer in time; after an error the message comes back unchanged, or a Refusal is raised."""
         if request.command in protocol.BODILESS_COMMANDS:
             return protocol.PONG if request.command == "PING" else b""
         is_tell = request.command == "TELL"

@@ -75,9 +75,9 @@ def recount(file: StoreFile) -> None:
     ageing, held = file.ageing, file.db.execute("SELECT id, time FROM message").fetchall()
     file.db.executemany("UPDATE message SET weight = ? WHERE id = ?", [(ageing.weight(t), i) for i, t in held])
     numbers, sums, labels, _ = count_messages(file)
-    each = zip(*(total.tolist() for total in sums.values()), numbers.tolist())
     if sums:
         sets = ", ".join(f"{column(label)} = ?" for label in sums)
+        each = zip(*(total.tolist() for total in sums.values()), numbers.tolist())
         file.db.executemany(f"UPDATE token SET {sets} WHERE number = ?", each)
     rows = ((n, weight, label) for label, (n, weight) in labels.items())
     file.db.executemany("UPDATE label SET messages = ?, weight = ? WHERE id = ?", rows)
@@ -85,7 +85,7 @@ def recount(file: StoreFile) -> None:
 
 
 def count_messages(file: StoreFile) -> tuple[Numbers, dict[int, Array], dict[int, tuple[int, float]], int]:
-    """Return numbers and sums by label of tokens, messages and weight of labels, and how many tokens are missing."""
+    """Return the tokens' numbers, their weights by label id, messages and weight by id, and the lost tokens' number."""
     numbers = np.array([i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")], dtype=np.int64)
     ids = list(file.labels().values())
     sums = {label: np.zeros(len(numbers)) for label in ids}
