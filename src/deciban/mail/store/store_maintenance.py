@@ -85,7 +85,7 @@ def recount(file: StoreFile) -> None:
 
 
 def count_messages(file: StoreFile) -> tuple[Numbers, dict[int, Array], dict[int, tuple[int, float]], int]:
-    """Return the tokens' numbers, their weights by label id, messages and weight by id, and the lost tokens' number."""
+    """Return numbers and sums by label of tokens, messages and weight by label, and how many tokens have no word."""
     numbers = np.array([i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")], dtype=np.int64)
     ids = list(file.labels().values())
     sums = {label: np.zeros(len(numbers)) for label in ids}
