@@ -330,7 +330,7 @@ def read_run(
 
 @kernel
 def read_by_character(blob: Bytes, at: Any, end: Any, page: Any, entry: Any, token: Bytes, to: Any) -> Any:
-    """Read a token by character, and write it to `token` from `to` on, in lower case where the table says so.
+    """Read a token by character, and write it to `token` from `to` on, in lower case where the table has one.
 
     Returns where reading ended (after the character that ended the token), the token's number of bytes and of
     characters, the bytes not yet in the hash, the hash, and whether its lower case depends on the context.
