@@ -52,10 +52,7 @@ MAX_NEWTON_STEPS, MAX_STEP_HALVINGS, CONVERGENCE_GAIN = 200, 40, 1e-12
 
 
 def targets(truth: IntegerCodes, weight: Array, K: int, prior_rows: float) -> Array:
-    """Return Platt's targets, n×K: (n_k + l)/(n_k + 2l), l = 2·prior_rows/K, for a row's own class k.
-
-    The other classes share what is left equally.
-    """
+    """Return Platt's targets: (n_k + l)/(n_k + 2l), l = 2·prior_rows/K, for the own class; others share 1 − it."""
     n, l = np.bincount(truth, weights=weight, minlength=K), 2 * prior_rows / K
     own = (n + l) / np.maximum(n + 2 * l, np.finfo(np.float64).tiny)
     others = (1 - own) / max(K - 1, 1)
@@ -87,10 +84,7 @@ def _calibration_loss(L: Array, targets: Array, weight: Array, theta: Array) -> 
 
 
 def _minimise(objective: Callable[[Array], tuple[float, Array, Array]], theta: Array) -> Array:
-    """Return the minimum of a convex loss by Newton's method with halved steps, the slope θ₀ within its bounds.
-
-    `objective` returns the loss, its gradient and its Hessian.
-    """
+    """Return θ of the least loss (with gradient and Hessian) by Newton's method, halving steps; θ₀ has bounds."""
     loss, gradient, hessian = objective(theta)
     for _ in range(MAX_NEWTON_STEPS):
         step = -np.linalg.lstsq(hessian, gradient, rcond=None)[0]

@@ -176,10 +176,7 @@ class SettingComparison:
         self.weight = self.weight + np.array([w[rows].sum(), (w[rows] ** 2).sum()])
 
     def choice(self, measured: str, notes: Sequence[str] = ()) -> Choice:
-        """Return the settings ranked by log-loss, each with its difference to the best.
-
-        Settings that make no difference are left out, with a note.
-        """
+        """Return the settings by rising log-loss, without those that make no difference, which a note counts."""
         n, squares = self.weight.tolist()
         mean, rows, names = self.gaps[0] / n, effective_rows(n, squares), list(self.cards)
         order = sorted(self._select_distinct(names), key=lambda i: mean[i])

@@ -79,10 +79,7 @@ def signs(comparison: Comparison) -> str:
 
 
 def curve_table(comparison: Comparison) -> list[list[str]]:
-    """Return the printed table of the mean accuracy in per cent, a line for each learner and a column for each size.
-
-    The comparison must have learning curves; of many sizes some are left out.
-    """
+    """Return the printed table of mean accuracies in per cent: a line for each learner, a column for some sizes."""
     curves = comparison.growth
     assert curves is not None
     printed = select_sizes(len(curves.sizes))

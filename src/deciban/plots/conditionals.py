@@ -90,10 +90,7 @@ class Conditional:
         return self.model.scorer.solved.forms[self.block].log_likelihoods(self._make_rows(x))
 
     def reach(self, deviations: float, classes: Sequence[int] | None = None) -> tuple[float, float]:
-        """Return the range of numbers up to `deviations` beyond the means of these classes, by default of all.
-
-        Counts begin at 0.
-        """
+        """Return the range up to `deviations` beyond the means of these classes, by default all; counts from 0."""
         chosen = slice(None) if classes is None else list(classes)
         if self.is_count:
             family: Any = self.model.naive.assumption.families[self.block]

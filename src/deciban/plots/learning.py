@@ -80,10 +80,7 @@ def _check_metric(figure: str) -> None:
 def _draw_curve(
     ax: Any, sizes: Array, y: Array, ends: Array, i: int, n: int, whiskers: dict[str, Any], label: str | None = None
 ) -> Any:
-    """Draw the i-th of n curves, shifted so that intervals are side by side; infinite points are left out.
-
-    `ends` has the ends of the intervals, n×2. Return the line.
-    """
+    """Draw the finite points of the i-th of n curves, their intervals (ends, S×2) side by side; return the line."""
     look = {"transform": style.shift_points(ax, ax.transData, (i - (n - 1) / 2) * WHISKER_SPACING_POINTS)}
     shown = np.isfinite(y)
     finite = shown & np.isfinite(ends).all(axis=1)
@@ -197,10 +194,7 @@ def _select_curves(found: Any) -> dict[str, int]:
 
 
 def _draw_differences(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -> Any:
-    """Draw a line for each learner: how much worse it is than the best, with its interval; return the Axes.
-
-    A difference beyond the range is written at the edge.
-    """
+    """Draw how much worse each learner is than the best, with intervals, or at the edge if far; return the Axes."""
     from matplotlib.ticker import MaxNLocator
 
     differences = [each.loss if figure == "log_loss" else each.misses for each in found.rows]

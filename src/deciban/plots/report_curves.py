@@ -248,10 +248,7 @@ def _round_down_to_tenth(value: float) -> float:
 
 
 def _draw_reliability_curve(ax: Any, bins: Reliability, i: int) -> Any:
-    """Draw the points of bins with their intervals; clear ones are joined, the others small and hollow.
-
-    Return the line.
-    """
+    """Draw the points of bins with intervals, clear ones joined, the others small and hollow; return the line."""
     x, y, firm = bins.confidence, bins.hits, bins.high - bins.low <= MAX_CLEAR_INTERVAL
     ax.vlines(x, bins.low, bins.high, color=colour(i), linewidth=1.3, alpha=0.75, zorder=2, gid="interval")
     hollow: dict[str, Any] = {"markersize": 5, "markerfacecolor": EDGE, "linestyle": "none", "gid": "vague"}
