@@ -1,7 +1,5 @@
 """Atomic writing: a file is written completely or not at all."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat

@@ -15,8 +15,6 @@
 Every message names the thing, the rule, the value and the way out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Formatting of numbers and small tables for people, wherever they are printed or drawn."""
 
-from __future__ import annotations
-
 import json
 import math
 import unicodedata

@@ -1,7 +1,5 @@
 """Conversion to standard JSON: NumPy's labels and numbers become plain values, NaN and infinities null."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """The commands of `deciban`, and the function that runs one of them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """`deciban bayes`: explain a test result by Bayes' theorem."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from deciban.cli.files import print_json

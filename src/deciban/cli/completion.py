@@ -4,8 +4,6 @@ A script runs deciban with the environment variable `_DECIBAN_COMPLETE` and the 
 cursor as arguments; where nothing is printed, the shell completes file names.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

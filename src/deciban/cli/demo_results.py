@@ -1,7 +1,5 @@
 """The results of the demo: quality on held-out rows, one prediction explained, exact forgetting, and a picture."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any

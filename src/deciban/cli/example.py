@@ -1,7 +1,5 @@
 """`deciban example`: a small table or mailbox that comes with deciban, to try commands on."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tables that commands read: files, patterns, standard input, a folder of documents, or a query."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

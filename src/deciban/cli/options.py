@@ -3,8 +3,6 @@
 `TABLE_OPTIONS` are for a command that reads a table, `MODEL_OPTIONS` for one that trains models.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from argparse import ArgumentTypeError

@@ -1,7 +1,5 @@
 """The arguments of commands: their declarations, argparse parsers made from them, and help texts."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

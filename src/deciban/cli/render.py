@@ -1,7 +1,5 @@
 """Parts of the screen: headings, lists of pairs, and tables that fit 80 columns whatever the names."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any

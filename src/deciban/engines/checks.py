@@ -1,7 +1,5 @@
 """Checks of values that cannot be counted or scored, and the errors that name them; class labels as codes."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

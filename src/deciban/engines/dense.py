@@ -1,7 +1,5 @@
 """Engine for dense arrays."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce

@@ -1,7 +1,5 @@
 """The verbs of every engine: summarise rows into a statistic, apply score forms to rows, split scores by feature."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, cast

@@ -4,8 +4,6 @@ Every function here returns None or False when no kernel fits, or when the rows 
 (±∞, negative counts); the caller then uses the definition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Engine for sparse rows (CSR), alone or together with dense blocks. A cell not stored is zero; NaN is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

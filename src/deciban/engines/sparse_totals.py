@@ -6,8 +6,6 @@ shared and the number of threads changes no bit of a result. The pool lives as l
 to inherit across a fork.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar

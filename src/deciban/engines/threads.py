@@ -4,8 +4,6 @@ Blocks have a fixed size and are merged in their order, so the number of threads
 result. The pool lives for one call: nothing survives into a forked child.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """BoostedBayes: many naive or Gaussian Bayes models, each with more weight on the errors of those before it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real

@@ -1,7 +1,5 @@
 """Checks of the arguments of estimators: X, y, weights of rows and of classes, classes and their prior."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real

@@ -1,7 +1,5 @@
 """The base class of all estimators: predicting, deciding, explaining, calibrating, saving and checking."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 Estimators whose models do not follow from sums, and other scikit-learn classifiers, are refitted for each fold.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ given as codes 0, 1, 2, … Their base classes have the pseudo-count, the class 
 scikit-learn's discrete models.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, field
 from typing import Any

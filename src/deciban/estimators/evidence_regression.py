@@ -1,7 +1,5 @@
 """EvidenceRegression: naive Bayes of words whose evidence is weighted by logistic regression."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

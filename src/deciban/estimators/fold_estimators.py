@@ -3,8 +3,6 @@
 The estimators of folds, and of all rows but one, are learned from the ledgers of one pass over the rows.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Bayes classifiers of Gaussian features: GaussianNB and GaussianBayes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

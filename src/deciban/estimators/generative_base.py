@@ -1,7 +1,5 @@
 """The base class of generative estimators, which learn by adding ledgers."""
 
-from __future__ import annotations
-
 import copy
 import operator
 import warnings

@@ -1,7 +1,5 @@
 """LogisticRegression, with scikit-learn's arguments, and the base class of classifiers with fitted weights."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field

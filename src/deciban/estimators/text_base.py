@@ -1,7 +1,5 @@
 """The base class of classifiers of documents; checks of documents and of arguments; weighting of rows of words."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

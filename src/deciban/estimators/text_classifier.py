@@ -1,7 +1,5 @@
 """TextClassifier: documents by the words they have."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self

@@ -10,8 +10,6 @@ c, c₁, c₂ the number of classes in S and on each side. Then each side is tre
 of a table are cut together, one round of halving at a time: a call of NumPy for each round, not for each column.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

@@ -10,8 +10,6 @@ chosen with the row included, which makes their loss a little too low. The only 
 average: without it nothing is known of the class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -7,8 +7,6 @@
   a likelihood: there is no p(x|k), so there is no density, no sampling and no prior in it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

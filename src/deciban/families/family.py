@@ -1,7 +1,5 @@
 """The base class of families, the class prior, the number of parameters, and functions that families share."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

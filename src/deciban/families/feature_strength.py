@@ -14,8 +14,6 @@ with a full covariance is that of the block:
 with covariances drawn from the inverse Wishart distribution, means from the normal one.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, NamedTuple
 

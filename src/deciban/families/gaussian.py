@@ -3,8 +3,6 @@
 Covariance matrices are computed from scatter: pooled, shrunk, and repaired where they are not positive definite.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -4,8 +4,6 @@
 - Joint: the full table p(x|k) over all combinations of levels, without independence assumptions.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

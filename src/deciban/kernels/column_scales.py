@@ -1,7 +1,5 @@
 """Kernels that estimate the scale of each column and class from a few rows, by which outliers are recognised."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arithmetic with pairs of doubles, as in `ledger/double_double.py`, for use within other kernels."""
 
-from __future__ import annotations
-
 from deciban.kernels.execution import kernel
 
 SPLITTER = 2.0**27 + 1

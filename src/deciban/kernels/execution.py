@@ -4,8 +4,6 @@ Whether a kernel is used depends on the size of the work alone, so that equal qu
 is imported without Numba, which is imported where a kernel is defined.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -5,8 +5,6 @@ squares of its own class change by rank one; the other classes change only by ε
 variance that is added to all: where that change is negligible the scores stay as they are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels of the logistic loss and of products with sparse rows; `linear/` has the definitions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Each returns False when it meets a value that it cannot sum (NaN or ±∞); then
 which handles or reports it. The check costs nothing: it reads sums that are computed anyway.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ of it is written, and they return the number of rows scored. Variants for missin
 the remaining rows only, and return False at ±∞ (or at such a negative value).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels that find the codes of short texts: up to 15 bytes are two machine words, compared in two steps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

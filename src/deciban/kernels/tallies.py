@@ -10,8 +10,6 @@ into the cache (counting 5.6 million entries class by class, 20 classes, one thr
 test inside the counting loop).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Bytes are read and hashed eight at a time, as machine words. Indices are unsigne
 values.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

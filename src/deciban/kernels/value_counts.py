@@ -4,8 +4,6 @@ A kernel returns False (`fill_levels` another number, `count_column` a row of �
 count: NaN, ±∞, or negative where that has no meaning. Then the caller uses the definition in NumPy.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

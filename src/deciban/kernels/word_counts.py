@@ -4,8 +4,6 @@
 (zeros, one per word) and `distinct` are work space, and `times` is zero again at the end.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

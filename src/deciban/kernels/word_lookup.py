@@ -4,8 +4,6 @@ No array is replaced inside a kernel: where a table is full the kernel returns, 
 kernel again, which continues at the same token.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

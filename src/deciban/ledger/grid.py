@@ -6,8 +6,6 @@ the leading bits of the mantissa. Its relative width is about the same everywher
 Cells keep the order of the numbers, so any bins whose edges are edges of cells can be counted from them later.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Fixed hash functions of words and of row numbers: their values never depend on the machine or the version."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final

@@ -1,7 +1,5 @@
 """The ledger: the sufficient statistics of a generative classifier as one value that adds."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Counts of categorical features in each class: of each level of each feature, and of each combination of levels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

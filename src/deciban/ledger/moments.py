@@ -4,8 +4,6 @@ Merged and subtracted by the update of Chan, Golub & LeVeque (1983), never throu
 at mean 1e8 and deviation 1 those lose every digit of the variance.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self

@@ -7,8 +7,6 @@ mean K×d×1, and the formulas below broadcast.
 Merged pair by pair with the update of Chan, Golub & LeVeque (1983). Weights and co-moments are pairs of doubles, too.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """The base class of all statistics and the operations that they share: grouping rows, subtracting, comparing."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace

@@ -5,8 +5,6 @@ one Gaussian have one, and so has a text, whose words are weighed first (`eviden
 everywhere and b = ln π is naive Bayes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

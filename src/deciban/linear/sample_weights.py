@@ -1,7 +1,5 @@
 """Sample weights of boosting: the share of each learner, and the weights of the rows in the next round."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args

@@ -4,8 +4,6 @@ Numbers are standardised by the training rows, so that one penalty suits all; ea
 indicator; words count as they were read. A missing cell is no evidence: the mean of a number, no level at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial

@@ -5,8 +5,6 @@
 described in docs/model-files.md.
 """
 
-from __future__ import annotations
-
 import os
 from importlib import import_module
 from typing import Any

@@ -3,8 +3,6 @@
 Writing is atomic. Reading trusts nothing in the file, and maps large files instead of copying them.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import re

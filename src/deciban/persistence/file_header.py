@@ -5,8 +5,6 @@ safetensors header. A checksum tells whether bytes are those that were written. 
 against forgers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

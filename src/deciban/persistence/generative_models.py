@@ -4,8 +4,6 @@ A generative model consists of its assumptions (a family for each block, and a c
 solution. A fitted model is written with the report of how it was fitted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, asdict, fields

@@ -1,7 +1,5 @@
 """Ledgers, schemas and vocabularies in model files; what is read is checked to be consistent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Score forms, calibration and novelty in model files; forms are stored solved."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any

@@ -1,7 +1,5 @@
 """Table models in model files: their columns, their options and their fitted models."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ A map takes ln p(k|x), n×K, and returns ln p(k|x): it is monotone in the probab
 probabilities add up to one.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A deciban is ten times the base-10 logarithm of an odds ratio: +10 is ten to one
 texts have the evidence of words and their positions in the text.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

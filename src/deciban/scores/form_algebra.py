@@ -3,8 +3,6 @@
 The sum of forms of one kind is a form of that kind where this is possible, else a `Summed`.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 Sparse weights differ from a simple default in few places.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

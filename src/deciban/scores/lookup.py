@@ -3,8 +3,6 @@
 The full joint model has one log-probability per class and combination of levels.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Novelty is detected by the quantiles of the density of usual rows. A decision is
 with rejection and thresholds.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Records of a CSV file, found without DuckDB: which line holds a row, and why a line cannot be read."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Iterator

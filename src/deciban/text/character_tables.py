@@ -3,8 +3,6 @@ r"""Tables of characters: whether each belongs to a token, and its lower case, t
 Word characters are those that `\w` matches; tables are made once per process, compact because most pages are equal.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Literal

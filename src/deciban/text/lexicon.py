@@ -1,7 +1,5 @@
 """Lexicon: the words seen so far and their numbers, in tables that kernels fill and look up."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary

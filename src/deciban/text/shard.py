@@ -1,7 +1,5 @@
 """Shards: each thread counts its documents in tables of its own, which are merged at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from threading import Lock
 

@@ -105,7 +105,7 @@ class Split:
 
     @property
     def column(self) -> tuple[Literal["groups", "order"], str] | None:
-        """What the column that assigns the rows holds, and its name; None where they are stratified by class."""
+        """The use and name of the column that assigns rows to folds; None where they are stratified by class."""
         if self.groups is not None:
             return "groups", self.groups
         return None if self.order is None else ("order", self.order)

@@ -8,8 +8,6 @@ the labels that it was decided by: 1000 columns of it with 300 random labels "pr
 fold 50 (measured once, by a script that is not kept; tests/tables/test_leakage.py has the latter).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """`train`: one pass over a table, the decision on roles, the model, its calibration and its held-out report."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Of sparse rows only the stored entries change the score without a row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import singledispatch

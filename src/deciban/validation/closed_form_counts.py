@@ -1,7 +1,5 @@
 """Leave-one-out in closed form of counts and levels: Bernoulli, multinomial, Poisson, categorical and others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

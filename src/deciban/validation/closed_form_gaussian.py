@@ -1,7 +1,5 @@
 """Leave-one-out in closed form of Gaussians: rank-one changes of moments, and a kernel for many rows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

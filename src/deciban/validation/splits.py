@@ -1,7 +1,5 @@
 """Assignment of rows to folds: stratified by class, by groups, by order, or by the content of the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

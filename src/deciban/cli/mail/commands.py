@@ -1,7 +1,5 @@
 """The list of mail commands, and the function that runs one of them."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`deciban plot boundary` and `digits`: estimators that are fitted to the columns of a table and drawn."""
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
 from typing import Any
 

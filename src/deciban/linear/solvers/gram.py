@@ -5,8 +5,6 @@ rows. A column with a single row contributes only to that row, so it is kept as 
 one entry per column is ever made.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any

@@ -1,7 +1,5 @@
 """Logistic regression: the weights that minimise the penalised logistic loss of the training rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

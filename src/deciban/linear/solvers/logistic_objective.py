@@ -6,8 +6,6 @@
 The solvers minimise F(W, b) = Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W² + l1 Σ |W|; the bias has no penalty.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from deciban._typing import Array, Codes

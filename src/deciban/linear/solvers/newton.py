@@ -4,8 +4,6 @@ Where the Hessian is small, five or six steps reach the last digits; choosing a 
 cross-validation, takes hundreds of such fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ else each weight is scaled by its own diagonal; the interaction of blocks of fea
 weights, is left to L-BFGS.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

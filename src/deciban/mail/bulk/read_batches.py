@@ -4,8 +4,6 @@ Chunks of messages go to the processes in turn, so that the numbers of tokens, a
 every time.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -4,8 +4,6 @@ They are new interpreters that load only what reads mail: nothing is forked, so 
 without a main guard in the calling process are all safe.
 """
 
-from __future__ import annotations
-
 import gc
 import marshal
 import os

@@ -4,8 +4,6 @@ The filter is in memory, and gives the numbers of a store with the same messages
 in a minute, and none leaves a file behind.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

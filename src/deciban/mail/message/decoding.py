@@ -4,8 +4,6 @@ Nothing here raises. Charsets are looked up in a closed list: the name that a me
 search for codecs, which would import modules by that name.
 """
 
-from __future__ import annotations
-
 import binascii
 import re
 from encodings.aliases import aliases

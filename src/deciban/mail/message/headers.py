@@ -1,7 +1,5 @@
 """Headers: names, values and parameters, decoded; the time of arrival; and the header that a filter inserts."""
 
-from __future__ import annotations
-
 import binascii
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A tag ends at the next '>' or '<', so that no text, however broken, is scanned t
 decide which text is hidden.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The leaves are texts, HTML pages and attachments; an attachment is named and mea
 same digest wherever it is stored and whoever delivered it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

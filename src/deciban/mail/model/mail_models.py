@@ -12,8 +12,6 @@ Model `fisher` is Robinson's and Fisher's: each token has a probability, and two
 parameters are those of Robinson 2003 as spambayes and bogofilter use them. It fits nothing, and has two labels only.
 """
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence

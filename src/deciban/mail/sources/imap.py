@@ -4,8 +4,6 @@ Built on imaplib: imapclient 4.1 opens its connections in a private method, so t
 would need to override it, and it discards the messages of a FETCH that ends in NO because some of them are gone.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ A Maildir has messages in `cur` and `new`, their flags after ":2,"; an MH folder
 is read with all folders in it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

@@ -13,8 +13,6 @@
 Memory holds a message and a chunk of its file, however large the file is. Nothing is ever written, moved or marked.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 An address is a loopback one or a Unix socket, and another only if anyone may connect.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import os

@@ -8,8 +8,6 @@ from which the filter calls a message spam:
 Only a message with the verdict spam has 5 points or more: one that is unsure has at most 4.9.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Iterable, Mapping

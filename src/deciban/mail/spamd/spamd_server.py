@@ -6,8 +6,6 @@ refused within its limits, and a message that is to be returned (PROCESS, HEADER
 anything go wrong.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

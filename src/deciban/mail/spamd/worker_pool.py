@@ -1,7 +1,5 @@
 """The workers of a spamd: threads with a filter each, opened once, and a process that maintains the store."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

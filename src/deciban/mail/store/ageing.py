@@ -7,8 +7,6 @@ message away leaves precisely what was before. Long before 2¹² is reached, tid
 recounts.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time as clock

@@ -5,8 +5,6 @@ it, whoever opened the descriptor (sqlite.org/howtocorrupt.html, 2.2): another p
 log while it is in use. So nothing but SQLite opens these files, and code that opens a user's file checks here first.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Final

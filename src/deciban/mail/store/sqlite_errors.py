@@ -1,7 +1,5 @@
 """Convert the errors of SQLite, and those of invalid values in a store, to StoreError with a hint."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

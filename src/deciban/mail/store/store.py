@@ -1,7 +1,5 @@
 """The store: messages that were learned, and counts of their tokens, in one SQLite file that survives any crash."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The content of a store as arrays: messages, to which models are fitted; their fits; tokens, to classify mail by."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator, Sequence

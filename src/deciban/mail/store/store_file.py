@@ -1,7 +1,5 @@
 """The file of a store: opened for writing or, if that fails, for reading; its transactions, labels and settings."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Maintenance of a store: its size limit, renewal of weights, recounting, checks, and backups."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing, suppress

@@ -14,8 +14,6 @@
 Counts are always sums of weights over `message`: they can be recomputed at any time.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Learning and unlearning: each message adds its weight to its tokens' counts, and removing it subtracts the same."""
 
-from __future__ import annotations
-
 import time as clock
 from collections.abc import Iterable, Sequence
 from itertools import chain, repeat

@@ -7,8 +7,6 @@ Messages are sorted by time and then by digest, and their tokens by name: stores
 Counts are not written, as they follow from the messages; nor are fits and the journal.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Options of tokenizing: which tokens of a message are counted; a store keeps a fingerprint of them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
 from functools import cached_property

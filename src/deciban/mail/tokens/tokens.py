@@ -3,8 +3,6 @@
 All but the words of its texts have a prefix that names their source.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache

@@ -3,8 +3,6 @@
 The tokens of a link are its host and the domains above it, networks, ports and words of its path.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache
