@@ -1,7 +1,5 @@
 """Bayes' theorem for a diagnostic test, in numbers of people of a population."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

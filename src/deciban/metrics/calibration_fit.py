@@ -4,8 +4,6 @@ Rows that no slope and bias could correct (a true class of probability 0) are le
 Weights are rescaled to sum to the effective number of rows (Kish 1965), whatever their unit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The choice among settings: many settings evaluated on the same rows, and their differences row by row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

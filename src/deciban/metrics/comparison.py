@@ -1,7 +1,5 @@
 """The comparison of learners evaluated on the same rows in the same folds: differences row by row, and advice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist

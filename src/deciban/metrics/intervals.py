@@ -1,7 +1,5 @@
 """The uncertainty of figures: standard errors, 95 % intervals of shares, means and areas, and paired differences."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Learning curves: of one model, with its reports, and of several learners on the same draws of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -25,8 +25,6 @@ c = n_k/(n_k − 1),
     M' = M − c u uᵀ,  |M'| = |M| (1 − c q),  u'ᵀM'⁻¹u' = c² q / (1 − c q),  q = uᵀM⁻¹u
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

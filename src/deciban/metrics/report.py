@@ -1,7 +1,5 @@
 """The report on a model: accuracy, log-loss, calibration, ranking and decisions, as numbers and as text."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

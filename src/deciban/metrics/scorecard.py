@@ -1,7 +1,5 @@
 """Scorecards: how good posteriors are, as sums that add (hits, log-loss, Brier score, calibration, confusion)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """The decision boundaries of a fitted model of one or two columns."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace

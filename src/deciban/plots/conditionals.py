@@ -1,7 +1,5 @@
 """The distributions p(x|k) of each column of a table model: curves, rates, or shares of values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

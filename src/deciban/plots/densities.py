@@ -1,7 +1,5 @@
 """The distributions p(x|k) of the columns of a table model, a panel for each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

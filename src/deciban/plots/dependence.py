@@ -1,7 +1,5 @@
 """The dependence of features: a shaded cell for every pair, given the class and without it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

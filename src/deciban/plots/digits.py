@@ -1,7 +1,5 @@
 """Classes of images: the mean image of each class, and the weights of pixels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

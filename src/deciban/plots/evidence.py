@@ -3,8 +3,6 @@
 The evidence of a row is a waterfall, in decibans from the prior to the total; words have a panel for each class.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise

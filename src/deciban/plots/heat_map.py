@@ -1,7 +1,5 @@
 """Matrices as shaded cells, darker for larger values, with names along both sides; and the confusion matrix."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

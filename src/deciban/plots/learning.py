@@ -3,8 +3,6 @@
 Of several learners the differences from the best are drawn too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Nomograms: a scale of decibans for each column, whose sum is read as a probability."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import median

@@ -1,7 +1,5 @@
 """The scales of a nomogram: the decibans of each value of each column for one class against another."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The rows of a picture: read from a table or taken from arrays, checked, and with the limits of the axes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 A reliability diagram has the share of hits by confidence, and the distribution of confidence.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

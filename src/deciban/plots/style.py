@@ -1,7 +1,5 @@
 """Colours, markers and line styles that remain distinct in grey print and for colour-blind readers; axes; legends."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

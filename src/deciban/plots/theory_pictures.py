@@ -3,8 +3,6 @@
 The population has a dot for each person, which shows the meaning of a positive result.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
