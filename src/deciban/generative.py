@@ -1,7 +1,5 @@
 """GenerativeModel: a ledger under an assumption, and everything that follows from the two."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -105,7 +103,7 @@ class GenerativeModel(Scorer):
         if not self.assumption.probabilistic:
             raise UndefinedError(NO_LIKELIHOOD.format(what=what))
 
-    def unsolved(self) -> GenerativeModel:
+    def unsolved(self) -> "GenerativeModel":
         """Return a model whose solution follows from the ledger: the model itself, unless it is read from a file."""
         return self
 

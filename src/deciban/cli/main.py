@@ -1,7 +1,5 @@
 """The entry point of the `deciban` command, and its exit codes."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

@@ -23,8 +23,6 @@ not improve breast-w. For words (SMS and R8, four events, one 5-fold split) log-
 rose for the complement on R8.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -112,13 +110,13 @@ class Urns:
     @classmethod
     def of(
         cls, count: Array, owner: Array, total: Array, urn_owner: Array, levels: Array, times: Array | None = None
-    ) -> Urns:
+    ) -> "Urns":
         """Build urns from counts, each occurring `times` times."""
         drawn = _merge_equal(count, owner, np.ones(len(count)) if times is None else times)
         return cls(*drawn, *_merge_equal(total, urn_owner, np.ones(len(total))), levels)
 
     @classmethod
-    def alike(cls, count: Array, total: Array, levels: float, times: Array | None = None) -> Urns:
+    def alike(cls, count: Array, total: Array, levels: float, times: Array | None = None) -> "Urns":
         """Build urns with equal numbers of kinds, under one α."""
         return cls.of(count, np.zeros(len(count)), total, np.zeros(len(total)), np.array([levels]), times)
 

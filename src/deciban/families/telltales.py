@@ -9,8 +9,6 @@ The width of the interval is computed from documents, not occurrences, since the
 The evidence of a word is that of the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -66,7 +64,7 @@ class _Cumulants(NamedTuple):
     variance: Array
     skew: Array
 
-    def minus(self, other: _Cumulants) -> _Cumulants:
+    def minus(self, other: "_Cumulants") -> "_Cumulants":
         """Return the cumulants of the difference of two independent variables."""
         return _Cumulants(self.mean - other.mean, self.variance + other.variance, self.skew - other.skew)
 

@@ -6,8 +6,6 @@ classes without the word has a closed form, so only the classes with entries of 
 are proportional to the entries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -224,7 +222,7 @@ class Text(Family):
         bags.resize((len(codes), part.n_features))
         return bags
 
-    def _make_urn(self, entries: Tallies, length: Array) -> _WordUrn:
+    def _make_urn(self, entries: Tallies, length: Array) -> "_WordUrn":
         """Return the words from which documents of a mean length are drawn.
 
         A word that occurs Poisson −ln(1 − θ) times is absent with probability 1 − θ: presence is drawn as words are.

@@ -5,8 +5,6 @@ zero: in `Tallies` each feature lists the classes in which it occurs. `Bags`, th
 the total of each word, and the number of documents that contain it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -189,7 +187,7 @@ class Tallies(Statistic):
     def __mul__(self, factor: float) -> Self:
         return self._from_keys(self.keys(), self.total * factor, self.weight * factor)
 
-    def keep_entries_of(self, other: Tallies) -> Self:
+    def keep_entries_of(self, other: "Tallies") -> Self:
         """Drop the entries that `other` lacks; they are the rounding of sums that cancelled."""
         if np.array_equal(self.start, other.start) and np.array_equal(self.class_code, other.class_code):
             return self

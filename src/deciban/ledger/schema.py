@@ -3,8 +3,6 @@
 Two schemas are aligned by the names of their classes, features, words and levels.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from bisect import bisect_right
@@ -69,7 +67,7 @@ class Block:
     levels: tuple[tuple[str, ...], ...] | None = None
     reading: str = "x"
 
-    def choose(self, features: Sequence[int]) -> Block:
+    def choose(self, features: Sequence[int]) -> "Block":
         """Return the block of these features alone, in this order."""
         names = None if self.names is None else _choose_names(self.names, features)
         levels = None if self.levels is None else tuple(self.levels[j] for j in features)

@@ -1,7 +1,5 @@
 """Boosted naive Bayes: one generative model per round, each on rows weighted by the errors of those before it."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,7 +53,7 @@ class Boosted(FittedModel):
         rows: Array,
         account: Account,
         basis: GenerativeModel | None = None,
-    ) -> Boosted:
+    ) -> "Boosted":
         """Combine the learners of these rounds into one model; `rows` is the weight of each class."""
         algorithm = cast(Algorithm, account.settings["algorithm"])
         if algorithm == "SAMME":
@@ -165,7 +163,7 @@ class Examples(NamedTuple):
         """The weights as an array."""
         return np.ones(len(self.codes)) if self.weight is None else self.weight
 
-    def take(self, index: NDArray[np.intp]) -> Examples:
+    def take(self, index: NDArray[np.intp]) -> "Examples":
         """Return these rows only."""
         weight = None if self.weight is None else self.weight[index]
         return Examples([X[index] for X in self.parts], self.codes[index], weight)

@@ -9,8 +9,6 @@ one of 0 ± 1. A block converts weights for use with the stored rows (`row_weigh
 summed by a pass, into ∂/∂t (`gradient`). Weights of a block are t ÷ `unit`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Self
@@ -147,7 +145,7 @@ class SparseBlock(Block):
 
     columns: Any
 
-    def take(self, rows: NDArray[np.intp]) -> SparseBlock:
+    def take(self, rows: NDArray[np.intp]) -> "SparseBlock":
         """See `Block.take`."""
         some = self.X[rows]
         return replace(self, X=some, columns=some.T.tocsr())

@@ -13,8 +13,6 @@ not seen. If words weighed on all rows were used together with evidence computed
 difference of the two would reveal the label.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,7 +70,7 @@ class WordRows:
     size: float = 1.0
     threads: int = 1
 
-    def take(self, index: NDArray[np.intp]) -> WordRows:
+    def take(self, index: NDArray[np.intp]) -> "WordRows":
         """Return these rows only."""
         weight = None if self.weight is None else self.weight[index]
         return replace(

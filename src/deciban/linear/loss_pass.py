@@ -4,8 +4,6 @@ Rows come in stripes of a fixed number and blocks of a fixed size, added in thei
 never changes a bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -61,7 +59,7 @@ class Rows:
         """The weight of all rows."""
         return float(len(self.codes) if self.weight is None else self.weight.sum())
 
-    def take(self, rows: NDArray[np.intp]) -> Rows:
+    def take(self, rows: NDArray[np.intp]) -> "Rows":
         """Return a copy with these rows only."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(

@@ -1,7 +1,5 @@
 """Logistic regression of numeric features, from rows to score forms: missing cells, C, start, fit and account."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -74,7 +72,7 @@ class NumberRows:
     n_classes: int
     threads: int = 1
 
-    def take(self, index: NDArray[np.intp]) -> NumberRows:
+    def take(self, index: NDArray[np.intp]) -> "NumberRows":
         """Return these rows only; the object itself where they are as many as all."""
         if len(index) == len(self.codes):
             return self

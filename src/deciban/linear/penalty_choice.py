@@ -1,7 +1,5 @@
 """Choice of the penalty: C by cross-validation."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,7 +55,7 @@ class FoldedRows(NamedTuple):
         """The weights as an array."""
         return np.ones(len(self.codes)) if self.weight is None else self.weight
 
-    def take(self, index: NDArray[np.intp]) -> FoldedRows:
+    def take(self, index: NDArray[np.intp]) -> "FoldedRows":
         """Return these rows only."""
         return FoldedRows(self.codes[index], None if self.weight is None else self.weight[index], self.fold[index])
 

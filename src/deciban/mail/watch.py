@@ -10,8 +10,6 @@ Nothing is ever deleted, moved or marked. A message counts as seen only after so
 fails comes again.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -111,13 +109,13 @@ class Watcher:
         for folder, _ in self._folders:
             folder.close()
 
-    def __enter__(self) -> Watcher:
+    def __enter__(self) -> "Watcher":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _look_at(self, folder: WatchedFolder, label: str) -> int:
+    def _look_at(self, folder: "WatchedFolder", label: str) -> int:
         """Handle the messages that appeared in a folder since the last look; return how many of them were moved."""
         folder.refresh()
         if folder.is_new:  # its messages are remembered

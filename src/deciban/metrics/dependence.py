@@ -6,8 +6,6 @@ ionosphere in one block more than doubled its log-loss; measured once, by a scri
 numbers are compared as Gaussians, and are only as large as the rows of their rarest class allow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -120,7 +118,7 @@ class Dependence:
     figures: Mapping[str, Array]
 
     @classmethod
-    def of(cls, sample: Sample, target: str, roles: Sequence[str], rows_read: int) -> Dependence:
+    def of(cls, sample: Sample, target: str, roles: Sequence[str], rows_read: int) -> "Dependence":
         """Measure the dependence in a sample of rows; `roles` are those of the features."""
         figures = pair_dependence.measure_pairs(sample)
         figures["correlation"], figures["gaussian"] = pair_dependence.correlate_within_classes(sample)

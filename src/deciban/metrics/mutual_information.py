@@ -14,8 +14,6 @@ at random (margins by Dir(1, …, 1); a test repeats it), 50 rows in 16×16 cell
 levels that there are rows of, subtracts 1.27, this 0.92.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -87,7 +85,7 @@ class ContingencyTables:
         return mean, divide((n - a) * (n - b), np.broadcast_to(n * np.maximum(n - 1, 1.0), a.shape))
 
     @property
-    def pooled(self) -> ContingencyTables:
+    def pooled(self) -> "ContingencyTables":
         """The tables summed over the classes."""
         return ContingencyTables(self.counts.sum(axis=0, keepdims=True), self.start)
 

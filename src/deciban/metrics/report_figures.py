@@ -3,8 +3,6 @@
 Reliability is the share of hits in each bin of confidence; Murphy's decomposition divides the Brier score by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -50,7 +48,7 @@ class Reliability(Result):
         ends = np.array([wilson(s, w * rows_per_weight) if w else (np.nan, np.nan) for s, w in zip(share, weight)])
         return cls(weight, mean, share, ends[:, 0], ends[:, 1])
 
-    def select_bins(self, chosen: NDArray[np.bool_]) -> Reliability:
+    def select_bins(self, chosen: NDArray[np.bool_]) -> "Reliability":
         """Return the table of some of the bins."""
         return Reliability(*(getattr(self, field.name)[chosen] for field in fields(self)))
 

@@ -5,8 +5,6 @@ as its levels with `&` between them, so that a model file needs no other kind of
 level is escaped by a backslash.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,7 +74,7 @@ class Column:
     block: tuple[str, ...] = ()
 
     @property
-    def features(self) -> tuple[Feature, ...]:
+    def features(self) -> "tuple[Feature, ...]":
         """The features read from the column, for any role: itself, the parts of a date, or the joint category."""
         if self.block and self.role != "number":
             return (Feature(JOIN_SEPARATOR.join(self.block), "category", joined=self.block),)
@@ -85,7 +83,7 @@ class Column:
         return (Feature(self.name, self.role),)
 
     @property
-    def modelled_features(self) -> tuple[Feature, ...]:
+    def modelled_features(self) -> "tuple[Feature, ...]":
         """The features of the column that a model uses: none while its role is skip, undecided or countable."""
         return () if self.role in ("skip", *OPEN_ROLES) else self.features
 

@@ -1,7 +1,5 @@
 """Summaries of features in words: the level or bin with the strongest evidence for a class, or the class's mean."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,7 +49,7 @@ class LevelEffect:
     def __str__(self) -> str:
         return f"{self.feature} {self.value} {self.message()}"
 
-    def scale(self, trust: float) -> LevelEffect:
+    def scale(self, trust: float) -> "LevelEffect":
         """Return the effect with its evidence multiplied by a trust."""
         low, high = sorted((trust * self.low, trust * self.high))
         return replace(self, evidence=trust * self.evidence, low=low, high=high)

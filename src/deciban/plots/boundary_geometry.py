@@ -3,8 +3,6 @@
 Lines and conics are also formatted as equations: `1.32·petal length + 2.88·petal width = 12.1`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -117,7 +115,7 @@ class Window:
         """The width and the height."""
         return self.high - self.low
 
-    def to_scale(self, wide: float) -> Window:
+    def to_scale(self, wide: float) -> "Window":
         """Return a window with equal scales in a picture `wide` times as wide as high: the shorter side grows."""
         span = np.maximum(self.span, [self.span[1] * wide, self.span[0] / wide])
         more = (span - self.span) / 2

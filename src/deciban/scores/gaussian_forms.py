@@ -1,7 +1,5 @@
 """The scores of Gaussian features: independent given the class, or with a covariance of each class or of all."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -239,7 +237,7 @@ class Full(ScoreForm):
         z -= self.whitened_means
         return -0.5 * np.einsum("ikj,ikj->ik", z, z) - self.half_log_dets
 
-    def marginal(self, have: NDArray[np.bool_]) -> Full:
+    def marginal(self, have: NDArray[np.bool_]) -> "Full":
         """Return the marginal model of some of the features."""
         if have.all():
             return self

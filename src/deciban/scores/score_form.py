@@ -1,7 +1,5 @@
 """The base class of score forms, and linear and quadratic decision boundaries."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -36,11 +34,11 @@ class ScoreForm(ABC):
     def pieces(self, X: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """Return ln p(x|k) − ln p(x|l) by feature, for the pair of classes k[i], l[i] of each row i."""
 
-    def linear(self) -> Boundary:
+    def linear(self) -> "Boundary":
         """Return weights and bias, where the score is linear in x up to terms that all classes share."""
         raise UndefinedError(self.not_linear)
 
-    def quadratic(self) -> Conic:
+    def quadratic(self) -> "Conic":
         """Return the quadratic form of the score, up to terms that all classes share."""
         line = self.linear()
         return Conic(np.zeros_like(line.weights), line.weights, line.bias)

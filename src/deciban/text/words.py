@@ -4,8 +4,6 @@ This is the definition; `deciban.kernels.tokenizer` gives equal results for larg
 sklearn's CountVectorizer.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -164,7 +162,7 @@ class Words:
         return cls(**given)
 
     @classmethod
-    def from_argument(cls, value: Any) -> Words:
+    def from_argument(cls, value: Any) -> "Words":
         """Return settings as given, the defaults for None, or the settings of a mapping over the defaults."""
         if value is None or isinstance(value, Words):
             return value or cls()
@@ -189,7 +187,7 @@ class Words:
         """A digest of exactly these settings."""
         return _digest(self.to_dict())
 
-    def refuse_other(self, other: Words, hint: str) -> None:
+    def refuse_other(self, other: "Words", hint: str) -> None:
         """Raise SchemaError if the settings of another model differ from these, naming the first difference."""
         mine, theirs = self.to_dict(), other.to_dict()
         for name in mine:

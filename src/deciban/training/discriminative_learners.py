@@ -1,7 +1,5 @@
 """Discriminative learners of tables, which fit the rows themselves, with the roles and bins of naive Bayes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -68,7 +66,7 @@ class TrainingRows:
         return list(ledgers_excluding_each(counted))[:n_folds]
 
     @cached_property
-    def excluding_folds(self) -> list[TrainingRows]:
+    def excluding_folds(self) -> "list[TrainingRows]":
         """The rows outside each of the folds, with roles and bins that have seen no label of the fold."""
         fold = self.folded_rows.fold
         return [

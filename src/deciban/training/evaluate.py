@@ -1,7 +1,5 @@
 """`evaluate`: exact cross-validation over all rows of a table, leave-one-out, or a model evaluated on other rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -90,7 +88,7 @@ class Split:
     order: str | None = None
 
     @classmethod
-    def of(cls, folds: Any, groups: str | None, order: str | None) -> Split:
+    def of(cls, folds: Any, groups: str | None, order: str | None) -> "Split":
         """Check the arguments of `evaluate`, and return the split; `folds` is a number, or "loo"."""
         if groups is not None and order is not None:
             raise InputError("rows are assigned to folds by groups or by order, not by both. Hint: leave one out")

@@ -4,8 +4,6 @@ In leave-one-out each row is scored by the model of all other rows, in closed fo
 The ledgers are computed from one pass over the rows.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
@@ -149,7 +147,7 @@ class LeaveOneOutScores(NamedTuple):
     needs_refit: NDArray[np.bool_]
 
     @classmethod
-    def concatenate(cls, parts: Sequence[LeaveOneOutScores]) -> LeaveOneOutScores:
+    def concatenate(cls, parts: "Sequence[LeaveOneOutScores]") -> "LeaveOneOutScores":
         """Return the scores of all parts, in their order."""
         return parts[0] if len(parts) == 1 else cls(*map(np.concatenate, zip(*parts)))
 

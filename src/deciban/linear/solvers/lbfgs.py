@@ -8,8 +8,6 @@ non-negative ones, t = u − v, and l1·(u + v) is smooth: L-BFGS-B within bound
 curvature. At the minimum one of the two is zero, and where both are, so is the weight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -126,7 +124,7 @@ def _polish(rows: Rows, some: Rows, penalties: Sequence[Array | float], state: S
     return best
 
 
-def _run_round(objective: PreconditionedObjective, state: State, tol: float, max_steps: int) -> State:
+def _run_round(objective: "PreconditionedObjective", state: State, tol: float, max_steps: int) -> State:
     """Run at most `max_steps` of L-BFGS from a state; return the new state, its `n_iter` increased by the steps.
 
     The first step has length one. In preconditioned coordinates the best step is about as long as the gradient, so

@@ -5,8 +5,6 @@ unsure `UNSURE_COST`. Few messages tell little of rare mistakes, so of equally c
 defaults are chosen.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import product
@@ -60,7 +58,7 @@ class FilterMetrics:
     """In nats."""
 
     @classmethod
-    def compute(cls, scores: Array, codes: NDArray[Any], verdicts: NDArray[Any]) -> FilterMetrics:
+    def compute(cls, scores: Array, codes: NDArray[Any], verdicts: NDArray[Any]) -> "FilterMetrics":
         """Compute the metrics of log-odds of spam, true codes and verdict codes."""
         spam = codes == SPAM
         table = np.bincount(codes * 3 + verdicts, minlength=6).reshape(2, 3).tolist()

@@ -4,8 +4,6 @@ A StoreSnapshot makes them from the tokens of messages, by the counts and weight
 time: what can be computed for all of them at once is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -110,7 +108,7 @@ class LabelTotals:
     weights: tuple[float, ...]
 
     @classmethod
-    def read(cls, store: Store) -> LabelTotals:
+    def read(cls, store: Store) -> "LabelTotals":
         """Return the totals of a store."""
         totals = store.totals()
         labels = mail_models.order_labels(name for name, (messages, _) in totals.items() if messages)

@@ -5,8 +5,6 @@ message has contributes nothing, rare tokens get no weight for occurring in thei
 are calibrated without a calibration map. A refit is due when enough has changed since the last one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -70,7 +68,7 @@ class TrainingMessages:
     numbers: Numbers
 
     @classmethod
-    def from_rows(cls, rows: StoreRows, unit: float = 1.0) -> TrainingMessages | None:
+    def from_rows(cls, rows: StoreRows, unit: float = 1.0) -> "TrainingMessages | None":
         """Return the messages of a store, weights divided by `unit`; None where there are too few to fit."""
         labels = mail_models.order_labels(rows.label_names[k] for k in set(rows.labels.tolist()))
         place = {name: i for i, name in enumerate(labels)}

@@ -5,8 +5,6 @@ for loopback; with any other server it continues by STARTTLS, checked in the sam
 An address never contains a password: it would be seen in lists of processes and in logs.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import ssl
@@ -60,7 +58,7 @@ class Address:
     ca: str | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Address:
+    def parse(cls, text: str) -> "Address":
         """Parse and check an address; an error never repeats what may be a password."""
         try:
             parts = urlsplit(text)
