@@ -28,7 +28,7 @@ LIKE_OPTIONS = (
 
 
 def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
-    """Return the column to predict: that of --target, or the names of the sub-folders of a folder of documents."""
+    """Return --target, or "class" for a folder of documents: two sub-folders or more, unless --classes is given."""
     target = options.get("target")
     if table.reading.format == "folders" and target in (None, "class"):
         from deciban.sources.document_files import CLASS, Folders
@@ -172,7 +172,7 @@ def _format_data(table: TableInput) -> list[str]:
 
 
 def _format_option(name: str, value: Any) -> Iterator[str]:
-    """Yield an option as it is written: a switch, once for each of several values, or not at all."""
+    """Yield "--name value", quoted, for each of its values; "--name" alone for True; nothing for None and False."""
     from deciban.cli.render import quote_word
 
     if value is True:

@@ -26,7 +26,7 @@ DENSE_CELLS = 1 << 22
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
     """Summarise rows into the statistic that a family needs.
 
-    Whatever is not a plain sum of stored entries is computed by the dense engine.
+    Whatever is not a plain sum of stored entries is computed by the dense engine. Tallies refuse missing values.
     """
     adds_up = needs.kind == "counts" and needs.signed and needs.threshold is None
     X = to_checked_csr(X) if adds_up else to_canonical_csr(X)
@@ -78,7 +78,7 @@ def _count_by_product(
 def _count_by_kernel(
     needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, as_tallies: bool, threads: int
 ) -> tuple[Any, int]:
-    """Count by a kernel; return the counts, and the index of an entry that cannot be summed, −1 if none."""
+    """Return counts by a kernel, and the index of the first entry not finite, or < 0 if no threshold; −1: none."""
     from deciban.engines import sparse_totals
 
     threshold = kernel_dispatch.round_threshold(needs.threshold, X.data)
@@ -151,7 +151,7 @@ def _is_zero_counted(needs: Needs) -> bool:
 
 
 def _write_joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Finish, use_kernel: bool) -> None:
-    """Write ln π_k + ln p(x|k), computed from the stored entries, into `joint`."""
+    """Write ln π_k + ln p(x|k), from the stored entries, into `joint`; with the carrier only if `wanted` needs it."""
     if use_kernel:
         _score_by_kernel(form, X, log_prior, joint, None, 1)
     else:

@@ -157,7 +157,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return float(self._check_fitted().account.settings[name])
 
     def telltales(self, label: Any, n: int = 10) -> list[TrustedWord]:
-        """Return the words with the strongest evidence for a class, in a document of root mean square length."""
+        """Return the n words with the most evidence, even if negative, for a class against the mean of the others."""
         model: FittedModel = self._check_fitted()
         k = self._class_index(label)
         nats = _subtract_mean_of_others(self._form.weights, k) / self._get_setting("size")
@@ -172,13 +172,13 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
 
     @property
     def trust_(self) -> Array:
-        """The factor of each word's evidence, a row for each class; for two classes one row."""
+        """The factor of each word's evidence, `common_trust_` if it has none; a row per class, one row for two."""
         evidence = word_weights.extract_word_evidence(self._check_fitted().naive.solved.forms[0]).T
         return divide(self.coef_, evidence * self._get_setting("size"), self.common_trust_)
 
     @property
     def common_trust_(self) -> float:
-        """The trust that all words have in common."""
+        """The trust that all words have in common; 0 if `common` is None."""
         return self._get_setting("common_trust")
 
     @property
@@ -188,6 +188,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return float(family.alpha)
 
     def _matches_arguments(self, scorer: Scorer) -> bool:
+        """Return whether `scorer` is an evidence regression with a valid C, document size and common trust."""
         if not isinstance(scorer, FittedModel) or scorer.account.learner != "evidence" or scorer.basis is None:
             return False
         settings = scorer.account.settings
@@ -196,6 +197,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return finite and isinstance(settings.get("C"), float)
 
     def _write_state(self, section: Section) -> None:
+        """Write the state; refuse if `words`, `presence` or `length` has changed since `fit`."""
         super()._write_state(section)
         read_as = self.presence, self.length
         have_changed = self._read_as != read_as or self._words not in (None, self._tokenizer())

@@ -51,7 +51,7 @@ class Family(ABC):
         """Return the score form that this statistic gives."""
 
     def sample(self, part: Any, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[Any]:
-        """Draw a row for each class code from the solved model; a complement model, not a distribution, refuses."""
+        """Draw a row for each class code from the distribution that `part` gives; a complement model refuses."""
         raise UndefinedError(NO_LIKELIHOOD.format(what="rows to draw"))
 
     def enumerate_rows(self, part: Any) -> EnumeratedRows | None:
@@ -61,7 +61,8 @@ class Family(ABC):
     def log_likelihood(self, part: Any, solved: Any) -> float:
         """Return Σ ln p(x|y) of the data from which `part` was computed, with the parameters that `solved` gives.
 
-        Both are statistics, `solved` with pseudo-observations. A complement model refuses, as it has no likelihood.
+        Both are statistics, `solved` with pseudo-observations. A complement model has no likelihood and refuses, and
+        so does a family whose statistic does not determine it: Poisson, a full covariance with missing values.
         """
         raise UndefinedError(NO_LIKELIHOOD.format(what="likelihood"))
 

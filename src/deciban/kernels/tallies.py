@@ -2,7 +2,8 @@
 
 Rows are the three arrays of a CSR matrix, of any numeric type. Every kernel takes a range (of classes when
 counting, of rows when scoring) and writes nothing outside it, so threads share the work without sharing a
-sum and their number cannot change a bit of the result. Class codes and column indices are not checked.
+sum and their number cannot change a bit of the result. Class codes and column indices are not checked. Invalid
+entries are counted and used all the same: where a kernel returns more than 0, its results mean nothing.
 
 Positions are unsigned (`np.uintp`): a signed one makes Numba test for Python's negative indices at each
 access. Each row is checked in a separate loop before it is used: that loop vectorises and loads the row
@@ -189,6 +190,7 @@ def score_rows_sparse(
 ) -> int:  # fmt: skip
     """Write scores or best classes of rows i0 ≤ i < i1 by each feature's list of classes; count invalid entries.
 
+    score_k = bias_k + Σ_v x_v (slope_k + scale_k base_v + delta_vk), where delta is 0 for classes not in the list.
     A feature whose `common[v]` is not negative is read from that row of `common_delta` instead of its list; one that
     is `mute` adds nothing (an empty array: none is).
     """

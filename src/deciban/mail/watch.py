@@ -82,7 +82,7 @@ class Watcher:
     def look(self) -> int:
         """Look once at every folder; return how many messages were moved.
 
-        A folder that cannot be read is reported and looked at again next time, except at the very first look, and
+        A folder that cannot be read is reported and looked at again next time, except at the first call, and
         except where the server rejects the password: these are errors.
         """
         moved = 0
@@ -259,7 +259,7 @@ class WatchedImap:
             self._next = self._folder.next_uid or max(self._folder.uids(), default=0) + 1
 
     def state(self) -> dict[str, Any]:
-        """Return the UID up to which all messages were seen, and the UIDVALIDITY of the UIDs."""
+        """Return the first UID that was not seen, and the UIDVALIDITY of the UIDs."""
         return {"validity": self._validity, "next": self._next}
 
     def close(self) -> None:
@@ -273,7 +273,7 @@ WatchedFolder = WatchedMaildir | WatchedImap
 
 
 def watch_folder(path: str | Path, states: Mapping[str, Any], password: Password) -> WatchedFolder:
-    """Return a Maildir or IMAP folder to watch, with its state among `states`, by name; an invalid one is ignored."""
+    """Return a Maildir or IMAP folder to watch, with its state in `states`, if valid; refuse any other source."""
     kind = source_kind(path)
     if kind == "imap":
         address = Address.parse(str(path))
