@@ -64,7 +64,7 @@ class LearningCurve(Result):
 
     @property
     def log_loss(self) -> Array:
-        """The mean of −ln p(truth) over the held-out rows."""
+        """The mean of −ln p(truth) over the held-out rows whose class the model had met."""
         return self._values("log_loss")
 
     @property
@@ -92,7 +92,7 @@ class LearningCurve(Result):
         return any(report.unknown for _, _, report in self.points)
 
     def notes(self) -> list[str]:
-        """Return the sentences that a reader of the table must know."""
+        """Return the sentences below the table: `measured`, and how rows of classes not met by a model count."""
         lines = [self.measured] if self.measured else []
         if self.has_unmet_classes:
             lines.append("rows of a class that a model had not met are errors, and left out of its log-loss")
@@ -194,7 +194,7 @@ class LearningCurves(Result):
 
     @cached_property
     def critical_errors(self) -> float:
-        """The number of standard errors beyond which a difference is significant at 95 %, by Student's t."""
+        """The standard errors beyond which a difference is significant at 95 %, by Student's t; ∞ for one draw."""
         from scipy.special import stdtrit
 
         return float(stdtrit(self.draws - 1, 0.975)) if self.draws > 1 else np.inf

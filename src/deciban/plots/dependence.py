@@ -12,12 +12,12 @@ from deciban.plots import heat_map
 from deciban.plots.style import INK, make_axes, need_matplotlib, shorten
 
 DECIBAN_CELL_INCHES = 0.36
-"""The size of a cell with a number."""
+"""The smallest size of a cell in which its value is written."""
 
 MAX_FEATURES = 1000
 FEW_FEATURES = 6
 MAX_FEATURE_NAME_CHARACTERS = 20
-"""The characters of a feature's name."""
+"""The length of the longest name of a feature that is written in full."""
 
 TEXT_INCHES = 2.8
 """The width of the text below."""
@@ -44,8 +44,8 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
 
     Below the diagonal is the mutual information of two features given the class, which naive Bayes assumes to be
     zero; above it that without the class, which the class may explain. In decibans per row; darker is more. Pairs
-    that should be joined, or of which one repeats the other, are framed; of hundreds of features the strongest pairs
-    are ringed and named. `order="alike"` puts features next to each other that depend on each other.
+    that should be joined, or of which one repeats the other, are framed; if not all names fit, the strongest pairs
+    are ringed and named instead. `order="alike"` puts features next to each other that depend on each other.
 
     >>> import deciban
     >>> rows = {"coat": [1, 1, 0, 0] * 9, "boots": [1, 1, 0, 0] * 9, "tall": [0, 1] * 18, "rain": [1, 0, 0] * 12}
@@ -104,7 +104,7 @@ def _choose_cell_inches(names: list[str]) -> float:
 
 
 def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[tuple[int, int], str]) -> None:
-    """Draw the cells, the names, and the frames or rings; `framed` has the advice of cells below the diagonal."""
+    """Draw cells, values or a colour bar, names, frames or rings; `framed` has the advice for lower cells."""
     from matplotlib.colors import PowerNorm
 
     norm = PowerNorm(DEPENDENCE_SHADE_EXPONENT, 0, max(MIN_FULL_SHADE_DB, float(np.nanmax(table, initial=0.0))))
@@ -144,7 +144,7 @@ def format_decibans(value: float) -> str:
 
 
 def _frame(ax: Any, framed: Mapping[tuple[int, int], str]) -> list[str]:
-    """Draw frames around the pairs with an advice; return their meanings."""
+    """Draw a frame around each pair with advice, join or drop; return what the frames mean."""
     from matplotlib.patches import Rectangle
 
     for (row, column), action in framed.items():
@@ -156,7 +156,7 @@ def _frame(ax: Any, framed: Mapping[tuple[int, int], str]) -> list[str]:
 
 
 def _ring(ax: Any, names: list[str], table: Array) -> list[str]:
-    """Ring and number the pairs that depend on each other most, given the class; return their names."""
+    """Ring and number the pairs that depend most on each other, given the class; return their names and values."""
     rows, columns = np.tril_indices(len(names), -1)
     values = np.nan_to_num(table[rows, columns], nan=0.0)
     look: dict[str, Any] = {"marker": "o", "markersize": 9, "markerfacecolor": "none", "zorder": 4, "gid": "ring"}

@@ -26,7 +26,7 @@ NEAR_ONE_LOG_PROBABILITY = -1e-6
 
 
 def subtract_top(joint: Array) -> tuple[Array, Array, Array]:
-    """Return each row's largest score, the scores minus it, and ln Σ exp of the differences.
+    """Return each row's largest score (n×1), the scores minus it unless it is −∞, and their ln Σ exp (n×1).
 
     Added to scores of −1e17, ln 2 would be lost; added to their differences it is not.
     """
@@ -47,7 +47,7 @@ def log_sum_exp(joint: Array) -> Array:
 
 
 def normalise(scores: Array) -> Array:
-    """Return scores minus their log-sum-exp: logarithms of probabilities that add up to one."""
+    """Return scores minus their log-sum-exp: log-probabilities of each row; NaN where every class is impossible."""
     _, below, log_total = subtract_top(scores)
     return below - log_total
 
@@ -76,7 +76,7 @@ def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any]
     """Return what is wanted of ln p(x, k): itself, ln p(k|x), p(k|x), argmax_k, or ln p(x); and a number of rows.
 
     Where every class is impossible (maximum likelihood and a value never seen) the posterior is the class prior: the
-    number is that of such rows, or 0 where no posterior is computed.
+    number is that of such rows, or 0 if `joint` or `density` is wanted.
     """
     if wanted == "joint":
         return joint, 0
@@ -93,7 +93,7 @@ def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any]
 
 
 def warn_impossible(rows: int) -> None:
-    """Warn that this many rows are impossible under every class."""
+    """Warn that this many rows, at least one, are impossible under every class."""
     warnings.warn(
         f"{rows} row{'s are' if rows > 1 else ' is'} impossible under every class, so the posterior is the class "
         f"prior. Hint: a pseudo-count (alpha > 0) gives what was never seen a small probability.",
@@ -120,7 +120,7 @@ class Novelty:
 
     @classmethod
     def of(cls, typicality: Array, weight: Array | None = None) -> Self:
-        """Compute the quantiles of these rows; NaN, of rows without any observed cell, is left out."""
+        """Compute the quantiles; leave out NaN, of rows without any observed cell, and refuse if no row is left."""
         w = np.ones(len(typicality)) if weight is None else weight
         some = ~np.isnan(typicality)
         typicality, w = typicality[some], w[some]
@@ -255,7 +255,7 @@ class Decision:
         return np.where(np.isposinf(least), np.nan, least)
 
     def paid(self, truth: NDArray[np.integer[Any]], predicted: NDArray[np.integer[Any]]) -> Array:
-        """Return the cost of predictions on rows of class `truth`; 1 if that is −1, `reject` or NaN if undecided."""
+        """Return the cost of each prediction: 1 if `truth` is −1; of an undecided row `reject`, or NaN without it."""
         cost = np.where(truth < 0, 1.0, self.cost[truth, predicted])
         return np.where(predicted == REJECTED, np.nan if self.reject is None else self.reject, cost)
 
@@ -282,6 +282,7 @@ def take_labels(labels: NDArray[Any], codes: NDArray[np.integer[Any]]) -> NDArra
 
 
 def _check_mapping(given: Any, name: str, example: str) -> Mapping[Any, Any]:
+    """Return the mapping, empty for None; refuse anything else."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

@@ -34,7 +34,7 @@ CELLS = {
 
 
 def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[bytes, str]]:
-    """Yield each record in UTF-8, blank ones too, and the end of its line ("" at the end of the file).
+    """Yield each record in UTF-8 (not checked), blank ones too, and the end of its line ("" at the end of the file).
 
     A cell is quoted where a quote is its first character but for spaces, as in DuckDB; line ends in it are its own.
     A record longer than `MAX_RECORD_BYTES` whose end has not been read is cut off, and is the last.
@@ -64,7 +64,8 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
 def find_fault(path: str, record_number: int | None, delimiter: str, encoding: str, n_columns: int) -> str | None:
     """Describe why a record cannot be read, as the predicate of an error message; None if no fault is found.
 
-    Line ends are compared up to that record (all, if `record_number` is None); other faults are sought in it only.
+    Records are counted from 1, the header. Line ends are compared up to `record_number` (None: in all records); other
+    faults are sought in that record only.
     """
     first_end = ""
     for number, (record, end) in enumerate(read_records(path, delimiter, encoding), 1):
@@ -80,7 +81,7 @@ def find_fault(path: str, record_number: int | None, delimiter: str, encoding: s
 
 
 def _describe_fault(record: bytes, record_number: int, delimiter: str, n_columns: int) -> str | None:
-    """Describe why this record cannot be read; None if no fault is found."""
+    """Describe the fault of this record: encoding, quotes, length or number of cells; None if it has none."""
     try:
         text = record.decode()
     except UnicodeDecodeError:

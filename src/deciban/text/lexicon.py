@@ -24,7 +24,7 @@ Numbers = NDArray[np.int64]
 
 
 class WordNumbers(NamedTuple):
-    """The numbers of the counted words of documents, those of document i from bounds[i] to bounds[i + 1]."""
+    """The numbers (if hashed, the columns) of counted words, those of document i from bounds[i] to bounds[i + 1]."""
 
     numbers: Numbers
     bounds: Numbers
@@ -131,7 +131,7 @@ class Lexicon:
         self, blob: Bytes, offsets: Offsets, order: Numbers, alphabet: Alphabet, min_characters: int,
         buffers: TokenBuffers,
     ) -> tuple[WordNumbers, bool]:  # fmt: skip
-        """Return the numbers of the words of these documents, and whether any needs Python's lower-casing."""
+        """Return the numbers of single words, none of a document that needs Python's lower-casing; and if one does."""
         buffers.reserve(len(order), int((offsets[order + 1] - offsets[order]).sum()))
         bounds, is_special = np.zeros(len(order) + 1, dtype=np.int64), np.zeros(len(order), dtype=np.uint8)
         find_tokens(blob, offsets, order, alphabet, min_characters, buffers.tokens, bounds, is_special)
@@ -176,12 +176,12 @@ class Lexicon:
             self.n_words, self.n_text_bytes = int(state[word_lookup.WORDS]), int(state[word_lookup.END])
 
     def _grow_text(self, n_bytes: int) -> None:
-        """Grow the buffer for the texts of new words."""
+        """Make space for this many more bytes of the texts of new words, if the lexicon grows."""
         if self.grows and len(self.text) < self.n_text_bytes + n_bytes:
             self.text = _grow(self.text, max(2 * len(self.text), self.n_text_bytes + n_bytes), self.n_text_bytes)
 
     def _join_ngrams(self, tokens: WordNumbers, low: int, buffers: TokenBuffers) -> WordNumbers:
-        """Return the numbers of all n-grams of `low` or more tokens, document by document."""
+        """Return the numbers of n-grams of `low` or more tokens by document; unknown ones are left out."""
         longest = int(np.diff(tokens.bounds).max(initial=0))
         high = min(self.settings.span[1], longest)  # longer n-grams than any document's take no memory
         if high < low:
@@ -197,7 +197,7 @@ class Lexicon:
     def _number_ngrams(self, tokens: WordNumbers, low: int, high: int) -> Any:
         """Return the numbers of n-grams of `low` to `high` tokens, one row per length, at their first token.
 
-        New n-grams are added if the lexicon grows.
+        New n-grams, shorter ones too, are added if the lexicon grows; where there is no known n-gram, it is UNKNOWN.
         """
         by_length = np.empty((high, len(tokens.numbers)), dtype=np.int64)
         by_length[0] = tokens.numbers
@@ -215,7 +215,7 @@ class Lexicon:
     def _read_character_ngrams(
         self, blob: Bytes, offsets: Offsets, order: Numbers, alphabet: Alphabet
     ) -> tuple[WordNumbers, bool]:
-        """Return the numbers of character n-grams of these documents, and whether any needs Python's lower-casing."""
+        """Return the numbers of character n-grams; none, and True, if any document needs Python's lower-casing."""
         low, high = self.settings.span
         in_words = self.settings.tokens == "characters in words"
         longest = int((offsets[order + 1] - offsets[order]).max(initial=0))
@@ -270,10 +270,7 @@ _lexicons: WeakKeyDictionary[Vocabulary, dict[str, Lexicon]] = WeakKeyDictionary
 
 
 def get_fixed_lexicon(settings: Words, vocabulary: Vocabulary | None) -> Lexicon:
-    """Return the cached lexicon of a vocabulary, which does not grow.
-
-    It is an empty lexicon if there is no vocabulary (hashed words).
-    """
+    """Return the cached lexicon of a vocabulary, which does not grow; a new, empty one for None (hashed words)."""
     if vocabulary is None:
         return Lexicon(settings, 1)
     lexicons = _lexicons.setdefault(vocabulary, {})
@@ -283,7 +280,7 @@ def get_fixed_lexicon(settings: Words, vocabulary: Vocabulary | None) -> Lexicon
 
 
 def _build_fixed(settings: Words, vocabulary: Vocabulary) -> Lexicon:
-    """Build the lexicon of a vocabulary, which does not grow."""
+    """Build the lexicon of a vocabulary, which does not grow; without n-grams, stop words are unknown words in it."""
     n = len(vocabulary)
     lexicon = Lexicon(settings, max(INITIAL_WORDS, 1 << n.bit_length()))
     if lexicon.has_word_ngrams:
