@@ -194,7 +194,7 @@ class LearningCurves(Result):
 
     @cached_property
     def critical_errors(self) -> float:
-        """The standard errors beyond which a difference is significant at 95 %, by Student's t; ∞ for one draw."""
+        """The number of standard errors that is significant at 95 %, by Student's t; ∞ for one draw."""
         from scipy.special import stdtrit
 
         return float(stdtrit(self.draws - 1, 0.975)) if self.draws > 1 else np.inf

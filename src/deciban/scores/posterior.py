@@ -255,7 +255,7 @@ class Decision:
         return np.where(np.isposinf(least), np.nan, least)
 
     def paid(self, truth: NDArray[np.integer[Any]], predicted: NDArray[np.integer[Any]]) -> Array:
-        """Return the cost of each prediction: 1 if `truth` is −1; of an undecided row `reject`, or NaN without it."""
+        """Return the cost of each prediction; `reject`, or NaN without it, if undecided, else 1 if `truth` is −1."""
         cost = np.where(truth < 0, 1.0, self.cost[truth, predicted])
         return np.where(predicted == REJECTED, np.nan if self.reject is None else self.reject, cost)
 

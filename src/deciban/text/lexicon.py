@@ -131,7 +131,7 @@ class Lexicon:
         self, blob: Bytes, offsets: Offsets, order: Numbers, alphabet: Alphabet, min_characters: int,
         buffers: TokenBuffers,
     ) -> tuple[WordNumbers, bool]:  # fmt: skip
-        """Return the numbers of single words, none of a document that needs Python's lower-casing; and if one does."""
+        """Return the numbers of single words, none of documents that need Python's lower-casing; and if one does."""
         buffers.reserve(len(order), int((offsets[order + 1] - offsets[order]).sum()))
         bounds, is_special = np.zeros(len(order) + 1, dtype=np.int64), np.zeros(len(order), dtype=np.uint8)
         find_tokens(blob, offsets, order, alphabet, min_characters, buffers.tokens, bounds, is_special)
