@@ -42,7 +42,7 @@ class GaussianClassifier(GenerativeClassifier):
 
     @property
     def class_prior_(self) -> Array:
-        """π_k."""
+        """π_k, the prior probability of each class."""
         return self._check_fitted().solved.prior.astype(self._dtype)
 
 
@@ -84,9 +84,9 @@ class GaussianBayes(GaussianClassifier):
     """The Gaussian Bayes classifier: ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
 
     `covariance`: "full" (each class its own: quadratic boundary, as QDA), "tied" (one for all: linear, as LDA),
-    "diagonal", "tied_diagonal", "spherical", "tied_spherical" or "identity". `shrinkage` (a share, or "oas")
-    pulls towards one common multiple of the identity; `parameter_prior` adds that many pseudo-observations per class
-    with the pooled covariance, or is a ledger of pseudo-observations. NaN means missing.
+    "diagonal", "tied_diagonal", "spherical", "tied_spherical" or "identity". `shrinkage` (a share, or "oas"),
+    refused with "identity", pulls towards one common multiple of the identity; `parameter_prior` adds that many
+    pseudo-observations per class with the pooled covariance, or is a ledger of them. NaN means missing.
 
     >>> from deciban import GaussianBayes
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [4.0, 4.0], [5.0, 5.0]], [0, 0, 1, 1]

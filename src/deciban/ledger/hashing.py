@@ -79,7 +79,7 @@ def _absorb(h: int, part: bytes) -> int:
 
 
 def hash_words(blob: Bytes, offsets: Offsets) -> Hashes:
-    """Return `hash_word` of many words, word i being blob[offsets[i]:offsets[i+1]]."""
+    """Return `hash_word` of the words that fill a blob, word i being blob[offsets[i]:offsets[i+1]]."""
     n = len(offsets) - 1
     if n < MIN_VECTORISED_WORDS:
         ends = offsets.tolist()
@@ -151,7 +151,7 @@ def _hash_long(blob: Bytes, eight: Hashes, start: NDArray[np.int64], n: NDArray[
 
 
 def hash_row_numbers(number: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return a fixed 64-bit hash of each row number (the finaliser of SplitMix64, Steele et al. 2014).
+    """Return a fixed 64-bit hash of each row number i: output i of SplitMix64 with seed 0 (Steele et al. 2014).
 
     Rows with the lowest hashes are a uniform sample.
 

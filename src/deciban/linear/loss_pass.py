@@ -30,7 +30,7 @@ SPARSE_COLUMN_STRIPES = 16
 SEPARATED_MEAN_MARGIN = 30.0
 BOUNDARY_MARGIN_FRACTION = 0.01
 """Rows whose mean margin exceeds `SEPARATED_MEAN_MARGIN` nats, and none of which is wrong by more than this fraction
-of it, are separable except for rows on the boundary itself: weights can grow without limit."""
+of that mean, are separable except for rows on the boundary itself: weights can grow without limit."""
 
 
 class Line(NamedTuple):
@@ -72,19 +72,19 @@ class Rows:
         out = np.empty((len(self.codes), self.n_scores))
         map_small_items(
             lambda rows: self._write_scores(rows, weights, bias, out[rows]),
-            self._blocks_of(slice(0, len(out))),
+            self._slice_rows(slice(0, len(out))),
             self.threads,
         )
         return out
 
     def value(self, ts: Sequence[Array], bias: Array) -> tuple[float, list[Array], Array]:
-        """Return Σ w·ℓ, its gradient for the weights of every block, and its gradient for the bias."""
+        """Return Σ w·ℓ, its gradient for the weights of every block, and that for the bias, with intercept or not."""
         weights, shifted = self._row_weights(ts, bias)
         n, is_any_sparse = len(self.codes), any(isinstance(block, SparseBlock) for block in self.blocks)
         residual = np.empty((n, self.n_scores)) if is_any_sparse else None
         stripes = map_in_threads(
             lambda rows: self._sum_stripe(rows, weights, shifted, residual),
-            split_rows(n, max(self._block_rows(), -(-n // ROW_STRIPES))),
+            split_rows(n, max(self._rows_per_block(), -(-n // ROW_STRIPES))),
             self.threads,
         )
         loss, bias_gradient = 0.0, np.zeros(self.n_scores)
@@ -105,7 +105,7 @@ class Rows:
 
     def loss_and_residuals_inplace(self, scores: Array) -> float:
         """Replace the scores of all rows by w·∂ℓ/∂s, and return Σ w·ℓ."""
-        blocks = self._blocks_of(slice(0, len(scores)))
+        blocks = self._slice_rows(slice(0, len(scores)))
         return sum(map_small_items(lambda rows: self._residuals_inplace(scores[rows], rows), blocks, self.threads))
 
     def loss_and_slope_along(self, line: Line, share: float, out: Array) -> tuple[float, float]:
@@ -120,7 +120,7 @@ class Rows:
             loss = self._residuals_inplace(here, rows)
             return loss, float(np.vdot(here, along)) + float(here.sum(axis=0) @ line.bias_along)
 
-        results = map_small_items(compute, self._blocks_of(slice(0, len(out))), self.threads)
+        results = map_small_items(compute, self._slice_rows(slice(0, len(out))), self.threads)
         return sum(loss for loss, _ in results), sum(slope for _, slope in results)
 
     def sum_columns(self, block: SparseBlock, residual: Array) -> Array:
@@ -146,7 +146,7 @@ class Rows:
         return bool(loss < np.log(2.0) * smallest and loss <= tol * self.total)
 
     def is_separated_by(self, scores: Array) -> bool:
-        """Return whether these scores separate all rows by class, so that without a penalty no weights are best."""
+        """Return whether scores separate the classes, or nearly: without a penalty no weights are best then."""
         margin = compute_margins(scores, self.codes)
         if self.weight is not None:
             margin = margin[self.weight > 0]
@@ -157,7 +157,7 @@ class Rows:
         return bool(margin.min() > 0 or nearly)
 
     def _residuals_inplace(self, scores: Array, rows: slice) -> float:
-        """Replace the scores of some rows by w·∂ℓ/∂s, and return Σ w·ℓ."""
+        """Replace `scores`, which are those of `rows` only, by w·∂ℓ/∂s, and return Σ w·ℓ of these rows."""
         codes, weight = self.codes[rows], None if self.weight is None else self.weight[rows]
         if self.kernels is not None:
             return float(
@@ -174,16 +174,16 @@ class Rows:
         pairs = [block.row_weights(t) for block, t in zip(self.blocks, ts)]
         return [weights for weights, _ in pairs], bias + sum(offset for _, offset in pairs)
 
-    def _block_rows(self) -> int:
+    def _rows_per_block(self) -> int:
         cells = sum(int(np.prod(block.X.shape[1:])) for block in self.blocks if not isinstance(block, SparseBlock))
         return max(64, BLOCK_CELLS // (cells + self.n_scores))
 
-    def _blocks_of(self, rows: slice) -> list[slice]:
-        blocks = split_rows(rows.stop - rows.start, self._block_rows())
+    def _slice_rows(self, rows: slice) -> list[slice]:
+        blocks = split_rows(rows.stop - rows.start, self._rows_per_block())
         return [slice(rows.start + s.start, rows.start + s.stop) for s in blocks]
 
     def _write_scores(self, rows: slice, weights: Sequence[Array], bias: Array, out: Array) -> list[Array | None]:
-        """Write the scores of some rows to `out`; return the numbers that were read, for `_sum_stripe` to reuse."""
+        """Write the scores of some rows to `out`; return what was read of each block, None for a sparse one."""
         out[:] = bias
         read: list[Array | None] = []
         for block, weight in zip(self.blocks, weights):
@@ -205,14 +205,14 @@ class Rows:
     def _sum_stripe(
         self, rows: slice, weights: Sequence[Array], bias: Array, residual: Array | None
     ) -> tuple[float, Array, list[Array | float]]:
-        """Return loss, bias gradient and Σ r_i x_i of each dense block (0 for others) over a stripe of rows.
+        """Return loss, bias gradient and Σ r_i x_i of each block (0 for a sparse one) over a stripe of rows.
 
         `residual` receives w·∂ℓ/∂s, unless it is None.
         """
         loss, bias_gradient = 0.0, np.zeros(self.n_scores)
         sums: list[Array | float] = [0.0] * len(self.blocks)
-        buffer = np.empty((self._block_rows(), self.n_scores)) if residual is None else None
-        for small in self._blocks_of(rows):
+        buffer = np.empty((self._rows_per_block(), self.n_scores)) if residual is None else None
+        for small in self._slice_rows(rows):
             out = residual[small] if buffer is None else buffer[: small.stop - small.start]  # type: ignore[index]
             read = self._write_scores(small, weights, bias, out)
             loss += self._residuals_inplace(out, small)

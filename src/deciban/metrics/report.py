@@ -27,7 +27,7 @@ REPORT_FIGURES = (
     "log_loss", "log_loss_error", "brier", "brier_error", "calibration_error", "macro_f1", "unknown", "impossible",
     "classes", "precision", "recall", "f1", "confusion", "measured",
 )  # fmt: skip
-"""The keys of `Report.to_dict`, in this order."""
+"""The first keys of `Report.to_dict`, in this order, with `RANKING_FIGURES` before the last."""
 
 RANKING_FIGURES = (
     "roc_auc", "average_precision", "weighted_roc_auc", "weighted_average_precision", "roc_auc_by_class",
@@ -124,7 +124,7 @@ class Report(Figures):
 
     @property
     def log_proba(self) -> Array | None:
-        """ln p(k|x) of every evaluated row, n×K; None where not all were kept."""
+        """ln p(k|x) of every row, n×K (NaN for a row that was not evaluated); None where not all were kept."""
         return None if self._all_rows is None else self._all_rows.log_posterior
 
     @property
@@ -137,12 +137,12 @@ class Report(Figures):
 
     @property
     def truth(self) -> NDArray[Any] | None:
-        """The class of every evaluated row (None for a class without a name here); None where not all were kept."""
+        """The class of every row, evaluated or not (None if not one of `classes`); None where not all were kept."""
         return None if self._all_rows is None else take_labels(self._labels, self._all_rows.truth)
 
     @property
     def _all_rows(self) -> ScoredRows | None:
-        """The evaluated rows; None where not all were kept."""
+        """All rows, also those that were not evaluated; None where not all were kept."""
         sample = self.score_sample
         return sample.rows if sample is not None and sample.is_complete and sample.parts else None
 
@@ -153,7 +153,7 @@ class Report(Figures):
         return labels if labels.tolist() == list(self.classes) else np.array(self.classes, dtype=object)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures as JSON values: a number that is not finite is None."""
+        """Return all figures, reliability, Brier parts and intervals as JSON values; None for a number not finite."""
         names = (
             REPORT_FIGURES
             if self._nonempty_sample is None
@@ -165,13 +165,13 @@ class Report(Figures):
         return figures | self.select(("intervals", "intervals_by_class"))
 
     def entries(self) -> list[tuple[str, str]]:
-        """Return (name, value) of every figure, formatted for people."""
+        """Return (name, value) of the main figures, formatted for people; the area under ROC only of two classes."""
         weight = "" if self.weight == self.rows else f" of weight {self.weight:g} together"
         sure = format_percent_range(self.accuracy_interval)
         loss = format_with_error(self.log_loss, self.log_loss_error)
         if self.impossible:
             loss = (
-                f"∞ (the true class had the probability 0 in {_count_rows(self.impossible)}; alpha > 0 prevents it)"
+                f"∞ (the true class had the probability 0 in {_format_rows(self.impossible)}; alpha > 0 prevents it)"
             )
         entries = [
             ("rows", f"{format_thousands(self.rows)}{weight}"),
@@ -196,13 +196,13 @@ class Report(Figures):
         ]
 
     def notes(self) -> list[str]:
-        """Return the sentences that a reader of the figures must know."""
+        """Return sentences: how it was measured, and any unequal weights, unknown classes or sampling of rows."""
         lines = [self.measured] if self.measured else []
         if self.effective_rows < self.rows * (1 - ROUNDING_SHARE):
             rows = f"{self.effective_rows:.4g} rows of equal weight"
             lines.append(f"the weights differ: the intervals are those of {rows}")
         if self.unknown:
-            rows = _count_rows(self.unknown)
+            rows = _format_rows(self.unknown)
             lines.append(f"{rows} of a class without training rows: counted as errors, left out of log-loss")
         sample = self.score_sample
         if sample is not None and not sample.is_complete:
@@ -225,10 +225,10 @@ class Report(Figures):
         return "\n".join([*lines, "", *notes] if notes else lines)
 
 
-def _count_rows(count: int) -> str:
+def _format_rows(count: int) -> str:
     return f"{format_thousands(count)} row{'' if count == 1 else 's'}"
 
 
-def _probability(odds: Array) -> Array:
+def _probability(log_odds: Array) -> Array:
     """Return p from ln p/(1−p)."""
-    return np.exp(-np.logaddexp(0.0, -odds))
+    return np.exp(-np.logaddexp(0.0, -log_odds))

@@ -95,7 +95,7 @@ class Description:
     """The report of how weights were fitted, unless the learner is naive Bayes."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the description as JSON values; an infinite number is written by its name."""
+        """Return JSON values, None for ∞ and NaN; summaries are `says` and `text`; no `trust`, `account` of None."""
         found: dict[str, Any] = to_plain(asdict(self))
         for i, strength in enumerate(self.strongest):
             entry = {"says" if name == "summaries" else name: v for name, v in found["strongest"][i].items()}
@@ -109,7 +109,7 @@ class Description:
 
     def __str__(self) -> str:
         chosen = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]
-        head = self._format_head()
+        head = self._format_first_line()
         if self.account is not None:
             head += f"\n{self.account}"
             head += clip_text(f"\ntrust: {self.account.trust_text}", WIDTH) if self.account.trust else ""
@@ -118,7 +118,7 @@ class Description:
         parts = [head, self._format_classes(), self._format_strongest(), self._format_columns()]
         return "\n\n".join(part for part in parts if part)
 
-    def _format_head(self) -> str:
+    def _format_first_line(self) -> str:
         read = format_row_count(self.rows) + " read" if self.rows else ""
         without = f" ({self.rows_without_class} without a class)" if self.rows_without_class else ""
         learned = f"{format_row_count(self.weight)} learned" if self.rows != self.weight else ""
@@ -200,9 +200,10 @@ def _describe_column(model: Model, column: Column, weights: dict[str, Array]) ->
 
 
 def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
-    """Return the strength of every feature, the strongest first and with summaries.
+    """Return the strength of every feature, or of joined numbers together; the strongest first, some with summaries.
 
-    Weights have strengths of their own; evidence regression scales those of naive Bayes.
+    Fitted weights have strengths of their own (a block that is no sum of weights has none); evidence regression
+    scales those of naive Bayes, after the few with summaries were chosen.
     """
     rng = np.random.default_rng(0)
     trust = None if model.account is None else model.account.trust
@@ -242,7 +243,7 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
 
 
 def _scale(strength: Strength, trust: float) -> Strength:
-    """Return the strength with its evidence multiplied by the trust of evidence regression."""
+    """Return the strength with its evidence, interval and level effects multiplied by the trust."""
     low, high = sorted((trust * strength.low, trust * strength.high))
     summaries = tuple(each.scale(trust) if isinstance(each, LevelEffect) else each for each in strength.summaries)
     return replace(strength, evidence=trust * strength.evidence, low=low, high=high, trust=trust, summaries=summaries)

@@ -110,7 +110,7 @@ def parse_first_line(line: bytes) -> tuple[str, tuple[int, int]]:
 
 
 def parse_request(command: str, version: tuple[int, int], lines: Iterable[bytes]) -> Request:
-    r"""Parse the headers of a request; those that are not known are ignored.
+    r"""Parse the headers of a request; ignore unknown ones, refuse malformed ones and a TELL that cannot be done.
 
     >>> parse_request("TELL", (1, 5), [b"Message-class: spam\r\n", b"Set: local\r\n", b"Content-length: 7\r\n"])
     Request(command='TELL', version=(1, 5), length=7, compressed=False, label='spam', sets=True, removes=False)
@@ -152,12 +152,12 @@ def decompress(data: bytes, limit: int) -> bytes:
 
 
 def refuse_size(what: str, limit: int) -> Refusal:
-    """Return the refusal of a message above the limit."""
+    """Return the refusal of a message above the limit; `what` begins its reason, as in "the message is"."""
     return Refusal(Code.EX_TOOBIG, f"{what} longer than {limit} bytes, which is the limit here")
 
 
 def to_refusal(error: Exception) -> Refusal:
-    """Return the refusal that reports an error of the server."""
+    """Return the refusal that reports a time-out, a DecibanError with its text, or the type of any other error."""
     if isinstance(error, TimeoutError):
         return Refusal(Code.EX_TIMEOUT, "the message was not processed in time")
     if isinstance(error, DecibanError):
@@ -166,7 +166,7 @@ def to_refusal(error: Exception) -> Refusal:
 
 
 def format_answer(version: tuple[int, int], headers: Mapping[str, str], body: bytes | None = None) -> bytes:
-    r"""Format an answer of success; old clients read only one header.
+    r"""Format an answer of success; old clients, which read only one header, get no Content-length added.
 
     >>> format_answer((1, 5), {"Spam": "False ; 1.0 / 5.0"}, b"hi")
     b'SPAMD/1.1 0 EX_OK\r\nContent-length: 2\r\nSpam: False ; 1.0 / 5.0\r\n\r\nhi'
@@ -217,12 +217,15 @@ def answer_check(mail: MailFilter, request: Request, raw: bytes) -> bytes:
 
 
 def answer_unchanged(request: Request, raw: bytes) -> bytes:
-    """Return the message as it came, without a verdict."""
+    """Answer PROCESS or HEADERS with the message as it came, not as spam and with the score 0."""
     return _format_message(request, raw, raw, f"False ; 0.0 / {THRESHOLD}")
 
 
 def _format_message(request: Request, raw: bytes, new: bytes, spam: str) -> bytes:
-    """Format the answer that replaces the message `raw` by `new`, or for HEADERS by the head of `new` only."""
+    """Format the answer that replaces the message `raw` by `new`, or for HEADERS by the head of `new` only.
+
+    Old clients get Content-length instead of Spam, whose value is `spam`. HEADERS refuses a message with a NUL.
+    """
     if request.command == "HEADERS":
         if b"\0" in raw:
             raise Refusal(Code.EX_DATAERR, "spamc would cut this message short, for it has a NUL in it: use PROCESS")
@@ -234,7 +237,7 @@ def _format_message(request: Request, raw: bytes, new: bytes, spam: str) -> byte
 
 
 def format_symbols(verdict: Verdict) -> str:
-    """Return the verdict and the names of the clues, without commas and spaces, in ASCII."""
+    """Return the verdict and the clues without weights, as "DECIBAN_SPAM,clue,clue", in ASCII without spaces."""
     header = verdict.header(MAX_SYMBOLS)
     names = [_WEIGHT.sub("", name) for name in header.rpartition("top=")[2].split(",")]
     return ",".join([f"DECIBAN_{header.partition(';')[0].upper()}", *(name for name in names if name != "-")])
@@ -255,7 +258,7 @@ def format_report(verdict: Verdict) -> str:
 
 
 def answer_tell(mail: MailFilter, request: Request, raw: bytes) -> bytes:
-    """Answer a request to learn or forget a message; what was so already is not reported as done."""
+    """Learn or forget a message, or neither, as the request says; the answer names only a change that was made."""
     done: dict[str, str] = {}
     if request.sets and request.label is not None:
         learned = mail.learn(raw, request.label)
