@@ -36,7 +36,7 @@ class Section:
     """A part of a file: a header, and the arrays whose names begin with the section's name. Sections are nested.
 
     Writers fill an empty section and `add` it to a larger one; readers request each value by name, type and bounds,
-    and any other value is refused by `refuse`. `eager`: whether the file is to be read in full at once.
+    and any other value is refused by `refuse`. `file` is None on writing; `eager`: read it in full at once.
 
     >>> inner = Section().put("alpha", 1.0)
     >>> outer = Section().add("family", inner)
@@ -55,8 +55,8 @@ class Section:
         if isinstance(value, np.ndarray):
             self.arrays = {**self.arrays, name: value}
         else:
-            is_number = not isinstance(value, float) or math.isfinite(value)
-            self.header[name] = value if is_number else repr(value)
+            is_json = not isinstance(value, float) or math.isfinite(value)
+            self.header[name] = value if is_json else repr(value)
         return self
 
     def put_all(self, values: Mapping[str, Any]) -> Section:
@@ -84,7 +84,7 @@ class Section:
         return self
 
     def refuse(self, what: str) -> NoReturn:
-        """Raise a ModelFileError that names this section and the reason why its contents are invalid."""
+        """Raise a ModelFileError that names this section and why its contents are invalid or cannot be written."""
         where, what = escape_and_shorten(self.name.rstrip("/")) or "its header", escape_and_shorten(what)
         if self.file is None:
             raise ModelFileError(f"the model cannot be written to a file: in {where}, {what}")
@@ -181,7 +181,7 @@ class Section:
         return self._check_bounds(name, self.array(name, dtype, *shapes), minimum, maximum)
 
     def _check_bounds(self, name: str, array: NDArray[Any], minimum: float, maximum: float) -> NDArray[Any]:
-        """Return the array; refuse one with an element beyond the bounds. No pass over it is made without need."""
+        """Return the array; refuse one with NaN or an element beyond the bounds."""
         if array.size and not (array.max() <= maximum and (minimum == -math.inf or array.min() >= minimum)):
             low, high = array.min(), array.max()
             self.refuse(f"the array {name!r} should lie between {minimum:g} and {maximum:g}: {low:g} to {high:g}")
@@ -259,7 +259,7 @@ def unpack(packed: PackedTexts) -> list[str]:
 
 
 def to_arrow(packed: PackedTexts) -> Any:
-    """Return the texts as a pyarrow array over the same bytes, without a copy; refuse arrays as `unpack` does."""
+    """Return the texts as a pyarrow array over the same bytes; refuse as `unpack` does, and lone surrogates too."""
     _check_offsets(packed)
     array_type = pa.StringArray if packed.offsets.dtype == np.int32 else pa.LargeStringArray
     n_texts = len(packed.offsets) - 1
@@ -272,7 +272,7 @@ def to_arrow(packed: PackedTexts) -> Any:
 
 
 def _check_offsets(packed: PackedTexts) -> NDArray[Any]:
-    """Return the offsets of the texts; raise a ModelFileError unless they are in order and within the bytes."""
+    """Return the offsets of the texts; raise a ModelFileError unless they rise from 0 to the number of bytes."""
     utf8, offsets = packed
     if utf8.ndim != 1 or offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(utf8):
         raise ModelFileError("a list of texts does not fit its bytes")

@@ -22,7 +22,7 @@ SCALE_DEVIATIONS = 2.5
 SCALE_POINTS = 513
 
 MIN_BRANCH_SHARE = 0.04
-"""The shortest branch of a scale that turns, as a share of its length; a shorter one is not drawn."""
+"""The shortest branch of a scale that turns, as a share of its length; with a shorter one it has one branch."""
 
 
 class Mark(NamedTuple):
@@ -82,7 +82,10 @@ class Scales:
 
 
 def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, explanation: Any = None) -> Scales:
-    """Compute the scale of each column for one class against the other; `explanation` is that of a row, or None."""
+    """Compute scales of the `most` strongest features that have evidence, and one of all others together.
+
+    With the `explanation` of a row, its winner and runner-up replace `classes`, and the scales have its points.
+    """
     every, _ = select_conditionals(model, None, 10**9)
     _refuse_non_additive(model)
     if len(model.classes) < 2:
@@ -131,7 +134,7 @@ def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int
 
 
 def _measure_blank_row(model: Model, k: int, l: int) -> float:
-    """Return the evidence of a row in which everything is missing."""
+    """Return the evidence of prior and bias, as of a row in which everything is missing; refuse a model of texts."""
     rows = []
     for kind, features in model.layout.blocks:
         if kind == "bags":
@@ -162,7 +165,7 @@ def _refuse_non_additive(model: Model) -> None:
 
 
 def _make_scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
-    """Return the scale of a feature for class k against l, all evidence times the temperature t, without a row."""
+    """Return the scale of a feature for k against l, without a row: finite evidence times the temperature t."""
     if conditional.table is not None:
         names, scores = conditional.value_scores()
         with np.errstate(invalid="ignore"):
@@ -179,7 +182,7 @@ def _make_scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
 
 
 def _split_at_turn(gives: Array) -> list[tuple[int, int]]:
-    """Return [start, stop) of the one branch of a scale, or of its two branches if it turns, which share the turn."""
+    """Return [start, stop) of two branches that share the turn, of one if there is none or a branch is too short."""
     n, span = len(gives), float(np.ptp(gives))
     turn = int(gives.argmax() if gives.argmax() not in (0, n - 1) else gives.argmin())
     halves = [(0, turn + 1), (turn, n)]

@@ -94,7 +94,7 @@ def _sum_linear(forms: Sequence[Linear]) -> Linear:
 
 
 def _sum_sparse_linear(forms: Sequence[SparseLinear]) -> ScoreForm:
-    """Add forms as lists if all list the same entries and absence has no evidence; else dense, or as a `Summed`."""
+    """Add as lists if entries are equal and absence has no evidence, else dense; `Summed` if words are impossible."""
     first = forms[0]
     if any(form.hard is not None for form in forms):
         return Summed(tuple(forms))
@@ -122,7 +122,7 @@ def _has_equal_entries(form: SparseLinear, first: SparseLinear) -> bool:
 
 
 def _sum_dense(forms: Sequence[SparseLinear]) -> Linear:
-    """Return all K×V weights, with the evidence of the absence of each word as offsets."""
+    """Return the sum with all K×V weights, the evidence of the absence of words as offsets; refuse too many."""
     first = forms[0]
     K, V = first.n_classes, len(first.base)
     if K * V > MAX_DENSE_WEIGHTS:
@@ -190,9 +190,9 @@ SUMS: dict[type, Callable[[Any], ScoreForm]] = {
 def scale_form(form: ScoreForm, weight: ArrayLike) -> ScoreForm:
     """Return the score Σ_j t_j · ln p(x_j|k): one t for all features, or one for each where the score is such a sum.
 
-    The evidence weight t = 1 gives the form itself, 0 no evidence, and a negative one evidence for the other classes.
-    Terms that all classes share stay as they are (Σ ln x! of counts). The result is a form of the same kind, which is
-    explained, saved and computed by kernels as before.
+    The evidence weight t = 1 gives the same score, 0 no evidence, and a negative one evidence for the other classes
+    (refused for impossible values). Terms that all classes share stay as they are (Σ ln x! of counts), as does the
+    bias with one t for each feature. The result is of the same kind, and is explained, saved and computed as before.
 
     >>> coin = Linear(np.log([[0.9], [0.1]]), np.zeros(2))
     >>> np.exp(scale_form(coin, 0.5).log_likelihoods(np.array([[1.0]]))).round(4).tolist()

@@ -68,11 +68,12 @@ def compare(
     """Compare learners on a table: naive Bayes, Gaussian Bayes, logistic, evidence regression and boosted.
 
     Every learner learns all folds but one and is evaluated on that one, the same folds for all; differences are
-    paired, row by row. `learners` are some of "bayes", "gaussian" (Gaussian numbers with each covariance: or one by
-    its name, "full", "tied" …), "logistic", "evidence", "boosted". With `curve`, rows are drawn `draws` times: a
-    fifth is held out, and of the others 10, 20, 40 … are learned, or as many as `sizes` lists. All rows are used, of
-    more than 100 000 a sample of that size, in memory. `C` is the penalty of logistic and evidence regression; other
-    `settings` are those of `train`.
+    paired, row by row. Rows of one value of the column `groups` are in one fold. `learners` are some of "bayes",
+    "gaussian" (Gaussian numbers with each covariance: or one by its name, "full", "tied" …), "logistic", "evidence",
+    "boosted". With `curve`, rows are drawn `draws` times: a fifth (at most 10 000) is held out, and of the others 10,
+    20, 40 … up to 5 120 are learned, or as many as `sizes` lists. All rows are used, of more than 100 000 a sample of
+    that size, in memory. `C` is the penalty of logistic and evidence regression; other `settings` are those of
+    `train`, except `learner`, `covariance` and `calibrate`.
 
     >>> import deciban
     >>> points = {"x": [i % 7 + 3 * (i % 2) for i in range(200)], "odd": [i % 2 for i in range(200)]}
@@ -118,7 +119,7 @@ def _check_sizes(sizes: Any) -> list[int]:
 
 
 class LearnerComparison:
-    """The rows that candidates learn and are evaluated on."""
+    """A comparison of candidates that learn and are evaluated on the same rows."""
 
     def __init__(self, trained: Trained, candidates: Sequence[Candidate], progress: Progress | None) -> None:
         assert trained.sample is not None
@@ -155,8 +156,8 @@ class LearnerComparison:
                 yield model
 
         scored = score_out_of_fold(learn_folds(), rows, "log_posterior")
-        mean = float(np.mean(seconds)), float(np.median(parameters))
-        return CandidateScores(candidate.name, candidate.arguments, scored.scores, *mean), scored.known
+        costs = float(np.mean(seconds)), float(np.median(parameters))
+        return CandidateScores(candidate.name, candidate.arguments, scored.scores, *costs), scored.known
 
     def _learning_curves(self, draws: Draws, names: Sequence[str]) -> LearningCurves:
         """Return the learning curves of the learners of these names, from every draw and size."""
@@ -204,7 +205,7 @@ class Draws:
 
     @classmethod
     def of(cls, rows: Rows, n_draws: int, wanted_sizes: Sequence[int] | None) -> Draws:
-        """Plan draws of these sizes, or of 10, 20, 40 … rows and all that are not held out; each of two classes."""
+        """Plan draws of sizes (refused if too large) or `doubling_sizes`, except those where a draw has one class."""
         n = len(rows.codes)
         n_held = min(round(HELD_OUT_SHARE * n), MAX_HELD_OUT_ROWS)
         if wanted_sizes is not None and wanted_sizes[-1] > n - n_held:
@@ -305,7 +306,7 @@ def make_candidates(
 
 
 def gaussian_columns(task: Task, settings: Mapping[str, Any]) -> list[str] | None:
-    """Return the names of the columns that can be Gaussian, in order.
+    """Return the names of the columns that can be Gaussian, sorted.
 
     None where numbers may not be Gaussian: blocks, bins or another model were requested.
     """
@@ -317,7 +318,7 @@ def gaussian_columns(task: Task, settings: Mapping[str, Any]) -> list[str] | Non
 
 
 def _covariances(numbers: Sequence[str] | None, n_classes: int, notes: list[str]) -> Sequence[str]:
-    """Return the covariances that the table has columns for; append to `notes` why others are not."""
+    """Return the covariances that numbers allow; append to `notes` why others are not, except for one column."""
     d = len(numbers or ())
     if numbers is None:
         notes.append("Gaussian Bayes is left out: the roles of the columns are given")

@@ -80,7 +80,7 @@ class StratifiedAssigner:
 class FoldAssignment:
     """The fold of each row of a table by its number: fixed beforehand, or stratified by class as the rows are read.
 
-    The fold of each row is kept, in a byte where there are at most 127 folds.
+    The fold of each row is kept, in a byte where there are at most 128 folds.
     """
 
     def __init__(self, n_folds: int, folds: Folds | None = None) -> None:
@@ -136,7 +136,7 @@ def assign_by_group(values: Any, n_folds: int) -> Folds:
 def assign_by_order(values: Any, n_folds: int) -> Folds:
     """Assign rows to consecutive folds of about equal size in the order of values, such as times.
 
-    Equal values stay together. Fold f is scored by the model of the folds before it, and the first by none.
+    Equal values stay together, so folds may be fewer. Fold f is scored by the model of those before it, 0 by none.
 
     >>> assign_by_order([2020, 2023, 2021, 2022], 2).tolist()
     [0, 1, 0, 1]
@@ -187,12 +187,13 @@ def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
 def assign_by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Array | None, n_folds: int) -> Folds:
     """Assign rows to stratified folds by their content and not by their order.
 
-    The i-th row of class k, in the order of the hashes of the rows, is in fold (i + k) mod F. `parts` are columns or
-    matrices, dense or CSR: both have the same folds if they have the same numbers.
+    The i-th row of class k (no code is −1), in the order of the hashes of the rows, is in fold (i + k) mod F;
+    `weight` only orders equal rows. `parts` are columns or matrices, dense or CSR: both have the same folds if they
+    have the same numbers, both integers or both floats.
 
     Equal rows are spread over the folds too: a category of three levels makes many, and without all of the equal rows
-    the evidence would seem to be the opposite. But where each row occurs twice (or g times), two are assigned as one,
-    so that a table written twice is learned as one whose rows have the weight 2.
+    the evidence would seem to be the opposite. But where every row occurs a multiple of g times, g of them
+    are assigned as one, so that a table written twice is learned as one whose rows have the weight 2.
 
     >>> assign_by_content([np.array([7.0, 5.0, 7.0, 5.0])], np.zeros(4, np.int32), None, 2).tolist()
     [1, 0, 1, 0]
@@ -239,7 +240,7 @@ def _hash_entries(where: NDArray[Any], cells: NDArray[Any]) -> RowHashes:
 
 
 def _bits(numbers: NDArray[Any]) -> RowHashes:
-    """Return the bits of numbers as integers, equal for 0 and −0 and for all NaN."""
+    """Return the bits of floats, equal for 0 and −0 and for all NaN; whole numbers as they are."""
     if numbers.dtype.kind != "f":
         return numbers.astype(np.int64).view(np.uint64)
     x = numbers.astype(np.float64) + 0.0  # which turns −0 into 0
