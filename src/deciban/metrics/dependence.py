@@ -82,7 +82,7 @@ class Pair:
         return [name, given, format_number(self.marginal, 2), chance, twice, self.action]
 
 
-PAIR_FIGURES = tuple(field.name for field in fields(Pair) if field.type == "float")
+PAIR_FIGURES = tuple(field.name for field in fields(Pair) if field.type is float)
 """The fields of `Pair` that are figures of the two features."""
 
 
