@@ -318,6 +318,7 @@ def large(tmp_path_factory):
     return path
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("delay", [1.0, 1.8])
 @pytest.mark.parametrize("what", ["train", "predict"])
 def test_ctrl_c_ends_with_130_and_leaves_no_file(tmp_path, trained, large, what, delay):

@@ -23,6 +23,7 @@ def left_alone(*arguments, **how):
     return process.returncode, err
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -53,6 +54,7 @@ def test_a_training_whose_report_nobody_reads_has_written_its_model(tmp_path):
     assert "pneumonia" in done("inspect", tmp_path / "m.deciban").stdout
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "arguments", [("inspect", "MODEL"), ("predict", "MODEL", PATIENTS), ("--help",)], ids=lambda a: a[0]
 )

@@ -52,7 +52,7 @@ def obeyed(shown):
     return [c for c in shown if not c.isprintable() and c not in "\r\n"]
 
 
-@pytest.mark.cases(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["csv", "json"])
 def test_predict_and_sample_escape_on_a_terminal_and_stay_raw_in_a_pipe(hostile, more):
     _, data, model = hostile

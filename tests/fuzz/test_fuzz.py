@@ -19,7 +19,7 @@ def fuzz(*arguments):
     return subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("target", INPUTS)
 def test_a_few_inputs_of_some_targets(target):
     inputs = INPUTS[target]

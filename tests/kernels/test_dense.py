@@ -37,6 +37,7 @@ def test_moments_of_measurements(table):
     assert_statistic(MOMENTS, table)
 
 
+@pytest.mark.thorough
 @given(table=tables())
 def test_moments_of_any_kind_of_number(table):
     assert_statistic(MOMENTS, table)

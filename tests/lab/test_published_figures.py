@@ -50,6 +50,7 @@ def test_newsgroups_are_as_published_and_equal_scikit_learn():
         assert figure.ours == figure.peer
 
 
+@pytest.mark.thorough
 def test_four_newsgroups_weighted_by_tf_idf_are_as_published_and_equal_scikit_learn():
     (figure,) = list_or_skip(lambda: islice(lab_text.measure_weightings(), 1))
     assert figure.met, figure

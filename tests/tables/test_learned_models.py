@@ -45,6 +45,7 @@ def test_explanations_add_up_to_the_log_odds(model):
     assert parts == pytest.approx(result.total, abs=1e-9)
 
 
+@pytest.mark.cases(1)
 def test_a_missing_cell_is_no_evidence(model):
     rows = people().head(3).assign(age=np.nan)
     result = model.explain(rows)

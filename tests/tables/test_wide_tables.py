@@ -47,6 +47,7 @@ def start_up(tmp_path_factory):
     return min(cpu_seconds("train", path, "--target", "none")[0] for _ in range(2))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("name", "text", "wanted"),
     [

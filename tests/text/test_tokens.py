@@ -42,6 +42,7 @@ LONG_NGRAMS = {
 }
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", LONG_NGRAMS)
 def test_ngrams_longer_than_most_texts_are_those_of_countvectorizer(name):
     words, peer = LONG_NGRAMS[name]
