@@ -28,7 +28,7 @@ LIKE_OPTIONS = (
 
 
 def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
-    """Return --target, or "class" for a folder of documents: two sub-folders or more, unless --classes is given."""
+    """Return --target, or "class" with --folders; refuse if there is neither, or one sub-folder without --classes."""
     target = options.get("target")
     if table.reading.format == "folders" and target in (None, "class"):
         from deciban.sources.document_files import CLASS, Folders
@@ -92,7 +92,7 @@ def option_name(parameter: str) -> str:
 def parse_words(
     ngrams: str | None, tokens: str | None, stop_words: str | None, presence: bool | None
 ) -> Words | None:
-    """Return how texts are read; None if no option controls it."""
+    """Return how texts are read, None if no option controls it; refuse stop words where tokens are characters."""
     settings: dict[str, object] = {
         "ngrams": None if ngrams is None else parse_ngrams(ngrams),
         "tokens": tokens,
@@ -162,6 +162,7 @@ def format_training_command(
 
 
 def _format_data(table: TableInput) -> list[str]:
+    """Return the words that name the data: quoted paths, "-" for standard input, --folders PATH or --sql QUERY."""
     from deciban.cli.render import quote_word
 
     if table.sql is not None:

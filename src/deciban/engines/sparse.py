@@ -88,7 +88,7 @@ def _count_by_kernel(
 
 
 def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
-    """Score all rows and finish them as wanted."""
+    """Score all rows and finish them as wanted; raise `InvalidValueError` at an invalid entry."""
     X = to_canonical_csr(X)
     invalid = find_suspect_entry(X, needs)
     missing = invalid >= 0 and np.isnan(X.data[invalid]) and needs.skips
@@ -190,7 +190,7 @@ def _sum_log_factorials(X: Any) -> Array:
 
 
 def apply_threshold(X: Any, threshold: float | None) -> Any:
-    """Return X, or a copy with the indicators [x > threshold] of its stored entries."""
+    """Return X, or a copy with the indicators [x > threshold] of its stored entries: 0 for NaN."""
     if threshold is None:
         return X
     Z = X.copy()

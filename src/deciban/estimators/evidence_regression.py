@@ -108,6 +108,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return replace(words, values="presence") if self.presence else words
 
     def _fit_scorer(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> FittedModel:
+        """Fit naive Bayes, then the trust in its words; set `n_features_in_`."""
         threads = thread_count(self.n_jobs)
         presence, length = self._read_as
         X = texts.to_count_rows(X, presence) if self._words is None else X
@@ -157,7 +158,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return float(self._check_fitted().account.settings[name])
 
     def telltales(self, label: Any, n: int = 10) -> list[TrustedWord]:
-        """Return the n words with the most evidence, even if negative, for a class against the mean of the others."""
+        """Return the n words with the most `decibans`, even negative, for a class against the mean of the others."""
         model: FittedModel = self._check_fitted()
         k = self._class_index(label)
         nats = _subtract_mean_of_others(self._form.weights, k) / self._get_setting("size")

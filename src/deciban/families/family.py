@@ -159,7 +159,7 @@ def parameter_count(
     levels: int | Sequence[int] = 2,
     covariance: str = "diagonal",
 ) -> ParameterCount:
-    """Count a model's parameters; `levels` is per feature, one number for all or one each.
+    """Count a model's parameters; `levels` of "joint" and "categorical": one number for all features, or one each.
 
     >>> parameter_count("joint", features=30).conditional, parameter_count("bernoulli", features=30).conditional
     (2147483646, 60)

@@ -1,9 +1,9 @@
 """Kernels over sparse rows: totals of each class and feature, and scores of rows.
 
-Rows are the three arrays of a CSR matrix, of any numeric type. Every kernel takes a range (of classes when
-counting, of rows when scoring) and writes nothing outside it, so threads share the work without sharing a
-sum and their number cannot change a bit of the result. Class codes and column indices are not checked. Invalid
-entries are counted and used all the same: where a kernel returns more than 0, its results mean nothing.
+Rows are the three arrays of a CSR matrix, of any numeric type. Each kernel but `smooth_entries` takes a range (of
+classes when counting, of rows when scoring) and writes nothing outside it, so threads share the work without
+sharing a sum and their number cannot change a bit of the result. Class codes and column indices are not checked.
+Invalid entries are counted and used all the same: where a kernel returns more than 0, its results mean nothing.
 
 Positions are unsigned (`np.uintp`): a signed one makes Numba test for Python's negative indices at each
 access. Each row is checked in a separate loop before it is used: that loop vectorises and loads the row
@@ -71,12 +71,12 @@ def gather_classes(
     lowest: float, threshold: float, binary: bool,
     running: Array, count: Ints, feature: Stored, total: Array, ends: Ints,
 ) -> int:  # fmt: skip
-    """Write the nonzero totals of classes k0 ≤ k < k1 one class after another; return the number of invalid entries.
+    """Write the nonzero sums of classes k0 ≤ k < k1 to `feature` and `total`, class by class; count invalid entries.
 
     `order[first[k]:first[k + 1]]` are the rows of class k. `running` (zeros, one per feature) holds the sums of
     one class at a time; a feature is appended to the class's list when its sum becomes nonzero. Weights that cancel
-    can make it zero again and list it twice, so the second loop keeps only nonzero sums. `count` receives
-    the number of classes of each feature, `ends` where each class's list stops. `feature` needs one spare slot.
+    can make it zero again and list it twice, so the second loop keeps only nonzero sums. `count[v]`
+    grows by the number of classes of v; `ends[k - k0]` is where the list of k stops. `feature` needs one spare slot.
     """
     invalid, m = 0, np.uintp(0)
     for k in range(k0, k1):

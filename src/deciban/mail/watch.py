@@ -116,7 +116,7 @@ class Watcher:
         self.close()
 
     def _look_at(self, folder: "WatchedFolder", label: str) -> int:
-        """Handle the messages that appeared in a folder since the last look; return how many of them were moved."""
+        """Handle the new messages of a folder, or only remember them at its first look; return how many moved."""
         folder.refresh()
         if folder.is_new:  # its messages are remembered
             if label in self._arriving:  # and not read: only others can be moved there
@@ -138,7 +138,7 @@ class Watcher:
         return moved
 
     def _handle(self, raw: bytes, label: str) -> bool:
-        """Pass on a message if it states the label of its folder, and remember the label; return whether it does."""
+        """Pass on a message if it states its folder's label; return whether it does. Always remember the label."""
         digest = compute_digest(raw)
         before = self._known(digest) or self._labels.get(digest.hex())
         is_stated = before != label if before else label not in self._arriving and not self._filed(raw)
