@@ -43,7 +43,7 @@ BLOCKS: Mapping[Kind, tuple[Role, ...]] = {
     "levels": ("flag", "category", "date"),
     "bags": ("text",),
 }
-"""The roles that each kind of statistic serves, in the order of a model's blocks."""
+"""The roles that each kind of statistic serves, in the order of a model's blocks; joined numbers have `scatter`."""
 
 JOINABLE_ROLES: Mapping[Role, Literal["gaussian", "combinations"]] = {
     "number": "gaussian",
@@ -128,7 +128,7 @@ class Layout:
 
     @cached_property
     def blocks(self) -> tuple[FeatureBlock, ...]:
-        """The blocks that have any features; joined numbers have a block of their own, and so has each text.
+        """The blocks that have any features; each set of joined numbers is a block (`scatter`), and so is each text.
 
         These come last, the texts after the others, sorted by name: a vocabulary does not name its column, so two
         models must agree about the order of their texts, whatever the order of the columns in their tables.

@@ -15,12 +15,12 @@ DECIBAN_CELL_INCHES = 0.36
 """The smallest size of a cell in which its value is written."""
 
 MAX_FEATURES = 1000
-FEW_FEATURES = 6
+MAX_WIDE_CELL_FEATURES = 6
 MAX_FEATURE_NAME_CHARACTERS = 20
 """The length of the longest name of a feature that is written in full."""
 
 TEXT_INCHES = 2.8
-"""The width of the text below."""
+"""The least width of the drawing, for the notes below the cells."""
 
 RINGED_PAIRS = 5
 """The number of pairs that are ringed and named below, if there is no space for all names."""
@@ -40,7 +40,7 @@ Order = Literal["table", "alike"]
 
 
 def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
-    """Draw the mutual information of features, as `deciban.dependence` measured it; return the Axes.
+    """Draw the mutual information of 2 to 1000 features, as `deciban.dependence` measured it; return the Axes.
 
     Below the diagonal is the mutual information of two features given the class, which naive Bayes assumes to be
     zero; above it that without the class, which the class may explain. In decibans per row; darker is more. Pairs
@@ -98,7 +98,7 @@ def order_alike(matrix: Array) -> NDArray[np.intp]:
 def _choose_cell_inches(names: list[str]) -> float:
     """Return the size of a cell: of few features the width of names, of hundreds a few dots."""
     d = len(names)
-    if d <= FEW_FEATURES:
+    if d <= MAX_WIDE_CELL_FEATURES:
         return heat_map.choose_cell_inches(names, MAX_FEATURE_NAME_CHARACTERS, 0.72, 1.1)
     return float(np.clip((7.5 if d <= 60 else 9.0) / d, 0.012, 0.62))
 

@@ -73,10 +73,10 @@ def log_odds(log_posterior: Array, k: int) -> Array:
 
 
 def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any], int]:
-    """Return what is wanted of ln p(x, k): itself, ln p(k|x), p(k|x), argmax_k, or ln p(x); and a number of rows.
+    """Return ln p(x, k), ln p(k|x), p(k|x), argmax_k or ln p(x), as wanted, and the number of impossible rows.
 
-    Where every class is impossible (maximum likelihood and a value never seen) the posterior is the class prior: the
-    number is that of such rows, or 0 if `joint` or `density` is wanted.
+    Where every class is impossible (maximum likelihood and a value never seen) the posterior is the class prior. Such
+    rows are not counted, and the number is 0, if `joint` or `density` is wanted.
     """
     if wanted == "joint":
         return joint, 0
@@ -133,7 +133,7 @@ class Novelty:
         return cls(values[np.minimum(at, len(values) - 1)], int(np.count_nonzero(w)))
 
     def threshold(self, share: float) -> float:
-        """Return the typicality below which at most this share of the usual rows lies."""
+        """Return the typicality below which at most this share, from 0 to below 1, of the usual rows lies."""
         if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0 <= share < 1:
             raise InputError(
                 f"reject_novel is the share of usual rows that may pass for novel, from 0 to below 1, not {share!r}. "
@@ -220,7 +220,7 @@ class Decision:
 
     @property
     def plain(self) -> bool:
-        """Whether the rule always predicts the most probable class."""
+        """Whether costs are 0 and 1, without rejection or thresholds: the most probable class is predicted."""
         usual = np.array_equal(self.cost, 1.0 - np.eye(len(self.classes)))
         return usual and self.reject is None and not self.thresholds
 
@@ -263,7 +263,7 @@ class Decision:
 def build_rule(
     classes: Sequence[Any] | NDArray[Any], costs: Costs | None, reject: float | None, thresholds: Thresholds | None
 ) -> Decision | None:
-    """Build and check a rule; None where it would always predict the most probable class."""
+    """Build and check a rule; None if it is `plain`: the most probable class is predicted."""
     if costs is None and reject is None and thresholds is None:
         return None
     rule = Decision.of(classes, costs, reject, thresholds)

@@ -1,4 +1,4 @@
-"""Records of a CSV file, found without DuckDB: which line holds a row, and why a line cannot be read."""
+"""Records of a CSV file, found without DuckDB: their bytes, their cells, and why one cannot be read."""
 
 import codecs
 import re
@@ -37,7 +37,7 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
     """Yield each record in UTF-8 (not checked), blank ones too, and the end of its line ("" at the end of the file).
 
     A cell is quoted where a quote is its first character but for spaces, as in DuckDB; line ends in it are its own.
-    A record longer than `MAX_RECORD_BYTES` whose end has not been read is cut off, and is the last.
+    A record longer than `MAX_RECORD_BYTES` whose end has not been read is cut off, and is the last. A BOM is removed.
     """
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)("replace")
     unread, started, ended = b"", False, False
@@ -64,8 +64,8 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
 def find_fault(path: str, record_number: int | None, delimiter: str, encoding: str, n_columns: int) -> str | None:
     """Describe why a record cannot be read, as the predicate of an error message; None if no fault is found.
 
-    Records are counted from 1, the header. Line ends are compared up to `record_number` (None: in all records); other
-    faults are sought in that record only.
+    Records are counted from 1, the header, and called lines in the message. Line ends are compared up to
+    `record_number` (None: in all records); other faults are sought in that record only.
     """
     first_end = ""
     for number, (record, end) in enumerate(read_records(path, delimiter, encoding), 1):
@@ -81,7 +81,7 @@ def find_fault(path: str, record_number: int | None, delimiter: str, encoding: s
 
 
 def _describe_fault(record: bytes, record_number: int, delimiter: str, n_columns: int) -> str | None:
-    """Describe the fault of this record: encoding, quotes, length or number of cells; None if it has none."""
+    """Describe the fault of a record: encoding, quotes, length, number of cells (more may be empty); or None."""
     try:
         text = record.decode()
     except UnicodeDecodeError:

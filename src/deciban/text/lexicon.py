@@ -58,7 +58,7 @@ class TokenBuffers:
 
 
 class Lexicon:
-    """A hash table that numbers words in the order of their first occurrence.
+    """A hash table that numbers words, and n-grams among them, in the order in which they are added.
 
     `settings` are the tokenizer's. If the lexicon does not grow, a new word has the number UNKNOWN. The first
     `n_stop` numbers are stop words, which are removed. `column_of[number]` is the column of a word (−1: none); it is
@@ -109,7 +109,10 @@ class Lexicon:
         self.n_stop = self.n_words
 
     def read(self, documents: Documents, order: Numbers, buffers: TokenBuffers) -> WordNumbers:
-        """Return the counted words of these documents, in this order; valid until the buffers are used again."""
+        """Return the counted words of these documents, in this order; valid until the buffers are used again.
+
+        An unknown word is counted as UNKNOWN; unknown n-grams, of words or of characters, are left out.
+        """
         kind: Kind = "words" if self.settings.tokens == "words" else "whitespace"
         tokens, is_special = self._read_tokens(
             *documents.utf8, order, build_alphabet(kind, self.settings.lower), buffers
@@ -122,7 +125,7 @@ class Lexicon:
     def _read_tokens(
         self, blob: Bytes, offsets: Offsets, order: Numbers, alphabet: Alphabet, buffers: TokenBuffers
     ) -> tuple[WordNumbers, bool]:
-        """Read words, or character n-grams, as the settings require; the results are those of `_read_words`."""
+        """Return words or character n-grams, as the settings say, and if a document needs Python's lower-casing."""
         if self.settings.by_character:
             return self._read_character_ngrams(blob, offsets, order, alphabet)
         return self._read_words(blob, offsets, order, alphabet, self.settings.least_length or 1, buffers)
@@ -233,7 +236,7 @@ class Lexicon:
     def _number_character_ngrams(
         self, lowered: Bytes, marks: Numbers, n: int, in_words: bool, low: int, high: int
     ) -> Numbers:
-        """Return the numbers of the character n-grams of one document."""
+        """Return the numbers of the character n-grams of a document of n characters; unknown ones are left out."""
         high = max(low, min(high, n))  # n-grams longer than the document take no memory
         numbers = np.empty(n * (high - low + 1) + 1, dtype=np.int64)
         state = np.array([0, 0, self.n_words, self.n_text_bytes, 0])
@@ -297,7 +300,7 @@ def _build_fixed(settings: Words, vocabulary: Vocabulary) -> Lexicon:
 
 
 def _add_ngrams(lexicon: Lexicon, vocabulary: Vocabulary) -> None:
-    """Number the n-grams of a vocabulary and all their beginnings, and set the column of each n-gram."""
+    """Number the n-grams of a vocabulary and all shorter ones within them; only the former have a column."""
     n = len(vocabulary)
     buffers, (low, high) = TokenBuffers(), lexicon.settings.span
     parts, _ = lexicon._read_words(
