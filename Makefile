@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Byte code is written: the tests start hundreds of processes, and packages are installed without it, which is quicker.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: demo test thorough fuzz soak check lint bench lab guide gallery format lock audit clean
 
 demo: .venv/installed
