@@ -199,9 +199,9 @@ def apply_threshold(X: Any, threshold: float | None) -> Any:
 
 
 def to_canonical_csr(X: Any) -> Any:
-    """Convert to CSR with each entry stored once: an indicator of a sum is not a sum of indicators.
+    """Convert to CSR with duplicates summed: an indicator of a sum is not a sum of indicators.
 
-    X is not modified.
+    X is not modified; if it has this form already, it is returned itself.
     """
     X = to_checked_csr(X)
     if not X.has_canonical_format:

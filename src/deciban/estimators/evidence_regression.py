@@ -138,7 +138,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return GenerativeModel(naive._assumption(ledger.schema.blocks[0].width, len(self.classes_)), ledger)
 
     def _matrix(self, X: Any, threads: int) -> Any:
-        """Return the rows of words that are scored."""
+        """Return the rows of words that are scored, as `presence` and `length` were at `fit`."""
         presence, length = self._read_as
         if isinstance(X, Documents):
             rows = build_word_matrix(self._words, self._known, X, threads)
@@ -173,7 +173,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
 
     @property
     def trust_(self) -> Array:
-        """The factor of each word's evidence, `common_trust_` if it has none; a row per class, one row for two."""
+        """The factor of each word's evidence (`common_trust_` if that is 0); a row per class, one row for two."""
         evidence = word_weights.extract_word_evidence(self._check_fitted().naive.solved.forms[0]).T
         return divide(self.coef_, evidence * self._get_setting("size"), self.common_trust_)
 
@@ -205,6 +205,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         self._write_tokenizer(section, "words, presence or length", have_changed)
 
     def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
+        """Check the arguments, set the tokenizer and `n_features_in_`; refuse blocks other than one of words."""
         with refuse_unsound_arguments(section):
             self._validate_params()
             self._words = None if section.text("reader") == "" else self._tokenizer()

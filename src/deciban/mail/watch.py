@@ -116,7 +116,10 @@ class Watcher:
         self.close()
 
     def _look_at(self, folder: "WatchedFolder", label: str) -> int:
-        """Handle the new messages of a folder, or only remember them at its first look; return how many moved."""
+        """Handle the new messages of a folder, report those that fail, and return how many moved.
+
+        At its first look they are only marked as seen and, unless mail arrives there, their labels remembered.
+        """
         folder.refresh()
         if folder.is_new:  # its messages are remembered
             if label in self._arriving:  # and not read: only others can be moved there
@@ -138,7 +141,7 @@ class Watcher:
         return moved
 
     def _handle(self, raw: bytes, label: str) -> bool:
-        """Pass on a message if it states its folder's label; return whether it does. Always remember the label."""
+        """Call `on_move` if a message states the label, return whether; remember the label unless the call fails."""
         digest = compute_digest(raw)
         before = self._known(digest) or self._labels.get(digest.hex())
         is_stated = before != label if before else label not in self._arriving and not self._filed(raw)
@@ -181,7 +184,7 @@ class WatchedMaildir:
         """The times at which its folders were modified, if all messages of then were seen."""
 
     def refresh(self) -> None:
-        """Read when the Maildir was modified."""
+        """Read the modification times of `new` and `cur`; raise an InputError if they cannot be read."""
         self._looked = time.time()
         try:
             self._times = tuple(os.stat(self.path / part).st_mtime_ns for part in ("new", "cur"))
