@@ -232,7 +232,7 @@ def find_crossings(sizes: Any, gap: Array, error: Array, critical: float) -> lis
     """Find where a curve of differences goes from one side of zero to the other, each by more than `critical` errors.
 
     Between the two sizes the mean is interpolated linearly over ln n; where it changes its sign more than once there,
-    the last time counts.
+    the last time counts. A difference below 0 means that the first learner is ahead.
 
     >>> (found,) = find_crossings([10, 20, 40, 80], np.array([-3.0, -1.0, 1.0, 3.0]), np.full(4, 0.9), 2.0)
     >>> found.ahead_until, found.behind_from, round(found.at, 2)

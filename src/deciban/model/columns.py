@@ -165,7 +165,7 @@ class Layout:
         return tuple(group.features[0] for group in self.blocks if group.kind == "bags")
 
     def readings(self) -> dict[str, ColumnReading]:
-        """Return how each column with a role other than skip is read from a text file (CSV)."""
+        """Return how each column that is not skipped is read from CSV: as number, text (levels, dates) or words."""
         levels: tuple[Role, ...] = BLOCKS["levels"]
         readings: dict[Role, ColumnReading] = {**dict.fromkeys(levels, "text"), "text": "words"}
         return {column.name: readings.get(column.role, "number") for column in self.columns if column.role != "skip"}

@@ -104,7 +104,7 @@ def _choose_cell_inches(names: list[str]) -> float:
 
 
 def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[tuple[int, int], str]) -> None:
-    """Draw cells, values or a colour bar, names, frames or rings; `framed` has the advice for lower cells."""
+    """Draw cells, values or colour bar, all names with frames or some with rings; `framed`: advice by lower cell."""
     from matplotlib.colors import PowerNorm
 
     norm = PowerNorm(DEPENDENCE_SHADE_EXPONENT, 0, max(MIN_FULL_SHADE_DB, float(np.nanmax(table, initial=0.0))))

@@ -120,7 +120,7 @@ class Novelty:
 
     @classmethod
     def of(cls, typicality: Array, weight: Array | None = None) -> Self:
-        """Compute the quantiles; leave out NaN, of rows without any observed cell, and refuse if no row is left."""
+        """Compute weighted quantiles without NaN (no observed cell); count rows of weight above 0, refuse if none."""
         w = np.ones(len(typicality)) if weight is None else weight
         some = ~np.isnan(typicality)
         typicality, w = typicality[some], w[some]

@@ -81,7 +81,7 @@ def find_fault(path: str, record_number: int | None, delimiter: str, encoding: s
 
 
 def _describe_fault(record: bytes, record_number: int, delimiter: str, n_columns: int) -> str | None:
-    """Describe the fault of a record: encoding, quotes, length, number of cells (more may be empty); or None."""
+    """Describe the fault of a record: encoding, quotes, length, number of cells (empty ones may follow); or None."""
     try:
         text = record.decode()
     except UnicodeDecodeError:

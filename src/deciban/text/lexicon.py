@@ -111,7 +111,8 @@ class Lexicon:
     def read(self, documents: Documents, order: Numbers, buffers: TokenBuffers) -> WordNumbers:
         """Return the counted words of these documents, in this order; valid until the buffers are used again.
 
-        An unknown word is counted as UNKNOWN; unknown n-grams, of words or of characters, are left out.
+        An unknown word has the number UNKNOWN; where n-grams are counted, unknown words and n-grams are left out.
+        If a document needs Python's lower-casing, Python lower-cases all of them.
         """
         kind: Kind = "words" if self.settings.tokens == "words" else "whitespace"
         tokens, is_special = self._read_tokens(
@@ -125,7 +126,7 @@ class Lexicon:
     def _read_tokens(
         self, blob: Bytes, offsets: Offsets, order: Numbers, alphabet: Alphabet, buffers: TokenBuffers
     ) -> tuple[WordNumbers, bool]:
-        """Return words or character n-grams, as the settings say, and if a document needs Python's lower-casing."""
+        """Return single words or, if so set, character n-grams; and if a document needs Python's lower-casing."""
         if self.settings.by_character:
             return self._read_character_ngrams(blob, offsets, order, alphabet)
         return self._read_words(blob, offsets, order, alphabet, self.settings.least_length or 1, buffers)
@@ -273,7 +274,7 @@ _lexicons: WeakKeyDictionary[Vocabulary, dict[str, Lexicon]] = WeakKeyDictionary
 
 
 def get_fixed_lexicon(settings: Words, vocabulary: Vocabulary | None) -> Lexicon:
-    """Return the cached lexicon of a vocabulary, which does not grow; a new, empty one for None (hashed words)."""
+    """Return the cached, fixed lexicon of a vocabulary; for None (hashed words) a new one that stays empty."""
     if vocabulary is None:
         return Lexicon(settings, 1)
     lexicons = _lexicons.setdefault(vocabulary, {})
