@@ -4,8 +4,8 @@ Every function here returns None or False when no kernel fits, or when the rows 
 (±∞, negative counts); the caller then uses the definition.
 """
 
-from collections.abc import Callable
 from importlib import import_module
+from math import gcd
 from types import ModuleType
 from typing import Any
 
@@ -81,8 +81,8 @@ def summarise_by_kernel(
     if needs.kind == "moments":
         x = to_kernel_array(X)
         if X.shape[1] == 1:  # the weights of a single feature have one shape with and without missing values
-            return _fill_moments(kernels.fill_column, (K, 1), 1, x.reshape(-1), codes, w, needs.skips)
-        moments = _fill_moments(kernels.fill_moments, (K, X.shape[1]), 1, x, codes, w)
+            return _moments_of_column(kernels, x, codes, w, K, needs.skips)
+        moments = _moments(kernels, x, codes, w, K)
         return _moments_with_missing(kernels, x, codes, w, K) if moments is None and needs.skips else moments
     if needs.kind == "scatter":
         return _scatter(kernels, to_kernel_array(X), codes, w, K)
@@ -94,22 +94,60 @@ def summarise_by_kernel(
     return _counts(counters, needs, to_kernel_array(X), codes, w, K)
 
 
-def _fill_moments(fill: Callable[..., bool], shape: tuple[int, int], n_weights: int, *rows: Any) -> Moments | None:
-    """Compute moments of shape K×d, with `n_weights` weights per class, by the kernel `fill`; None where it fails."""
-    n, n_rest = np.zeros((2, shape[0], n_weights))
-    mean, rest, m2, m2_rest = np.zeros((4, *shape))
-    moments = Moments(n, mean, rest, m2, n_rest, m2_rest)
-    return moments if fill(*rows, tuple(moments.arrays().values())) else None
+def _find_scales(X: NDArray[Any], codes: Codes, w: Array, K: int) -> tuple[Array, Array]:
+    """Return the median of a few rows, and the largest mean square about it for plain sums, both K×d."""
+    kernels = import_module("deciban.kernels.column_scales")
+    centre, limit = np.empty((2, K, X.shape[1]))
+    chosen, numbers = np.empty((K, kernels.SCALE_ROWS), dtype=np.int64), np.empty((2, K), dtype=np.int64)
+    step = max(1, int(0.618 * len(X)))
+    while gcd(step, len(X)) > 1:
+        step += 1
+    kernels.choose_rows(codes, w, step, chosen, numbers)
+    if kernels.find_scales(X, chosen, numbers, centre, limit):
+        kernels.find_scales_of_constant(X, codes, w, centre, limit)
+    centre[~np.isfinite(centre)] = 0.0
+    return centre, limit
+
+
+def _moments(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
+    """Compute moments with one weight per class, blocks with outliers in pairs of doubles; None at NaN and ±∞.
+
+    The pass has no code for outliers, which are rare, so that kernels for them are compiled only if there are some.
+    """
+    d = X.shape[1]
+    centre, limit = _find_scales(X, codes, w, K)
+    block = max(64, kernels.BLOCK_BYTES // max(1, d * X.itemsize))
+    here, weight, (part, sums, lows) = np.zeros(K), np.zeros((2, K)), np.zeros((3, 2, K, d))
+    state = block, here, weight, part, sums, lows
+    row = kernels.sum_blocks(X, codes, w, centre, limit, 0, *state)
+    while 0 <= row < len(X):
+        kernels.add_exact_sums(X, codes, w, centre, limit, row, *state)
+        row = kernels.sum_blocks(X, codes, w, centre, limit, row + block, *state)
+    if row < 0:
+        return None
+    halves = zip((weight[0][:, None], *sums), (weight[1][:, None], *lows))
+    n, drift, squares = (Pair.of(high).plus(Pair.of(low)) for high, low in halves)
+    mean, rest, m2, m2_rest = moments_about(np.where(n.high > 0, centre, 0.0), n, drift, squares)
+    return Moments(n.high, mean, rest, m2, n.low, m2_rest) if np.isfinite(mean).all() else None
+
+
+def _moments_of_column(
+    kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool
+) -> Moments | None:
+    """Compute the moments of a single column; None at ±∞, and at NaN unless `skips` is set."""
+    centre, limit = _find_scales(X, codes, w, K)
+    weight, *others = np.zeros((5, K, 1))
+    moments = Moments(weight, centre, *others)
+    is_filled = kernels.fill_column(X.reshape(-1), codes, w, skips, limit, tuple(moments.arrays().values()))
+    return moments if is_filled else None
 
 
 def _moments_with_missing(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
     """Compute moments of rows with missing values, columns with outliers in pairs of doubles; None if it fails."""
-    d = X.shape[1]
-    moments = _fill_moments(kernels.fill_moments_with_missing, (K, d), d, X, codes, w)
-    if moments is None:
+    moments = Moments(*np.zeros((6, K, X.shape[1])))
+    if not kernels.fill_moments_with_missing(X, codes, w, tuple(moments.arrays().values())):
         return None
-    centre, limit = np.empty((2, K, X.shape[1]))
-    kernels.find_scales(X, codes, w, centre, limit)
+    centre, limit = _find_scales(X, codes, w, K)
     columns = np.flatnonzero((moments.m2 > moments.weight * limit).any(axis=0))
     if columns.size:
         sums = np.zeros((6, K, len(columns)))
@@ -128,15 +166,14 @@ def _scatter(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: in
     Where a column has outliers, their products are summed separately, in pairs of doubles.
     """
     d = X.shape[1]
-    moments = _fill_moments(kernels.fill_moments, (K, d), 1, X, codes, w)
+    moments = _moments(kernels, X, codes, w, K)
     if moments is None:
         return None
     out = Scatter.empty(K, d)
     out.weight[:, 0], out.weight_rest[:, 0] = moments.weight, moments.weight_rest
     out.mean[:, :, 0], out.rest[:, :, 0] = moments.mean, moments.rest
     start = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))]).astype(np.int64)
-    gap, (centre, limit) = np.empty(X.shape), np.empty((2, K, d))
-    kernels.find_scales(X, codes, w, centre, limit)
+    gap, (centre, limit) = np.empty(X.shape), _find_scales(X, codes, w, K)
     wide = np.asarray((moments.m2 > moments.weight * limit).any(axis=1))
     limit[~wide] = np.inf
     centre[~wide] = moments.mean[~wide]

@@ -17,21 +17,57 @@ MAX_SCALE_DEVIATIONS = 8
 
 
 @kernel
-def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
-    """Write the median (`centre`) and the largest mean square for plain sums (`limit`), both K×d, from a few rows.
+def choose_rows(codes: Codes, w: Array, step: int, chosen: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
+    """Write the numbers of some rows of each class, of positive weight, to `chosen`, K × the greatest number.
 
-    As in `ledger/moments.py` the scale is the lower quartile of the nonzero deviations from the median.
-    Where the few rows are all equal, the first rows that differ determine the scale.
+    `numbers` (2×K) receives how many were chosen of each class, and how many there are, or −1 if that is not known:
+    the rows are probed at every `step`-th place, and all of them are read only if a class is rare.
     """
-    K, d = centre.shape
-    chosen = np.empty((K, SCALE_ROWS), dtype=np.int64)
-    n_chosen, all_chosen = _choose_rows(codes, w, chosen)
-    values = np.empty(SCALE_ROWS)
-    constant = np.zeros(d, dtype=np.bool_)
+    rows, (K, max_rows), lacking = len(codes), chosen.shape, len(chosen)
     for k in range(K):
-        for j in range(d):
+        numbers[0, k], numbers[1, k] = 0, -1
+    i, probes = 0, 0
+    while lacking and probes < min(rows, 4 * max_rows * K):
+        k = codes[i]
+        if numbers[0, k] < max_rows and (len(w) == 0 or w[i] > 0.0):
+            chosen[k, numbers[0, k]] = i
+            numbers[0, k] += 1
+            lacking -= 1 if numbers[0, k] == max_rows else 0
+        i += step
+        i -= rows if i >= rows else 0
+        probes += 1
+    if not lacking:
+        return
+    seen = np.zeros(K, dtype=np.int64)
+    for k in range(K):
+        numbers[0, k], numbers[1, k] = 0, 0
+    for i in range(rows):
+        numbers[1, codes[i]] += 1 if len(w) == 0 or w[i] > 0.0 else 0
+    for i in range(rows):
+        k = codes[i]
+        if len(w) and w[i] == 0.0:
+            continue
+        if numbers[0, k] < max_rows and seen[k] * max_rows >= numbers[0, k] * numbers[1, k]:
+            chosen[k, numbers[0, k]] = i
+            numbers[0, k] += 1
+        seen[k] += 1
+
+
+@kernel
+def find_scales(
+    X: NDArray[Any], chosen: NDArray[np.int64], numbers: NDArray[np.int64], centre: Array, limit: Array
+) -> bool:
+    """Write the median (`centre`) and the largest mean square for plain sums (`limit`), both K×d, of chosen rows.
+
+    As in `ledger/moments.py` the scale is the lower quartile of the nonzero deviations from the median; a median of
+    no finite values is NaN. Where the chosen rows of a class are equal, but not all of its rows, the limit is −1.
+    Returns whether there are such.
+    """
+    values, has_constant = np.empty(SCALE_ROWS), False
+    for k in range(len(chosen)):
+        for j in range(X.shape[1]):
             m = 0
-            for r in range(n_chosen[k]):
+            for r in range(numbers[0, k]):
                 x = np.float64(X[chosen[k, r], j])
                 if x - x == 0.0:
                     at = m
@@ -41,58 +77,16 @@ def find_scales(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: A
                     values[at] = x
                     m += 1
             centre[k, j] = values[(m - 1) // 2] if m else np.nan
-            scale = _lower_quartile(values, m)
-            limit[k, j] = MAX_SQUARE_RATIO * scale * scale if n_chosen[k] > MAX_EXACT_ROWS else 0.0
-            if scale == 0.0 and not all_chosen[k]:
+            scale = _lower_quartile(values, np.int64(m))
+            limit[k, j] = MAX_SQUARE_RATIO * scale * scale if numbers[0, k] > MAX_EXACT_ROWS else 0.0
+            if scale == 0.0 and numbers[0, k] != numbers[1, k]:
                 limit[k, j] = -1.0
-                constant[j] = True
-    if constant.any():
-        _find_scales_of_constant(X, codes, w, np.flatnonzero(constant), centre, limit)
-    for k in range(K):
-        for j in range(d):
-            centre[k, j] = centre[k, j] if centre[k, j] - centre[k, j] == 0.0 else 0.0
+                has_constant = True
+    return has_constant
 
 
 @kernel
-def _choose_rows(codes: Codes, w: Array, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Write the numbers of some rows of each class, of positive weight, to `chosen`, K × the greatest number.
-
-    Returns how many were chosen of each class, and whether these are all.
-    """
-    rows, (K, max_rows) = len(codes), chosen.shape
-    n_chosen, lacking = np.zeros(K, dtype=np.int64), K
-    step = max(1, int(0.618 * rows))
-    while np.gcd(step, rows) > 1:
-        step += 1
-    i, probes = 0, 0
-    while lacking and probes < min(rows, 4 * max_rows * K):
-        k = codes[i]
-        if n_chosen[k] < max_rows and (len(w) == 0 or w[i] > 0.0):
-            chosen[k, n_chosen[k]] = i
-            n_chosen[k] += 1
-            lacking -= n_chosen[k] == max_rows
-        i += step
-        i -= rows if i >= rows else 0
-        probes += 1
-    if not lacking:
-        return n_chosen, np.zeros(K, dtype=np.bool_)
-    total, seen = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
-    for i in range(rows):
-        total[codes[i]] += 1 if len(w) == 0 or w[i] > 0.0 else 0
-    n_chosen[:] = 0
-    for i in range(rows):
-        k = codes[i]
-        if len(w) and w[i] == 0.0:
-            continue
-        if n_chosen[k] < max_rows and seen[k] * max_rows >= n_chosen[k] * total[k]:
-            chosen[k, n_chosen[k]] = i
-            n_chosen[k] += 1
-        seen[k] += 1
-    return n_chosen, n_chosen == total
-
-
-@kernel
-def _lower_quartile(ordered: Array, m: int) -> float:
+def _lower_quartile(ordered: Array, m: Any) -> float:
     """Return the lower quartile of the nonzero deviations of m sorted numbers from their median; 0 if none."""
     middle = (m - 1) // 2
     low, high = middle, middle
@@ -113,13 +107,12 @@ def _lower_quartile(ordered: Array, m: int) -> float:
 
 
 @kernel
-def _find_scales_of_constant(
-    X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], centre: Array, limit: Array
-) -> None:
-    """Set the limits that are still negative, from the smallest of the first few nonzero deviations.
+def find_scales_of_constant(X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array) -> None:
+    """Set the limits that are negative, from the smallest of the first few nonzero deviations; 0 if there are none.
 
     A centre that is NaN becomes the first value of its class.
     """
+    columns = np.flatnonzero((limit < 0.0).sum(axis=0))
     found = np.zeros(limit.shape, dtype=np.int64)
     for i in range(len(X)):
         k = codes[i]

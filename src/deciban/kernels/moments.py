@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.kernels.column_scales import find_scales
 from deciban.kernels.double_double import add, divide, multiply, two_sum
 from deciban.kernels.execution import kernel
 from deciban.ledger.moments import MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING
@@ -32,44 +31,27 @@ MAX_NEAR_SQUARE = MAX_NEAR_DEVIATION**2
 
 
 @kernel
-def fill_moments(X: NDArray[Any], codes: Codes, w: Array, moments: MomentArrays) -> bool:
-    """Fill weight (K×1), mean and centred squares (K×d) of the rows, in two parts; `w` is empty where all weigh one.
+def sum_blocks(
+    X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array, start: int, block: int, here: Array,
+    weight: Array, part: Array, sums: Array, lows: Array,
+) -> int:  # fmt: skip
+    """Add w, w (x − c) and w (x − c)² of the rows from `start` on to pairs of doubles, a block of rows at a time.
 
-    One pass: sums of x − c and (x − c)², c the median of a few rows of the class. Where the squares of a column in a
-    block of rows are too large relative to its scale, it has an outlier, and the block is summed again in pairs
-    of doubles. The blocks are added in pairs of doubles.
+    `weight` (2×K) are both halves of the weights; `sums` and `lows` (2×K×d) the halves of the other sums. Where the
+    squares of a column in a block are too large relative to its scale, the block has an outlier: its sums are left in
+    `here` (K) and `part` (2×K×d), and its first row is returned. Returns the number of rows after the last block, −1
+    at a value that is not finite. `w` is empty where all rows weigh one.
     """
-    rows, d = X.shape
-    mean = moments[1]
-    K = len(mean)
-    block = max(64, BLOCK_BYTES // max(1, d * X.itemsize))
-    limit = np.empty((K, d))
-    find_scales(X, codes, w, mean, limit)
-    here, weight = np.zeros(K), np.zeros((2, K))
-    part, sums, lows = np.zeros((2, K, d)), np.zeros((2, K, d)), np.zeros((2, K, d))
-    for start in range(0, rows, block):
-        stop = start + block
-        x, k_of, w_of = X[start:stop], codes[start:stop], w[start:stop]
-        _sum_block(x, k_of, w_of, mean, here, weight, part[0], part[1])
-        is_finite, wide = _find_wide_columns(here, part[0], part[1], limit)
+    for first in range(start, len(X), block):
+        stop = first + block
+        _sum_block(X[first:stop], codes[first:stop], w[first:stop], centre, here, weight, part[0], part[1])
+        is_finite, is_wide = _find_wide_columns(here, part, limit, np.zeros(limit.shape[1], dtype=np.bool_))
         if not is_finite:
-            return False
-        if wide.any():
-            _replace_by_exact_sums(x, k_of, w_of, np.flatnonzero(wide), mean, limit, part, lows)
-        for k in range(K):
-            if here[k] > 0.0:
-                _add_block(part[0, k], sums[0, k], lows[0, k])
-                _add_block(part[1, k], sums[1, k], lows[1, k])
-                weight[0, k] += 0.0 if len(w) else here[k]
-                here[k] = 0.0
-    fine = True
-    for k in range(K):
-        if weight[0, k] > 0.0:
-            drift, squares = (sums[0, k], lows[0, k]), (sums[1, k], lows[1, k])
-            fine &= _merge((weight[0, k], weight[1, k]), drift, squares, moments, k)
-        else:
-            mean[k] = 0.0
-    return fine
+            return -1
+        if is_wide:
+            return first
+        _add_part(len(w) == 0, here, weight, part, sums, lows)
+    return len(X)
 
 
 @kernel
@@ -93,38 +75,48 @@ def _sum_block(
 
 
 @kernel
-def _find_wide_columns(here: Array, drift: Array, squares: Array, limit: Array) -> tuple[bool, NDArray[np.bool_]]:
-    """Return whether the sums of a block are finite, and which columns have squares above their limit."""
-    wide, non_finite = np.zeros(drift.shape[1], dtype=np.bool_), 0.0
+def _find_wide_columns(here: Array, part: Array, limit: Array, wide: NDArray[np.bool_]) -> tuple[bool, bool]:
+    """Mark the columns whose squares in a block are above their limit; return whether sums are finite, and any is."""
+    is_wide, non_finite = False, 0.0
     for k in range(len(here)):
         for j in range(len(wide)):
-            wide[j] |= squares[k, j] > here[k] * limit[k, j]
-            non_finite += drift[k, j] - drift[k, j]
-    return non_finite == 0.0, wide
+            wide[j] |= part[1, k, j] > here[k] * limit[k, j]
+            is_wide |= wide[j]
+            non_finite += part[0, k, j] - part[0, k, j]
+    return non_finite == 0.0, is_wide
 
 
 @kernel
-def _replace_by_exact_sums(
-    X: NDArray[Any], codes: Codes, w: Array, columns: NDArray[np.int64], mean: Array, limit: Array, part: Array,
-    lows: Array,
+def _add_part(unit: bool, here: Array, weight: Array, part: Array, sums: Array, lows: Array) -> None:
+    """Add the sums of a block to those of all rows, in pairs of doubles, and reset them to zero."""
+    for k in range(len(here)):
+        if here[k] > 0.0:
+            weight[0, k] += here[k] if unit else 0.0
+            here[k] = 0.0
+            for s in range(2):
+                for j in range(part.shape[2]):
+                    sums[s, k, j], error = two_sum(sums[s, k, j], part[s, k, j])
+                    lows[s, k, j] += error
+                    part[s, k, j] = 0.0
+
+
+@kernel
+def add_exact_sums(
+    X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array, start: int, block: int, here: Array,
+    weight: Array, part: Array, sums: Array, lows: Array,
 ) -> None:  # fmt: skip
-    """Replace the sums of these columns by those in pairs of doubles, whose lower halves are added to `lows`."""
-    exact = np.zeros((6, len(mean), len(columns)))
-    sum_exactly(X, codes, w, columns, mean, limit, exact)
+    """Add the sums of the block at which `sum_blocks` has stopped, with those of wide columns in pairs of doubles."""
+    stop, wide = start + block, np.zeros(limit.shape[1], dtype=np.bool_)
+    _find_wide_columns(here, part, limit, wide)
+    columns = np.flatnonzero(wide)
+    exact = np.zeros((6, len(centre), len(columns)))
+    sum_exactly(X[start:stop], codes[start:stop], w[start:stop], columns, centre, limit, exact)
     for s in range(2):
-        for k in range(len(mean)):
+        for k in range(len(centre)):
             for c in range(len(columns)):
                 part[s, k, columns[c]] = exact[2 + 2 * s, k, c]
                 lows[s, k, columns[c]] += exact[3 + 2 * s, k, c]
-
-
-@kernel
-def _add_block(part: Array, total: Array, low: Array) -> None:
-    """Add the sums of a block to the totals, in pairs of doubles, and reset them to zero."""
-    for j in range(len(part)):
-        total[j], error = two_sum(total[j], part[j])
-        low[j] += error
-        part[j] = 0.0
+    _add_part(len(w) == 0, here, weight, part, sums, lows)
 
 
 @kernel
@@ -137,9 +129,10 @@ def sum_exactly(
     """
     m, K = len(columns), len(centre)
     c, most = np.empty((K, m)), np.empty((K, m))
-    for j in range(m):
-        c[:, j] = centre[:, columns[j]]
-        most[:, j] = limit[:, columns[j]] * (MAX_NEAR_SQUARE / MAX_SQUARE_RATIO)
+    for k in range(K):  # one by one: slices would take seconds to compile
+        for j in range(m):
+            c[k, j] = centre[k, columns[j]]
+            most[k, j] = limit[k, columns[j]] * (MAX_NEAR_SQUARE / MAX_SQUARE_RATIO)
     near = np.zeros((2, K, m))
     for i in range(len(X)):
         k = codes[i]
@@ -213,8 +206,8 @@ def fill_moments_with_missing(X: NDArray[Any], codes: Codes, w: Array, moments: 
 
 
 @kernel
-def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, moments: MomentArrays) -> bool:
-    """Fill the moments of a single column, all K×1, as `fill_moments` does; NaN is left out where `skips` is set.
+def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, limit: Array, moments: MomentArrays) -> bool:
+    """Fill the moments of a single column, all K×1, whose mean is its centre so far; NaN is left out if `skips`.
 
     Rows alternate between `LANES` sets of sums, so that an addition does not wait for the one before where a class
     has long runs. The sums of a class are merged whenever the number of its rows has about doubled, and at an
@@ -222,9 +215,7 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, moments: M
     """
     n, mean = moments[0], moments[1]
     K = len(n)
-    limit = np.empty((K, 1))
-    find_scales(x.reshape((len(x), 1)), codes, w, mean, limit)
-    limit *= MAX_NEAR_SQUARE / MAX_SQUARE_RATIO
+    most = limit * (MAX_NEAR_SQUARE / MAX_SQUARE_RATIO)
     turns = np.full(K, FIRST_TURNS)
     lanes = np.zeros((K, LANES, 4))  # turns left, Σ w, Σ w (x − mean), Σ w (x − mean)²
     far, far_low = np.zeros((2, 1)), np.zeros((2, 1))
@@ -235,7 +226,7 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, moments: M
             continue
         k, lane = np.uint32(codes[i]), i & (LANES - 1)
         gap = xi - mean[k, 0]
-        away = gap * gap > limit[k, 0]
+        away = gap * gap > most[k, 0]
         if (away or lanes[k, lane, 0] == 0.0) and not _merge_lanes(lanes, turns, moments, k):
             return False
         if away:
