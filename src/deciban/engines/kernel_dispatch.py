@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines.checks import MAX_LEVELS
+from deciban.engines.threads import split_rows
 from deciban.kernels.execution import load_kernels as load_kernels
 from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
 from deciban.ledger.double_double import Pair
@@ -33,6 +34,9 @@ MAX_LEVEL_CODE = 2**52
 
 TRANSPOSED_COLUMNS = 16
 """Columns that are transposed at once: two cache lines from each row."""
+
+SCATTER_BYTES = 1 << 22
+"""Rows are centred for their scatter in copies of this size."""
 
 INITIAL_GRID_COUNTS = 1 << 16
 """The number of counts for which a column's table has space at first."""
@@ -82,7 +86,7 @@ def summarise_by_kernel(
         x = to_kernel_array(X)
         if X.shape[1] == 1:  # the weights of a single feature have one shape with and without missing values
             return _moments_of_column(kernels, x, codes, w, K, needs.skips)
-        moments = _moments(kernels, x, codes, w, K)
+        moments = _moments(kernels, x, codes, w, *_find_scales(x, codes, w, K))
         return _moments_with_missing(kernels, x, codes, w, K) if moments is None and needs.skips else moments
     if needs.kind == "scatter":
         return _scatter(kernels, to_kernel_array(X), codes, w, K)
@@ -109,13 +113,14 @@ def _find_scales(X: NDArray[Any], codes: Codes, w: Array, K: int) -> tuple[Array
     return centre, limit
 
 
-def _moments(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
+def _moments(
+    kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array
+) -> Moments | None:
     """Compute moments with one weight per class, blocks with outliers in pairs of doubles; None at NaN and ±∞.
 
     The pass has no code for outliers, which are rare, so that kernels for them are compiled only if there are some.
     """
-    d = X.shape[1]
-    centre, limit = _find_scales(X, codes, w, K)
+    K, d = centre.shape
     block = max(64, kernels.BLOCK_BYTES // max(1, d * X.itemsize))
     here, weight, (part, sums, lows) = np.zeros(K), np.zeros((2, K)), np.zeros((3, 2, K, d))
     state = block, here, weight, part, sums, lows
@@ -166,34 +171,36 @@ def _scatter(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: in
     Where a column has outliers, their products are summed separately, in pairs of doubles.
     """
     d = X.shape[1]
-    moments = _moments(kernels, X, codes, w, K)
+    centre, limit = _find_scales(X, codes, w, K)
+    moments = _moments(kernels, X, codes, w, centre, limit)
     if moments is None:
         return None
     out = Scatter.empty(K, d)
     out.weight[:, 0], out.weight_rest[:, 0] = moments.weight, moments.weight_rest
     out.mean[:, :, 0], out.rest[:, :, 0] = moments.mean, moments.rest
-    start = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))]).astype(np.int64)
-    gap, (centre, limit) = np.empty(X.shape), _find_scales(X, codes, w, K)
     wide = np.asarray((moments.m2 > moments.weight * limit).any(axis=1))
     limit[~wide] = np.inf
     centre[~wide] = moments.mean[~wide]
-    if not wide.any():
-        kernels.centre_rows(X, codes, w, centre, start, gap)
-    else:
-        products = np.zeros((2, K, d, d))
-        kernels.centre_near_values(X, codes, w, centre, limit, start, gap, *products)
+    products, gap = np.zeros((2, K, d, d) if wide.any() else 0), np.empty((max(1, SCATTER_BYTES // (8 * d)), d))
+    for rows in split_rows(len(X), len(gap)):
+        ends = np.cumsum(np.bincount(codes[rows], minlength=K)).astype(np.int64)
+        of_rows = X[rows], codes[rows], w[rows], centre
+        if wide.any():
+            kernels.centre_near_values(*of_rows, limit, np.append(0, ends[:-1]), gap, *products)
+        else:
+            kernels.centre_rows(*of_rows, np.append(0, ends[:-1]), gap)
+        for square, mine in zip(out.comoment, np.split(gap, ends)):
+            square += mine.T @ mine
     for k in range(K):
-        mine = gap[start[k] : start[k + 1]]
-        squares = mine.T @ mine
         if wide[k]:
             far = Pair(*products[:, k])
-            about_centre = far.plus(Pair(far.high.T, far.low.T)).plus(Pair.of(squares))
+            about_centre = far.plus(Pair(far.high.T, far.low.T)).plus(Pair.of(out.comoment[k]))
             shift = Pair(moments.mean[k], moments.rest[k]).minus(Pair.of(centre[k]))
             n = Pair(moments.weight[k], moments.weight_rest[k])
             out.comoment[k], out.comoment_rest[k] = comoment_about(about_centre, n, shift)
         else:
             rest = moments.rest[k]
-            out.comoment[k] = squares - moments.weight[k] * np.outer(rest, rest)
+            out.comoment[k] -= moments.weight[k] * np.outer(rest, rest)
     return out
 
 
