@@ -171,7 +171,7 @@ def finish_block(
     """Finish joint scores into `out`, refusing overflow; return how many rows are impossible under every class."""
     n_impossible = kernel_dispatch.finish_by_kernel(kernels, joint, log_prior, wanted, out)
     if n_impossible is None:
-        if np.isnan(joint).any() or np.isposinf(joint).any():
+        if not joint.max(initial=-np.inf) < np.inf:  # infinite, or NaN
             n_impossible = -1
         else:
             out[:], n_impossible = finish(joint, log_prior, wanted)

@@ -82,10 +82,10 @@ def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any]
         return joint, 0
     if wanted == "density":
         return log_sum_exp(joint), 0
-    impossible: NDArray[np.bool_] = np.all(np.isneginf(joint), axis=1)
-    if impossible.any():
+    impossible = joint.max(axis=1) == -np.inf
+    n_impossible = int(np.count_nonzero(impossible))
+    if n_impossible:
         joint = np.where(impossible[:, None], log_prior, joint)
-    n_impossible = int(impossible.sum())
     if wanted == "winner":
         return joint.argmax(axis=1), n_impossible
     log_posterior = normalise(joint)
@@ -276,7 +276,7 @@ def take_labels(labels: NDArray[Any], codes: NDArray[np.integer[Any]]) -> NDArra
     >>> take_labels(np.array([3, 5]), np.array([1, -1])).tolist()
     [5, None]
     """
-    if not (codes < 0).any():
+    if codes.min(initial=0) >= 0:
         return labels[codes]
     return np.append(labels.astype(object), np.array([None], dtype=object))[codes]
 
