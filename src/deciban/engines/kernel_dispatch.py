@@ -125,9 +125,8 @@ def _moments(
     here, weight, (part, sums, lows) = np.zeros(K), np.zeros((2, K)), np.zeros((3, 2, K, d))
     state = block, here, weight, part, sums, lows
     row = kernels.sum_blocks(X, codes, w, centre, limit, 0, *state)
-    while 0 <= row < len(X):
-        kernels.add_exact_sums(X, codes, w, centre, limit, row, *state)
-        row = kernels.sum_blocks(X, codes, w, centre, limit, row + block, *state)
+    if 0 <= row < len(X):
+        row = kernels.sum_blocks_with_outliers(X, codes, w, centre, limit, row, *state)
     if row < 0:
         return None
     halves = zip((weight[0][:, None], *sums), (weight[1][:, None], *lows))

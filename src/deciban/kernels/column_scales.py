@@ -9,8 +9,8 @@ from deciban._typing import Array, Codes
 from deciban.kernels.execution import kernel
 from deciban.ledger.moments import MAX_EXACT_ROWS, MAX_SQUARE_RATIO
 
-SCALE_ROWS = 16
-"""Rows of a class from which its scales are estimated."""
+SCALE_ROWS = 24
+"""Rows of a class from which its scales are estimated: by 16, one Gaussian column in 5000 would have outliers."""
 
 MAX_SCALE_DEVIATIONS = 8
 """Number of nonzero deviations, the smallest of which is the scale where all rows of the sample are equal."""

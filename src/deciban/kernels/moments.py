@@ -101,22 +101,31 @@ def _add_part(unit: bool, here: Array, weight: Array, part: Array, sums: Array, 
 
 
 @kernel
-def add_exact_sums(
+def sum_blocks_with_outliers(
     X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array, start: int, block: int, here: Array,
     weight: Array, part: Array, sums: Array, lows: Array,
-) -> None:  # fmt: skip
-    """Add the sums of the block at which `sum_blocks` has stopped, with those of wide columns in pairs of doubles."""
-    stop, wide = start + block, np.zeros(limit.shape[1], dtype=np.bool_)
-    _find_wide_columns(here, part, limit, wide)
-    columns = np.flatnonzero(wide)
-    exact = np.zeros((6, len(centre), len(columns)))
-    sum_exactly(X[start:stop], codes[start:stop], w[start:stop], columns, centre, limit, exact)
-    for s in range(2):
-        for k in range(len(centre)):
-            for c in range(len(columns)):
-                part[s, k, columns[c]] = exact[2 + 2 * s, k, c]
-                lows[s, k, columns[c]] += exact[3 + 2 * s, k, c]
-    _add_part(len(w) == 0, here, weight, part, sums, lows)
+) -> int:  # fmt: skip
+    """Go on after `sum_blocks` has stopped at `start`: wide columns of a block are summed in pairs of doubles."""
+    wide = np.empty(limit.shape[1], dtype=np.bool_)
+    for first in range(start, len(X), block):
+        stop = first + block
+        x, k_of, w_of = X[first:stop], codes[first:stop], w[first:stop]
+        if first > start:
+            _sum_block(x, k_of, w_of, centre, here, weight, part[0], part[1])
+        wide[:] = False
+        is_finite, _ = _find_wide_columns(here, part, limit, wide)
+        if not is_finite:
+            return -1
+        columns = np.flatnonzero(wide)
+        exact = np.zeros((6, len(centre), len(columns)))
+        sum_exactly(x, k_of, w_of, columns, centre, limit, exact)
+        for s in range(2):
+            for k in range(len(centre)):
+                for c in range(len(columns)):
+                    part[s, k, columns[c]] = exact[2 + 2 * s, k, c]
+                    lows[s, k, columns[c]] += exact[3 + 2 * s, k, c]
+        _add_part(len(w) == 0, here, weight, part, sums, lows)
+    return len(X)
 
 
 @kernel
@@ -128,6 +137,8 @@ def sum_exactly(
     Values near the centre are first summed in plain doubles.
     """
     m, K = len(columns), len(centre)
+    if m == 0:
+        return
     c, most = np.empty((K, m)), np.empty((K, m))
     for k in range(K):  # one by one: slices would take seconds to compile
         for j in range(m):

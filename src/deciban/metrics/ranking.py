@@ -1,7 +1,5 @@
 """Evaluated rows kept for figures that sums cannot give: ranking, curves, thresholds and costs of decisions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_DOWN, Decimal
@@ -95,12 +93,12 @@ class ScoredRows:
     weight: Array
     known: NDArray[np.bool_] | None
 
-    def __getitem__(self, rows: NDArray[Any]) -> ScoredRows:
+    def __getitem__(self, rows: NDArray[Any]) -> "ScoredRows":
         known = None if self.known is None else self.known[rows]
         return ScoredRows(self.number[rows], self.log_posterior[rows], self.truth[rows], self.weight[rows], known)
 
     @classmethod
-    def concatenate(cls, parts: Sequence[ScoredRows]) -> ScoredRows:
+    def concatenate(cls, parts: "Sequence[ScoredRows]") -> "ScoredRows":
         """Return the rows of all parts (at least one), in the order of their numbers."""
         rows = parts[0]
         if len(parts) > 1:

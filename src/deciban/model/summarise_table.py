@@ -1,7 +1,5 @@
 """Summarising a table in one pass: blocks of rows are counted into ledgers, one for each fold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
@@ -49,7 +47,7 @@ class Rows:
     number: NDArray[np.int64]
     fold: NDArray[np.int32] | None = None
 
-    def __getitem__(self, rows: Any) -> Rows:
+    def __getitem__(self, rows: Any) -> "Rows":
         weight, fold = (None if each is None else each[rows] for each in (self.weight, self.fold))
         columns = [[column[rows] for column in block] for block in self.columns]
         return Rows(columns, self.codes[rows], weight, self.number[rows], fold)
@@ -265,7 +263,7 @@ class TableSummariser:
             for rank, names in zip(ranks, self.matrices.names)
         ]
 
-    def _schema(self, classes: Sequence[str], texts: Sequence[TextCounts]) -> Schema:
+    def _schema(self, classes: Sequence[str], texts: "Sequence[TextCounts]") -> Schema:
         """Return the schema of the ledgers."""
         levels = tuple(tuple(names) for names in self._levels())
         dense = []
@@ -285,7 +283,7 @@ def _split_into_jobs(
     return [(group.features[j : j + width], columns[j : j + width]) for j in range(0, len(columns), width)]
 
 
-def _add_folds(folds: Sequence[Ledger], texts: Sequence[TextCounts]) -> Ledger:
+def _add_folds(folds: Sequence[Ledger], texts: "Sequence[TextCounts]") -> Ledger:
     """Return the ledger of all rows: the sum of the folds, except for texts, whose sum is known."""
     if len(folds) == 1:
         return folds[0]

@@ -4,8 +4,6 @@ The rows of each fold are scored under every setting from the ledger of all othe
 grid, covariances of `GaussianBayes` for tables of numbers, and events of `TextClassifier` for tables of one text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -99,7 +97,7 @@ def choose(
 
 
 def _compare_settings(
-    trained: Trained, searches: Sequence[Callable[[HeldOutFold], ScoredSettings]], notes: Sequence[str]
+    trained: Trained, searches: "Sequence[Callable[[HeldOutFold], ScoredSettings]]", notes: Sequence[str]
 ) -> Choice:
     sample = trained.sample
     assert sample is not None
@@ -239,7 +237,7 @@ class CovarianceSearch:
     @classmethod
     def of(
         cls, trained: Trained, assign: FoldAssigner, progress: Progress | None, notes: list[str]
-    ) -> CovarianceSearch | None:
+    ) -> "CovarianceSearch | None":
         """Read the table again, for co-moments; None for columns that are not numbers, or too many (see `notes`)."""
         columns = [column for column in trained.task.columns if column.role != "skip"]
         if len(columns) < 2 or any(column.role not in ("number", *OPEN_ROLES) or column.block for column in columns):

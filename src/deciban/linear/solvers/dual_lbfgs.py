@@ -8,8 +8,6 @@ many words and classes that is more work than the passes over the rows. Features
 added to the matrix: they are columns like the others, except for their penalty.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -71,10 +69,10 @@ class Vector:
     coefficients: Array
     image: Array
 
-    def __matmul__(self, other: Vector) -> float:
+    def __matmul__(self, other: "Vector") -> float:
         return float(self.coefficients @ other.image)
 
-    def add(self, share: float, other: Vector) -> None:
+    def add(self, share: float, other: "Vector") -> None:
         """Add share · other in place, by pieces that stay in the cache."""
         for piece in split_rows(len(self.coefficients), COLUMNS_PER_PIECE):
             self.coefficients[piece] += share * other.coefficients[piece]
@@ -98,7 +96,7 @@ class LbfgsHistory:
     order: deque[int] = field(default_factory=deque)
 
     @classmethod
-    def start(cls, gradient: Vector, threads: int, dtype: DTypeLike = np.float64) -> LbfgsHistory:
+    def start(cls, gradient: Vector, threads: int, dtype: DTypeLike = np.float64) -> "LbfgsHistory":
         """Return a history that holds only a gradient."""
         n_rows = 1 + 2 * HISTORY_STEPS
         coefficients, image = (np.empty((n_rows, len(gradient.coefficients)), dtype=dtype) for _ in range(2))
