@@ -61,8 +61,8 @@ class Lexicon:
     """A hash table that numbers words, and n-grams among them, in the order in which they are added.
 
     `settings` are the tokenizer's. If the lexicon does not grow, a new word has the number UNKNOWN. The first
-    `n_stop` numbers are stop words, which are removed. `column_of[number]` is the column of a word (−1: none); it is
-    empty if the column is the number.
+    `n_stop` numbers are stop words, which are removed (hashed words: by their hashes, and `n_stop` is 0).
+    `column_of[number]` is the column of a word (−1: none); it is empty if the column is the number.
 
     The text of word i is `text[begin[i] : begin[i] + size[i]]`. `ngram_parts` has, for an n-gram, the numbers of its
     first n − 1 words and of its last word; `slots` and `ngram_slots` are the hash tables of words and of n-grams.
@@ -109,7 +109,7 @@ class Lexicon:
         self.n_stop = self.n_words
 
     def read(self, documents: Documents, order: Numbers, buffers: TokenBuffers) -> WordNumbers:
-        """Return the counted words of these documents, in this order; valid until the buffers are used again.
+        """Return the counted words of the documents with the indices `order`; valid until the buffers are reused.
 
         An unknown word has the number UNKNOWN; where n-grams are counted, unknown words and n-grams are left out.
         If a document needs Python's lower-casing, Python lower-cases all of them.
@@ -126,7 +126,7 @@ class Lexicon:
     def _read_tokens(
         self, blob: Bytes, offsets: Offsets, order: Numbers, alphabet: Alphabet, buffers: TokenBuffers
     ) -> tuple[WordNumbers, bool]:
-        """Return single words or, if so set, character n-grams; and if a document needs Python's lower-casing."""
+        """Return words, not yet joined, or character n-grams; and if a document needs Python's lower-casing."""
         if self.settings.by_character:
             return self._read_character_ngrams(blob, offsets, order, alphabet)
         return self._read_words(blob, offsets, order, alphabet, self.settings.least_length or 1, buffers)
@@ -301,7 +301,7 @@ def _build_fixed(settings: Words, vocabulary: Vocabulary) -> Lexicon:
 
 
 def _add_ngrams(lexicon: Lexicon, vocabulary: Vocabulary) -> None:
-    """Number the n-grams of a vocabulary and all shorter ones within them; only the former have a column."""
+    """Add the n-grams of a vocabulary, and every shorter n-gram anywhere in them; only the former have a column."""
     n = len(vocabulary)
     buffers, (low, high) = TokenBuffers(), lexicon.settings.span
     parts, _ = lexicon._read_words(
