@@ -28,7 +28,7 @@ LIKE_OPTIONS = (
 
 
 def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
-    """Return --target, or "class" with --folders; refuse if there is neither, or one sub-folder without --classes."""
+    """Return --target, or "class" with --folders; UsageError if neither, InputError if one folder, no --classes."""
     target = options.get("target")
     if table.reading.format == "folders" and target in (None, "class"):
         from deciban.sources.document_files import CLASS, Folders
@@ -49,7 +49,7 @@ def call_on_table(
     function: str, table: TableInput, options: Mapping[str, Any], names: Sequence[str] = (), doing: str = "learning",
     again: str = "evaluating", **arguments: Any,
 ) -> Any:  # fmt: skip
-    """Call a function of deciban on a table, with the options of the model, those of `names`, and `arguments`.
+    """Call a function of deciban on a table and its target, with `arguments`, the model options and those of `names`.
 
     A progress bar shows that it is `doing` something, and `again` if the rows are read a second time.
     """
@@ -173,7 +173,7 @@ def _format_data(table: TableInput) -> list[str]:
 
 
 def _format_option(name: str, value: Any) -> Iterator[str]:
-    """Yield "--name value", quoted, for each of its values; "--name" alone for True; nothing for None and False."""
+    """Yield "--name value", quoted; one per item of a list or tuple; "--name" if True; nothing if None or False."""
     from deciban.cli.render import quote_word
 
     if value is True:

@@ -57,7 +57,7 @@ def _count_by_product(
 ) -> tuple[Any, int]:
     """Count by the definition, a K×n matrix of row weights times X; with `as_tallies` as lists of classes.
 
-    Returns the arrays of the counts, and the index of the first entry that cannot be summed, −1 if none.
+    Returns the arrays of the counts, and the index that `find_suspect_entry` returns; if not −1, ignore the counts.
     """
     from scipy.sparse import csr_array
 

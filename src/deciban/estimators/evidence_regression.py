@@ -126,7 +126,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return word_weights.fit_evidence_regression(basis, seen, settings, family.alpha, fold)
 
     def _fit_naive(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> GenerativeModel:
-        """Return the naive Bayes model of documents, or of rows of counts."""
+        """Return the naive Bayes model of documents, or of rows of counts to which `presence` was applied."""
         naive: Any = MultinomialNB(alpha=self.alpha, missing="error", n_jobs=self.n_jobs)
         if self._words is not None:
             naive = TextClassifier(words=self._words, alpha=self.alpha, n_jobs=self.n_jobs)
@@ -219,6 +219,6 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
 
 
 def _subtract_mean_of_others(weights: Array, k: int) -> Array:
-    """Return a class's weights less the mean of the other classes'."""
+    """Return row k of `weights`, which has a row for each class, even of two, less the mean of the other rows."""
     own = weights[k]
     return np.asarray(own - (weights.sum(axis=0) - own) / (len(weights) - 1))

@@ -108,7 +108,7 @@ def divide_or_pool(count: Array, total: Array) -> Array:
 
 
 def broadcast_alpha(alpha: Alpha, n_features: int) -> Array:
-    """Return the pseudo-count of each feature."""
+    """Return the pseudo-count of each feature, in a read-only array; ValueError if their number does not fit."""
     return np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_features,))
 
 

@@ -37,7 +37,7 @@ Password = Callable[[Address], str]
 
 
 class Watcher:
-    """Folders with labels, and the messages that were seen in them.
+    """Folders with labels, and the messages that were seen in them; a connection is opened by `look`, not before.
 
     `known(digest)` is the label under which a message was learned; `load()` and `save(state)` keep what was seen, in
     the terms of JSON, from one run to the next (without them each run begins with a first look); `filed(raw)` tells
@@ -206,7 +206,7 @@ class WatchedMaildir:
         self._unchanged = self._times if is_complete and is_old_enough else ()
 
     def mark_all_seen(self) -> None:
-        """Mark all names as seen, except those of trashed messages."""
+        """Replace `seen` by all names that are present, except those of trashed messages."""
         self.seen = {file.key for file in list_maildir(self.path) if not file.is_trashed}
 
     def state(self) -> dict[str, Any]:
