@@ -104,6 +104,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return self
 
     def _tokenizer(self) -> Words:
+        """Return the argument `words` as a tokenizer, with the values "presence" if `presence` is set."""
         words = Words.from_argument(self.words)
         return replace(words, values="presence") if self.presence else words
 
@@ -155,6 +156,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return texts.check_texts(self, X)
 
     def _get_setting(self, name: str) -> float:
+        """Return a number that was fitted: "size" or "common_trust"."""
         return float(self._check_fitted().account.settings[name])
 
     def telltales(self, label: Any, n: int = 10) -> list[TrustedWord]:

@@ -1,7 +1,5 @@
 """`compare`: cross-validation of learners on the same folds of a table, and learning curves on the same draws."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -121,14 +119,14 @@ def _check_sizes(sizes: Any) -> list[int]:
 class LearnerComparison:
     """A comparison of candidates that learn and are evaluated on the same rows."""
 
-    def __init__(self, trained: Trained, candidates: Sequence[Candidate], progress: Progress | None) -> None:
+    def __init__(self, trained: Trained, candidates: "Sequence[Candidate]", progress: Progress | None) -> None:
         assert trained.sample is not None
         self.trained, self.candidates, self.progress = trained, candidates, progress
         self.rows, self.layout = trained.sample, trained.task.layout
         self.candidate_rows = [candidate.rearrange(self.layout, self.rows) for candidate in candidates]
         self.todo = self.done = 0
 
-    def run(self, n_folds: int, draws: Draws | None, notes: Sequence[str]) -> Comparison:
+    def run(self, n_folds: int, draws: "Draws | None", notes: Sequence[str]) -> Comparison:
         """Compare all candidates in folds, then on draws."""
         self.todo = len(self.candidates) * (n_folds + (draws.n_draws * len(draws.sizes) if draws else 0))
         which = self.trained.describe_sample(len(self.rows.codes))
@@ -159,7 +157,7 @@ class LearnerComparison:
         costs = float(np.mean(seconds)), float(np.median(parameters))
         return CandidateScores(candidate.name, candidate.arguments, scored.scores, *costs), scored.known
 
-    def _learning_curves(self, draws: Draws, names: Sequence[str]) -> LearningCurves:
+    def _learning_curves(self, draws: "Draws", names: Sequence[str]) -> LearningCurves:
         """Return the learning curves of the learners of these names, from every draw and size."""
         chosen = [i for i, candidate in enumerate(self.candidates) if candidate.name in names]
         figures = np.zeros((2, len(chosen), draws.n_draws, len(draws.sizes)))
@@ -204,7 +202,7 @@ class Draws:
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, rows: Rows, n_draws: int, wanted_sizes: Sequence[int] | None) -> Draws:
+    def of(cls, rows: Rows, n_draws: int, wanted_sizes: Sequence[int] | None) -> "Draws":
         """Plan draws of sizes (refused if too large) or `doubling_sizes`, except those where a draw has one class."""
         n = len(rows.codes)
         n_held = min(round(HELD_OUT_SHARE * n), MAX_HELD_OUT_ROWS)

@@ -1,7 +1,5 @@
 """Labelled mail in memory, and its random splits into messages to learn, to choose settings by and to test by."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -69,14 +67,14 @@ class LabelledMail:
             tuple(names), tuple(digests), np.array(codes, dtype=np.int32), arrival, tuple(tokens), tuple(words)
         )
 
-    def take(self, rows: NDArray[Any]) -> LabelledMail:
+    def take(self, rows: NDArray[Any]) -> "LabelledMail":
         """Return some of the messages, in this order."""
         names, digests, tokens = (
             tuple(column[i] for i in rows.tolist()) for column in (self.names, self.digests, self.tokens)
         )
         return LabelledMail(names, digests, self.codes[rows], self.times[rows], tokens, self.words)
 
-    def deduplicate(self) -> LabelledMail:
+    def deduplicate(self) -> "LabelledMail":
         """Return each message once, without those that have both labels, as their true label is unknown."""
         codes: dict[bytes, set[int]] = {}
         for digest, code in zip(self.digests, self.codes.tolist()):
@@ -85,7 +83,7 @@ class LabelledMail:
         kept = sorted(i for digest, i in first.items() if len(codes[digest]) == 1)
         return self if len(kept) == len(self) else self.take(np.array(kept, dtype=np.intp))
 
-    def sort_by_arrival(self) -> LabelledMail:
+    def sort_by_arrival(self) -> "LabelledMail":
         """Sort by time; a message without a time stays behind the one before it."""
         if np.isnan(self.times).all():
             raise InputError(
@@ -99,7 +97,7 @@ class LabelledMail:
             times[mine] = np.where(known < 0, -np.inf, times[mine[np.maximum(known, 0)]])
         return self.take(np.argsort(times, kind="stable"))
 
-    def sort_by_name(self) -> LabelledMail:
+    def sort_by_name(self) -> "LabelledMail":
         """Sort by the last part of the names, whatever their folders are."""
         order = sorted(range(len(self)), key=lambda i: (self.names[i].rpartition("/")[2], self.names[i]))
         return self.take(np.array(order, dtype=np.intp))
