@@ -170,9 +170,8 @@ def align_by_key(
 
 def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0) -> Array:
     """Return numerator / denominator, and `otherwise` where the denominator is zero."""
-    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
-    out = np.broadcast_to(np.asarray(otherwise, dtype=np.float64), shape).copy()
-    return np.divide(numerator, denominator, out=out, where=np.broadcast_to(denominator != 0, shape))
+    out = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), otherwise, dtype=np.float64)
+    return np.divide(numerator, denominator, out=out, where=denominator != 0)
 
 
 def place(rows: Array, index: NDArray[np.intp], n_classes: int) -> Array:
