@@ -8,6 +8,15 @@ import pytest
 from deciban.sources.database import hold_interrupts
 
 
+@pytest.fixture
+def _interrupts():
+    """Deliver interrupts, also where the shell started the tests with them ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interrupts")
 def test_an_interrupt_is_delivered_after_the_block():
     done = []
 
