@@ -29,6 +29,8 @@ BLOCK_SCORES = 1 << 16
 FOLD_BLOCK_SCORES = 1 << 17
 """Scores of rows by the models of their folds, computed at a time: a block has to have rows of each of ten folds."""
 
+OVERFLOW = "X holds values so large that scores overflow (a double holds up to 1.8e308). Hint: rescale the columns."
+
 FEW_ROWS = 64
 """Up to this many rows are scored in one block, without threads."""
 
@@ -100,6 +102,8 @@ def apply(
     """Compute ln π_k + Σ ln p(x|k) over the blocks of features, finished as wanted, a block of rows at a time."""
     n, K = len(parts[0]), len(log_prior)
     kernels = kernel_dispatch.load_kernels("score", K * sum(part.size for part in parts))
+    if kernels is None and n <= FEW_ROWS:  # a loop over blocks would take as long as the scores of one row
+        return finish_few(score_by_definition(forms, parts, needs, log_prior, 0), log_prior, wanted)
 
     def write_joint(block: slice, joint: Array) -> None:
         score_block(kernels, forms, [part[block] for part in parts], needs, log_prior, wanted, joint, block.start)
@@ -156,13 +160,34 @@ def score_block(
         for form, X, need in zip(forms, parts, needs)
     ):
         return
-    joint[:] = log_prior
-    for form, X, need in zip(forms, parts, needs):
-        check(X, need, first_row)
-        with np.errstate(over="ignore", invalid="ignore"):  # `finish_block` refuses overflow
-            joint += form.log_likelihoods(
-                kernel_dispatch.to_level_codes(X) if need.kind in ("levels", "cells") else X
-            )
+    joint[:] = score_by_definition(forms, parts, needs, log_prior, first_row)
+
+
+def score_by_definition(
+    forms: Sequence[ScoreForm],
+    parts: Sequence[NDArray[Any]],
+    needs: Sequence[Needs],
+    log_prior: Array,
+    first_row: int,
+) -> Array:
+    """Return ln π_k + Σ ln p(x|k) of rows, n×K; refuse invalid values."""
+    joint = log_prior
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused when scores are finished
+        for form, X, need in zip(forms, parts, needs):
+            check(X, need, first_row)
+            rows = kernel_dispatch.to_level_codes(X) if need.kind in ("levels", "cells") else X
+            joint = joint + form.log_likelihoods(rows)
+    return joint
+
+
+def finish_few(joint: Array, log_prior: Array, wanted: Finish) -> NDArray[Any]:
+    """Finish joint scores; refuse overflow, and warn of rows that are impossible under every class."""
+    if not joint.max(initial=-np.inf) < np.inf:  # infinite, or NaN
+        raise InputError(OVERFLOW)
+    result, n_impossible = finish(joint, log_prior, wanted)
+    if n_impossible:
+        warn_impossible(n_impossible)
+    return result
 
 
 def finish_block(
@@ -176,9 +201,7 @@ def finish_block(
         else:
             out[:], n_impossible = finish(joint, log_prior, wanted)
     if n_impossible < 0:
-        raise InputError(
-            "X holds values so large that scores overflow (a double holds up to 1.8e308). Hint: rescale the columns."
-        )
+        raise InputError(OVERFLOW)
     return n_impossible
 
 

@@ -141,6 +141,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         self._check_fitted()
         rule = posterior.build_rule(self.classes_, costs, reject, thresholds)
         codes = self._score(X, "winner") if rule is None else rule.apply(self._score(X, "posterior"))
+        if rule is None and reject_novel is None:
+            return self.classes_[codes]
         if reject_novel is not None:
             codes = np.where(self._is_novel(X, reject_novel), posterior.REJECTED, codes)
         return posterior.take_labels(self.classes_, codes)

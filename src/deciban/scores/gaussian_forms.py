@@ -79,7 +79,7 @@ class Diagonal(ScoreForm):
         if self.evidence_weight is not None:
             squares = _bound_squares(squares, gap)
         score = squares.sum(axis=2) * -0.5 + self.constant
-        if np.isnan(score).any():
+        if np.isnan(score.max(initial=0.0)):  # NaN if any score is
             return np.where(np.isnan(gap), 0.0, squares * -0.5 + self.log_norm).sum(axis=2)
         return score
 
