@@ -201,19 +201,19 @@ def show_strongest(out: Screen, description: Description, most: int) -> None:
     """Print the columns with the strongest evidence for the true class."""
     shown = description.strongest[:most]
     largest = max([s.evidence for s in shown if math.isfinite(s.evidence)] + [1e-9])
-    trusted = any(s.trust is not None for s in shown)
+    is_weighted = any(s.trust is not None for s in shown)
     body = [
         [
             s.feature,
-            *([format_number(s.trust or 0.0, 2)] if trusted else []),
+            *([format_number(s.trust or 0.0, 2)] if is_weighted else []),
             f"{format_number(s.evidence, 2)} dB",
             f"({format_number(s.low, 2)} … {format_number(s.high, 2)})",
             draw_bar(s.evidence, largest),
         ]
         for s in shown
     ]
-    names = ["column", *(["trust"] if trusted else []), "evidence", "90 % interval", ""]
-    out.print_table(names, body, right=[1, 2] if trusted else [1])
+    names = ["column", *(["weight"] if is_weighted else []), "evidence", "90 % interval", ""]
+    out.print_table(names, body, right=[1, 2] if is_weighted else [1])
     out.print_line("dB is decibans: 10 is ten to one, 3 about two to one.")
 
 

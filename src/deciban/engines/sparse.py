@@ -78,7 +78,10 @@ def _count_by_product(
 def _count_by_kernel(
     needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, as_tallies: bool, threads: int
 ) -> tuple[Any, int]:
-    """Return counts by a kernel, and the index of the first entry not finite, or < 0 if no threshold; −1: none."""
+    """Return the arrays of counts by a kernel, and the index of the first entry that is invalid for it, or −1.
+
+    Invalid are entries that are not finite, and negative ones unless there is a threshold.
+    """
     from deciban.engines import sparse_totals
 
     threshold = kernel_dispatch.round_threshold(needs.threshold, X.data)
@@ -211,7 +214,7 @@ def to_canonical_csr(X: Any) -> Any:
 
 
 def to_checked_csr(X: Any) -> Any:
-    """Convert to CSR and check that it stores nothing outside its columns; sums need no particular order."""
+    """Convert to CSR, with duplicates and in any order; refuse a matrix that stores entries outside its columns."""
     X = X.tocsr()
     if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
         raise InputError("X is a broken sparse matrix: it stores values outside its columns. Hint: X.check_format()")

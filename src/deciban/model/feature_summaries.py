@@ -49,10 +49,10 @@ class LevelEffect:
     def __str__(self) -> str:
         return f"{self.feature} {self.value} {self.message()}"
 
-    def scale(self, trust: float) -> "LevelEffect":
-        """Return the effect with its evidence multiplied by a trust."""
-        low, high = sorted((trust * self.low, trust * self.high))
-        return replace(self, evidence=trust * self.evidence, low=low, high=high)
+    def scale(self, t: float) -> "LevelEffect":
+        """Return the effect with its evidence multiplied by an evidence weight t."""
+        low, high = sorted((t * self.low, t * self.high))
+        return replace(self, evidence=t * self.evidence, low=low, high=high)
 
     def message(self) -> str:
         """Return the effect in words, without the name of the feature and its value."""

@@ -192,14 +192,14 @@ def connect(address: Address, password: str) -> Connection:
 
 def _open_connection(address: Address) -> Connection:
     """Connect, by TLS unless the server is on this machine; InputError for another that has none."""
-    trust = ssl.create_default_context(cafile=address.ca)
+    context = ssl.create_default_context(cafile=address.ca)
     if address.is_secure:
-        return LimitedIMAP4TLS(address.host, address.port, ssl_context=trust, timeout=TIMEOUT_SECONDS)
+        return LimitedIMAP4TLS(address.host, address.port, ssl_context=context, timeout=TIMEOUT_SECONDS)
     connection = LimitedIMAP4(address.host, address.port, timeout=TIMEOUT_SECONDS)
     peer = connection.sock.getpeername()[0].partition("%")[0]
     is_local = ip_address(peer).is_loopback  # whoever can listen on this machine can read the mail itself
     if "STARTTLS" in connection.capabilities and not (is_local and "LOGINDISABLED" not in connection.capabilities):
-        connection.starttls(ssl_context=trust)
+        connection.starttls(ssl_context=context)
     elif not is_local:
         connection.leave()
         raise InputError(f"{address}: the server has no STARTTLS, and others could listen. Hint: use imaps://")

@@ -79,7 +79,10 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The request of a client; `length` is that of the message as sent, None where it ends with the stream."""
+    """The request of a client; `length` is that of the message as sent, None where it ends with the stream.
+
+    A TELL `sets` (asks to learn the message as `label`), `removes` (asks to forget it) or only informs.
+    """
 
     command: str
     version: tuple[int, int]
@@ -91,7 +94,7 @@ class Request:
 
 
 def parse_first_line(line: bytes) -> tuple[str, tuple[int, int]]:
-    r"""Parse the command and the version.
+    r"""Parse the command and the version; refuse a malformed line, an unknown command and a version before 1.2.
 
     >>> parse_first_line(b"CHECK SPAMC/1.5\r\n")
     ('CHECK', (1, 5))
@@ -138,20 +141,20 @@ def parse_request(command: str, version: tuple[int, int], lines: Iterable[bytes]
 
 
 def decompress(data: bytes, limit: int) -> bytes:
-    """Decompress data, of which no more than `limit` bytes are ever made."""
+    """Decompress zlib data to at most `limit` bytes; refuse a longer message and damaged data."""
     decompressor = zlib.decompressobj()
     try:
         message = decompressor.decompress(data, limit + 1)
     except zlib.error as error:
         raise Refusal(Code.EX_DATAERR, f"what should be zlib data is not: {error}") from None
     if len(message) > limit:
-        raise refuse_size("the message, once decompressed, is", limit)
+        raise oversize_refusal("the message, once decompressed, is", limit)
     if not decompressor.eof:
         raise Refusal(Code.EX_DATAERR, "the zlib data end early")
     return message
 
 
-def refuse_size(what: str, limit: int) -> Refusal:
+def oversize_refusal(what: str, limit: int) -> Refusal:
     """Return the refusal of a message above the limit; `what` begins its reason, as in "the message is"."""
     return Refusal(Code.EX_TOOBIG, f"{what} longer than {limit} bytes, which is the limit here")
 
