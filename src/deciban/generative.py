@@ -20,7 +20,7 @@ from deciban.scores.calibration import Calibration
 from deciban.scores.gaussian_forms import NO_COVARIANCE
 from deciban.scores.posterior import Novelty
 
-DRAWS = 100_000
+ERROR_SAMPLE_ROWS = 100_000
 """The number of rows sampled where an error can only be estimated."""
 
 ROWS_PER_SAMPLE = 4096

@@ -106,7 +106,7 @@ def test_leaving_out_each_row_is_a_training_for_each_row(weighted):
 def test_rows_left_out_in_small_pieces_are_the_same(monkeypatch):
     t = table(40)
     whole = deciban.evaluate(t, folds="loo", **settings(t))
-    monkeypatch.setattr(fold_models, "ROWS_PER_BATCH", 7)
+    monkeypatch.setattr(fold_models, "LEDGERS_PER_BATCH", 7)
     monkeypatch.setattr("deciban.model.summarise_table.MAX_FOLD_CELLS", 2000)
     pieces = deciban.evaluate(t, folds="loo", **settings(t))
     np.testing.assert_allclose(pieces.log_proba, whole.log_proba, rtol=1e-9, atol=1e-9)

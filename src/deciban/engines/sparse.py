@@ -16,7 +16,7 @@ from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import log_factorials
 from deciban.scores.posterior import Finish
 
-BLOCK_SCORES = 1 << 20
+SPARSE_BLOCK_SCORES = 1 << 20
 """Scores computed at a time: more than for dense rows, as each call first prepares the common words."""
 
 DENSE_CELLS = 1 << 22
@@ -116,7 +116,7 @@ def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finis
             rows = [X[block].toarray()]
             dense.score_block(kernels, [form], rows, [needs], log_prior, wanted, joint, block.start)
 
-    blocks = split_rows(X.shape[0], max(64, BLOCK_SCORES // K)) if product else dense.split_into_blocks(X, 8)
+    blocks = split_rows(X.shape[0], max(64, SPARSE_BLOCK_SCORES // K)) if product else dense.split_into_blocks(X, 8)
     return dense.apply_in_blocks(write_joint, blocks, kernels, log_prior, wanted, threads)
 
 
@@ -144,7 +144,7 @@ def apply_mixed(
         for form, X, need in sparse_blocks:
             joint += apply(form, X[rows], need, np.zeros(K), "joint", 1)
 
-    row_blocks = split_rows(n, max(64, BLOCK_SCORES // K))
+    row_blocks = split_rows(n, max(64, SPARSE_BLOCK_SCORES // K))
     return dense.apply_in_blocks(write_joint, row_blocks, kernels, log_prior, wanted, threads)
 
 

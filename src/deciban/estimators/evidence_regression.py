@@ -23,7 +23,7 @@ from deciban.ledger import Block
 from deciban.ledger.statistic import divide
 from deciban.linear import evidence_weights_of_words as word_weights
 from deciban.linear.fitted_model import FittedModel
-from deciban.linear.penalty_choice import FOLDS
+from deciban.linear.penalty_choice import CHOICE_FOLDS
 from deciban.persistence import Section
 from deciban.scorer import Scorer
 from deciban.scores import DECIBAN
@@ -121,7 +121,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         scored = texts.normalise_lengths(rows) if length else rows
         C = self.C if isinstance(self.C, str) else float(self.C)
         settings = word_weights.EvidenceSettings(C, self.common, self.beta, self.tol, int(self.max_iter))
-        fold = assign_by_content([rows], codes, weight, FOLDS) if settings.C == "auto" else None
+        fold = assign_by_content([rows], codes, weight, CHOICE_FOLDS) if settings.C == "auto" else None
         family: Any = basis.assumption.families[0]
         seen = word_weights.WordRows(rows, scored, codes, weight, len(self.classes_), size, threads)
         return word_weights.fit_evidence_regression(basis, seen, settings, family.alpha, fold)

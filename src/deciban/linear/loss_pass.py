@@ -18,7 +18,7 @@ from deciban.kernels.execution import map_in_threads, map_small_items
 from deciban.linear.design import DenseBlock, SharedBlock, SparseBlock, split_evenly
 from deciban.linear.solvers.logistic_objective import compute_losses, compute_margins, compute_residuals
 
-BLOCK_CELLS = 1 << 17
+PASS_BLOCK_CELLS = 1 << 17
 """Numbers in a block of rows, chosen so that they stay in the cache for the scores and the gradient."""
 
 ROW_STRIPES = 16
@@ -176,7 +176,7 @@ class Rows:
 
     def _rows_per_block(self) -> int:
         cells = sum(int(np.prod(block.X.shape[1:])) for block in self.blocks if not isinstance(block, SparseBlock))
-        return max(64, BLOCK_CELLS // (cells + self.n_scores))
+        return max(64, PASS_BLOCK_CELLS // (cells + self.n_scores))
 
     def _slice_rows(self, rows: slice) -> list[slice]:
         blocks = split_rows(rows.stop - rows.start, self._rows_per_block())

@@ -18,7 +18,7 @@ from deciban.model.feature_summaries import BlockSummariser, ClassMean, FeatureS
 from deciban.model.weight_summaries import WeightSummariser, weight_strengths
 from deciban.plain_json import to_plain
 from deciban.scores import DECIBAN
-from deciban.scores.explanation import clip_text
+from deciban.scores.explanation import LINE_WIDTH, clip_text
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -28,9 +28,6 @@ N_SUMMARISED_FEATURES = 10
 
 SHOWN_CLASSES, SHOWN_FEATURES, SHOWN_COLUMNS = 10, 5, 40
 """Largest number of each in the text; `to_dict` has all."""
-
-WIDTH = 80
-"""Columns of the terminal."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +108,10 @@ class Description:
         head = self._format_first_line()
         if self.account is not None:
             head += f"\n{self.account}"
-            head += clip_text(f"\nevidence weights: {self.account.trust_text}", WIDTH) if self.account.trust else ""
+            weights = self.account.trust_text
+            head += clip_text(f"\nevidence weights: {weights}", LINE_WIDTH) if weights else ""
         if chosen:
-            head += clip_text(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}", WIDTH)
+            head += clip_text(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}", LINE_WIDTH)
         parts = [head, self._format_classes(), self._format_strongest(), self._format_columns()]
         return "\n\n".join(part for part in parts if part)
 
@@ -152,7 +150,7 @@ class Description:
         width = min(24, max(len(note.name) for note in shown))
         missing = [f"{note.missing:.1%} missing; " if note.missing else "" for note in shown]
         lines = [
-            clip_text(f"  {clip_text(note.name, width):<{width}}  {note.role:<8}  {share}{note.reason}", WIDTH)
+            clip_text(f"  {clip_text(note.name, width):<{width}}  {note.role:<8}  {share}{note.reason}", LINE_WIDTH)
             for note, share in zip(shown, missing)
         ]
         return "\n".join(["columns", *lines, *_format_more(len(self.columns) - len(shown), "columns")])
@@ -261,7 +259,7 @@ def _format_strength(strength: Strength, width: int) -> list[str]:
     span = f"{strength.evidence:>6.2f} dB  ({strength.low:.2f} … {strength.high:.2f})"
     weight = "" if strength.trust is None else f"weight {strength.trust:.2f}  "
     rows = f"{weight}{format_row_count(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
-    lines = [clip_text(f"  {name}  {span}  {rows}", WIDTH)]
+    lines = [clip_text(f"  {name}  {span}  {rows}", LINE_WIDTH)]
     return lines + [_format_summary(summary, strength.feature) for summary in strength.summaries]
 
 
@@ -269,8 +267,8 @@ def _format_summary(summary: FeatureSummary, heading: str) -> str:
     """Return the line of a summary below the name of its feature; a level's name is shortened if it is too long."""
     feature = "" if summary.feature == heading else f"{summary.feature}: "
     name = feature + (summary.what if isinstance(summary, ClassMean) else summary.value)
-    width = WIDTH - len(f"       {summary.message()}")
-    return clip_text(f"      {clip_text(name, max(width, 10))} {summary.message()}", WIDTH)
+    width = LINE_WIDTH - len(f"       {summary.message()}")
+    return clip_text(f"      {clip_text(name, max(width, 10))} {summary.message()}", LINE_WIDTH)
 
 
 def _format_more(n: int, what: str) -> list[str]:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 Shape = tuple[int | None, ...]
 """The shape of an array; None stands for any length."""
 
-MAX_INTEGER = 1 << 53
+MAX_EXACT_INTEGER = 1 << 53
 """Largest whole number that is read: beyond it, floats do not represent every whole number."""
 
 MAX_REASON_CHARACTERS = 400
@@ -136,7 +136,7 @@ class Section:
             self.refuse(f"{name!r} should be true or false, and is {_quote(flag)}")
         return flag
 
-    def integer(self, name: str, minimum: int = 0, maximum: int = MAX_INTEGER) -> int:
+    def integer(self, name: str, minimum: int = 0, maximum: int = MAX_EXACT_INTEGER) -> int:
         """Return a whole number within bounds."""
         number = self.value(name)
         if type(number) is not int or not minimum <= number <= maximum:
@@ -176,7 +176,7 @@ class Section:
         return self._check_bounds(name, self.array(name, np.float64, *shapes), minimum, maximum)
 
     def integers(
-        self, name: str, *shapes: Shape, minimum: int = 0, maximum: int = MAX_INTEGER, dtype: type = np.int64
+        self, name: str, *shapes: Shape, minimum: int = 0, maximum: int = MAX_EXACT_INTEGER, dtype: type = np.int64
     ) -> NDArray[Any]:
         """Return an array of whole numbers of this dtype, within bounds."""
         return self._check_bounds(name, self.array(name, dtype, *shapes), minimum, maximum)

@@ -25,7 +25,7 @@ from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSum
 from deciban.scorer import vocabularies
 from deciban.scores.calibration import Calibration
 from deciban.scores.posterior import Novelty, density_per_cell
-from deciban.sources.document_files import FOLDS
+from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.text import build_word_matrix
 from deciban.training import table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
@@ -101,7 +101,7 @@ def train(
         covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
         encoding=encoding, errors=errors, missing=missing, hive=hive,
     )  # fmt: skip
-    trained = train_task(task, FOLDS if judge or method else 1, progress)
+    trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)
     return trained.model
 

@@ -35,7 +35,7 @@ PASSWORD = "DECIBAN_IMAP_PASSWORD"
 """The environment variable that holds the password."""
 
 PORTS = {"imap": 143, "imaps": 993}
-FORM = "imaps://user@host/Folder"
+ADDRESS_FORM = "imaps://user@host/Folder"
 
 
 class RefusedError(InputError):
@@ -64,11 +64,11 @@ class Address:
             parts = urlsplit(text)
             port = parts.port
         except ValueError:
-            raise InputError(f"the IMAP address cannot be read. Hint: write it as {FORM}") from None
+            raise InputError(f"the IMAP address cannot be read. Hint: write it as {ADDRESS_FORM}") from None
         user, folder = unquote(parts.username or ""), unquote(parts.path.removeprefix("/")) or "INBOX"
         options = parse_qs(parts.query)
         unknown = [name for name in options if name != "ca"]
-        problem, hint = "", f"write it as {FORM}"
+        problem, hint = "", f"write it as {ADDRESS_FORM}"
         if parts.password is not None:
             problem = "an address with a password in it is refused, as others can see it"
             hint = f"leave it out, and set {PASSWORD}, or be asked for it"

@@ -43,7 +43,7 @@ MAX_HEAD_BYTES: Final = 16_384
 PONG: Final = b"SPAMD/1.5 0 PONG\r\n"
 SPAM: Final = "spam"
 LABELS: Final = {b"spam": SPAM, b"ham": "ham"}
-THRESHOLD: Final = 5.0
+SPAM_SCORE: Final = 5.0
 SCORE_STEP: Final = 0.1
 """Scores have one decimal."""
 
@@ -200,15 +200,15 @@ def compute_score(verdict: Verdict, spam_at: float) -> float:
     """Return SpamAssassin's score of a verdict: 5 and above is spam."""
     other = logit((verdict.probabilities or {}).get(SPAM, 0.0)) * DECIBAN
     decibans = verdict.decibans if verdict.of == SPAM else other
-    score = THRESHOLD + (decibans - logit(spam_at) * DECIBAN) / DECIBANS_PER_POINT
+    score = SPAM_SCORE + (decibans - logit(spam_at) * DECIBAN) / DECIBANS_PER_POINT
     score = min(max(round(score, 1), -MAX_SCORE), MAX_SCORE)
-    return max(score, THRESHOLD) if verdict.label == SPAM else min(score, THRESHOLD - SCORE_STEP)
+    return max(score, SPAM_SCORE) if verdict.label == SPAM else min(score, SPAM_SCORE - SCORE_STEP)
 
 
 def answer_check(mail: MailFilter, request: Request, raw: bytes) -> bytes:
     """Answer a request for the verdict on a message."""
     verdict = mail.classify(raw, MAX_SYMBOLS)
-    spam = f"{verdict.label == SPAM} ; {compute_score(verdict, mail.thresholds[1]):.1f} / {THRESHOLD}"
+    spam = f"{verdict.label == SPAM} ; {compute_score(verdict, mail.thresholds[1]):.1f} / {SPAM_SCORE}"
     if request.command in RETURNING_COMMANDS:
         return _format_message(request, raw, insert_header(raw, verdict.header()), spam)
     body = None
@@ -221,7 +221,7 @@ def answer_check(mail: MailFilter, request: Request, raw: bytes) -> bytes:
 
 def answer_unchanged(request: Request, raw: bytes) -> bytes:
     """Answer PROCESS or HEADERS with the message as it came, not as spam and with the score 0."""
-    return _format_message(request, raw, raw, f"False ; 0.0 / {THRESHOLD}")
+    return _format_message(request, raw, raw, f"False ; 0.0 / {SPAM_SCORE}")
 
 
 def _format_message(request: Request, raw: bytes, new: bytes, spam: str) -> bytes:
