@@ -116,7 +116,7 @@ class GenerativeModel(Scorer):
         unknown = [label for label in pseudo.schema.classes if label not in self.ledger.schema.classes]
         if unknown:
             raise SchemaError(
-                f"the pseudo-observations have a class that the model has not: {unknown[0]!r}. "
+                f"the pseudo-observations have a class that the model lacks: {unknown[0]!r}. "
                 f"Hint: pseudo-observations of {list(self.ledger.schema.classes)} only"
             )
         return self.ledger + pseudo

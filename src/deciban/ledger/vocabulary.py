@@ -73,7 +73,7 @@ class Vocabulary(Sequence[str]):
             return [self[i] for i in range(*index.indices(len(self)))]
         i = operator.index(index)
         if not -len(self) <= i < len(self):
-            raise IndexError(f"there are {len(self)} words, and none at place {i}")
+            raise IndexError(f"there are {len(self)} words, and {i} is not the index of one")
         return self.word(i % len(self)).decode("utf-8", SURROGATES)
 
     def word(self, i: int) -> bytes:

@@ -55,7 +55,7 @@ def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
         doubles = array.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
-            f"column {name!r} holds {_first_non_number(array)}, and a number is wanted. "
+            f"column {name!r} holds {_first_non_number(array)}, and a number is needed. "
             f"Hint: {role_hint(name, 'category')}"
         ) from None
     return replace_nulls(doubles, np.nan)

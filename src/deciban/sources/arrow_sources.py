@@ -220,7 +220,7 @@ def _convert_column_errors(name: str, hint: str = "") -> Iterator[None]:
         yield
     except UnicodeError as error:
         raise InputError(
-            f"column {name!r} holds half a character, which tables have no place for: {error}. "
+            f"column {name!r} holds a lone surrogate, half of a character: {error}. "
             f"Hint: text.encode(errors='replace')"
         ) from None
     except pa.ArrowException as error:

@@ -246,7 +246,7 @@ def _list_classes(folder: str) -> list[list[str]]:
     if not os.path.isdir(folder):
         what = "is a file" if os.path.exists(folder) else "is not there"
         raise InputError(
-            f"{quote_path(folder)} {what}, and a folder with a sub-folder for each class is wanted. Hint: "
+            f"{quote_path(folder)} {what}, and a folder with a sub-folder for each class is needed. Hint: "
             f"unpack an archive first; documents without classes are read by --format text (format='text')"
         )
     entries = _list_visible(folder, "")

@@ -86,7 +86,7 @@ def compare(
     wanted_sizes = None if sizes is None else _check_sizes(sizes)
     for name in ("learner", "covariance"):
         if settings.get(name) is not None:
-            raise InputError(f"compare tries every learner, so {name} is not free. Hint: learners=['bayes', 'tied']")
+            raise InputError(f"compare tries every learner: {name} cannot be given. Hint: learners=['bayes', 'tied']")
     options = check_fold_settings("compare", settings)
     task = split.plan(source, target=target, sql=sql, weights=weights, **options)
     task = replace(task, learner="bayes", C="auto")

@@ -75,7 +75,7 @@ def evaluate(
     """
     sizes = _check_method(split, draws, lost_ham, online, order, folds)
     if not ham or not spam:
-        raise UsageError("both are wanted: --ham PATH and --spam PATH")
+        raise UsageError("both are needed: --ham PATH and --spam PATH")
     with handle_errors(debug):
         check_paths([*ham, *spam])
         report = _evaluate(_read(ham, spam), sizes, draws, lost_ham, online, order, folds, seed, model)

@@ -202,7 +202,7 @@ def _open_connection(address: Address) -> Connection:
         connection.starttls(ssl_context=context)
     elif not is_local:
         connection.leave()
-        raise InputError(f"{address}: the server has no STARTTLS, and others could listen. Hint: use imaps://")
+        raise InputError(f"{address}: the server has no STARTTLS to encrypt the connection. Hint: use imaps://")
     return connection
 
 
@@ -220,7 +220,7 @@ def _log_in(connection: Connection, address: Address, password: str) -> None:
         is_unicode = isinstance(error, UnicodeEncodeError)
         reason = "it accepts ASCII alone" if is_unicode else format_response(list(error.args))
         raise RefusedError(
-            f"{address}: the server does not let {address.user} in: {_redact(reason, address.user, password)}. "
+            f"{address}: the server refused the login of {address.user}: {_redact(reason, address.user, password)}. "
             f"Hint: check {PASSWORD}, the keyring or what you typed"
         ) from None
 
@@ -272,7 +272,7 @@ def password_for(address: Address) -> str:
         os.close(os.open("/dev/tty", os.O_RDWR))
     except OSError:
         raise InputError(
-            f"{address}: a password is needed, and nobody is there to be asked. Hint: set {PASSWORD}, "
+            f"{address}: a password is needed, and there is no terminal to ask for it. Hint: set {PASSWORD}, "
             f"or `keyring set deciban {address.user}@{address.host}`"
         ) from None
     return getpass(f"Password of {address.user} at {address.host}: ")

@@ -129,7 +129,7 @@ def parse_request(command: str, version: tuple[int, int], lines: Iterable[bytes]
     if length is not None and not _LENGTH.fullmatch(length):
         raise Refusal(Code.EX_PROTOCOL, f"Content-length {_format_bytes(length)} is not a number of bytes")
     if compression is not None and compression.lower() != b"zlib":
-        raise Refusal(Code.EX_PROTOCOL, f"Compress {_format_bytes(compression)} is not known; zlib is")
+        raise Refusal(Code.EX_PROTOCOL, f"Compress {_format_bytes(compression)} is not known; only zlib is")
     label = LABELS.get(headers.get(b"message-class", b"").lower())
     sets, removes = (b"local" in headers.get(name, b"").lower() for name in (b"set", b"remove"))
     if command == "TELL" and sets and removes:
@@ -231,7 +231,7 @@ def _format_message(request: Request, raw: bytes, new: bytes, spam: str) -> byte
     """
     if request.command == "HEADERS":
         if b"\0" in raw:
-            raise Refusal(Code.EX_DATAERR, "spamc would cut this message short, for it has a NUL in it: use PROCESS")
+            raise Refusal(Code.EX_DATAERR, "spamc would cut this message short at its NUL byte: use PROCESS")
         # `spamc` appends the original message after the first two line ends of one kind
         ends = [at + len(blank) for blank in (b"\r\n\r\n", b"\n\n") if (at := raw.find(blank)) >= 0]
         new = new[: len(new) - (len(raw) - min(ends, default=len(raw)))]
