@@ -143,7 +143,7 @@ def test_a_plain_line_is_for_loopback_and_goes_on_by_starttls_elsewhere(server, 
     assert len(list(read_mail(server.address(secure=False)))) == 5
 
 
-def test_a_server_elsewhere_without_starttls_hears_no_password(monkeypatch):
+def test_a_server_elsewhere_without_starttls_gets_no_password(monkeypatch):
     monkeypatch.setattr(imap_connection, "ip_address", lambda text: ip_address("192.0.2.1"))
     with serve_script() as (address, received):
         with pytest.raises(InputError, match="no STARTTLS"):

@@ -239,7 +239,7 @@ def test_the_column_of_the_order_is_learned_from_if_it_has_a_role():
     assert plain.log_loss == bare.log_loss != result.log_loss
 
 
-def test_training_and_evaluating_judge_the_same_folds():
+def test_training_and_evaluating_use_the_same_folds():
     t = table()
     model = deciban.train(t, **settings(t))
     report = deciban.evaluate(t, **settings(t))

@@ -91,7 +91,7 @@ def train(
     >>> taste = {"sour": ["no", "yes", "no", "yes"] * 9, "again": ["no", "yes", "no", "yes"] * 9}
     >>> taste["fruit"] = ["plum", "lemon", "plum", "lemon"] * 8 + ["plum"] * 4
     >>> model = deciban.train(taste, target="fruit", learner="evidence", C=1.0, judge=False)
-    >>> {column: round(trust, 2) for column, trust in model.account.trust.items()}
+    >>> {column: round(weight, 2) for column, weight in model.account.trust.items()}
     {'sour': 0.56, 'again': 0.56}
     """
     method = check_method(calibrate)
