@@ -91,7 +91,7 @@ class Description:
     """The report of how weights were fitted, unless the learner is naive Bayes."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values, null for ∞ and NaN; a strength's summaries are `says` and `text`; no key for None."""
+        """Return JSON values, null for ∞ and NaN; summaries are `says` and `text`; `trust`, `account` if not None."""
         found: dict[str, Any] = to_plain(asdict(self))
         for i, strength in enumerate(self.strongest):
             entry = {"says" if name == "summaries" else name: v for name, v in found["strongest"][i].items()}

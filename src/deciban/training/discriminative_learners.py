@@ -97,7 +97,7 @@ def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
 
 
 def fit_evidence(data: TrainingRows) -> FittedModel:
-    """Fit the weights of the evidence of each column; of very many rows a sample; 1 if no class is in two folds."""
+    """Fit the evidence weight of each column, to a sample of very many rows; 1 if no class is in two folds."""
     index = evidence_weights.sample_evidence_rows(len(data.rows.codes), data.basis)
     if len(index) < len(data.rows.codes):
         data = replace(data, rows=data.rows[index])
