@@ -20,7 +20,7 @@ from deciban.scores.calibration import Calibration
 from deciban.scores.gaussian_forms import NO_COVARIANCE
 from deciban.scores.posterior import Novelty
 
-DRAWS = 100_000
+ERROR_SAMPLE_ROWS = 100_000
 """The number of rows sampled where an error can only be estimated."""
 
 ROWS_PER_SAMPLE = 4096
@@ -116,7 +116,7 @@ class GenerativeModel(Scorer):
         unknown = [label for label in pseudo.schema.classes if label not in self.ledger.schema.classes]
         if unknown:
             raise SchemaError(
-                f"the pseudo-observations have a class that the model has not: {unknown[0]!r}. "
+                f"the pseudo-observations have a class that the model lacks: {unknown[0]!r}. "
                 f"Hint: pseudo-observations of {list(self.ledger.schema.classes)} only"
             )
         return self.ledger + pseudo

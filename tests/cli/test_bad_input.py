@@ -162,7 +162,7 @@ def test_a_column_that_is_missing_when_predicting_is_refused_unless_allowed(tmp_
     assert len(done("predict", trained, data, "--allow-missing-columns").stdout.splitlines()) == 7
 
 
-def test_a_column_that_is_missing_when_judging_is_refused_unless_allowed(tmp_path, trained):
+def test_a_column_that_is_missing_when_evaluating_is_refused_unless_allowed(tmp_path, trained):
     data = lacking(tmp_path, PATIENTS)
     assert "--allow-missing-columns" in refused(tmp_path, "evaluate", data, "--model", trained)
     printed_output = json.loads(
@@ -174,7 +174,7 @@ def test_a_column_that_is_missing_when_judging_is_refused_unless_allowed(tmp_pat
     assert printed_output["accuracy"] == pytest.approx(sum(right) / len(right))
 
 
-def test_a_word_among_numbers_when_judging_points_to_the_training(tmp_path, trained):
+def test_a_word_among_numbers_when_evaluating_points_to_the_training(tmp_path, trained):
     path = tmp_path / "hot.csv"
     path.write_text(PATIENTS.read_text().replace("37.1", "hot"))
     assert "Hint: in training --as" in refused(tmp_path, "evaluate", path, "--model", trained)

@@ -141,7 +141,7 @@ def test_every_address_and_link_is_one_that_is_kept_free_for_examples(box):
     assert not {host for host in found if not OURS.fullmatch(host)}
 
 
-def test_a_filter_of_one_half_judges_the_other_well_but_not_all_of_it(box, tmp_path):
+def test_a_filter_of_one_half_classifies_the_other_well_but_not_all_of_it(box, tmp_path):
     learned, asked = files(box / "cur")[::2], files(box / "cur")[1::2]
     junk, more_junk = files(box / ".Junk")[::2], files(box / ".Junk")[1::2]
     with MailFilter(tmp_path / "mail.db") as mail:

@@ -18,7 +18,7 @@ def test_every_command_knows_the_models_of_a_learner(learner, tmp_path):
     path = tmp_path / "m.deciban"
     out = done("train", *ASKED, "--learner", learner, "-o", path).output
     assert "chosen by cross-validation" in out or "by boosted naive Bayes: " in out
-    assert ("trust" in out) == (learner == "evidence")
+    assert bool(re.search("column +weight +evidence", out)) == (learner == "evidence")
     assert "learner" in done("inspect", path).output
     assert json.loads(done("inspect", path, "--json").output)["account"]["learner"] == learner
     assert len(done("predict", path, PATIENTS).output.splitlines()) == 401
@@ -45,11 +45,11 @@ def test_a_model_like_another_has_its_learner(tmp_path):
     assert (account["learner"], account["settings"]["C"]) == ("logistic", 0.5)
 
 
-def test_trust_stands_near_the_top(tmp_path):
+def test_evidence_weights_are_shown_near_the_top(tmp_path):
     done("train", *ASKED, "--learner", "evidence", "--C", "1", "--no-judge", "-o", tmp_path / "m")
     printed_output = done("inspect", tmp_path / "m").output
-    assert printed_output.index("trust ") < printed_output.index("Classes")
-    assert "\ntrust: " in str(deciban.load(tmp_path / "m").describe())[:400]
+    assert printed_output.index("evidence weights ") < printed_output.index("Classes")
+    assert "\nevidence weights: " in str(deciban.load(tmp_path / "m").describe())[:400]
 
 
 @pytest.mark.parametrize("learner", ["logistic", "evidence"])

@@ -123,12 +123,12 @@ def test_a_store_that_cannot_be_used_leaves_the_message_as_it_came(store, tmp_pa
     assert "Traceback" not in err
 
 
-def test_an_absent_store_is_not_made_by_judging(tmp_path):
+def test_an_absent_store_is_not_made_by_classifying(tmp_path):
     passed(NEW, tmp_path / "mail.db")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_that_may_only_be_read_judges_all_the_same(store, tmp_path):
+def test_a_store_that_may_only_be_read_classifies_all_the_same(store, tmp_path):
     kept = tmp_path / "kept"
     kept.mkdir()
     shutil.copy(store, kept / "mail.db")
@@ -191,7 +191,7 @@ def test_a_filter_that_cannot_even_be_loaded_passes_the_message(capfdbinary, mon
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
-def test_who_judges_does_nothing_else_whatever_happens_to_it(monkeypatch, tmp_path):
+def test_who_classifies_does_nothing_else_whatever_happens_to_it(monkeypatch, tmp_path):
     """Not even where an error cannot be put into words: it must not go on as the one who asked."""
     monkeypatch.setattr("deciban.cli.mail.classify_mail.describe_error", None)
 
@@ -206,7 +206,7 @@ def test_who_judges_does_nothing_else_whatever_happens_to_it(monkeypatch, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == [str(os.getpid())]
 
 
-def test_a_store_that_somebody_is_writing_judges_all_the_same(store, tmp_path):
+def test_a_store_that_somebody_is_writing_classifies_all_the_same(store, tmp_path):
     busy = shutil.copy(store, tmp_path / "busy.db")
     with sqlite3.connect(busy, isolation_level=None) as db:
         db.execute("BEGIN IMMEDIATE")
@@ -297,7 +297,7 @@ def test_with_debug_the_error_is_shown_where_it_happened_and_the_message_passes(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_signal_while_judging_lets_the_message_pass_as_it_came(store, tmp_path, number):
+def test_a_signal_while_classifying_lets_the_message_pass_as_it_came(store, tmp_path, number):
     """The store is held, so that judging goes on while the signal comes."""
     held = shutil.copy(store, tmp_path / "held.db")
     db = sqlite3.connect(held, isolation_level=None)
@@ -317,7 +317,7 @@ def test_a_signal_while_judging_lets_the_message_pass_as_it_came(store, tmp_path
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux's list of children")
-def test_judging_that_is_killed_lets_the_message_pass_as_it_came(store, tmp_path):
+def test_classifying_that_is_killed_lets_the_message_pass_as_it_came(store, tmp_path):
     held = shutil.copy(store, tmp_path / "held.db")
     db = sqlite3.connect(held, isolation_level=None)
     db.execute("PRAGMA journal_mode = DELETE")

@@ -66,7 +66,7 @@ def test_a_message_that_was_something_else_moves(tmp_path):
     assert learned(store) == {"ham": EACH + 1, "spam": EACH - 1}
 
 
-def test_trusts_are_fitted_when_that_is_due_and_not_if_that_is_not_wanted(tmp_path):
+def test_weights_are_fitted_when_that_is_due_and_not_with_no_fit(tmp_path):
     ham, spam = mbox(tmp_path / "h.mbox", "ham", range(20)), mbox(tmp_path / "s.mbox", "spam", range(20))
     paths = ["--ham", ham, "--spam", spam]
     waits = done("learn", *paths, "--store", tmp_path / "a.db", "--no-fit")

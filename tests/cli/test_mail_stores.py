@@ -105,7 +105,7 @@ def test_thresholds_decide_the_verdict(store):
 
 
 @pytest.mark.parametrize("model", ["bayes", "logistic", "fisher"])
-def test_another_model_is_fitted_at_once_and_judges_from_then_on(store, model):
+def test_another_model_is_fitted_at_once_and_classifies_from_then_on(store, model):
     done("set", "--model", model, "--store", store)
     figures = read_status(store)
     assert (figures["model"], figures["fit_due"]) == (model, False)

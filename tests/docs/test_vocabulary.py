@@ -97,6 +97,27 @@ def test_modules_have_names_of_their_own():
     assert {name: found for name, found in paths.items() if len(found) > 1 and name not in allowed} == {}
 
 
+def number_constants(tree):
+    """Yield the name and value of each constant that a module defines as a number, in arithmetic of literals too."""
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(target, ast.Name) and target.id.isupper() and node.value is not None:
+            names = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
+            operators = (ast.Constant, ast.BinOp, ast.UnaryOp)
+            if isinstance(node.value, operators) and not names:
+                value = eval(compile(ast.Expression(node.value), "<constant>", "eval"))
+                if isinstance(value, (int, float)):
+                    yield target.id, value
+
+
+def test_the_name_of_a_constant_stands_for_one_number():
+    values = defaultdict(set)
+    for tree in MODULES.values():
+        for name, value in number_constants(tree):
+            values[name].add(value)
+    assert {name: found for name, found in values.items() if len(found) > 1} == {}
+
+
 @pytest.mark.parametrize("alias", ["Array", "Codes"])
 def test_type_aliases_are_defined_once(alias):
     homes = [

@@ -41,9 +41,9 @@ def by_kernel():
 def many_blocks():
     """Use blocks so small that a few hundred rows are several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense, "BLOCK_BYTES", 1 << 11)
-        patch.setattr(dense, "BLOCK_SCORES", 1)
-        patch.setattr(sparse, "BLOCK_SCORES", 1)
+        patch.setattr(dense, "DENSE_BLOCK_BYTES", 1 << 11)
+        patch.setattr(dense, "DENSE_BLOCK_SCORES", 1)
+        patch.setattr(sparse, "SPARSE_BLOCK_SCORES", 1)
         yield
 
 

@@ -101,7 +101,7 @@ def test_an_explanation_says_where_the_words_stand():
         assert text[passage.start : passage.end].lower() == passage.word
 
 
-def test_telltales_say_trust_times_evidence_in_decibans():
+def test_telltales_have_evidence_weight_times_evidence_in_decibans():
     model = EvidenceRegression().fit(THREE, OF_THREE)
     first, *_ = result = model.telltales("sea", 3)
     assert len(result) == 3
@@ -112,7 +112,7 @@ def test_telltales_say_trust_times_evidence_in_decibans():
         model.telltales("moon")
 
 
-def test_beta_0_trusts_all_words_alike():
+def test_beta_0_gives_all_words_one_evidence_weight():
     alike = EvidenceRegression(beta=0.0, common=None).fit(THREE, OF_THREE).trust_
     assert np.ptp(alike) < 1e-9
     separate = EvidenceRegression(beta=1.0, **TIGHT).fit(THREE, OF_THREE)
@@ -120,7 +120,7 @@ def test_beta_0_trusts_all_words_alike():
     np.testing.assert_allclose(separate.trust_, plain.trust_, rtol=1e-6)
 
 
-def test_trust_1_everywhere_would_be_the_naive_model():
+def test_evidence_weight_1_everywhere_would_be_the_naive_model():
     model = EvidenceRegression(presence=False, length=False).fit(MAIL, LABELS)
     naive = TextClassifier().fit(MAIL, LABELS)
     result = naive.linear_form()

@@ -200,7 +200,7 @@ def test_searches_pipelines_and_calibrators_of_scikit_learn_take_it():
     assert CalibratedClassifierCV(LogisticRegression(), cv=3).fit(X, y).score(X, y) > 0.5
 
 
-def test_cross_validate_judges_it_by_refits():
+def test_cross_validate_classifies_it_by_refits():
     X, y = draw_data()
     report = deciban.cross_validate(LogisticRegression(), X, y, folds=5)
     codes = np.searchsorted(CLASSES, y)

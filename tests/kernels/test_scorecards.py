@@ -78,7 +78,7 @@ def test_rows_that_no_kernel_knows_are_left_to_the_definition(either, folds):
     np.testing.assert_allclose(quick, plain, rtol=1e-10, atol=1e-9)
 
 
-def test_rows_that_nobody_judges_stay_without_scores(either):
+def test_rows_that_no_model_scores_stay_without_scores(either):
     X, y, _ = rows()
     fold = np.arange(500) % 6 - 1
     plain, quick = either(lambda: out_of_fold(deciban.GaussianNB(), X, y, fold).scores)

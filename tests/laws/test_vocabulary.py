@@ -184,7 +184,7 @@ def test_very_long_words_are_words():
 
 
 def test_byte_ranges_are_copied_and_compared_in_chunks(monkeypatch):
-    monkeypatch.setattr(vocabulary_module, "CHUNK_BYTES", 7)
+    monkeypatch.setattr(vocabulary_module, "SCAN_BYTES", 7)
     monkeypatch.setattr(vocabulary_module, "MAX_VECTORISED_BYTES", 9)
     many = [bytes([65 + i % 20]) * (i * 7 % 13) for i in range(50)]
     length = np.array([len(word) for word in many])

@@ -1,4 +1,4 @@
-"""Trust in words: naive Bayes where it is 1, scikit-learn's optimum of the same features, nothing counted twice."""
+"""Evidence weights of words: naive Bayes where they are 1, the optimum of scikit-learn, nothing counted twice."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def naive_evidence(X, y, K, alpha=1.0):
 
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_trust_1_and_the_prior_for_a_bias_is_naive_bayes(K, kind):
+def test_evidence_weight_1_and_the_prior_for_a_bias_is_naive_bayes(K, kind):
     X, y = bags(K=K)
     model = MultinomialNB().fit(kind(X), y)
     scores = X @ extract_word_evidence(model._scorer.solved.forms[0])
@@ -69,7 +69,7 @@ def test_two_classes_reach_scikit_learns_optimum_of_the_same_features(common, we
     w = np.random.default_rng(1).random(len(y)) + 0.5 if weighted else None
     E, found = fit_of(X, y, 2, common, weight=w)
     features = csr_array(X * E[:, 0])
-    if common is not None:  # the common trust is a column of its own
+    if common is not None:  # the common evidence weight is a column of its own
         features = hstack([features, csr_array((X @ E) / np.sqrt(common * X.shape[1]))]).tocsr()
     peer = linear_model.LogisticRegression(C=0.7, tol=1e-10, max_iter=10_000).fit(features, y, w)
     t = peer.coef_[0]
@@ -79,7 +79,7 @@ def test_two_classes_reach_scikit_learns_optimum_of_the_same_features(common, we
 
 
 def plain_objective(theta, X, y, E, common, C):
-    """F of trust (V×K), bias and common trust, and nothing but its definition."""
+    """F of evidence weights (V×K), bias and common weight, and nothing but its definition."""
     V, K = E.shape
     t, b, shared = theta[: V * K].reshape(V, K), theta[V * K : -1], theta[-1]
     s = X @ ((t + shared) * E) + b

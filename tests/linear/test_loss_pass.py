@@ -42,16 +42,16 @@ def test_gradients_agree_with_finite_differences(n_classes, scaled, fast):
     rows = _prepare_rows(parts, codes, weight, n_classes, True, 2)
     rows.kernels = kernel if fast else None
     ts, bias = random_state(parts, M)
-    loss, gradients, of_bias = rows.value(ts, bias)
+    loss, gradients, of_bias = rows.loss_and_gradients(ts, bias)
     assert loss == pytest.approx(weight @ compute_losses(rows.scores(ts, bias), codes), rel=1e-12)
     step = 1e-5
     for t, gradient in [*zip(ts, gradients), (bias, of_bias)]:
         for place in list(np.ndindex(t.shape))[:: max(1, t.size // 7)]:
             kept = t[place]
             t[place] = kept + step
-            above = rows.value(ts, bias)[0]
+            above = rows.loss_and_gradients(ts, bias)[0]
             t[place] = kept - step
-            below = rows.value(ts, bias)[0]
+            below = rows.loss_and_gradients(ts, bias)[0]
             t[place] = kept
             assert gradient[place] == pytest.approx((above - below) / (2 * step), rel=1e-6, abs=1e-6)
 

@@ -100,7 +100,7 @@ def test_the_same_message_is_learned_once_and_moves_with_its_label() -> None:
     assert moved.scores([4, 5]).tolist() == plain.scores([4, 5]).tolist()
 
 
-def test_messages_under_both_labels_judge_nothing_and_repeated_ones_judge_once() -> None:
+def test_messages_under_both_labels_are_not_evaluated_and_repeated_ones_count_once() -> None:
     raws, codes = mix_messages(1, 3)
     mail = read_labelled([*raws, raws[0], raws[1]], [*codes, 0, 0])
     assert mail.deduplicate().names == ("0", "2", "3", "4", "5")
@@ -156,7 +156,7 @@ def test_a_split_of_more_messages_than_there_are_is_refused() -> None:
         draw_split(np.zeros(50, dtype=int), (20, 5, 5), 0)
 
 
-def test_folds_judge_each_message_once_by_filters_that_did_not_learn_it() -> None:
+def test_folds_score_each_message_once_by_filters_that_did_not_learn_it() -> None:
     codes = np.array([0] * 33 + [1] * 17)
     folds = draw_folds(codes, 5, seed=0)
     assert sorted(np.concatenate([judge for _, judge in folds]).tolist()) == list(range(50))

@@ -189,7 +189,7 @@ def test_mail_can_be_sorted_into_folders(mail: MailFilter) -> None:
     assert mail.classify(make_message(SPAM, 98, "z@win.example")).label == "spam"
 
 
-def test_trusts_are_fitted_when_enough_has_changed(mail: MailFilter) -> None:
+def test_weights_are_fitted_when_enough_has_changed(mail: MailFilter) -> None:
     assert not mail.is_fit_due()
     teach(mail)
     assert mail.is_fit_due()
@@ -276,7 +276,7 @@ def test_large_messages_before_many_small_ones_change_no_verdict(mail: MailFilte
 def test_what_is_learned_while_many_are_classified_never_counts_by_half(
     mail: MailFilter, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
-    """A verdict is one of before or one of after, though words, labels and trusts came in between."""
+    """A verdict is one of before or one of after, though words, labels and weights came in between."""
     monkeypatch.setattr(bulk, "MAX_CHUNK_MESSAGES", 10)
     monkeypatch.setattr(filter_module, "MIN_MESSAGES_TO_LOAD", many)
     teach(mail).refit()

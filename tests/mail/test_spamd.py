@@ -144,7 +144,7 @@ def test_answers_follow_thresholds_and_models(fresh):
         assert mail.classify(message).header() in server.spamc(message=message).out.decode()
 
 
-def test_message_after_message_is_judged_as_the_filter_judges(server, store):
+def test_message_after_message_is_classified_as_the_filter_classifies(server, store):
     with MailFilter(store) as mail:
         for number in range(40):
             message = make_message(("spam", "ham")[number % 2], 1000 + number)

@@ -74,7 +74,7 @@ def test_what_is_wrong_is_reported(server, sent, code, reason):
     assert reason in answer
 
 
-def test_compressed_messages_are_judged_and_given_back(server):
+def test_compressed_messages_are_classified_and_given_back(server):
     message = make_message("spam", 1)
     answer = server.ask(request("PROCESS", zlib.compress(message), "Compress: zlib"))
     assert answer.endswith(message)

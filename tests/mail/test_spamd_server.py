@@ -271,7 +271,7 @@ def test_a_fit_that_is_due_when_the_server_starts_is_made(tmp_path, monkeypatch)
         await_fit(store)
 
 
-def test_learning_waits_for_other_writers_and_judging_does_not(store):
+def test_learning_waits_for_other_writers_and_classifying_does_not(store):
     with run_server(store, limits=Limits(seconds=20)) as server, Store(store) as other:
         with other.write_transaction(), server.connect() as line:
             line.sendall(request("TELL", make_message("spam", 901), "Message-class: spam", "Set: local"))

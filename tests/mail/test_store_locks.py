@@ -118,7 +118,7 @@ def test_no_command_opens_a_store_without_sqlite(spied, tmp_path):
     assert spied.read_text() == ""
 
 
-def test_a_server_that_learns_judges_and_fits_does_not_open_its_store_beside_sqlite(spied, tmp_path):
+def test_a_server_that_learns_classifies_and_fits_does_not_open_its_store_beside_sqlite(spied, tmp_path):
     store, place = tmp_path / "mail.db", tmp_path / "s.sock"
     server = subprocess.Popen(
         command("serve", "--spamd", f"unix:{place}", "--store", store), stderr=subprocess.PIPE, text=True

@@ -25,11 +25,11 @@ from deciban.scores.posterior import normalise
 from tests.tables import clinic
 
 
-def two_classes(n=400, seed=0, trust=0.4):
-    """Log-odds that claim too much: only `trust` of them comes true."""
+def two_classes(n=400, seed=0, scale=0.4):
+    """Log-odds that claim too much: only `scale` of them comes true."""
     rng = np.random.default_rng(seed)
     score = rng.normal(0, 3, n)
-    y = (rng.random(n) < 1 / (1 + np.exp(-trust * score - 0.5))).astype(int)
+    y = (rng.random(n) < 1 / (1 + np.exp(-scale * score - 0.5))).astype(int)
     return normalise(np.column_stack([np.zeros(n), score])), score, y
 
 
@@ -38,10 +38,10 @@ def tilt(log_posterior, nats):
     return normalise(log_posterior + np.array([0.0, nats]))
 
 
-def several_classes(n=600, K=4, seed=0, trust=0.5):
+def several_classes(n=600, K=4, seed=0, scale=0.5):
     rng = np.random.default_rng(seed)
     scores = rng.normal(0, 2, (n, K))
-    P = np.exp(normalise(trust * scores))
+    P = np.exp(normalise(scale * scores))
     return normalise(scores), (P.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
 
 
@@ -137,12 +137,12 @@ def test_each_row_is_calibrated_by_the_other_folds():
 def test_auto_takes_the_simplest_map_that_serves():
     fold = np.arange(2000) % 10
     prior = np.log(np.full(2, 0.5))
-    cross_validated, _, y = two_classes(2000, seed=1, trust=1.0)
+    cross_validated, _, y = two_classes(2000, seed=1, scale=1.0)
     tilted = tilt(cross_validated, 0.5)  # as they come true, by the way they were made
     assert calibrate("auto", tilted, y, None, fold, prior).calibration is None
-    L, _, y = two_classes(2000, trust=0.4)
+    L, _, y = two_classes(2000, scale=0.4)
     assert calibrate("auto", tilt(L, 1.25), y, None, fold, prior).calibration.method == "temperature"
-    L, _, y = two_classes(2000, trust=0.4)
+    L, _, y = two_classes(2000, scale=0.4)
     assert calibrate("auto", tilt(L, -5.0), y, None, fold, prior).calibration.method == "platt"
     bent = normalise(np.column_stack([np.zeros(2000), (L[:, 1] - L[:, 0]) ** 3]))
     assert calibrate("auto", bent, y, None, fold, prior).calibration.method == "isotonic"
@@ -188,9 +188,9 @@ def test_an_unknown_method_is_refused():
 
 
 def test_a_large_calibration_error_is_distinguished_from_chance():
-    L, _, y = two_classes(2000, trust=0.2)
+    L, _, y = two_classes(2000, scale=0.2)
     assert is_clearly_miscalibrated(Scorecard.of(L, y).report([0, 1]))
-    L, _, y = two_classes(60, trust=1.0)
+    L, _, y = two_classes(60, scale=1.0)
     assert not is_clearly_miscalibrated(Scorecard.of(tilt(L, 0.5), y).report([0, 1]))
 
 
@@ -219,7 +219,7 @@ def test_a_calibrated_model_of_a_table_answers_and_is_saved(method, tmp_path):
     )
 
 
-def test_without_judging_a_model_is_calibrated_all_the_same():
+def test_without_evaluation_a_model_is_calibrated_all_the_same():
     model = deciban.train(clinic.patients(200), target="diagnosis", calibrate="platt", judge=False)
     assert model.calibration.method == "platt"
     assert model.held_out is None

@@ -109,7 +109,7 @@ def test_the_only_row_of_a_class_is_an_error_without_log_loss():
     assert report.confusion.sum() == report.weight - weight[7]
 
 
-def test_no_rows_to_judge_are_no_trouble():
+def test_no_rows_to_score_are_accepted():
     assumption = Assumption(FAMILIES["mixed"], PRIOR)
     parts, codes, weight, fold = table(FAMILIES["mixed"])
     model = without_by_subtracting(assumption, parts, codes, weight, fold)[0]

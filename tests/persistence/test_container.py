@@ -11,7 +11,7 @@ from safetensors import safe_open
 from deciban import persistence
 from deciban.errors import ModelFileError
 from deciban.persistence import container
-from deciban.persistence.file_header import MAX_HEADER_BYTES, checksum
+from deciban.persistence.file_header import MAX_FILE_HEADER_BYTES, checksum
 
 ARRAYS = {
     "flags": np.array([True, False]),
@@ -107,7 +107,7 @@ def test_a_header_that_would_not_be_read_is_not_written(path, header):
 
 def test_a_header_that_is_too_long_is_not_written(path):
     with pytest.raises(ModelFileError, match="can be read again"):
-        persistence.write(path, {"x": "y" * MAX_HEADER_BYTES}, {})
+        persistence.write(path, {"x": "y" * MAX_FILE_HEADER_BYTES}, {})
     assert not list(path.parent.iterdir())
 
 

@@ -112,7 +112,7 @@ def test_mail_passes_as_it_came_whatever_is_wrong(system, trouble, tmp_path):
     assert b"X-Deciban" not in found
 
 
-def test_dovecot_waits_for_longer_than_judging_and_learning_ever_take():
+def test_dovecot_waits_for_longer_than_classifying_and_learning_ever_take():
     """Deliveries break off when it has waited long enough: a panic in 2.3.19."""
     settings = printed("/etc/dovecot/conf.d/99-deciban.conf")
     waits = {name: int(n) for name, n in re.findall(r"sieve_(\w+)_exec_timeout = (\d+)s", settings)}

@@ -95,7 +95,7 @@ def test_a_class_that_had_no_chance_cannot_be_given_one():
         fitted.shift(np.log([0.5, 0.5]))
 
 
-def test_where_no_class_is_left_the_new_prior_speaks():
+def test_where_no_class_is_left_the_new_prior_decides():
     fitted = Calibration(Temperature(0.5), np.log([0.5, 0.5]))
     found = fitted.apply(np.array([[0.0, -np.inf]]), np.array([-np.inf, 0.0]))
     assert found.tolist() == [[-np.inf, 0.0]]

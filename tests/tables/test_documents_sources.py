@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import deciban
 from deciban.errors import InputError
 from deciban.sources import document_files as documents
-from deciban.sources.document_files import FOLDS, interleave_classes
+from deciban.sources.document_files import EVALUATION_FOLDS, interleave_classes
 from deciban.sources.source import FileOptions, open_source
 
 LONG = "so weit wie möglich\n" * 250_000
@@ -117,11 +117,11 @@ def test_every_tenth_row_has_a_tenth_of_each_class_and_the_first_rows_have_all(s
     assert sorted(order) == sorted(file for files in classes for file in files)
     assert order == interleave_classes(classes)
     labels = [int(file.split("/")[0]) for file in order]
-    for folds in (FOLDS, FOLDS // 2, 2):
+    for folds in (EVALUATION_FOLDS, EVALUATION_FOLDS // 2, 2):
         counts = Counter((label, row % folds) for row, label in enumerate(labels))
         shares = [(counts[k, f], n / folds) for k, n in enumerate(sizes) for f in range(folds)]
-        assert all(abs(count - share) < FOLDS / folds + 1 for count, share in shares)
-    assert len(set(labels[: FOLDS * len(sizes)])) == len(sizes)
+        assert all(abs(count - share) < EVALUATION_FOLDS / folds + 1 for count, share in shares)
+    assert len(set(labels[: EVALUATION_FOLDS * len(sizes)])) == len(sizes)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7, 10, 20])

@@ -106,7 +106,7 @@ def test_leaving_out_each_row_is_a_training_for_each_row(weighted):
 def test_rows_left_out_in_small_pieces_are_the_same(monkeypatch):
     t = table(40)
     whole = deciban.evaluate(t, folds="loo", **settings(t))
-    monkeypatch.setattr(fold_models, "ROWS_PER_BATCH", 7)
+    monkeypatch.setattr(fold_models, "LEDGERS_PER_BATCH", 7)
     monkeypatch.setattr("deciban.model.summarise_table.MAX_FOLD_CELLS", 2000)
     pieces = deciban.evaluate(t, folds="loo", **settings(t))
     np.testing.assert_allclose(pieces.log_proba, whole.log_proba, rtol=1e-9, atol=1e-9)
@@ -239,7 +239,7 @@ def test_the_column_of_the_order_is_learned_from_if_it_has_a_role():
     assert plain.log_loss == bare.log_loss != result.log_loss
 
 
-def test_training_and_evaluating_judge_the_same_folds():
+def test_training_and_evaluating_use_the_same_folds():
     t = table()
     model = deciban.train(t, **settings(t))
     report = deciban.evaluate(t, **settings(t))

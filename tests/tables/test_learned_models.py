@@ -149,7 +149,7 @@ def test_average_evidence_is_that_of_the_rows_learned():
     assert strengths == pytest.approx(total, abs=1e-9)
 
 
-def test_a_description_names_learner_trust_and_what_speaks_for_whom(model):
+def test_a_description_names_learner_evidence_weights_and_summaries(model):
     result = model.describe()
     assert str(model.account) in str(result)
     found = json.loads(json.dumps(result.to_dict()))
@@ -158,7 +158,7 @@ def test_a_description_names_learner_trust_and_what_speaks_for_whom(model):
     assert any(strength.summaries for strength in result.strongest)
 
 
-def test_weights_of_words_speak_in_descriptions():
+def test_descriptions_summarise_weights_of_words():
     model = deciban.train(reviews(), target="verdict", learner="logistic", judge=False)
     text = next(result for result in model.describe().strongest if result.feature == "text")
     assert any("favours" in str(summary) and '"' in str(summary) for summary in text.summaries)

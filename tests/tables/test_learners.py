@@ -120,11 +120,11 @@ def laplace(cells, codes, learn, levels, K):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_trust_is_that_of_an_independent_fit_to_evidence_out_of_fold(classes):
+def test_evidence_weights_are_those_of_an_independent_fit_to_evidence_out_of_fold(classes):
     rows = (people().query("group != 'c'") if classes == 2 else people())[["hair", "eyes", "group"]]
     model = deciban.train(rows, target="group", learner="evidence", C=2.0, judge=False)
     codes = rows["group"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
-    # which rows are heard together is theirs to say; what is heard, and how far it is trusted, is computed here
+    # the folds are those of the library; the evidence and its weights are computed here
     task = plan(rows, target="group", learner="evidence", C=2.0)
     folds = inner_folds(train_task(task, 1, None).sample, 10)
     evidence = np.zeros((len(rows), 2, classes))

@@ -139,7 +139,7 @@ def _view(kind):
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_source_gives_the_same_ledger(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(matrices, "BLOCK_BYTES", 2000)
+    monkeypatch.setattr(matrices, "TEXT_BLOCK_BYTES", 2000)
     table = reviews()
     expected = train_model(table, roles=ROLES).ledger
     assert train_model(SOURCES[name](table, tmp_path), roles=ROLES).ledger == expected
@@ -147,14 +147,14 @@ def test_every_source_gives_the_same_ledger(name, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["string", "large_string", "binary", "large_binary", "string_view"])
 def test_blocks_end_by_the_bytes_of_texts_of_every_arrow_type(monkeypatch, kind):
-    monkeypatch.setattr(matrices, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(matrices, "TEXT_BLOCK_BYTES", 100)
     batch = pa.record_batch({"t": pa.array(["x" * 30] * 20).cast(getattr(pa, kind)())})
     blocks = list(split_into_blocks(iter([batch]), 1000, ["t"]))
     assert [sum(part.num_rows for part in block) for block in blocks] == [4] * 5
 
 
 def test_blocks_end_where_their_texts_have_come_to_so_many_bytes_however_batches_come(monkeypatch):
-    monkeypatch.setattr(matrices, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(matrices, "TEXT_BLOCK_BYTES", 100)
     texts = ["x" * size for size in (60, 30, 10, 0, 250, 99, 1, 1, 1)]
     table = pa.table({"text": [*texts, None]})
     for size in (1, 2, 3, 100):
@@ -168,7 +168,7 @@ def test_blocks_end_where_their_texts_have_come_to_so_many_bytes_however_batches
 def test_long_texts_are_cut_into_blocks_without_a_change(monkeypatch):
     table = reviews()
     whole = deciban.train(table, target="verdict", roles=ROLES)
-    monkeypatch.setattr(matrices, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(matrices, "TEXT_BLOCK_BYTES", 500)
     pieces = deciban.train(table, target="verdict", roles=ROLES)
     texts = [block.kind == "bags" for block in whole.ledger.schema.blocks]
     assert sum(texts) == 2
@@ -227,7 +227,7 @@ def test_the_sample_to_be_scored_is_bounded_by_the_size_of_its_texts(monkeypatch
     monkeypatch.setattr(reservoir, "MAX_SAMPLE_BYTES", 3000)
     found = []
     for block in (400, 1 << 20):
-        monkeypatch.setattr(matrices, "BLOCK_BYTES", block)
+        monkeypatch.setattr(matrices, "TEXT_BLOCK_BYTES", block)
         sample = train_task(plan(table, target="verdict"), 10, None).sample
         found.append(sample.number.tolist())
     sizes = [len(text.encode()) for text in texts_of(table)]
@@ -370,7 +370,7 @@ def test_a_file_is_read_as_its_bytes_are_given(tmp_path):
 def test_parquet_with_one_huge_group_is_read_in_pieces(tmp_path, monkeypatch):
     from deciban.sources import arrow_sources as files
 
-    monkeypatch.setattr(files, "MAX_TEXT_BYTES", 1000)
+    monkeypatch.setattr(files, "TEXT_BATCH_BYTES", 1000)
     path = tmp_path / "t.parquet"
     pyarrow.parquet.write_table(reviews(), path)
     read = list(open_source(path).batches({"text": "words", "verdict": "text"}))
@@ -395,7 +395,7 @@ def test_a_number_without_end_is_named_with_a_text():
 
 
 def test_a_file_is_answered_by_a_stream(tmp_path, monkeypatch):
-    monkeypatch.setattr(matrices, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(matrices, "TEXT_BLOCK_BYTES", 1000)
     model, table = train_model(reviews(), roles=ROLES), reviews(90, seed=2)
     stream = model.predict_proba(as_csv(table, tmp_path / "t.csv"))
     batches = list(stream)

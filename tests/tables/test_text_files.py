@@ -215,7 +215,7 @@ def test_a_good_line_of_another_file_is_not_blamed(line, tmp_path):
 def test_records_do_not_depend_on_the_chunks_that_are_read(at_once, tmp_path, monkeypatch):
     content = 'a,b\r\n"x\r\n""y""",1\r\n\r\n"",\r\nz\r1,"2"\n"p,\n",q\r\n"open,\r\n'
     (tmp_path / "t.csv").write_bytes(content.encode())
-    monkeypatch.setattr(records, "CHUNK_BYTES", at_once)
+    monkeypatch.setattr(records, "RECORD_CHUNK_BYTES", at_once)
     assert list(records.read_records(str(tmp_path / "t.csv"), ",", "utf-8")) == [
         (b"a,b", "\r\n"), (b'"x\r\n""y""",1', "\r\n"), (b"", "\r\n"), (b'"",', "\r\n"), (b"z", "\r"),
         (b'1,"2"', "\n"), (b'"p,\n",q', "\r\n"), (b'"open,\r\n', ""),

@@ -29,7 +29,7 @@ def way(request, monkeypatch):
     by_kernel = request.param == "kernel"
     kernels = execution.load_kernels("tokenizer", execution.MIN_KERNEL_STEPS) if by_kernel else None
     monkeypatch.setattr(counting, "load_kernels", lambda name, work: kernels)
-    monkeypatch.setattr(shard, "CHUNK_BYTES", 64)
+    monkeypatch.setattr(shard, "TEXT_CHUNK_BYTES", 64)
     monkeypatch.setattr(shard, "MIN_THREAD_BYTES", 1)
     return request.param
 
@@ -59,7 +59,7 @@ def test_kernels_count_what_the_definition_counts_in_any_parts_on_any_threads(na
     texts, codes, weight = ([row[i] for row in rows] for i in range(3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "load_kernels", lambda name, work: True)
-        patch.setattr(shard, "CHUNK_BYTES", 64)
+        patch.setattr(shard, "TEXT_CHUNK_BYTES", 64)
         patch.setattr(shard, "MIN_THREAD_BYTES", 1)
         for given_weight in (None, weight):
             vocabulary, bags = count_all(words, texts, codes, given_weight, threads, parts)
@@ -84,7 +84,7 @@ def test_rows_of_known_words_are_the_same_by_kernels_and_by_definition(name, ask
         patch.setattr(counting, "load_kernels", lambda name, work: None)
         expected = build_word_matrix(words, vocabulary, texts)
         patch.setattr(counting, "load_kernels", lambda name, work: True)
-        patch.setattr(shard, "CHUNK_BYTES", 64)
+        patch.setattr(shard, "TEXT_CHUNK_BYTES", 64)
         patch.setattr(shard, "MIN_THREAD_BYTES", 1)
         found = build_word_matrix(words, vocabulary, texts, threads=2)
     assert found.shape == expected.shape
@@ -136,7 +136,7 @@ def test_classes_that_become_one_are_counted_as_one(way):
 def test_many_entries_are_added_up_on_the_way(monkeypatch):
     monkeypatch.setattr(counting, "load_kernels", lambda name, work: True)
     monkeypatch.setattr(shard, "MIN_COMPACTED_ENTRIES", 10)
-    monkeypatch.setattr(shard, "CHUNK_BYTES", 16)
+    monkeypatch.setattr(shard, "TEXT_CHUNK_BYTES", 16)
     texts = [f"word{i % 7} word{i % 5} other" for i in range(200)]
     codes = [i % 3 for i in range(200)]
     vocabulary, bags = count_all(Words(), texts, codes, parts=40)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REFUSED: Final = 1
 WRONG_USAGE: Final = 2
 INTERRUPTED: Final = 130
-UNREAD: Final = 141
+OUTPUT_CLOSED: Final = 141
 
 VERDICTS: Final = {"spam": 0, "unsure": 2}
 """The exit codes of `mail classify`, as in bogofilter; other labels have `NOT_SPAM`, and errors `NO_VERDICT`."""
@@ -25,7 +25,7 @@ VERDICTS: Final = {"spam": 0, "unsure": 2}
 NOT_SPAM: Final = 1
 NO_VERDICT: Final = 3
 
-TRY_AGAIN: Final = 75
+TEMPORARY_FAILURE: Final = 75
 """The exit code of `mail filter` if the message was not passed on: the mail system keeps it (EX_TEMPFAIL)."""
 
 MAX_HELP_COLUMNS: Final = 80

@@ -140,4 +140,4 @@ def _parse_number(option: str, example: str) -> tuple[str, float]:
             raise ValueError
         return name.strip(), float(number)
     except ValueError:
-        raise UsageError(f"{option!r} is not as in {example}") from None
+        raise UsageError(f"{option!r} is not of the form of {example}") from None

@@ -12,7 +12,7 @@ import deciban
 from deciban.scores import DECIBAN, Explanation
 
 SEED = 0
-HELD_OUT_SHARE = 0.3
+TEST_SHARE = 0.3
 
 PICTURE_COLUMNS = [0, 2]
 """Sepal length and petal length: they have the same scale, so that right angles look right."""
@@ -71,7 +71,7 @@ class Forgetting:
 
 def split_rows(X: Any, y: Any) -> list[Any]:
     """Return training rows, held-out rows, the classes of the former, and those of the latter."""
-    parts: list[Any] = train_test_split(X, y, test_size=HELD_OUT_SHARE, stratify=y, random_state=SEED)
+    parts: list[Any] = train_test_split(X, y, test_size=TEST_SHARE, stratify=y, random_state=SEED)
     return parts
 
 

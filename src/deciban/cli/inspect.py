@@ -93,7 +93,7 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
         ("weight", format_count(description.weight)),
         ("learned from", model.origin.source or "–"),
         ("made", model.origin.created or "–"),
-        *([("trust", model.account.trust_text)] if model.account and model.account.trust else []),
+        *([("evidence weights", model.account.trust_text)] if model.account and model.account.trust else []),
         ("parameters", format_count(description.n_parameters)),
         ("file", format_file_size(path)),
     ]

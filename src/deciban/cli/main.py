@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-from deciban.cli.command_groups import INTERRUPTED, REFUSED, UNREAD
+from deciban.cli.command_groups import INTERRUPTED, OUTPUT_CLOSED, REFUSED
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _leave(INTERRUPTED)
     except BrokenPipeError:
-        _leave(UNREAD)
+        _leave(OUTPUT_CLOSED)
     except SystemExit as leaving:
         if leaving.code == INTERRUPTED:
             _leave(INTERRUPTED)
@@ -77,11 +77,11 @@ def _flush_or_leave(leaving: SystemExit) -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        _leave(UNREAD)
+        _leave(OUTPUT_CLOSED)
     except OSError:
         _leave(code)
     if isinstance(leaving.__context__, BrokenPipeError):  # rich converts it to an exit
-        _leave(UNREAD)
+        _leave(OUTPUT_CLOSED)
 
 
 def _leave(code: int) -> NoReturn:

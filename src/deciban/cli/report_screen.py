@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli.files import format_file_size
 from deciban.cli.render import Screen, format_count, format_row_count, quote_word, shorten, to_one_line
 from deciban.formatting import format_number, format_percent
-from deciban.metrics.report import MAX_LISTED_CLASSES
+from deciban.metrics.report import MAX_CONFUSION_CLASSES, MAX_LISTED_CLASSES
 
 if TYPE_CHECKING:
     from deciban.metrics.ranking import DecisionCosts, Threshold
@@ -17,22 +17,19 @@ if TYPE_CHECKING:
     from deciban.model.description import ColumnNote, Description
     from deciban.model.model import Model
 
-MAX_CONFUSION_CLASSES = 8
-"""The largest number of classes for which the whole confusion matrix is shown."""
-
 MAX_CONFUSED_PAIRS = 5
 """The number of pairs of classes shown for more classes: those that are confused most often."""
 
-MAX_CLASSES = 10
+MAX_SCREEN_CLASSES = 10
 """The number of classes that are listed."""
 
-MAX_COLUMNS = 30
+MAX_SCREEN_COLUMNS = 30
 """The largest number of columns that are listed one by one; more are listed by role."""
 
 STRONGEST_COLUMNS = 5
 """The number of strongest columns in the report of training."""
 
-BAR_WIDTH = 16
+STRENGTH_BAR_WIDTH = 16
 """The characters of the longest bar of evidence."""
 
 TELLTALES_PER_CLASS = 6
@@ -164,7 +161,7 @@ def _show_rows(out: Screen, model: Model, description: Description) -> None:
 
 def show_classes(out: Screen, description: Description) -> None:
     """Print each class with its rows and its prior."""
-    shown = sorted(description.classes, key=lambda share: -share.weight)[:MAX_CLASSES]
+    shown = sorted(description.classes, key=lambda share: -share.weight)[:MAX_SCREEN_CLASSES]
     body = [[share.label, format_count(share.weight), f"{100 * share.prior:.1f} %"] for share in shown]
     out.print_table(["class", "rows", "prior"], body, right=[1, 2])
     if len(description.classes) > len(shown):
@@ -175,7 +172,7 @@ def show_columns(out: Screen, notes: Sequence[ColumnNote]) -> None:
     """Print each column with its role and the reason; of a wide table how many columns have each role, and the first
     of them.
     """
-    if len(notes) <= MAX_COLUMNS:
+    if len(notes) <= MAX_SCREEN_COLUMNS:
         body = [[note.name, note.role, note.reason + format_missing(note)] for note in notes]
         out.print_table(["column", "role", "why"], body, wide=2)
         return
@@ -201,25 +198,25 @@ def show_strongest(out: Screen, description: Description, most: int) -> None:
     """Print the columns with the strongest evidence for the true class."""
     shown = description.strongest[:most]
     largest = max([s.evidence for s in shown if math.isfinite(s.evidence)] + [1e-9])
-    trusted = any(s.trust is not None for s in shown)
+    is_weighted = any(s.trust is not None for s in shown)
     body = [
         [
             s.feature,
-            *([format_number(s.trust or 0.0, 2)] if trusted else []),
+            *([format_number(s.trust or 0.0, 2)] if is_weighted else []),
             f"{format_number(s.evidence, 2)} dB",
             f"({format_number(s.low, 2)} … {format_number(s.high, 2)})",
             draw_bar(s.evidence, largest),
         ]
         for s in shown
     ]
-    names = ["column", *(["trust"] if trusted else []), "evidence", "90 % interval", ""]
-    out.print_table(names, body, right=[1, 2] if trusted else [1])
+    names = ["column", *(["weight"] if is_weighted else []), "evidence", "90 % interval", ""]
+    out.print_table(names, body, right=[1, 2] if is_weighted else [1])
     out.print_line("dB is decibans: 10 is ten to one, 3 about two to one.")
 
 
 def draw_bar(evidence: float, largest: float) -> str:
     """Draw evidence as a bar; infinite evidence, of something impossible, has the longest bar."""
-    return "" if math.isnan(evidence) else "█" * round(BAR_WIDTH * min(1.0, max(0.0, evidence / largest)))
+    return "" if math.isnan(evidence) else "█" * round(STRENGTH_BAR_WIDTH * min(1.0, max(0.0, evidence / largest)))
 
 
 def show_telltales(out: Screen, model: Model) -> None:
@@ -229,7 +226,7 @@ def show_telltales(out: Screen, model: Model) -> None:
     for text in model.layout.texts:
         where = f", in {to_one_line(text.column)}" if len(model.layout.texts) > 1 else ""
         out.print_heading("Telltales", f"of each class, the strongest first{where}")
-        shown = model.classes[:MAX_CLASSES]
+        shown = model.classes[:MAX_SCREEN_CLASSES]
         body = [[label, ", ".join(_telltale_words(model, label, text.column))] for label in shown]
         out.print_table(["class", "words"], body, wide=1)
         if len(model.classes) > len(shown):

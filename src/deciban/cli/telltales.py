@@ -21,7 +21,7 @@ COLUMN = option("--column", "COL", "The column of texts, where the model has sev
 MAX_DETAILED_CLASSES = 6
 """The largest number of classes for which each word has its own line."""
 
-MAX_WORD_WIDTH = 24
+TELLTALE_WIDTH = 24
 """The characters of a word that are shown."""
 
 WORD_FIGURES = ("decibans", "low", "high", "count", "elsewhere", "documents", "documents_elsewhere")
@@ -93,7 +93,7 @@ def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
         elif few:
             _print_words(screen, words)
         else:
-            screen.print_packed([f"{shorten(format_word(w.word), MAX_WORD_WIDTH)} {w.decibans:.0f}" for w in words])
+            screen.print_packed([f"{shorten(format_word(w.word), TELLTALE_WIDTH)} {w.decibans:.0f}" for w in words])
     screen.print()
     if few:
         screen.print_line("dB is decibans for the class against all others: 10 is ten to one.")
@@ -110,7 +110,7 @@ def _print_words(screen: Screen, words: Sequence[Any]) -> None:
     head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]
     body = [
         [
-            shorten(format_word(word.word), MAX_WORD_WIDTH),
+            shorten(format_word(word.word), TELLTALE_WIDTH),
             f"{word.decibans:.1f} dB",
             *([f"({word.low:.1f} … {word.high:.1f})"] if has_intervals else []),
             f"{format_count(word.count)} : {format_count(word.elsewhere)}",

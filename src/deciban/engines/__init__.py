@@ -4,7 +4,7 @@ They depend on how rows are stored and how to be fast, not on families.
 """
 
 from deciban.engines.checks import InvalidValueError, TooLargeError, encode, encode_known
-from deciban.engines.dense import FEW_ROWS
+from deciban.engines.dense import SINGLE_BLOCK_ROWS
 from deciban.engines.dispatch import (
     apply,
     concatenate_columns,
@@ -19,7 +19,7 @@ from deciban.engines.threads import thread_count
 from deciban.kernels.execution import map_small_items, part_of_work
 
 __all__ = [
-    "FEW_ROWS",
+    "SINGLE_BLOCK_ROWS",
     "InvalidValueError",
     "TooLargeError",
     "apply",

@@ -20,10 +20,10 @@ from deciban.ledger.statistic import MAX_SQUARABLE
 from deciban.scores import Diagonal, ScoreForm, finish
 from deciban.scores.posterior import Finish, warn_impossible
 
-BLOCK_BYTES = 1 << 25
+DENSE_BLOCK_BYTES = 1 << 25
 """Rows are summarised in blocks of this size, whatever the number of threads."""
 
-BLOCK_SCORES = 1 << 16
+DENSE_BLOCK_SCORES = 1 << 16
 """Rows are scored in blocks with about this many scores, which stay in the cache until they are finished."""
 
 FOLD_BLOCK_SCORES = 1 << 17
@@ -31,7 +31,7 @@ FOLD_BLOCK_SCORES = 1 << 17
 
 OVERFLOW = "X holds values so large that scores overflow (a double holds up to 1.8e308). Hint: rescale the columns."
 
-FEW_ROWS = 64
+SINGLE_BLOCK_ROWS = 64
 """Up to this many rows are scored in one block, without threads."""
 
 
@@ -59,8 +59,8 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
 
 
 def split_into_blocks(X: Any, itemsize: int) -> list[slice]:
-    """Split the rows into blocks of `BLOCK_BYTES` as dense arrays."""
-    return split_rows(X.shape[0], max(1, BLOCK_BYTES // max(1, X.shape[1] * itemsize)))
+    """Split the rows into blocks of `DENSE_BLOCK_BYTES` as dense arrays."""
+    return split_rows(X.shape[0], max(1, DENSE_BLOCK_BYTES // max(1, X.shape[1] * itemsize)))
 
 
 def merge_blocks(statistics: Iterable[Statistic]) -> Statistic:
@@ -102,14 +102,14 @@ def apply(
     """Compute ln π_k + Σ ln p(x|k) over the blocks of features, finished as wanted, a block of rows at a time."""
     n, K = len(parts[0]), len(log_prior)
     kernels = kernel_dispatch.load_kernels("score", K * sum(part.size for part in parts))
-    if kernels is None and n <= FEW_ROWS:  # a loop over blocks would take as long as the scores of one row
+    if kernels is None and n <= SINGLE_BLOCK_ROWS:  # a loop over blocks would take as long as the scores of one row
         return finish_few(score_by_definition(forms, parts, needs, log_prior, 0), log_prior, wanted)
 
     def write_joint(block: slice, joint: Array) -> None:
         score_block(kernels, forms, [part[block] for part in parts], needs, log_prior, wanted, joint, block.start)
 
-    blocks = split_rows(n, max(FEW_ROWS, BLOCK_SCORES // K))
-    with limit_products_to_one_core(n > FEW_ROWS and any(need.kind == "scatter" for need in needs)):
+    blocks = split_rows(n, max(SINGLE_BLOCK_ROWS, DENSE_BLOCK_SCORES // K))
+    with limit_products_to_one_core(n > SINGLE_BLOCK_ROWS and any(need.kind == "scatter" for need in needs)):
         return apply_in_blocks(write_joint, blocks, kernels, log_prior, wanted, threads)
 
 
@@ -235,5 +235,5 @@ def apply_by_fold(
         out[block][unscored] = np.nan
         return n_impossible == 0
 
-    blocks = split_rows(len(X), max(FEW_ROWS, FOLD_BLOCK_SCORES // K))
+    blocks = split_rows(len(X), max(SINGLE_BLOCK_ROWS, FOLD_BLOCK_SCORES // K))
     return out if all(map_in_threads(process, blocks, threads)) else None

@@ -121,7 +121,7 @@ def _moments(
     The pass has no code for outliers, which are rare, so that kernels for them are compiled only if there are some.
     """
     K, d = centre.shape
-    block = max(64, kernels.BLOCK_BYTES // max(1, d * X.itemsize))
+    block = max(64, kernels.SUM_BLOCK_BYTES // max(1, d * X.itemsize))
     here, weight, (part, sums, lows) = np.zeros(K), np.zeros((2, K)), np.zeros((3, 2, K, d))
     state = block, here, weight, part, sums, lows
     row = kernels.sum_blocks(X, codes, w, centre, limit, 0, *state)

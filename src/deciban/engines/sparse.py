@@ -16,7 +16,7 @@ from deciban.scores import Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import log_factorials
 from deciban.scores.posterior import Finish
 
-BLOCK_SCORES = 1 << 20
+SPARSE_BLOCK_SCORES = 1 << 20
 """Scores computed at a time: more than for dense rows, as each call first prepares the common words."""
 
 DENSE_CELLS = 1 << 22
@@ -78,7 +78,10 @@ def _count_by_product(
 def _count_by_kernel(
     needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, as_tallies: bool, threads: int
 ) -> tuple[Any, int]:
-    """Return counts by a kernel, and the index of the first entry not finite, or < 0 if no threshold; −1: none."""
+    """Return the arrays of counts by a kernel, and the index of the first entry that is invalid for it, or −1.
+
+    Invalid are entries that are not finite, and negative ones unless there is a threshold.
+    """
     from deciban.engines import sparse_totals
 
     threshold = kernel_dispatch.round_threshold(needs.threshold, X.data)
@@ -113,7 +116,7 @@ def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finis
             rows = [X[block].toarray()]
             dense.score_block(kernels, [form], rows, [needs], log_prior, wanted, joint, block.start)
 
-    blocks = split_rows(X.shape[0], max(64, BLOCK_SCORES // K)) if product else dense.split_into_blocks(X, 8)
+    blocks = split_rows(X.shape[0], max(64, SPARSE_BLOCK_SCORES // K)) if product else dense.split_into_blocks(X, 8)
     return dense.apply_in_blocks(write_joint, blocks, kernels, log_prior, wanted, threads)
 
 
@@ -141,7 +144,7 @@ def apply_mixed(
         for form, X, need in sparse_blocks:
             joint += apply(form, X[rows], need, np.zeros(K), "joint", 1)
 
-    row_blocks = split_rows(n, max(64, BLOCK_SCORES // K))
+    row_blocks = split_rows(n, max(64, SPARSE_BLOCK_SCORES // K))
     return dense.apply_in_blocks(write_joint, row_blocks, kernels, log_prior, wanted, threads)
 
 
@@ -211,7 +214,7 @@ def to_canonical_csr(X: Any) -> Any:
 
 
 def to_checked_csr(X: Any) -> Any:
-    """Convert to CSR and check that it stores nothing outside its columns; sums need no particular order."""
+    """Convert to CSR, with duplicates and in any order; refuse a matrix that stores entries outside its columns."""
     X = X.tocsr()
     if X.nnz and not (X.indices.min() >= 0 and X.indices.max() < X.shape[1]):
         raise InputError("X is a broken sparse matrix: it stores values outside its columns. Hint: X.check_format()")

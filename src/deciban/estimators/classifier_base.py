@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from deciban._typing import Array
-from deciban.engines import FEW_ROWS, InvalidValueError, encode_known, thread_count
+from deciban.engines import SINGLE_BLOCK_ROWS, InvalidValueError, encode_known, thread_count
 from deciban.errors import DecibanError, DecibanWarning, InputError
 from deciban.estimators.check_arguments import check_X, format_error
 from deciban.ledger import Block
@@ -117,7 +117,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _score_rows(self, rows: Any, wanted: Finish) -> NDArray[Any]:
         """Score rows that were checked before."""
-        threads = 1 if rows.shape[0] <= FEW_ROWS else thread_count(self.n_jobs)
+        threads = 1 if rows.shape[0] <= SINGLE_BLOCK_ROWS else thread_count(self.n_jobs)
         try:
             return self._check_fitted().scores((self._matrix(rows, threads),), wanted, threads)
         except InvalidValueError as bad:

@@ -185,7 +185,7 @@ def _score_fitted(fitted: Any, rows: Any, wanted: Finish) -> Array:
         return fitted._score(rows, wanted)
     if not hasattr(fitted, "predict_proba"):
         raise InputError(
-            f"{type(fitted).__name__} states no probabilities, which the report is about. "
+            f"{type(fitted).__name__} has no predict_proba, and the report is about probabilities. "
             f"Hint: sklearn.calibration.CalibratedClassifierCV gives it some"
         )
     if wanted == "posterior":

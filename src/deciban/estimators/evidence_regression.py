@@ -23,7 +23,7 @@ from deciban.ledger import Block
 from deciban.ledger.statistic import divide
 from deciban.linear import evidence_weights_of_words as word_weights
 from deciban.linear.fitted_model import FittedModel
-from deciban.linear.penalty_choice import FOLDS
+from deciban.linear.penalty_choice import CHOICE_FOLDS
 from deciban.persistence import Section
 from deciban.scorer import Scorer
 from deciban.scores import DECIBAN
@@ -31,10 +31,10 @@ from deciban.text import Documents, Words, build_word_matrix
 from deciban.validation.splits import assign_by_content
 
 
-class TrustedWord(NamedTuple):
+class WeightedWord(NamedTuple):
     """The evidence of a word for a class in a document of root mean square length, in decibans.
 
-    `decibans` is `evidence`, that of naive Bayes, times the trust in the word.
+    `decibans` is `evidence`, that of naive Bayes, times `trust`, the evidence weight of the word.
     """
 
     word: Any
@@ -45,14 +45,14 @@ class TrustedWord(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
-    """Naive Bayes of words with a fitted trust in each: evidence that words share is not counted twice.
+    """Naive Bayes of words, each with a fitted evidence weight: evidence that words share is not counted twice.
 
     X is documents (a list, an array or a column of texts, tokenized by `words`) or rows of counts, dense or CSR,
     whose columns are words. The features of the logistic regression are the evidence of each word under naive Bayes
-    (pseudo-count `alpha`), its weights the trust in them: trust 1 everywhere is naive Bayes. `C` is the inverse
-    strength of the penalty; "auto" chooses it by the log-loss of held-out rows, five folds (`C_`). The penalty draws
-    trust towards a value that all words have in common, and this towards 0 with strength `common` (None: there is no
-    common value). `beta` draws the trust of each word towards the mean afterwards (Wang & Manning 2012: 0.25).
+    (pseudo-count `alpha`), its coefficients the evidence weights (`trust_`): 1 everywhere is naive Bayes. `C` is the
+    inverse strength of the penalty; "auto" chooses it by the log-loss of held-out rows, five folds (`C_`). The
+    penalty draws evidence weights towards a common one (`common_trust_`), and this towards 0 with strength `common`
+    (None: there is none). `beta` draws each towards their mean afterwards (Wang & Manning 2012: 0.25).
 
     With `presence`, a word counts once per document, whatever the values of `words`. With `length`, all documents are
     scaled to equal length; else the probabilities of long ones are closer to 0 and 1 for their length alone.
@@ -66,7 +66,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     [('cheap', 4.3, 0.86), ('buy', 4.3, 0.86)]
     """
 
-    _method, _sought, _instead = "evidence regression", "trust", "TextClassifier and MultinomialNB"
+    _method, _sought, _instead = "evidence regression", "evidence weights", "TextClassifier and MultinomialNB"
     _input_tags = {"string": True, "positive_only": True}
 
     C: float | str = field(default=1.0, metadata=allow("positive", "auto"))
@@ -109,7 +109,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return replace(words, values="presence") if self.presence else words
 
     def _fit_scorer(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> FittedModel:
-        """Fit naive Bayes, then the trust in its words; set `n_features_in_`."""
+        """Fit naive Bayes, then the evidence weights of its words; set `n_features_in_`."""
         threads = thread_count(self.n_jobs)
         presence, length = self._read_as
         X = texts.to_count_rows(X, presence) if self._words is None else X
@@ -121,7 +121,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         scored = texts.normalise_lengths(rows) if length else rows
         C = self.C if isinstance(self.C, str) else float(self.C)
         settings = word_weights.EvidenceSettings(C, self.common, self.beta, self.tol, int(self.max_iter))
-        fold = assign_by_content([rows], codes, weight, FOLDS) if settings.C == "auto" else None
+        fold = assign_by_content([rows], codes, weight, CHOICE_FOLDS) if settings.C == "auto" else None
         family: Any = basis.assumption.families[0]
         seen = word_weights.WordRows(rows, scored, codes, weight, len(self.classes_), size, threads)
         return word_weights.fit_evidence_regression(basis, seen, settings, family.alpha, fold)
@@ -159,29 +159,29 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         """Return a number that was fitted: "size" or "common_trust"."""
         return float(self._check_fitted().account.settings[name])
 
-    def telltales(self, label: Any, n: int = 10) -> list[TrustedWord]:
+    def telltales(self, label: Any, n: int = 10) -> list[WeightedWord]:
         """Return the n words with the most `decibans`, even negative, for a class against the mean of the others."""
         model: FittedModel = self._check_fitted()
         k = self._class_index(label)
         nats = _subtract_mean_of_others(self._form.weights, k) / self._get_setting("size")
         best = np.argsort(-nats, kind="stable")[:n]
         naive_nats = _subtract_mean_of_others(model.naive.solved.forms[0].linear().weights[:, best], k)
-        trust = divide(nats[best], naive_nats)
+        weights = divide(nats[best], naive_nats)
         names = model.feature_names
         return [
-            TrustedWord(names[j], float(nats[j]) * DECIBAN, e * DECIBAN, t)
-            for j, e, t in zip(best.tolist(), naive_nats.tolist(), trust.tolist())
+            WeightedWord(names[j], float(nats[j]) * DECIBAN, e * DECIBAN, t)
+            for j, e, t in zip(best.tolist(), naive_nats.tolist(), weights.tolist())
         ]
 
     @property
     def trust_(self) -> Array:
-        """The factor of each word's evidence (`common_trust_` if that is 0); a row per class, one row for two."""
+        """The evidence weight of each word (`common_trust_` if it has no evidence); a row per class, one for two."""
         evidence = word_weights.extract_word_evidence(self._check_fitted().naive.solved.forms[0]).T
         return divide(self.coef_, evidence * self._get_setting("size"), self.common_trust_)
 
     @property
     def common_trust_(self) -> float:
-        """The trust that all words have in common; 0 if `common` is None."""
+        """The evidence weight that all words have in common; 0 if `common` is None."""
         return self._get_setting("common_trust")
 
     @property
@@ -191,12 +191,13 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return float(family.alpha)
 
     def _matches_arguments(self, scorer: Scorer) -> bool:
-        """Return whether `scorer` is an evidence regression with a valid C, document size and common trust."""
+        """Return whether `scorer` is an evidence regression with a valid C, document size and common weight."""
         if not isinstance(scorer, FittedModel) or scorer.account.learner != "evidence" or scorer.basis is None:
             return False
         settings = scorer.account.settings
-        size, trust = settings.get("size"), settings.get("common_trust")
-        finite = isinstance(size, float) and 0 < size < math.inf and isinstance(trust, float) and math.isfinite(trust)
+        size, common = settings.get("size"), settings.get("common_trust")
+        finite = isinstance(size, float) and 0 < size < math.inf
+        finite = finite and isinstance(common, float) and math.isfinite(common)
         return finite and isinstance(settings.get("C"), float)
 
     def _write_state(self, section: Section) -> None:

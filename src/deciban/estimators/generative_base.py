@@ -15,7 +15,7 @@ from deciban.engines import encode, encode_known, thread_count
 from deciban.errors import DecibanWarning, InputError, SchemaError
 from deciban.estimators import check_arguments as checks
 from deciban.estimators.classifier_base import Classifier
-from deciban.generative import DRAWS, Assumption, GenerativeModel, summarise_rows
+from deciban.generative import ERROR_SAMPLE_ROWS, Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Ledger
 from deciban.persistence.generative_models import write_family
 from deciban.scorer import Scorer
@@ -252,7 +252,7 @@ class GenerativeClassifier(Classifier):
         (X,), codes = self._check_fitted().sample(n, make_generator(random_state))
         return X, self.classes_[codes]
 
-    def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
+    def bayes_error(self, n_draws: int = ERROR_SAMPLE_ROWS, random_state: Any = 0) -> float:
         """Return the least error of any rule if the model were true; exact for small tables, else by sampling."""
         return self._check_fitted().bayes_error(n_draws, make_generator(random_state), thread_count(self.n_jobs))
 

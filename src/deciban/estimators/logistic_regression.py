@@ -20,7 +20,7 @@ from deciban.estimators.classifier_base import Classifier
 from deciban.ledger import Block, Schema
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
 from deciban.linear.numeric_regression import LogisticSettings, Weights, fit_logistic_regression
-from deciban.linear.penalty_choice import FOLDS
+from deciban.linear.penalty_choice import CHOICE_FOLDS
 from deciban.linear.solvers.logistic_objective import as_scores
 from deciban.scorer import Scorer
 from deciban.validation.splits import assign_by_content
@@ -173,7 +173,7 @@ class LogisticRegression(FittedClassifier):
             warm = self._warm_start_weights(before, X.shape[1]) if self.warm_start else None
             self._dtype = checks.choose_dtype(X)
             X = X.astype(self._dtype, copy=False) if is_sparse(X) else np.ascontiguousarray(X, dtype=self._dtype)
-            fold = assign_by_content([X], codes, weight, FOLDS) if settings.C == "auto" else None
+            fold = assign_by_content([X], codes, weight, CHOICE_FOLDS) if settings.C == "auto" else None
             block = Block("moments", X.shape[1], checks.get_feature_names(self))
             with self._reword_errors():
                 self._scorer = fit_logistic_regression(

@@ -18,7 +18,7 @@ from deciban.estimators.generative_base import make_generator
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import By, Event, Text, compute_idf
-from deciban.generative import DRAWS, Assumption
+from deciban.generative import ERROR_SAMPLE_ROWS, Assumption
 from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
 from deciban.ledger.statistic import divide
 from deciban.persistence import Section
@@ -183,7 +183,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         once = self._words.values == "presence"
         return sample_texts(rows, self.vocabulary_, once, rng), self.classes_[codes]
 
-    def bayes_error(self, n_draws: int = DRAWS, random_state: Any = 0) -> float:
+    def bayes_error(self, n_draws: int = ERROR_SAMPLE_ROWS, random_state: Any = 0) -> float:
         """Return the least error of any rule if the model were true, by sampling."""
         self._require_counts("Bayes error")
         return super().bayes_error(n_draws, random_state)

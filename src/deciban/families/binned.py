@@ -25,6 +25,8 @@ from deciban.ledger.statistic import divide
 from deciban.scores import ScoreForm, Steps
 
 TINY = np.finfo(np.float64).tiny
+"""The smallest normal double, in place of 0 where a logarithm or a quotient must be finite."""
+
 MAX_EXACT_INTEGER = 2.0**53
 """Sums of whole numbers up to this are exact in double precision."""
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.families.binned import Binned
+from deciban.families.binned import TINY, Binned
 from deciban.families.count_families import Poisson
 from deciban.families.family import Alpha, broadcast_alpha, log, to_dense
 from deciban.families.gaussian import Gaussian
@@ -49,10 +49,8 @@ MAX_BLOCK_NUMBERS = 1 << 22
 MIN_DRAWS = 20
 """Smallest number of parameters drawn for an interval."""
 
-TAILS = (0.05, 0.5, 0.95)
+INTERVAL_QUANTILES = (0.05, 0.5, 0.95)
 """Quantiles of the ends and the middle of a 90 % interval."""
-
-TINY = np.finfo(np.float64).tiny
 
 
 class Strengths(NamedTuple):
@@ -138,7 +136,7 @@ def _normalise_prior(prior: Array, weight: Array) -> Array:
 
 def _interval_about(value: Array, draws: Array) -> Strengths:
     """Return the value with the spread of the draws about their median: draws are biased upwards by noise."""
-    low, middle, high = np.quantile(draws, TAILS, axis=0)
+    low, middle, high = np.quantile(draws, INTERVAL_QUANTILES, axis=0)
     return Strengths(value, np.maximum(value + low - middle, 0.0), value + high - middle)
 
 

@@ -58,7 +58,7 @@ SIGNIFICANT_DIGITS = 3
 FLAT_FRACTION = 1e-10
 """Log-likelihoods that differ by less than this fraction count as equal."""
 
-MAX_CELLS = 1e300
+MAX_JOINT_CELLS = 1e300
 """Largest number of cells of a joint table, so that a double can hold it; more count as this many."""
 
 MIN_SERIES_ARGUMENT = 1e3
@@ -226,7 +226,7 @@ def _levels(family: Categorical, part: Levels) -> Urns:
 
 def _cells(family: Joint, part: Cells) -> Urns:
     logs = sum(math.log(v) for v in family.solve(part).level_counts)
-    return Urns.alike(part.count.ravel(), part.count.sum(axis=1), math.exp(min(logs, math.log(MAX_CELLS))))
+    return Urns.alike(part.count.ravel(), part.count.sum(axis=1), math.exp(min(logs, math.log(MAX_JOINT_CELLS))))
 
 
 def _rates(family: Poisson, part: Counts | Tallies) -> Rates:

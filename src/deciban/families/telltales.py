@@ -23,8 +23,8 @@ from deciban.ledger import Bags, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import DECIBAN, SparseLinear
 
-Z = 1.6448536269514722
-"""The 95 % quantile of the standard normal distribution."""
+Z90 = 1.6448536269514722
+"""Half the width of the central 90 % interval of the standard normal distribution: its 95 % quantile."""
 
 MIN_INTERVAL_ALPHA = 0.5
 """Smallest pseudo-count (Jeffreys') for intervals: a smaller one makes words that were never seen look certain, and
@@ -154,8 +154,8 @@ def _ends(
     infinite = np.isinf(evidence)
     gap = np.where(infinite, 0.0, bold - cautious)
     low = np.where(infinite, cautious, evidence - scale * np.maximum(gap, 0.0))
-    low = low + scale * (posterior.quantile(-Z) - cautious)
-    return low, evidence + scale * (np.maximum(-gap, 0.0) + posterior.quantile(Z) - cautious)
+    low = low + scale * (posterior.quantile(-Z90) - cautious)
+    return low, evidence + scale * (np.maximum(-gap, 0.0) + posterior.quantile(Z90) - cautious)
 
 
 def _share_cumulants(n: Array, N: float, alpha: float, V: int) -> _Cumulants:

@@ -15,7 +15,7 @@ from deciban.kernels.execution import kernel
 from deciban.kernels.score import TILE_COLUMNS, TILE_ROWS, sum_tile_squares
 from deciban.ledger.statistic import LEFTOVER_FRACTION
 
-LANES = 8
+SIMD_LANES = 8
 """Number of independent products and sums, for vector instructions."""
 
 TURNS = 8
@@ -42,11 +42,11 @@ def sum_log_variance_ratios(
     d = len(mean)
     total = 0.0
     lanes[:] = 0.0
-    for first in range(0, d, LANES * TURNS):
+    for first in range(0, d, SIMD_LANES * TURNS):
         lanes[0] = 1.0
-        last = min(d, first + LANES * TURNS)
-        for start in range(first, last - LANES + 1, LANES):
-            for l in range(LANES):
+        last = min(d, first + SIMD_LANES * TURNS)
+        for start in range(first, last - SIMD_LANES + 1, SIMD_LANES):
+            for l in range(SIMD_LANES):
                 j = start + l
                 gap = x[j] - mean[j]
                 square = gap * gap
@@ -56,7 +56,7 @@ def sum_log_variance_ratios(
                 lanes[1, l] += square / v
                 low = left - MIN_SQUARES_FRACTION * squares[j]
                 lanes[2, l] = low if low < lanes[2, l] else lanes[2, l]
-        for j in range(last - (last - first) % LANES, last):
+        for j in range(last - (last - first) % SIMD_LANES, last):
             gap = x[j] - mean[j]
             square = gap * gap
             left = squares[j] - c * square
@@ -65,12 +65,12 @@ def sum_log_variance_ratios(
             lanes[1, 0] += square / v
             lanes[2, 0] = min(lanes[2, 0], left - MIN_SQUARES_FRACTION * squares[j])
         product = 1.0
-        for l in range(LANES):
+        for l in range(SIMD_LANES):
             product *= lanes[0, l]
         if product > MIN_PRODUCT and product < 1 / MIN_PRODUCT:
             total += np.log(product)
         else:
-            for l in range(LANES):
+            for l in range(SIMD_LANES):
                 total += np.log(lanes[0, l])
     return total
 
@@ -93,7 +93,7 @@ def score_leaving_one_out(
     everything = weights.sum()
     tile, acc = np.empty((d, TILE_ROWS)), np.empty((K, TILE_ROWS))
     widest, pull = np.empty(TILE_ROWS), np.empty(TILE_ROWS)
-    lanes = np.empty((3, LANES))
+    lanes = np.empty((3, SIMD_LANES))
     steep = np.empty(K)
     for k in range(K):
         steep[k] = precision[k].max()

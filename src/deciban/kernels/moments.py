@@ -17,7 +17,7 @@ from deciban.ledger.moments import MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_RO
 MomentArrays = tuple[Array, Array, Array, Array, Array, Array]
 """The arrays of `Moments`: weight, mean, rest of the mean, squares, rest of the weight, rest of the squares."""
 
-BLOCK_BYTES = 1 << 19
+SUM_BLOCK_BYTES = 1 << 19
 """Plain sums are taken over blocks of this size, which have so few rows that an outlier among them shows."""
 
 LANES = 2

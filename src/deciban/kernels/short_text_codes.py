@@ -11,7 +11,7 @@ from deciban.ledger.hashing import BYTE_MASKS
 
 Packed = NDArray[np.uint64]
 
-MAX_TEXT_BYTES = 15
+MAX_PACKED_BYTES = 15
 """Bytes that two words hold in addition to the length."""
 
 UNKNOWN = -2
@@ -44,7 +44,7 @@ def find_codes(
         if len(missing) and missing[i]:
             continue
         start, size = offsets[i], offsets[i + 1] - offsets[i]
-        if size > MAX_TEXT_BYTES:
+        if size > MAX_PACKED_BYTES:
             return -1
         low, high = np.uint64(0), np.uint64(0)
         if start <= last_start:
@@ -72,6 +72,6 @@ def insert_texts(low: Packed, high: Packed, code: Ints, lows: Packed, highs: Pac
 
 
 def pack_text(text: bytes) -> tuple[Any, Any]:
-    """Pack a text of at most `MAX_TEXT_BYTES` into two words, low and high, as `find_codes` does."""
-    padded = text.ljust(MAX_TEXT_BYTES, b"\0")
+    """Pack a text of at most `MAX_PACKED_BYTES` into two words, low and high, as `find_codes` does."""
+    padded = text.ljust(MAX_PACKED_BYTES, b"\0")
     return int.from_bytes(padded[:8], "little"), int.from_bytes(padded[8:], "little") | len(text) << 56

@@ -38,7 +38,7 @@ NO_NGRAM = np.uint64((1 << 64) - 1)
 DOC, AT, WORDS, END, OUT = range(5)
 """Indices into a reader's state: next document, next token, number of words, bytes of their texts, output length."""
 
-UNKNOWN = -1
+NO_WORD = -1
 """The number of a word that is not in the table."""
 
 
@@ -110,7 +110,7 @@ def pack_slot(h: Any, number: Any) -> Any:
 def look_up(
     tokens: TokenArrays, n_tokens: int, grow: bool, limit: int, table: WordTable, state: Ints, out: Ints
 ) -> bool:
-    """Write the numbers of tokens from state[AT] on to `out`, UNKNOWN for a new one unless it is added (`grow`).
+    """Write the numbers of tokens from state[AT] on to `out`, NO_WORD for a new one unless it is added (`grow`).
 
     Updates `state`. Returns False where the table might exceed `limit` words: enlarge it and call again.
     The slots of a block of tokens are fetched before the first of them is examined.
@@ -132,7 +132,7 @@ def look_up(
             if slot == U0 or h >= TOP or known[np.uint64(word)] != h:
                 s = find_slot(h, texts, contents[p], n, slots, known, begin, size, text)
                 word = np.int64(slots[s] & LOW32) - 1
-                if word == UNKNOWN and grow:
+                if word == NO_WORD and grow:
                     word, slots[s] = n_words, pack_slot(h, n_words)
                     known[word], begin[word], size[word] = h, np.int64(end), np.int64(n)
                     if n <= U7:
@@ -160,7 +160,7 @@ def remove_stop_words(n_stop: int, numbers: Ints, bounds: Ints, out_bounds: Ints
     out = 0
     for i in range(len(bounds) - 1):
         for t in range(bounds[i], bounds[i + 1]):
-            if numbers[t] >= n_stop or numbers[t] == UNKNOWN:
+            if numbers[t] >= n_stop or numbers[t] == NO_WORD:
                 numbers[out] = numbers[t]
                 out += 1
         out_bounds[i + 1] = out
@@ -200,7 +200,7 @@ def number_ngrams(
 ) -> bool:  # fmt: skip
     """Number the n-gram that begins at each token, from the number of its first n − 1 words and its last word.
 
-    `first` has the numbers of (n − 1)-grams, `out` receives those of n-grams: UNKNOWN where the document ends before
+    `first` has the numbers of (n − 1)-grams, `out` receives those of n-grams: NO_WORD where the document ends before
     or has an unknown word. Updates `state`. Returns False where the tables might exceed `limit` words. The slots of
     a block of n-grams are fetched before the first of them is examined, so as not to wait for each.
     """
@@ -219,13 +219,13 @@ def number_ngrams(
                 i += U1
                 end = np.uint64(bounds[i + U1])
             key = NO_NGRAM
-            if p + further < end and first[p] != UNKNOWN and tokens[p + further] != UNKNOWN:
+            if p + further < end and first[p] != NO_WORD and tokens[p + further] != NO_WORD:
                 key = np.uint64(first[p]) << U32 | np.uint64(tokens[p + further])
             keys[p - t], found[p - t] = key, ngram_slots[mix_bits(key) & mask]
         for p in range(t, stop):
             key, slot = keys[p - t], found[p - t]
             if key == NO_NGRAM:
-                out[p] = UNKNOWN
+                out[p] = NO_WORD
                 continue
             if (slot ^ mix_bits(key)) >> U32 != U0 or slot == U0 or ngram_parts[(slot & LOW32) - U1] != key:
                 s = find_ngram_slot(key, ngram_slots, ngram_parts)
@@ -251,7 +251,7 @@ def collect_ngrams(levels: Any, bounds: Ints, numbers: Ints, out_bounds: Ints) -
         for level in range(len(levels)):
             for t in range(np.uint64(bounds[i]), np.uint64(bounds[i + 1])):
                 numbers[out] = levels[level, t]
-                out += U1 if levels[level, t] != UNKNOWN else U0
+                out += U1 if levels[level, t] != NO_WORD else U0
         out_bounds[i + 1] = np.int64(out)
     return np.int64(out)
 

@@ -21,7 +21,7 @@ SLICE_BITS, SLICES, SLICE_ROWS = 20, 6, 1 << 12
 """Products of matrices are summed exactly in slices: bits of a slice, number of slices, rows of a block. Twice the
 bits plus the binary logarithm of the rows is at most 53, the bits of a double."""
 
-CHUNK_CELLS = 1 << 14
+SUM_CHUNK_CELLS = 1 << 14
 """Sums over rows are taken over about this many cells at a time, which stay in the cache."""
 
 
@@ -79,7 +79,7 @@ class Pair(NamedTuple):
     def sum_rows(self) -> Pair:
         """Return the sum over the first axis, by repeated halving."""
         rows = len(self.high)
-        step = max(2, CHUNK_CELLS // max(1, self.high[:1].size))
+        step = max(2, SUM_CHUNK_CELLS // max(1, self.high[:1].size))
         if rows > step:
             parts = [Pair(self.high[i : i + step], self.low[i : i + step]).sum_rows() for i in range(0, rows, step)]
             return Pair(np.stack([p.high for p in parts]), np.stack([p.low for p in parts])).sum_rows()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.ledger.double_double import CHUNK_CELLS, Pair, difference, matrix_product
+from deciban.ledger.double_double import SUM_CHUNK_CELLS, Pair, difference, matrix_product
 from deciban.ledger.moments import (
     MEAN_ROUNDING_FRACTION,
     PAIR_ROUNDING,
@@ -131,7 +131,7 @@ def _add_between(first: Pair, second: Pair, merged: Merged, sign: int = 1) -> Pa
     K, d, _ = first.high.shape
     out = Pair(np.empty((K, d, d)), np.empty((K, d, d)))
     columns = Pair(*(flip(a) for a in merged.weighted_gap))
-    step = max(1, CHUNK_CELLS // max(1, d))
+    step = max(1, SUM_CHUNK_CELLS // max(1, d))
     for k in range(K):
         for i in range(0, d, step):
 

@@ -20,7 +20,7 @@ Places = NDArray[np.intp]
 MAX_VECTORISED_BYTES = 4096
 """Byte ranges longer than this are copied or compared one by one."""
 
-CHUNK_BYTES = 1 << 20
+SCAN_BYTES = 1 << 20
 """Number of bytes whose positions are enumerated in one array."""
 
 
@@ -73,7 +73,7 @@ class Vocabulary(Sequence[str]):
             return [self[i] for i in range(*index.indices(len(self)))]
         i = operator.index(index)
         if not -len(self) <= i < len(self):
-            raise IndexError(f"there are {len(self)} words, and none at place {i}")
+            raise IndexError(f"there are {len(self)} words, and {i} is not the index of one")
         return self.word(i % len(self)).decode("utf-8", SURROGATES)
 
     def word(self, i: int) -> bytes:
@@ -247,7 +247,7 @@ def _chunks(length: Offsets) -> Iterator[tuple[Places, Offsets, Offsets]]:
     short = np.flatnonzero((length > 0) & (length <= MAX_VECTORISED_BYTES))
     end = np.cumsum(length[short])
     total = int(end[-1]) if len(end) else 0
-    cuts = [0, *np.searchsorted(end, np.arange(CHUNK_BYTES, total, CHUNK_BYTES)).tolist(), len(short)]
+    cuts = [0, *np.searchsorted(end, np.arange(SCAN_BYTES, total, SCAN_BYTES)).tolist(), len(short)]
     for a, b in pairwise(cuts):
         if a < b:
             first = end[a:b] - length[short[a:b]]

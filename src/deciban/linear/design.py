@@ -5,7 +5,7 @@ A *part* (`Dense`, `Sparse`, `Shared`) holds features as the caller gives them; 
 pass over the rows reads them: centred, in units that neither overflow nor underflow.
 
 With a bias any centre gives the same model: s = W(x − m) + b', b' = b + W m. Then a column of 10⁸ ± 1 is as good as
-one of 0 ± 1. A block converts weights for use with the stored rows (`row_weights`), and converts Σ r_i (x_i − m),
+one of 0 ± 1. A block converts weights for use with the stored rows (`convert_weights`), and converts Σ r_i (x_i − m),
 summed by a pass, into ∂/∂t (`gradient`). Weights of a block are t ÷ `unit`.
 """
 
@@ -98,7 +98,7 @@ class Block:
         """The number of features."""
         return int(self.X.shape[1])
 
-    def row_weights(self, t: Array) -> tuple[Array, Array]:
+    def convert_weights(self, t: Array) -> tuple[Array, Array]:
         """Return the weights that multiply stored rows, d×M, and the offset to add to the bias."""
         weights = t if self.scale is None else t * self.scale
         offset = np.zeros(len(t)) if self.explicit else -(weights @ self.centre)
@@ -166,7 +166,7 @@ class SparseBlock(Block):
 class SharedBlock(Block):
     """Features with a value for every class and one weight for all; X is n×d×K."""
 
-    def row_weights(self, t: Array) -> tuple[Array, Array]:
+    def convert_weights(self, t: Array) -> tuple[Array, Array]:
         """Return the weights unchanged, and a zero offset of the bias."""
         return t, np.zeros(self.X.shape[2])
 

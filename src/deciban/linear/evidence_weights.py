@@ -1,7 +1,7 @@
 """Evidence regression of a table: score_k(x) = b_k + Σ_j t_j ln p(x_j|k), so that repeated evidence counts once.
 
-Each column has one evidence weight t_j, shared by all classes (reports call it *trust*); numbers that are joined in
-one Gaussian have one, and so has a text, whose words are weighed first (`evidence_weights_of_words.py`). Weight 1
+Each column has one evidence weight t_j, shared by all classes (attributes name it `trust`); numbers that are joined
+in one Gaussian have one, and so has a text, whose words are weighed first (`evidence_weights_of_words.py`). Weight 1
 everywhere and b = ln π is naive Bayes.
 """
 

@@ -2,7 +2,7 @@
 
     score_k = b_k + Σ_j t_jk e_jk z_j,   e_jk = ln θ_kj − mean_c ln θ_cj,   z_j = x_j · c/|x|
 
-with one weight t (*trust* in reports) for each word of two classes, in e_j = ln θ_1j − ln θ_0j. The weights are
+with one evidence weight t (the attribute `trust_`) for each word of two classes, in e_j = ln θ_1j − ln θ_0j. They are
 fitted so that repeated evidence counts once. Their penalty is ½/C (Σ (t_jk − t̄)² + ρ V t̄²), where t̄ is the weight
 common to all words. Weight 1 and b = ln π is naive Bayes: of documents that are all as long as the usual one, c, or
 where rows are scored as they were counted, of these very ones.

@@ -67,7 +67,7 @@ class Account:
     separable: bool = False
     n_parameters: int = 0
     trust: Mapping[str, float] | None = None
-    """The weight of each column's evidence, in evidence regression."""
+    """The evidence weight of each column, by its name, in evidence regression; None for other learners."""
 
     @classmethod
     def of_fit(
@@ -113,7 +113,7 @@ class Account:
 
     @property
     def trust_text(self) -> str:
-        """The weight of each column's evidence, the largest first; empty for other learners.
+        """The evidence weight of each column, the largest first; empty for other learners.
 
         >>> Account("evidence", trust={"age": 0.1, "hair": 1.25}).trust_text
         'hair 1.25, age 0.10'

@@ -18,7 +18,7 @@ from deciban.kernels.execution import map_in_threads, map_small_items
 from deciban.linear.design import DenseBlock, SharedBlock, SparseBlock, split_evenly
 from deciban.linear.solvers.logistic_objective import compute_losses, compute_margins, compute_residuals
 
-BLOCK_CELLS = 1 << 17
+PASS_BLOCK_CELLS = 1 << 17
 """Numbers in a block of rows, chosen so that they stay in the cache for the scores and the gradient."""
 
 ROW_STRIPES = 16
@@ -67,8 +67,8 @@ class Rows:
         )
 
     def scores(self, ts: Sequence[Array], bias: Array) -> Array:
-        """Compute s of every row, n×M."""
-        weights, bias = self._row_weights(ts, bias)
+        """Compute the scores of every row, n×M, by the weights t of each block (see `linear.design`) and the bias."""
+        weights, bias = self._convert_weights(ts, bias)
         out = np.empty((len(self.codes), self.n_scores))
         map_small_items(
             lambda rows: self._write_scores(rows, weights, bias, out[rows]),
@@ -77,9 +77,9 @@ class Rows:
         )
         return out
 
-    def value(self, ts: Sequence[Array], bias: Array) -> tuple[float, list[Array], Array]:
+    def loss_and_gradients(self, ts: Sequence[Array], bias: Array) -> tuple[float, list[Array], Array]:
         """Return Σ w·ℓ, its gradient for the weights of every block, and that for the bias, with intercept or not."""
-        weights, shifted = self._row_weights(ts, bias)
+        weights, shifted = self._convert_weights(ts, bias)
         n, is_any_sparse = len(self.codes), any(isinstance(block, SparseBlock) for block in self.blocks)
         residual = np.empty((n, self.n_scores)) if is_any_sparse else None
         stripes = map_in_threads(
@@ -170,13 +170,13 @@ class Rows:
             loss = loss * weight
         return float(loss.sum())
 
-    def _row_weights(self, ts: Sequence[Array], bias: Array) -> tuple[list[Array], Array]:
-        pairs = [block.row_weights(t) for block, t in zip(self.blocks, ts)]
+    def _convert_weights(self, ts: Sequence[Array], bias: Array) -> tuple[list[Array], Array]:
+        pairs = [block.convert_weights(t) for block, t in zip(self.blocks, ts)]
         return [weights for weights, _ in pairs], bias + sum(offset for _, offset in pairs)
 
     def _rows_per_block(self) -> int:
         cells = sum(int(np.prod(block.X.shape[1:])) for block in self.blocks if not isinstance(block, SparseBlock))
-        return max(64, BLOCK_CELLS // (cells + self.n_scores))
+        return max(64, PASS_BLOCK_CELLS // (cells + self.n_scores))
 
     def _slice_rows(self, rows: slice) -> list[slice]:
         blocks = split_rows(rows.stop - rows.start, self._rows_per_block())

@@ -26,7 +26,7 @@ from deciban.scores import Linear
 Weights = tuple[Array, Array]
 """The weights of the features, one row per score (one for two classes), and the intercepts."""
 
-MAX_SAMPLE_ROWS = 20_000
+SCALE_SAMPLE_ROWS = 20_000
 """The number of rows that suffices to estimate the columns' variances, and the length of the naive Bayes start."""
 
 WEAK_PENALTY_FACTOR = 1e3
@@ -155,7 +155,7 @@ def _choose_search_range(X: Any, n: float, l1_ratio: float) -> tuple[float, floa
 
     A weight has the scale of one over its column's standard deviation, and its square of one over the variance.
     """
-    rows = X[sample_row_numbers(X.shape[0], MAX_SAMPLE_ROWS)].astype(np.float64)
+    rows = X[sample_row_numbers(X.shape[0], SCALE_SAMPLE_ROWS)].astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
         variance = np.asarray(squares.mean(axis=0) - np.asarray(rows.mean(axis=0)) ** 2).reshape(-1)
@@ -239,7 +239,7 @@ def _find_best_factor(rows: NumberRows, weights: Array, bias: Array, log_prior: 
     """
     from scipy.optimize import minimize_scalar
 
-    index = sample_row_numbers(len(rows.codes), MAX_SAMPLE_ROWS)
+    index = sample_row_numbers(len(rows.codes), SCALE_SAMPLE_ROWS)
     w = np.ones(len(index)) if rows.weight is None else rows.weight[index]
     share = float(w.sum()) / (len(rows.codes) if rows.weight is None else float(rows.weight.sum()))
     evidence, y = np.asarray(rows.X[index] @ weights.T, dtype=np.float64) + bias, rows.codes[index]

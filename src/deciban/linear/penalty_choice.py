@@ -14,7 +14,7 @@ from deciban.linear.solvers.logistic_objective import compute_losses
 
 State = TypeVar("State")
 
-FOLDS = 5
+CHOICE_FOLDS = 5
 """The number of folds by which C is chosen."""
 
 MAX_CHOICE_ROWS = 20_000
@@ -30,7 +30,7 @@ DEFAULT_C = 1.0
 CHOICE_TOL = 1e-2
 """The tolerance of fits that only serve to compare one C with another."""
 
-MAX_RISES = 2
+MAX_LOSS_RISES = 2
 """The number of consecutive rises of the loss after which the search ends: beyond its minimum the loss goes on
 rising."""
 
@@ -103,9 +103,9 @@ def sample_choice_rows(codes: Codes) -> NDArray[np.intp]:
     if len(index) == n:
         return index
     order, counts = np.argsort(codes, kind="stable"), np.bincount(codes)
-    end, is_rare = np.cumsum(counts), np.bincount(codes[index], minlength=len(counts)) < FOLDS
+    end, is_rare = np.cumsum(counts), np.bincount(codes[index], minlength=len(counts)) < CHOICE_FOLDS
     more = [
-        order[end[k] - counts[k] + sample_row_numbers(int(counts[k]), FOLDS)]
+        order[end[k] - counts[k] + sample_row_numbers(int(counts[k]), CHOICE_FOLDS)]
         for k in np.flatnonzero(is_rare & (counts > 0))
     ]
     return np.unique(np.concatenate([index, *more]))
@@ -153,7 +153,7 @@ def search_C(
             best, best_states, rises = exponent, list(states), 0
         else:
             rises += 1
-        if rises == MAX_RISES:
+        if rises == MAX_LOSS_RISES:
             break
     for half in (best - 0.5, best + 0.5):
         states[:] = best_states

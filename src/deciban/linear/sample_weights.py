@@ -21,10 +21,10 @@ MIN_ROW_WEIGHT = float(np.finfo(np.float64).eps)
 CHANCE_MARGIN = 1e-12
 """A learner whose error is this near to chance has a share that is only rounding."""
 
-MAX_SHARE = 16.0
+MAX_LEARNER_SHARE = 16.0
 """The greatest share of a learner that is tried."""
 
-MIN_SHARE = 1e-6
+MIN_LEARNER_SHARE = 1e-6
 """The least share of a learner: below it there is nothing more to learn."""
 
 MIN_MEAN_ERROR = 1e-6
@@ -135,7 +135,7 @@ class LogisticWeighting(Weighting):
         error = self._error(h.argmax(axis=1) != self.codes)
         self._guess = find_best_share(self._total, h, self.codes, self.initial, self._guess)
         share = self.rate * self._guess
-        if share < MIN_SHARE:
+        if share < MIN_LEARNER_SHARE:
             return RoundResult(share, error, keep=False, more=False)
         self._total += share * h
         missed = -np.expm1(select_class_scores(normalise(self._total), self.codes))
@@ -180,7 +180,7 @@ def find_best_share(total: Array, h: Array, codes: Codes, weight: Array, guess: 
     """
     by_class, moves = np.ascontiguousarray(total.T), np.ascontiguousarray(h.T)
     target = float(np.dot(weight, select_class_scores(h, codes)))
-    low, high, t = 0.0, MAX_SHARE, min(max(guess, MIN_SHARE), MAX_SHARE / 2)
+    low, high, t = 0.0, MAX_LEARNER_SHARE, min(max(guess, MIN_LEARNER_SHARE), MAX_LEARNER_SHARE / 2)
     for _ in range(MAX_NEWTON_STEPS):
         mean, variance = _compute_score_moments(by_class, moves, weight, t)
         low, high = (low, t) if mean > target else (t, high)

@@ -38,7 +38,7 @@ is."""
 FINAL_MAX_ITER, FINAL_TOL = 1000, 1e-6
 """The iteration limit and the tolerance of the final fit."""
 
-MANY_CELLS = 1 << 17
+LARGE_DESIGN_CELLS = 1 << 17
 """The number of cells, times classes, from which on C is chosen by fewer folds."""
 
 Design = Sequence[Part]
@@ -153,7 +153,7 @@ def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n
     """Choose the C whose models without each fold have the least loss on it: of many cells, one or two folds."""
     n, n_folds = len(rows.codes), int(rows.fold.max(initial=-1)) + 1
     cells = min(1.0, MAX_CHOICE_ROWS / n) * n_classes * sum(part.X.size for part in parts)
-    max_folds = n_folds if cells <= MANY_CELLS else min(n_folds, 2 if cells <= 10 * MANY_CELLS else 1)
+    max_folds = n_folds if cells <= LARGE_DESIGN_CELLS else min(n_folds, 2 if cells <= 10 * LARGE_DESIGN_CELLS else 1)
 
     def prepare(index: NDArray[np.intp], sample: FoldedRows) -> tuple[Refit[LogisticFit], ScoreFold[LogisticFit]]:
         def take_sample(design: Design) -> Design:

@@ -21,7 +21,7 @@ MAX_PRINTED_SIZES = 7
 DEFAULT_LEARNER = "naive Bayes"
 """The learner that is recommended unless another is significantly better: it needs one pass, adds and forgets."""
 
-MAX_LISTED_NAMES = 4
+MAX_SENTENCE_NAMES = 4
 """The number of learners, or sizes, that a sentence lists by name."""
 
 DISCRIMINATIVE_PARTNER = "logistic"
@@ -220,7 +220,7 @@ def _describe_lead(one: str, other: str, sizes: Sequence[int], sides: Array) -> 
     if len(places) == len(sides):
         return f"{_capitalise(ahead)} is ahead of {behind} at every size {span}."
     where = "at " + list_or_count([format_thousands(sizes[i]) for i in places]) + " rows"
-    if len(places) > MAX_LISTED_NAMES:
+    if len(places) > MAX_SENTENCE_NAMES:
         where = f"at {len(places)} of {len(sides)} sizes {span}"
     return f"{_capitalise(ahead)} is ahead of {behind} {where}; at other sizes the draws show no difference."
 
@@ -240,7 +240,7 @@ def list_or_count(names: Sequence[str]) -> str:
     >>> list_or_count(["a"]), list_or_count(["a", "b", "c"]), list_or_count("abcdef")
     ('a', 'a, b and c', '6 others')
     """
-    if len(names) > MAX_LISTED_NAMES:
+    if len(names) > MAX_SENTENCE_NAMES:
         return f"{len(names)} others"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 

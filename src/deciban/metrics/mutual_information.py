@@ -29,7 +29,7 @@ from deciban.ledger.statistic import divide
 CELL_MEANS = np.exp(np.linspace(np.log(1e-9), np.log(1e4), 600))
 """The means of cells for which the excess is tabulated; linear interpolation between them is accurate enough."""
 
-TINY = 1e-300
+POSITIVE_PLACEHOLDER = 1e-300
 """A positive number in place of 0 where a function is not defined there; the value is not used."""
 
 NORMAL_MEAN = 500.0
@@ -114,7 +114,7 @@ def mutual_information(tables: ContingencyTables) -> Information:
     bias = divide(tables.sums(excess.sum(axis=(0, 1))), tables.rows)
     rows = tables.rows
     freedom, seen = 2 * rows * bias, 2 * rows * plain
-    p_value = np.where(freedom > 0, chdtrc(np.maximum(freedom, TINY), np.maximum(seen, 0.0)), 1.0)
+    p_value = np.where(freedom > 0, chdtrc(np.maximum(freedom, POSITIVE_PLACEHOLDER), np.maximum(seen, 0.0)), 1.0)
     nothing = np.where(rows > 0, 0.0, np.nan)
     return Information(plain - bias + nothing, tables.spread(log_ratio) + nothing, p_value + nothing, rows)
 

@@ -40,7 +40,7 @@ from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
 from deciban.metrics.intervals import effective_weights
 from deciban.metrics.mutual_information import (
-    TINY,
+    POSITIVE_PLACEHOLDER,
     ContingencyTables,
     Feature,
     LevelCodes,
@@ -276,7 +276,7 @@ def _double_counting(tables: ContingencyTables, share: Array) -> tuple[Array, Ar
     `share` is that of each class in the rows of each table, K×1×ΣB.
     """
     mean, loose = tables.expected_counts
-    known = np.maximum(mean, TINY)
+    known = np.maximum(mean, POSITIVE_PLACEHOLDER)
     curve = (1 - np.exp(-known) * (1 + known)) / known  # −λ times the second derivative of ln λ + E₁(λ)
     more = psi(tables.counts + 1) - np.log(known) - exp1(known) - 0.5 * (1 - loose) * curve
     more = np.where(mean > 0, more, 0.0)

@@ -78,7 +78,7 @@ class Report(Figures):
     def roc_curve(self, label: Any = None) -> tuple[Array, Array, Array]:
         """Return false and true positive rates of a class against all others, and the probability threshold of each.
 
-        The class is the second one by default.
+        They begin at 0 and 0, with the threshold ∞. The class is the second one by default.
         """
         curve = self._require_rows("a ROC curve").curve(self._class_index(label))
         with np.errstate(invalid="ignore"):
@@ -87,14 +87,14 @@ class Report(Figures):
         return false, true, np.append(np.inf, _probability(curve.score))
 
     def precision_recall_curve(self, label: Any = None) -> tuple[Array, Array, Array]:
-        """Return precision and recall of a class, by rising recall, and the probability threshold of each."""
+        """Return precision and recall of a class (by default the second), by rising recall, and their thresholds."""
         curve = self._require_rows("a precision–recall curve").curve(self._class_index(label))
         return curve.precision, curve.recall, _probability(curve.score)
 
     def _class_index(self, label: Any) -> int:
         """Return the index of a class, by default of the second (of a single class 0); refuse an unknown one."""
         if label is None:
-            return len(self.classes) - 1 if len(self.classes) < 2 else 1
+            return min(1, len(self.classes) - 1)
         classes = list(self.classes)
         if label not in classes:
             raise unknown_class_error(label, classes)

@@ -193,7 +193,7 @@ def _check_rows(
     if known is not None and known.shape not in ((K,), (n, K)):
         raise InputError(f"`known` has the shape ({K},) or ({n}, {K}), not {known.shape}")
     if n and not -1 <= places.min() <= places.max() < K:
-        raise InputError(f"a class is a place below {K}, or −1 for none; not {places.min()} … {places.max()}")
+        raise InputError(f"class codes are below {K}, −1 for none; not {places.min()} … {places.max()}")
     if not (np.isfinite(w).all() and (w >= 0).all()):
         raise InputError(f"weights are finite and at least 0, not {w[~(np.isfinite(w) & (w >= 0))][0]}")
     learned = None if known is None else np.broadcast_to(known, (n, K))

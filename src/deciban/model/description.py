@@ -18,7 +18,7 @@ from deciban.model.feature_summaries import BlockSummariser, ClassMean, FeatureS
 from deciban.model.weight_summaries import WeightSummariser, weight_strengths
 from deciban.plain_json import to_plain
 from deciban.scores import DECIBAN
-from deciban.scores.explanation import clip_text
+from deciban.scores.explanation import LINE_WIDTH, clip_text
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -28,9 +28,6 @@ N_SUMMARISED_FEATURES = 10
 
 SHOWN_CLASSES, SHOWN_FEATURES, SHOWN_COLUMNS = 10, 5, 40
 """Largest number of each in the text; `to_dict` has all."""
-
-WIDTH = 80
-"""Columns of the terminal."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,8 @@ class ColumnNote:
 class Strength:
     """Average evidence of a feature for the true class of a row against another, in decibans, and a 90 % interval.
 
-    `rows` is the weight of the rows that have the feature, `fewest` that of the class with the fewest of them.
+    `rows` is the weight of the rows that have the feature, `fewest` that of the class with the fewest of them;
+    `trust` the evidence weight by which evidence regression has multiplied the evidence, None for other learners.
     """
 
     feature: str
@@ -72,9 +70,7 @@ class Strength:
     fewest: float
     fewest_label: Any
     summaries: tuple[FeatureSummary, ...] = ()
-    """The summaries of the feature in words."""
     trust: float | None = None
-    """The factor by which evidence regression multiplies the evidence."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +91,7 @@ class Description:
     """The report of how weights were fitted, unless the learner is naive Bayes."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values, None for ∞ and NaN; summaries are `says` and `text`; no `trust`, `account` of None."""
+        """Return JSON values, null for ∞ and NaN; summaries are `says` and `text`; `trust`, `account` if not None."""
         found: dict[str, Any] = to_plain(asdict(self))
         for i, strength in enumerate(self.strongest):
             entry = {"says" if name == "summaries" else name: v for name, v in found["strongest"][i].items()}
@@ -112,9 +108,10 @@ class Description:
         head = self._format_first_line()
         if self.account is not None:
             head += f"\n{self.account}"
-            head += clip_text(f"\ntrust: {self.account.trust_text}", WIDTH) if self.account.trust else ""
+            weights = self.account.trust_text
+            head += clip_text(f"\nevidence weights: {weights}", LINE_WIDTH) if weights else ""
         if chosen:
-            head += clip_text(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}", WIDTH)
+            head += clip_text(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}", LINE_WIDTH)
         parts = [head, self._format_classes(), self._format_strongest(), self._format_columns()]
         return "\n\n".join(part for part in parts if part)
 
@@ -153,7 +150,7 @@ class Description:
         width = min(24, max(len(note.name) for note in shown))
         missing = [f"{note.missing:.1%} missing; " if note.missing else "" for note in shown]
         lines = [
-            clip_text(f"  {clip_text(note.name, width):<{width}}  {note.role:<8}  {share}{note.reason}", WIDTH)
+            clip_text(f"  {clip_text(note.name, width):<{width}}  {note.role:<8}  {share}{note.reason}", LINE_WIDTH)
             for note, share in zip(shown, missing)
         ]
         return "\n".join(["columns", *lines, *_format_more(len(self.columns) - len(shown), "columns")])
@@ -202,12 +199,12 @@ def _describe_column(model: Model, column: Column, weights: dict[str, Array]) ->
 def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
     """Return the strength of every feature, or of joined numbers together; the strongest first, some with summaries.
 
-    Fitted weights have strengths of their own (a block that is no sum of weights has none); evidence regression
-    scales those of naive Bayes, after the few with summaries were chosen.
+    Of logistic regression and boosting they are those of the fitted weights, without the blocks whose score is not a
+    sum of weights; of evidence regression those of naive Bayes, scaled after the few with summaries were chosen.
     """
     rng = np.random.default_rng(0)
-    trust = None if model.account is None else model.account.trust
-    fitted = model.scorer if isinstance(model.scorer, FittedModel) and trust is None else None
+    evidence_weights = None if model.account is None else model.account.trust
+    fitted = model.scorer if isinstance(model.scorer, FittedModel) and evidence_weights is None else None
     found: list[tuple[Strength, int, range]] = []
     summarisers: list[BlockSummariser] = []
     for block, (kind, features) in enumerate(model.layout.blocks):
@@ -236,17 +233,17 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
     for rank, (strength, block, own) in enumerate(found[:N_SUMMARISED_FEATURES]):
         summaries = tuple(summary for j in own for summary in summarisers[block].summarise(j))
         ranked[rank] = replace(strength, summaries=summaries)
-    if trust is not None:
-        ranked = [_scale(strength, trust.get(strength.feature, 1.0)) for strength in ranked]
+    if evidence_weights is not None:
+        ranked = [_scale(strength, evidence_weights.get(strength.feature, 1.0)) for strength in ranked]
         ranked.sort(key=lambda strength: -strength.evidence)
     return tuple(ranked)
 
 
-def _scale(strength: Strength, trust: float) -> Strength:
-    """Return the strength with its evidence, interval and level effects multiplied by the trust."""
-    low, high = sorted((trust * strength.low, trust * strength.high))
-    summaries = tuple(each.scale(trust) if isinstance(each, LevelEffect) else each for each in strength.summaries)
-    return replace(strength, evidence=trust * strength.evidence, low=low, high=high, trust=trust, summaries=summaries)
+def _scale(strength: Strength, t: float) -> Strength:
+    """Return the strength with its evidence, interval and level effects multiplied by the evidence weight t."""
+    low, high = sorted((t * strength.low, t * strength.high))
+    summaries = tuple(each.scale(t) if isinstance(each, LevelEffect) else each for each in strength.summaries)
+    return replace(strength, evidence=t * strength.evidence, low=low, high=high, trust=t, summaries=summaries)
 
 
 def _make_strength(model: Model, feature: Feature, span: Sequence[float], weight: Array) -> Strength:
@@ -260,9 +257,9 @@ def _make_strength(model: Model, feature: Feature, span: Sequence[float], weight
 def _format_strength(strength: Strength, width: int) -> list[str]:
     name = f"{clip_text(strength.feature, width):<{width}}"
     span = f"{strength.evidence:>6.2f} dB  ({strength.low:.2f} … {strength.high:.2f})"
-    trust = "" if strength.trust is None else f"trust {strength.trust:.2f}  "
-    rows = f"{trust}{format_row_count(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
-    lines = [clip_text(f"  {name}  {span}  {rows}", WIDTH)]
+    weight = "" if strength.trust is None else f"weight {strength.trust:.2f}  "
+    rows = f"{weight}{format_row_count(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
+    lines = [clip_text(f"  {name}  {span}  {rows}", LINE_WIDTH)]
     return lines + [_format_summary(summary, strength.feature) for summary in strength.summaries]
 
 
@@ -270,8 +267,8 @@ def _format_summary(summary: FeatureSummary, heading: str) -> str:
     """Return the line of a summary below the name of its feature; a level's name is shortened if it is too long."""
     feature = "" if summary.feature == heading else f"{summary.feature}: "
     name = feature + (summary.what if isinstance(summary, ClassMean) else summary.value)
-    width = WIDTH - len(f"       {summary.message()}")
-    return clip_text(f"      {clip_text(name, max(width, 10))} {summary.message()}", WIDTH)
+    width = LINE_WIDTH - len(f"       {summary.message()}")
+    return clip_text(f"      {clip_text(name, max(width, 10))} {summary.message()}", LINE_WIDTH)
 
 
 def _format_more(n: int, what: str) -> list[str]:

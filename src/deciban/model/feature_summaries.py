@@ -12,7 +12,7 @@ from deciban.families.binned import Bins
 from deciban.families.family import broadcast_alpha
 from deciban.families.gaussian import means
 from deciban.families.level_families import Categorical, SeparateLevels
-from deciban.families.telltales import telltales
+from deciban.families.telltales import Z90, telltales
 from deciban.formatting import format_signed
 from deciban.generative import GenerativeModel
 from deciban.ledger import Bags, Counts, Grid, Levels, Moments, Scatter
@@ -26,9 +26,6 @@ N_INTERVAL_DRAWS = 400
 
 MAX_SUMMARY_CLASSES = 4
 """Largest number of classes that a feature is summarised for: those for which it has the most evidence."""
-
-Z90 = 1.645
-"""Half the width of the central 90 % interval of a standard normal distribution."""
 
 MIN_PROBABILITY = np.finfo(np.float64).tiny
 """Lower bound of pseudo-counts and probabilities that would be 0."""
@@ -49,10 +46,10 @@ class LevelEffect:
     def __str__(self) -> str:
         return f"{self.feature} {self.value} {self.message()}"
 
-    def scale(self, trust: float) -> "LevelEffect":
-        """Return the effect with its evidence multiplied by a trust."""
-        low, high = sorted((trust * self.low, trust * self.high))
-        return replace(self, evidence=trust * self.evidence, low=low, high=high)
+    def scale(self, t: float) -> "LevelEffect":
+        """Return the effect with its evidence multiplied by an evidence weight t."""
+        low, high = sorted((t * self.low, t * self.high))
+        return replace(self, evidence=t * self.evidence, low=low, high=high)
 
     def message(self) -> str:
         """Return the effect in words, without the name of the feature and its value."""

@@ -27,10 +27,10 @@ from deciban.text import Documents, Words, build_word_matrix, count_known_words
 
 T = TypeVar("T")
 
-BLOCK_CELLS = 1 << 22
+TABLE_BLOCK_CELLS = 1 << 22
 """Rows are summarised in blocks of about this many cells, whatever the source: every source gives the same bits."""
 
-BLOCK_BYTES = 1 << 24
+TEXT_BLOCK_BYTES = 1 << 24
 """Texts are summarised in blocks of about this many bytes; a single text may be longer."""
 
 MAX_BLOCK_ROWS, MIN_BLOCK_ROWS = 1 << 18, 1 << 12
@@ -174,7 +174,7 @@ def row_blocks(source: Source, wanted: Mapping[str, ColumnReading], layout: Layo
     if not wanted:
         wanted = {next(iter(source.columns)): "text"}  # rows are counted even if no column is used
     texts = [feature.column for feature in layout.texts]
-    n_wanted = BLOCK_CELLS // max(1, len(layout.features_by_block()))
+    n_wanted = TABLE_BLOCK_CELLS // max(1, len(layout.features_by_block()))
     n_rows = min(MAX_BLOCK_ROWS, max(MIN_BLOCK_ROWS, 1 << (n_wanted.bit_length() - 1)))  # a power of two
     blocks = split_into_blocks(source.batches(wanted), n_rows, texts)
     return prefetch(blocks, max_ahead=1 if texts else 2)
@@ -185,10 +185,10 @@ def split_into_blocks(
 ) -> Iterator[list[pa.RecordBatch]]:
     """Yield the rows in blocks of one size, each a list of slices of the batches, without copying.
 
-    A block ends early with the row at which its `texts`, columns of long texts, reach `BLOCK_BYTES`.
+    A block ends early with the row at which its `texts`, columns of long texts, reach `TEXT_BLOCK_BYTES`.
     """
     block: list[pa.RecordBatch] = []
-    n_free, left = size, BLOCK_BYTES
+    n_free, left = size, TEXT_BLOCK_BYTES
     for batch in batches:
         ends = _text_ends(batch, texts)
         at = 0
@@ -201,7 +201,7 @@ def split_into_blocks(
             n_free, at = n_free - n, at + n
             if not n_free or left <= 0:
                 yield block
-                block, n_free, left = [], size, BLOCK_BYTES
+                block, n_free, left = [], size, TEXT_BLOCK_BYTES
     if block:
         yield block
 

@@ -77,7 +77,7 @@ class Model:
 
     @property
     def account(self) -> Account | None:
-        """The report of how weights were fitted: learner, penalty, loss and trust; None for naive Bayes."""
+        """The report on the fit of weights: learner, penalty, loss and evidence weights; None for naive Bayes."""
         return self.scorer.account if isinstance(self.scorer, FittedModel) else None
 
     @property

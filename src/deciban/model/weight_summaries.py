@@ -19,13 +19,13 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError, did_you_mean, unknown_class_error
 from deciban.families.binned import Bins
 from deciban.families.feature_strength import Strengths
-from deciban.families.telltales import Telltale, telltales
+from deciban.families.telltales import Z90, Telltale, telltales
 from deciban.ledger import Bags, Counts, Levels, Moments, Scatter, Tallies
 from deciban.ledger.grid import cell_numbers
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import FittedModel
-from deciban.model.feature_summaries import MAX_SUMMARY_CLASSES, Z90, BlockSummariser, LevelTable, WeightEffect
+from deciban.model.feature_summaries import MAX_SUMMARY_CLASSES, BlockSummariser, LevelTable, WeightEffect
 from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Steps
 from deciban.sources.arrow_cells import format_label
 

@@ -22,7 +22,7 @@ from deciban.errors import ModelFileError
 from deciban.ledger.hashing import SURROGATES
 from deciban.persistence.file_header import (
     DTYPE_NAMES,
-    MAX_HEADER_BYTES,
+    MAX_FILE_HEADER_BYTES,
     ArraySpan,
     checksum,
     format_array_entry,
@@ -32,7 +32,7 @@ from deciban.persistence.file_header import (
 )
 from deciban.persistence.section import Section, escape_and_shorten
 
-FORMAT = 1
+FORMAT_VERSION = 1
 """The version of the format that is written; this and every earlier one can be read."""
 
 EAGER_CHECK_BYTES = 16 << 20
@@ -54,7 +54,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mappi
     }
     text = format_json(
         {
-            "format": FORMAT,
+            "format": FORMAT_VERSION,
             "library": library_version(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "header": dict(header),
@@ -91,9 +91,9 @@ def _save_safetensors(stored: dict[str, NDArray[Any]], path: Path, metadata: dic
         raise OSError(_extract_system_error(str(error))) from None
     with path.open("rb") as handle:
         length = int.from_bytes(handle.read(8), "little")
-    if length > MAX_HEADER_BYTES:
+    if length > MAX_FILE_HEADER_BYTES:
         raise ModelFileError(
-            f"the header of this model takes {length} bytes, and at most {MAX_HEADER_BYTES} can be read again"
+            f"the header of this model takes {length} bytes, and at most {MAX_FILE_HEADER_BYTES} can be read again"
         )
 
 
@@ -170,7 +170,7 @@ def _read_contents(handle: BinaryIO, name: str, verify: bool) -> Contents:
     length = int.from_bytes(first, "little")
     if len(first) < 8 or not 2 <= length <= size - 8:
         raise ModelFileError("it is not a model file, or was cut off: its header does not end within it")
-    if length > MAX_HEADER_BYTES or length % 8:
+    if length > MAX_FILE_HEADER_BYTES or length % 8:
         raise ModelFileError(f"it is not a model file: its header would take {length} bytes")
     table = parse_json(handle.read(length), "its header")
     metadata = _parse_metadata(table.pop("__metadata__", None))
@@ -191,10 +191,10 @@ def _parse_metadata(metadata: Any) -> dict[str, Any]:
         raise ModelFileError("it is not a model of deciban: its header has no entry 'deciban'")
     text = parse_json(metadata["deciban"], "its header")
     number = text.get("format")
-    if type(number) is int and number > FORMAT:
+    if type(number) is int and number > FORMAT_VERSION:
         raise ModelFileError(
             f"it was written by deciban {str(text.get('library'))[:20]} in format {number}; this is deciban "
-            f"{library_version()}, which reads formats up to {FORMAT}. Hint: upgrade deciban."
+            f"{library_version()}, which reads formats up to {FORMAT_VERSION}. Hint: upgrade deciban."
         )
     if metadata.keys() != {"deciban", "checksum"} or metadata["checksum"] != checksum(
         metadata["deciban"].encode("utf-8", SURROGATES)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import ModelFileError
 
-MAX_HEADER_BYTES = 16 << 20
+MAX_FILE_HEADER_BYTES = 16 << 20
 """Largest number of bytes of JSON that are read: long lists are arrays; 10⁵ columns with their reasons take 10 MB."""
 
 MAX_CONTAINERS = 1 << 18
@@ -25,7 +25,7 @@ MAX_CONTAINERS = 1 << 18
 MAX_DIGITS = 300
 """Digits of a whole number, with its sign: a double holds numbers of 308 digits."""
 
-MAX_DEPTH = 32
+MAX_JSON_DEPTH = 32
 """Largest number of lists and objects nested within one another."""
 
 DTYPES = {
@@ -72,11 +72,11 @@ def parse_json(text: bytes | str, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ModelFileError(f"{what} should be a JSON object, and is a {type(value).__name__}")
     layer: list[Any] = [value]
-    for _ in range(MAX_DEPTH):  # layer by layer, so that depth costs no stack
+    for _ in range(MAX_JSON_DEPTH):  # layer by layer, so that depth costs no stack
         layer = [v for outer in layer for v in (outer.values() if isinstance(outer, dict) else outer)]
         layer = [inner for inner in layer if isinstance(inner, (dict, list))]
     if layer:
-        raise ModelFileError(f"{what} is nested more than {MAX_DEPTH} deep")
+        raise ModelFileError(f"{what} is nested more than {MAX_JSON_DEPTH} deep")
     return value
 
 

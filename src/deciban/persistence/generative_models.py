@@ -261,10 +261,10 @@ def _read_needs(section: Section, block: Block) -> Needs:
 
 def _write_report(report: Account) -> Section:
     values = asdict(report)
-    trust, settings = values.pop("trust"), values.pop("settings")
+    weights, settings = values.pop("trust"), values.pop("settings")
     section = Section().add("settings", Section().put_all(settings)).put_all(values)
-    if trust is not None:
-        section.put_texts("trusted", list(trust)).put("trust", np.array(list(trust.values()), dtype=np.float64))
+    if weights is not None:
+        section.put_texts("trusted", list(weights)).put("trust", np.array(list(weights.values()), dtype=np.float64))
     return section
 
 
@@ -274,10 +274,10 @@ def _read_report(section: Section) -> Account:
     for name, value in settings.header.items():
         if value is not None and not isinstance(value, (bool, int, float, str)):
             settings.refuse(f"the setting {name!r} is not a plain value")
-    trust = None
+    weights = None
     if section.has("trust"):
         names = section.texts("trusted")
-        trust = dict(zip(names, section.floats("trust", (len(names),)).tolist()))
+        weights = dict(zip(names, section.floats("trust", (len(names),)).tolist()))
     return Account(
         learner,
         {name: np.inf if value == "inf" else value for name, value in settings.header.items()},
@@ -287,7 +287,7 @@ def _read_report(section: Section) -> Account:
         section.flag("converged"),
         section.flag("separable"),
         section.integer("n_parameters"),
-        trust,
+        weights,
     )
 
 

@@ -21,7 +21,7 @@ from deciban.ledger.schema import Block, Kind, Label, Schema
 from deciban.ledger.statistic import MAX_SQUARABLE, Statistic
 from deciban.ledger.vocabulary import Vocabulary
 from deciban.persistence import Section
-from deciban.persistence.section import MAX_INTEGER, MAX_NUMBER, Shape
+from deciban.persistence.section import MAX_EXACT_INTEGER, MAX_NUMBER, Shape
 
 
 def write_ledger(ledger: Ledger) -> Section:
@@ -186,7 +186,7 @@ def _read_statistic(section: Section, block: Block, K: int) -> Statistic:
             table = _read_weights(section, "table", (K, None))
             part = Levels(table, section.offsets("offset", d, table.shape[1]))
         case "Cells":
-            cell = section.integers("cell", (None, d), maximum=MAX_LEVEL_CODE)
+            cell = section.integers("cell", (None, d), maximum=MAX_FILE_LEVEL_CODE)
             part = Cells(cell, _read_weights(section, "count", (K, len(cell))))
         case "Bags":
             occurrences = _read_tallies(section, K, d)
@@ -241,7 +241,7 @@ def _read_low_part(section: Section, name: str, high: Array) -> Array:
 
 
 def _read_scatter(section: Section, K: int, d: int) -> Scatter:
-    weight = section.floats("weight", (K, 1, 1), (K, d, d), minimum=0, maximum=MAX_INTEGER)
+    weight = section.floats("weight", (K, 1, 1), (K, d, d), minimum=0, maximum=MAX_EXACT_INTEGER)
     shape = (K, d, weight.shape[2])
     mean, rest = (
         section.floats(n, shape, minimum=-MAX_SCATTER_VALUE, maximum=MAX_SCATTER_VALUE) for n in ("mean", "rest")
@@ -278,7 +278,7 @@ DECODE_BATCH_BYTES = 1 << 20
 MAX_SCATTER_VALUE = 1e140
 """Largest mean in a scatter: sums of squares of larger numbers may overflow, and then no covariance is factorised."""
 
-MAX_LEVEL_CODE = 1 << 32
+MAX_FILE_LEVEL_CODE = 1 << 32
 """Largest level code of a joint table that is accepted."""
 
 STATISTICS: dict[str, Kind] = {

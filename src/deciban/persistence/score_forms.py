@@ -76,8 +76,8 @@ def read_score_form(section: Section, K: int, d: int) -> ScoreForm:
                 section.refuse("a cell lies beyond the levels there are")
             count = section.floats("count", (K, len(cell)), minimum=0)
             alpha, smooth = section.number("alpha", minimum=0), section.flag("smooth_unseen")
-            trust = section.optional(section.number, "trust")
-            return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, trust)
+            evidence_weight = section.optional(section.number, "trust")
+            return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, evidence_weight)
         case name:
             return READERS[name](section, K, d)
 

@@ -21,7 +21,7 @@ T = TypeVar("T")
 Shape = tuple[int | None, ...]
 """The shape of an array; None stands for any length."""
 
-MAX_INTEGER = 1 << 53
+MAX_EXACT_INTEGER = 1 << 53
 """Largest whole number that is read: beyond it, floats do not represent every whole number."""
 
 MAX_REASON_CHARACTERS = 400
@@ -36,7 +36,8 @@ class Section:
     """A part of a file: a header, and the arrays whose names begin with the section's name. Sections are nested.
 
     Writers fill an empty section and `add` it to a larger one; readers request each value by name, type and bounds,
-    and any other value is refused by `refuse`. `file` is None on writing; `eager`: read it in full at once.
+    and any other value is refused by `refuse`. `file` is None on writing. `eager`: readers read and check the whole
+    section now, as of a small file, not only what is used.
 
     >>> inner = Section().put("alpha", 1.0)
     >>> outer = Section().add("family", inner)
@@ -51,7 +52,7 @@ class Section:
     eager: bool = True
 
     def put(self, name: str, value: Any) -> Section:
-        """Write an array, or a JSON value; an infinite number or NaN is written by its name."""
+        """Write an array, or a JSON value; infinite numbers and NaN as the texts "inf", "-inf" and "nan"."""
         if isinstance(value, np.ndarray):
             self.arrays = {**self.arrays, name: value}
         else:
@@ -135,7 +136,7 @@ class Section:
             self.refuse(f"{name!r} should be true or false, and is {_quote(flag)}")
         return flag
 
-    def integer(self, name: str, minimum: int = 0, maximum: int = MAX_INTEGER) -> int:
+    def integer(self, name: str, minimum: int = 0, maximum: int = MAX_EXACT_INTEGER) -> int:
         """Return a whole number within bounds."""
         number = self.value(name)
         if type(number) is not int or not minimum <= number <= maximum:
@@ -175,7 +176,7 @@ class Section:
         return self._check_bounds(name, self.array(name, np.float64, *shapes), minimum, maximum)
 
     def integers(
-        self, name: str, *shapes: Shape, minimum: int = 0, maximum: int = MAX_INTEGER, dtype: type = np.int64
+        self, name: str, *shapes: Shape, minimum: int = 0, maximum: int = MAX_EXACT_INTEGER, dtype: type = np.int64
     ) -> NDArray[Any]:
         """Return an array of whole numbers of this dtype, within bounds."""
         return self._check_bounds(name, self.array(name, dtype, *shapes), minimum, maximum)

@@ -13,7 +13,7 @@ from deciban.errors import InputError
 from deciban.plots import boundary_geometry as geometry
 from deciban.plots import style
 from deciban.plots.plot_rows import Feature, View, make_view
-from deciban.plots.style import EDGE, INK, MAX_LEGEND_CLASSES, colour, dashes, marker, shorten, tint
+from deciban.plots.style import EDGE_COLOUR, INK, MAX_LEGEND_CLASSES, colour, dashes, marker, shorten, tint
 
 DEFAULT_RESOLUTION = 300
 """The steps along each axis for shading and for tracing conics; lines and thresholds are exact."""
@@ -124,7 +124,7 @@ def _draw_class(ax: Any, view: View, k: int) -> Any:
     points, times = np.unique(view.of(k), axis=0, return_counts=True)
     n = len(view.X)
     area = float(np.clip(9000 / n, 13, 30)) * np.sqrt(times)
-    look: dict[str, Any] = {"marker": marker(k), "color": colour(k), "edgecolors": EDGE, "zorder": 3}
+    look: dict[str, Any] = {"marker": marker(k), "color": colour(k), "edgecolors": EDGE_COLOUR, "zorder": 3}
     transform = ax.transData
     if len(np.unique(view.X, axis=0)) * CROWDED_ROWS_PER_POINT <= n:  # most rows coincide: classes side by side
         width = np.sqrt(area.max(initial=0.0)) + 1

@@ -19,7 +19,7 @@ from deciban.scores import Diagonal
 CURVE_DEVIATIONS, COUNT_DEVIATIONS = 3.6, 4.0
 """How far the curve of a number, and that of a count, is drawn beyond each class's mean, in standard deviations."""
 
-CURVE_POINTS = 400
+DENSITY_POINTS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +113,8 @@ class Conditional:
         if not self.is_count:
             middle, spread = self._mean_and_deviation()
             close = middle[:, None] + spread[:, None] * np.linspace(-CURVE_DEVIATIONS, CURVE_DEVIATIONS, 61)
-            return np.unique(np.concatenate([np.linspace(low, high, CURVE_POINTS), close.ravel()]).clip(low, high))
-        step = max(1, int((high - low) // CURVE_POINTS))
+            return np.unique(np.concatenate([np.linspace(low, high, DENSITY_POINTS), close.ravel()]).clip(low, high))
+        step = max(1, int((high - low) // DENSITY_POINTS))
         return np.arange(max(0.0, np.floor(low)), high + 1, step)
 
 

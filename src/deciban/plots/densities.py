@@ -128,7 +128,7 @@ def _add_legend(figure: Any, model: Model, shown: int, left: int) -> None:
 MAX_VALUES = 12
 """The number of values of a category that are shown; rarer ones are combined."""
 
-MAX_VALUE_CHARACTERS = 22
+VALUE_LABEL_CHARACTERS = 22
 
 CURVE_MARGIN = 0.04
 """The margin on either side, as a share of the data's range."""
@@ -249,4 +249,4 @@ def shorten_value(name: str) -> str:
         text = f"{low} – {high}" if high else f"≥ {low}"
     elif text.startswith("below "):
         text = f"< {text.removeprefix('below ')}"
-    return shorten(text, MAX_VALUE_CHARACTERS)
+    return shorten(text, VALUE_LABEL_CHARACTERS)

@@ -14,7 +14,7 @@ from deciban.formatting import format_short_percent, format_thousands
 from deciban.metrics.comparison_advice import round_rows
 from deciban.metrics.intervals import NORMAL_95
 from deciban.plots import style
-from deciban.plots.style import EDGE, FAINT_COLOUR, INK, colour, marker, shorten
+from deciban.plots.style import EDGE_COLOUR, FAINT_COLOUR, INK, colour, marker, shorten
 
 Metric = Literal["accuracy", "log_loss"]
 METRIC_NAMES = {"accuracy": "accuracy", "log_loss": "log-loss"}
@@ -230,7 +230,7 @@ def _draw_difference(ax: Any, y: int, x: float, ends: tuple[float, float], k: in
     """Draw a difference and its interval; as a small grey dot for a learner without a curve."""
     own_colour, shape, size = (FAINT_COLOUR, "o", 4.5) if k is None else (colour(k), marker(k), 6.5)
     ax.hlines(y, *ends, color=own_colour, linewidth=1.4, alpha=0.75, zorder=2)
-    look: dict[str, Any] = {"markerfacecolor": EDGE if hollow else own_colour, "markeredgecolor": own_colour}
+    look: dict[str, Any] = {"markerfacecolor": EDGE_COLOUR if hollow else own_colour, "markeredgecolor": own_colour}
     look |= {"markeredgewidth": 1.4, "markersize": size, "linestyle": "none", "zorder": 3}
     ax.plot([x], [y], marker=shape, gid="difference", **look)
 

@@ -22,7 +22,7 @@ SCALE_DEVIATIONS = 2.5
 SCALE_POINTS = 513
 
 MIN_BRANCH_SHARE = 0.04
-"""The shortest branch of a scale that turns, as a share of its length; with a shorter one it has one branch."""
+"""The shortest of two branches of a scale, as a share of its length; a scale with a shorter one has one branch."""
 
 
 class Mark(NamedTuple):
@@ -44,7 +44,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Scale:
-    """A column of the nomogram: its branches (two if decibans turn with the value), and the position of a row."""
+    """A column of the nomogram: its branches (two if decibans both rise and fall), and the position of a row."""
 
     name: str
     branches: tuple[Branch, ...]
@@ -115,14 +115,14 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
     shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
     extra = sum(v for name, v in points.items() if name not in {s.name for s in placed})
     texts = [] if explanation is None else [text.column for text in model.layout.texts]
-    together = _add_scales(placed[most:], extra, explanation is not None, texts)
+    together = _sum_scales(placed[most:], extra, explanation is not None, texts)
     prior = _sum_prior_evidence(explanation) if explanation is not None else _measure_blank_row(model, k, l)
     total = None if explanation is None else float(explanation.total[0])
     return Scales(model.classes[k], model.classes[l], prior, tuple(shown), together, total)
 
 
 def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
-    """Return the indices of two classes: the second against the first of two, the two most frequent of more."""
+    """Return the indices of these classes; for None, of the second and the first of two, or the most frequent two."""
     from deciban.model.table_explanations import class_pair
 
     if classes is not None:
@@ -169,39 +169,40 @@ def _make_scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
     if conditional.table is not None:
         names, scores = conditional.value_scores()
         with np.errstate(invalid="ignore"):
-            gives = t * DECIBAN * (scores[k] - scores[l])
-        marks = tuple(Mark(float(d), shorten_value(name)) for d, name in zip(gives, names) if math.isfinite(d))
+            decibans = t * DECIBAN * (scores[k] - scores[l])
+        marks = tuple(Mark(float(d), shorten_value(name)) for d, name in zip(decibans, names) if math.isfinite(d))
         ends = [mark.decibans for mark in marks] or [0.0]
         return Scale(conditional.name, (Branch(min(ends), max(ends), marks),))
     x = np.linspace(*conditional.reach(SCALE_DEVIATIONS, (k, l)), SCALE_POINTS)
     x = np.unique(x.round()) if conditional.is_count else x
     scores = conditional.scores_at(x)
-    gives = t * DECIBAN * (scores[:, k] - scores[:, l])
-    branches = [_mark_branch(x[i:j], gives[i:j], conditional.is_count) for i, j in _split_at_turn(gives)]
+    decibans = t * DECIBAN * (scores[:, k] - scores[:, l])
+    ranges = _split_at_extremum(decibans)
+    branches = [_mark_branch(x[i:j], decibans[i:j], conditional.is_count) for i, j in ranges]
     return Scale(conditional.name, tuple(branches))
 
 
-def _split_at_turn(gives: Array) -> list[tuple[int, int]]:
-    """Return [start, stop) of two branches that share the turn, of one if there is none or a branch is too short."""
-    n, span = len(gives), float(np.ptp(gives))
-    turn = int(gives.argmax() if gives.argmax() not in (0, n - 1) else gives.argmin())
-    halves = [(0, turn + 1), (turn, n)]
-    if turn in (0, n - 1) or any(np.ptp(gives[i:j]) < MIN_BRANCH_SHARE * span for i, j in halves):
+def _split_at_extremum(decibans: Array) -> list[tuple[int, int]]:
+    """Return [start, stop) of two branches that share an inner extremum; of one without it or for a short branch."""
+    n, span = len(decibans), float(np.ptp(decibans))
+    extremum = int(decibans.argmax() if decibans.argmax() not in (0, n - 1) else decibans.argmin())
+    halves = [(0, extremum + 1), (extremum, n)]
+    if extremum in (0, n - 1) or any(np.ptp(decibans[i:j]) < MIN_BRANCH_SHARE * span for i, j in halves):
         return [(0, n)]
     return halves
 
 
-def _mark_branch(x: Array, gives: Array, integer: bool) -> Branch:
-    """Return the branch of decibans `gives` at numbers x, with marks at round numbers."""
+def _mark_branch(x: Array, decibans: Array, integer: bool) -> Branch:
+    """Return the branch of `decibans` at numbers x, with marks at round numbers."""
     from matplotlib.ticker import MaxNLocator
 
     ticks = MaxNLocator(6, integer=integer, steps=[1, 2, 2.5, 5, 10]).tick_values(float(x[0]), float(x[-1]))
     inside = [float(tick) for tick in ticks if x[0] <= tick <= x[-1]]
-    marks = [Mark(float(np.interp(tick, x, gives)), f"{tick + 0.0:.6g}".replace("-", "−")) for tick in inside]
-    return Branch(float(gives.min()), float(gives.max()), tuple(marks), float(x[-1]))
+    marks = [Mark(float(np.interp(tick, x, decibans)), f"{tick + 0.0:.6g}".replace("-", "−")) for tick in inside]
+    return Branch(float(decibans.min()), float(decibans.max()), tuple(marks), float(x[-1]))
 
 
-def _add_scales(scales: list[Scale], extra: float, known: bool, texts: list[str]) -> Scale | None:
+def _sum_scales(scales: list[Scale], extra: float, known: bool, texts: list[str]) -> Scale | None:
     """Return one scale for these columns and for texts, from their smallest to their largest sum; None without any.
 
     `extra` is the evidence of the row that has no scale, texts included; the scale has its point if `known`.

@@ -14,7 +14,7 @@ from deciban.errors import InputError
 from deciban.formatting import format_percent
 from deciban.metrics.report_figures import Reliability
 from deciban.plots import style
-from deciban.plots.style import EDGE, FAINT_COLOUR, INK, MAX_LEGEND_CLASSES, colour, shorten
+from deciban.plots.style import EDGE_COLOUR, FAINT_COLOUR, INK, MAX_LEGEND_CLASSES, colour, shorten
 
 DIAGONAL: dict[str, Any] = {"color": FAINT_COLOUR, "linewidth": 1, "linestyle": (0, (2, 2)), "zorder": 1}
 """The style of the diagonal."""
@@ -28,7 +28,7 @@ CURVE_STEPS = 2000
 ENLARGED_AREA = 0.98
 """The area from which the upper left corner is drawn again, enlarged."""
 
-OTHERS = "#b4b4b4"
+OTHERS_COLOUR = "#b4b4b4"
 
 
 def roc(report: Any, *, ax: Any = None) -> Any:
@@ -94,7 +94,7 @@ def _draw_roc_curves(ax: Any, curves: dict[int, Any], areas: Array, thin: float 
     named = _select_named_classes(list(curves), areas)
     grey: list[Any] = []
     for k in [k for k in curves if k not in named]:
-        grey = ax.plot(*curves[k], color=OTHERS, linewidth=0.8 * thin, zorder=2, gid="roc")
+        grey = ax.plot(*curves[k], color=OTHERS_COLOUR, linewidth=0.8 * thin, zorder=2, gid="roc")
     entries = []
     for i, k in enumerate(named):
         of = 0 if len(named) == 1 else k if len(areas) <= MAX_LEGEND_CLASSES else i
@@ -115,7 +115,7 @@ def _draw_working_point(ax: Any, report: Any, k: int) -> Any:
     counts = np.asarray(report.confusion)
     other = 1 - k
     false, true = counts[other, k] / counts[other].sum(), counts[k, k] / counts[k].sum()
-    look: dict[str, Any] = {"markersize": 9, "markeredgecolor": EDGE, "linestyle": "none", "zorder": 9}
+    look: dict[str, Any] = {"markersize": 9, "markeredgecolor": EDGE_COLOUR, "linestyle": "none", "zorder": 9}
     return ax.plot([false], [true], marker=style.marker(1), color=INK, gid="predicted", **look)[0]
 
 
@@ -249,7 +249,7 @@ def _draw_reliability_curve(ax: Any, bins: Reliability, i: int) -> Any:
     """Draw the points of bins with intervals, clear ones joined, the others small and hollow; return the line."""
     x, y, firm = bins.confidence, bins.hits, bins.high - bins.low <= MAX_CLEAR_INTERVAL
     ax.vlines(x, bins.low, bins.high, color=colour(i), linewidth=1.3, alpha=0.75, zorder=2, gid="interval")
-    hollow: dict[str, Any] = {"markersize": 5, "markerfacecolor": EDGE, "linestyle": "none", "gid": "vague"}
+    hollow: dict[str, Any] = {"markersize": 5, "markerfacecolor": EDGE_COLOUR, "linestyle": "none", "gid": "vague"}
     ax.plot(x[~firm], y[~firm], marker=style.marker(i), color=colour(i), zorder=3 + i, **hollow)
     look: dict[str, Any] = {"linewidth": 1.4, "linestyle": style.dashes(i), **style.marker_look(i, 7, 0.7)}
     return ax.plot(x[firm], y[firm], zorder=3 + i, gid="reliability", **look)[0]
@@ -271,7 +271,7 @@ def _draw_histogram(ax: Any, tables: Sequence[Reliability]) -> Any:
         n, some = len(table.weight), np.flatnonzero(table.weight)
         width = 1 / n / len(tables)
         share = table.weight[some] / table.weight.sum()
-        look: dict[str, Any] = {"color": colour(i), "edgecolor": EDGE, "linewidth": 0.6, "hatch": HATCHES[i]}
+        look: dict[str, Any] = {"color": colour(i), "edgecolor": EDGE_COLOUR, "linewidth": 0.6, "hatch": HATCHES[i]}
         below.bar(some / n + i * width, share, width=width, align="edge", gid="rows", **look)
     return below
 

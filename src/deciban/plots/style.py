@@ -25,7 +25,7 @@ DASHES: tuple[Any, ...] = (
 """The line styles: solid, then dashes and gaps in points."""
 
 INK = "#1a1a1a"
-EDGE = "#ffffff"
+EDGE_COLOUR = "#ffffff"
 FAINT_COLOUR = "#6b6b6b"
 """The colour of secondary text that must remain legible."""
 
@@ -141,7 +141,7 @@ def tint(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
 def marker_look(k: int, size: float = 6.5, edge: float = 0.6) -> dict[str, Any]:
     """Return colour and marker of class k, as arguments of `plot`; the marker has a white edge."""
     look = {"color": colour(k), "marker": marker(k), "markersize": size}
-    return {**look, "markeredgecolor": EDGE, "markeredgewidth": edge}
+    return {**look, "markeredgecolor": EDGE_COLOUR, "markeredgewidth": edge}
 
 
 def class_legend_entry(label: Any, k: int, linestyle: Any = "none") -> Any:

@@ -162,7 +162,7 @@ def format_odds(total: float) -> str:
 LINE_WIDTH = 80
 """Characters in a line of a table."""
 
-MAX_WORD_WIDTH = 28
+TABLE_WORD_WIDTH = 28
 """Largest number of characters of a word that a table shows."""
 
 
@@ -200,7 +200,7 @@ class WordEvidence(NamedTuple):
     @property
     def shown(self) -> str:
         """The word as shown in a table."""
-        return clip_text(format_word(self.word), MAX_WORD_WIDTH)
+        return clip_text(format_word(self.word), TABLE_WORD_WIDTH)
 
 
 @dataclass(frozen=True, eq=False)

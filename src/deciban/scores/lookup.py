@@ -16,7 +16,7 @@ from deciban.scores.explanation import Pieces
 from deciban.scores.gaussian_forms import group_by_missing, multiply_score
 from deciban.scores.score_form import ScoreForm
 
-CHUNK_CELLS = 1 << 16
+LOOKUP_CHUNK_CELLS = 1 << 16
 """Log-probabilities that are looked up at a time, so that they stay in the cache until they are summed."""
 
 
@@ -54,7 +54,7 @@ class Lookup(ScoreForm):
         """See `ScoreForm.log_likelihoods`."""
         known, unknown, at = (np.ascontiguousarray(each.T) for each in self._locate_levels(X))
         score = np.zeros((len(X), self.n_classes))
-        step = max(1, CHUNK_CELLS // max(1, score.size))
+        step = max(1, LOOKUP_CHUNK_CELLS // max(1, score.size))
         levels, unseen = self.by_level
         for j in range(0, len(at), step):  # in groups of features, whose scores are summed in order
             group = slice(j, j + step)

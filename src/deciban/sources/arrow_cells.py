@@ -55,7 +55,7 @@ def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
         doubles = array.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
-            f"column {name!r} holds {_first_non_number(array)}, and a number is wanted. "
+            f"column {name!r} holds {_first_non_number(array)}, and a number is needed. "
             f"Hint: {role_hint(name, 'category')}"
         ) from None
     return replace_nulls(doubles, np.nan)
@@ -280,7 +280,7 @@ class ShortTextTable:
         if 2 * len(names) > len(self.codes):
             self._allocate(1 << (4 * len(names)).bit_length())
         new = [(i, name.encode("utf-8", SURROGATES)) for i, name in enumerate(names[self.n_known :], self.n_known)]
-        short = [(i, *self.kernels.pack_text(text)) for i, text in new if len(text) <= self.kernels.MAX_TEXT_BYTES]
+        short = [(i, *self.kernels.pack_text(text)) for i, text in new if len(text) <= self.kernels.MAX_PACKED_BYTES]
         if short:
             code, low, high = zip(*short)
             words = [np.array(each, dtype=np.uint64) for each in (low, high)]

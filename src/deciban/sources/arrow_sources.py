@@ -25,10 +25,10 @@ from deciban.sources.source import (
     validate_arrow,
 )
 
-MAX_CELLS = 1 << 21
+MAX_BATCH_CELLS = 1 << 21
 """The number of cells of a row group that are held at once; larger groups are read in batches."""
 
-MAX_TEXT_BYTES = 1 << 24
+TEXT_BATCH_BYTES = 1 << 24
 """The approximate number of bytes of a row group that are held at once where it has long texts."""
 
 BUFFER_BYTES = 1 << 22
@@ -101,12 +101,12 @@ def _read_row_groups(file: Any, columns: list[str], long_texts: bool) -> Iterato
     for group in range(file.num_row_groups):
         # the size of all columns: reading that of single ones aborts the process where their statistics are damaged
         rows, size = file.metadata.row_group(group).num_rows, file.metadata.row_group(group).total_byte_size
-        if long_texts and size > 2 * MAX_TEXT_BYTES:
-            yield from file.iter_batches(max(1, rows * MAX_TEXT_BYTES // size), row_groups=[group], columns=columns)
-        elif rows * max(1, len(columns)) <= MAX_CELLS * 8:
+        if long_texts and size > 2 * TEXT_BATCH_BYTES:
+            yield from file.iter_batches(max(1, rows * TEXT_BATCH_BYTES // size), row_groups=[group], columns=columns)
+        elif rows * max(1, len(columns)) <= MAX_BATCH_CELLS * 8:
             yield file.read_row_group(group, columns=columns)
         else:
-            yield from file.iter_batches(MAX_CELLS // max(1, len(columns)), row_groups=[group], columns=columns)
+            yield from file.iter_batches(MAX_BATCH_CELLS // max(1, len(columns)), row_groups=[group], columns=columns)
 
 
 def _open_parquet(path: str, texts: Sequence[str] = (), in_pieces: bool = False) -> Any:
@@ -220,7 +220,7 @@ def _convert_column_errors(name: str, hint: str = "") -> Iterator[None]:
         yield
     except UnicodeError as error:
         raise InputError(
-            f"column {name!r} holds half a character, which tables have no place for: {error}. "
+            f"column {name!r} holds a lone surrogate, half of a character: {error}. "
             f"Hint: text.encode(errors='replace')"
         ) from None
     except pa.ArrowException as error:

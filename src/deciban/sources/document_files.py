@@ -26,7 +26,7 @@ from deciban.text.documents import check_decoding
 
 TEXT, FILE = "text", "file"
 CLASS = "class"
-FOLDS = 10
+EVALUATION_FOLDS = 10
 """The number of folds in which models are evaluated; `interleave_classes` makes folds by row number fair too."""
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
@@ -231,14 +231,14 @@ def interleave_classes(classes: Sequence[Sequence[str]]) -> list[str]:
     random = Random(0)
     of_class = [(k, file) for k, files in enumerate(classes) for file in files]
     folds = []
-    for files_of_fold in (of_class[f::FOLDS] for f in range(FOLDS)):
+    for files_of_fold in (of_class[f::EVALUATION_FOLDS] for f in range(EVALUATION_FOLDS)):
         turns: Counter[int] = Counter()
         keyed = []
         for k, file in files_of_fold:
             keyed.append((turns[k], random.random(), file))
             turns[k] += 1
         folds.append([file for _, _, file in sorted(keyed)])
-    return [folds[i % FOLDS][i // FOLDS] for i in range(len(of_class))]
+    return [folds[i % EVALUATION_FOLDS][i // EVALUATION_FOLDS] for i in range(len(of_class))]
 
 
 def _list_classes(folder: str) -> list[list[str]]:
@@ -246,7 +246,7 @@ def _list_classes(folder: str) -> list[list[str]]:
     if not os.path.isdir(folder):
         what = "is a file" if os.path.exists(folder) else "is not there"
         raise InputError(
-            f"{quote_path(folder)} {what}, and a folder with a sub-folder for each class is wanted. Hint: "
+            f"{quote_path(folder)} {what}, and a folder with a sub-folder for each class is needed. Hint: "
             f"unpack an archive first; documents without classes are read by --format text (format='text')"
         )
     entries = _list_visible(folder, "")

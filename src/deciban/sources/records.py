@@ -9,7 +9,7 @@ from deciban.sources.source import convert_read_errors, quote_path
 
 DELIMITERS = (",", ";", "\t", "|")
 
-CHUNK_BYTES = 1 << 22
+RECORD_CHUNK_BYTES = 1 << 22
 MAX_RECORD_BYTES = 2_000_000
 """DuckDB refuses a longer record."""
 
@@ -43,7 +43,7 @@ def read_records(path: str, delimiter: str, encoding: str) -> Iterator[tuple[byt
     unread, started, ended = b"", False, False
     with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
         while not ended:
-            raw = bytes(file.read(CHUNK_BYTES))
+            raw = bytes(file.read(RECORD_CHUNK_BYTES))
             ended = not raw
             unread += raw if decoder is None else decoder.decode(raw, ended).encode("utf-8", "replace")
             if not started:

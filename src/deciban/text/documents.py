@@ -147,7 +147,7 @@ def _to_text(item: Any, i: int, encoding: str, errors: str) -> str | None:
 
 
 def check_decoding(encoding: str, errors: str) -> None:
-    """Raise an error for codecs that are no text encodings, such as base64, and for other treatments of errors."""
+    """Raise an error for codecs that are not text encodings, such as base64, and for other treatments of errors."""
     if errors not in ERRORS:
         raise InputError(f"errors must be 'strict' or 'replace', not {errors!r}")
     try:

@@ -60,7 +60,7 @@ class TokenBuffers:
 class Lexicon:
     """A hash table that numbers words, and n-grams among them, in the order in which they are added.
 
-    `settings` are the tokenizer's. If the lexicon does not grow, a new word has the number UNKNOWN. The first
+    `settings` are the tokenizer's. If the lexicon does not grow, a new word has the number NO_WORD. The first
     `n_stop` numbers are stop words, which are removed (hashed words: by their hashes, and `n_stop` is 0).
     `column_of[number]` is the column of a word (−1: none); it is empty if the column is the number.
 
@@ -111,7 +111,7 @@ class Lexicon:
     def read(self, documents: Documents, order: Numbers, buffers: TokenBuffers) -> WordNumbers:
         """Return the counted words of the documents with the indices `order`; valid until the buffers are reused.
 
-        An unknown word has the number UNKNOWN; where n-grams are counted, unknown words and n-grams are left out.
+        An unknown word has the number NO_WORD; where n-grams are counted, unknown words and n-grams are left out.
         If a document needs Python's lower-casing, Python lower-cases all of them.
         """
         kind: Kind = "words" if self.settings.tokens == "words" else "whitespace"
@@ -201,7 +201,7 @@ class Lexicon:
     def _number_ngrams(self, tokens: WordNumbers, low: int, high: int) -> Any:
         """Return the numbers of n-grams of `low` to `high` tokens, one row per length, at their first token.
 
-        New n-grams, shorter ones too, are added if the lexicon grows; where there is no known n-gram, it is UNKNOWN.
+        New n-grams, shorter ones too, are added if the lexicon grows; where there is no known n-gram, it is NO_WORD.
         """
         by_length = np.empty((high, len(tokens.numbers)), dtype=np.int64)
         by_length[0] = tokens.numbers

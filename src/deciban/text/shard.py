@@ -15,7 +15,7 @@ from deciban.text.documents import Documents, Offsets
 from deciban.text.lexicon import Lexicon, Numbers, TokenBuffers, WordNumbers
 from deciban.text.words import Words
 
-CHUNK_BYTES = 1 << 18
+TEXT_CHUNK_BYTES = 1 << 18
 """Bytes of text that are tokenised before they are counted: their numbers are still in the cache."""
 
 MIN_THREAD_BYTES = 1 << 19
@@ -46,8 +46,8 @@ class Shard:
         self.lock = lock
         self.words, self.lexicon, self.buffers = words, Lexicon(words), TokenBuffers()
         self.state = np.array([NO_CLASS, 0, 0, 0])
-        self.word, self.class_code = np.empty(CHUNK_BYTES, np.int32), np.empty(CHUNK_BYTES, np.int32)
-        self.entries = np.empty((CHUNK_BYTES, 2))
+        self.word, self.class_code = np.empty(TEXT_CHUNK_BYTES, np.int32), np.empty(TEXT_CHUNK_BYTES, np.int32)
+        self.entries = np.empty((TEXT_CHUNK_BYTES, 2))
         self.weight = np.zeros(0)
         self.compacted = 0
         self.sums, self.touched = np.zeros((0, NUMBERS_PER_WORD)), np.empty(0, np.int32)
@@ -149,10 +149,10 @@ def count_in_shards(shards: Sequence[Shard], documents: Documents, codes: Codes,
 
 
 def _split_chunks(offsets: Offsets, order: Numbers) -> Iterator[Numbers]:
-    """Yield documents in their order, about `CHUNK_BYTES` bytes at a time."""
+    """Yield documents in their order, about `TEXT_CHUNK_BYTES` bytes at a time."""
     so_far = np.cumsum(offsets[order + 1] - offsets[order] + 1)
     if len(order):
-        cuts = np.searchsorted(so_far, np.arange(CHUNK_BYTES, int(so_far[-1]), CHUNK_BYTES))
+        cuts = np.searchsorted(so_far, np.arange(TEXT_CHUNK_BYTES, int(so_far[-1]), TEXT_CHUNK_BYTES))
         yield from (part for part in np.split(order, np.unique(cuts)) if len(part))
 
 

@@ -70,8 +70,8 @@ def compare(
     "gaussian" (Gaussian numbers with each covariance: or one by its name, "full", "tied" …), "logistic", "evidence",
     "boosted". With `curve`, rows are drawn `draws` times: a fifth (at most 10 000) is held out, and of the others 10,
     20, 40 … up to 5 120 are learned, or as many as `sizes` lists. All rows are used, of more than 100 000 a sample of
-    that size, in memory. `C` is the penalty of logistic and evidence regression; other `settings` are those of
-    `train`, except `learner`, `covariance` and `calibrate`.
+    that size, in memory. `C` is one over the weight of the penalty of logistic and evidence regression; other
+    `settings` are those of `train`, except `learner`, `covariance` and `calibrate`.
 
     >>> import deciban
     >>> points = {"x": [i % 7 + 3 * (i % 2) for i in range(200)], "odd": [i % 2 for i in range(200)]}
@@ -86,7 +86,7 @@ def compare(
     wanted_sizes = None if sizes is None else _check_sizes(sizes)
     for name in ("learner", "covariance"):
         if settings.get(name) is not None:
-            raise InputError(f"compare tries every learner, so {name} is not free. Hint: learners=['bayes', 'tied']")
+            raise InputError(f"compare tries every learner: {name} cannot be given. Hint: learners=['bayes', 'tied']")
     options = check_fold_settings("compare", settings)
     task = split.plan(source, target=target, sql=sql, weights=weights, **options)
     task = replace(task, learner="bayes", C="auto")
@@ -170,7 +170,7 @@ class LearnerComparison:
         return LearningCurves(tuple(names), tuple(draws.sizes), figures[0], figures[1], held_out)
 
     def _score_draw(self, i: int, learned: NDArray[np.intp], held: NDArray[np.intp]) -> tuple[float, float]:
-        """Return accuracy and bounded log-loss of candidate i on held-out rows; the latter of learned classes."""
+        """Return accuracy and bounded log-loss of candidate i on held-out rows; the loss of learned classes only."""
         rows = self.candidate_rows[i]
         model, _ = self.candidates[i].learn(rows[learned])
         scores, truth = model.scores(rows[held], "log_posterior"), rows.codes[held]
@@ -203,7 +203,7 @@ class Draws:
 
     @classmethod
     def of(cls, rows: Rows, n_draws: int, wanted_sizes: Sequence[int] | None) -> "Draws":
-        """Plan draws of sizes (refused if too large) or `doubling_sizes`, except those where a draw has one class."""
+        """Plan draws of these or `doubling_sizes`; refuse too large sizes, omit those where a draw has one class."""
         n = len(rows.codes)
         n_held = min(round(HELD_OUT_SHARE * n), MAX_HELD_OUT_ROWS)
         if wanted_sizes is not None and wanted_sizes[-1] > n - n_held:
@@ -271,7 +271,7 @@ class Candidate:
 
 
 def check_candidates(learners: Any) -> list[str]:
-    """Check the names of candidates and return them in the order of `CANDIDATE_NAMES`; all of them for None."""
+    """Check learners; return their `CANDIDATE_NAMES`, in that order: each covariance for "gaussian", all for None."""
     if learners is None:
         return list(CANDIDATE_NAMES)
     names = [learners] if isinstance(learners, str) else list(learners)
@@ -331,7 +331,7 @@ def _covariances(numbers: Sequence[str] | None, n_classes: int, notes: list[str]
 
 
 def _gaussian_candidate(base: Task, schema: Schema, numbers: tuple[str, ...], shape: str) -> Candidate:
-    """Return the candidate of Gaussian numbers with this covariance, joined if it has any; other columns stay."""
+    """Return the candidate of Gaussian numbers with this covariance, joined if full or tied; other columns stay."""
     block = numbers if shape in JOINT_COVARIANCES else ()
     columns = [replace(c, role="number", block=block) if c.name in numbers else c for c in base.columns]
     options: Any = replace(base.options, covariance=shape)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from deciban.linear import evidence_weights_of_words as words
 from deciban.linear.boosting import BoostingSettings, Examples, boost
 from deciban.linear.design import Shared
 from deciban.linear.fitted_model import FittedModel
-from deciban.linear.penalty_choice import FOLDS, FoldedRows, exclude_single_fold_classes
+from deciban.linear.penalty_choice import CHOICE_FOLDS, FoldedRows, exclude_single_fold_classes
 from deciban.linear.table_design import Design, build_table_blocks
 from deciban.model.columns import OPEN_ROLES
 from deciban.model.summarise_table import Rows
@@ -57,7 +57,7 @@ class TrainingRows:
     @cached_property
     def folded_rows(self) -> FoldedRows:
         """The rows' classes and weights, and the folds that choose a penalty."""
-        return FoldedRows(self.rows.codes, self.rows.weight, inner_folds(self.rows, FOLDS))
+        return FoldedRows(self.rows.codes, self.rows.weight, inner_folds(self.rows, CHOICE_FOLDS))
 
     def ledgers_excluding_folds(self, fold: NDArray[np.int32], n_folds: int) -> list[Ledger]:
         """Return the ledgers of all rows but those of each fold; rows of no fold (−1) are in all ledgers."""
@@ -71,7 +71,7 @@ class TrainingRows:
         fold = self.folded_rows.fold
         return [
             TrainingRows(self.task, solve_ledger(self.task, ledger), self.rows[np.flatnonzero(fold != f)])
-            for f, ledger in enumerate(self.ledgers_excluding_folds(fold, FOLDS))
+            for f, ledger in enumerate(self.ledgers_excluding_folds(fold, CHOICE_FOLDS))
         ]
 
 
@@ -97,7 +97,7 @@ def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
 
 
 def fit_evidence(data: TrainingRows) -> FittedModel:
-    """Fit the weights of the evidence of each column; of very many rows a sample; 1 if no class is in two folds."""
+    """Fit the evidence weight of each column, to a sample of very many rows; 1 if no class is in two folds."""
     index = evidence_weights.sample_evidence_rows(len(data.rows.codes), data.basis)
     if len(index) < len(data.rows.codes):
         data = replace(data, rows=data.rows[index])
@@ -118,7 +118,7 @@ def _evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array], f:
     out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
     parts = select_columns(data.rows[np.flatnonzero(own)], other.model.kept).parts
     out[own] = evidence_weights.compute_column_evidence(other.basis, parts)
-    out[~own] = out_of_fold_evidence(other, FOLDS)
+    out[~own] = out_of_fold_evidence(other, CHOICE_FOLDS)
     return [Shared(_set_text_evidence(out, other, text_evidence), 1.0)]
 
 

@@ -38,7 +38,7 @@ from deciban.training.train import train_task
 HELD_OUT_SHARE = 0.2
 """The share of the rows that are held out, and that every model is evaluated on."""
 
-MAX_HALVINGS = 12
+MAX_SIZE_HALVINGS = 12
 """The number of halvings of the default sizes: all rows that are not held out, half of them, a quarter, …"""
 
 MIN_CURVE_ROWS = 10
@@ -149,7 +149,7 @@ class Prefixes:
         `n_rows` is the number of all rows, approximately; None where it is not known.
         """
         n_learned = np.inf if n_rows is None else n_rows * (1 - HELD_OUT_SHARE)
-        n_halvings = min(MAX_HALVINGS, np.ceil(np.log2(max(2.0, n_learned / MIN_CURVE_ROWS))))
+        n_halvings = min(MAX_SIZE_HALVINGS, np.ceil(np.log2(max(2.0, n_learned / MIN_CURVE_ROWS))))
         shares = [0.5**i for i in reversed(range(1 + int(n_halvings)))]
         ends = [int((HELD_OUT_SHARE + (1 - HELD_OUT_SHARE) * share) * 2**64) for share in shares]
         return cls(np.array([min(end, 2**64 - 1) for end in ends], dtype=np.uint64), MIN_CURVE_ROWS)

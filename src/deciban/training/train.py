@@ -25,7 +25,7 @@ from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSum
 from deciban.scorer import vocabularies
 from deciban.scores.calibration import Calibration
 from deciban.scores.posterior import Novelty, density_per_cell
-from deciban.sources.document_files import FOLDS
+from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.text import build_word_matrix
 from deciban.training import table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
@@ -91,7 +91,7 @@ def train(
     >>> taste = {"sour": ["no", "yes", "no", "yes"] * 9, "again": ["no", "yes", "no", "yes"] * 9}
     >>> taste["fruit"] = ["plum", "lemon", "plum", "lemon"] * 8 + ["plum"] * 4
     >>> model = deciban.train(taste, target="fruit", learner="evidence", C=1.0, judge=False)
-    >>> {column: round(trust, 2) for column, trust in model.account.trust.items()}
+    >>> {column: round(weight, 2) for column, weight in model.account.trust.items()}
     {'sour': 0.56, 'again': 0.56}
     """
     method = check_method(calibrate)
@@ -101,7 +101,7 @@ def train(
         covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
         encoding=encoding, errors=errors, missing=missing, hive=hive,
     )  # fmt: skip
-    trained = train_task(task, FOLDS if judge or method else 1, progress)
+    trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)
     return trained.model
 

@@ -21,7 +21,7 @@ from deciban.families.text_family import Text, cap_documents
 from deciban.ledger import Bags, Counts, Needs, Tallies
 from deciban.ledger.statistic import LEFTOVER_FRACTION, subtract_checked
 
-CHUNK_CELLS = 1 << 19
+LEFT_OUT_CHUNK_CELLS = 1 << 19
 """The numbers held in memory at a time: some megabytes."""
 
 MIN_REMAINING_SHARE = 1e-6
@@ -37,8 +37,8 @@ class LeftOutRows:
     needs_refit: NDArray[np.bool_]
 
     def chunks(self, cells: int) -> Iterator[slice]:
-        """Yield slices of rows so small that `cells` numbers for each row fit `CHUNK_CELLS`."""
-        step = max(1, CHUNK_CELLS // max(1, cells))
+        """Yield slices of rows so small that `cells` numbers for each row fit `LEFT_OUT_CHUNK_CELLS`."""
+        step = max(1, LEFT_OUT_CHUNK_CELLS // max(1, cells))
         return (slice(start, start + step) for start in range(0, len(self.codes), step))
 
     @property
@@ -158,7 +158,7 @@ def _is_sparse_and_smoothed(alpha: Array, block: LeftOutBlock) -> bool:
 
 def _is_table_small(part: Any, rows: LeftOutRows) -> bool:
     """Return whether a dense table of the counts is small compared with the rows."""
-    return bool(part.n_classes * part.n_features <= max(16 * CHUNK_CELLS, 64 * len(rows.codes)))
+    return bool(part.n_classes * part.n_features <= max(16 * LEFT_OUT_CHUNK_CELLS, 64 * len(rows.codes)))
 
 
 def _select_words(family: Text, part: Bags, X: Any, rows: LeftOutRows) -> tuple[Mask, Mask]:

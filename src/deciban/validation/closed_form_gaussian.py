@@ -1,6 +1,5 @@
 """Leave-one-out in closed form of Gaussians: rank-one changes of moments, and a kernel for many rows."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,10 @@ from deciban.ledger import Moments, Scatter
 from deciban.ledger.double_double import Pair
 from deciban.ledger.statistic import divide
 from deciban.scores import Diagonal, Full
+from deciban.scores.gaussian_forms import LOG_2PI
 from deciban.scores.posterior import Finish
 from deciban.validation import closed_form
 from deciban.validation.closed_form import MIN_REMAINING_SHARE, LeftOutBlock, LeftOutRows, score_without_row
-
-LOG_2PI = math.log(2 * math.pi)
 
 MIN_SCORE_CHANGE = 1e-10
 """The change of a score by a change of ε that the kernel takes into account."""
@@ -77,7 +75,7 @@ def score_by_kernel(
             return False
         return wanted == "joint" or fast.finish_by_kernel(finishing, joint, fixed, wanted, out[block]) == 0
 
-    blocks = split_rows(len(X), max(arrays.FEW_ROWS, arrays.BLOCK_SCORES // K))
+    blocks = split_rows(len(X), max(arrays.SINGLE_BLOCK_ROWS, arrays.DENSE_BLOCK_SCORES // K))
     return (out, needs_refit) if all(map_in_threads(score_block, blocks, threads)) else None
 
 

@@ -24,7 +24,7 @@ from deciban.validation.closed_form import LeftOutBlock, LeftOutRows, has_remain
 from deciban.validation.closed_form_gaussian import score_by_kernel
 from deciban.validation.splits import Folds
 
-ROWS_PER_BATCH = 64
+LEDGERS_PER_BATCH = 64
 """The number of rows left out one by one whose ledgers are kept at the same time."""
 
 MAX_BATCH_BYTES = 1 << 27
@@ -98,7 +98,7 @@ def ledgers_excluding_each_row(
     behind.
     """
     frame = total.empty()
-    if len(index) <= max(1, min(ROWS_PER_BATCH, MAX_BATCH_BYTES // max(1, total.nbytes))):
+    if len(index) <= max(1, min(LEDGERS_PER_BATCH, MAX_BATCH_BYTES // max(1, total.nbytes))):
         ledgers = ledgers_excluding_each([frame + outside, *(frame + own for own in rows.count_each(index))])
         next(ledgers)
         yield index, ledgers

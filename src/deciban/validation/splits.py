@@ -62,7 +62,7 @@ class StratifiedAssigner:
             return np.zeros(0, dtype=np.int32)
         least = int(codes.min())
         if least < -1:
-            raise InputError(f"a class is a place from 0 on, or −1 for none; not {least}")
+            raise InputError(f"class codes are 0 or more, or −1 for a row without a class, not {least}")
         index = None if least >= 0 else np.flatnonzero(codes >= 0)
         present = codes if index is None else codes[index]
         counts = np.bincount(present, minlength=len(self._passed))
@@ -113,7 +113,7 @@ class FoldAssignment:
 
 
 def assign_by_group(values: Any, n_folds: int) -> Folds:
-    """Assign whole groups to folds: the largest first, each to the fold that has the fewest rows yet.
+    """Assign whole groups to folds: the largest first, each to the fold with the fewest rows. Refuse few groups.
 
     >>> assign_by_group(["ann", "bob", "ann", "cat", "ann"], 2).tolist()
     [0, 1, 0, 1, 0]
@@ -136,7 +136,8 @@ def assign_by_group(values: Any, n_folds: int) -> Folds:
 def assign_by_order(values: Any, n_folds: int) -> Folds:
     """Assign rows to consecutive folds of about equal size in the order of values, such as times.
 
-    Equal values stay together, so folds may be fewer. Fold f is scored by the model of those before it, 0 by none.
+    Equal values stay together, so folds may be fewer (fewer than two are refused). Fold f is scored by the model of
+    those before it, fold 0 by none.
 
     >>> assign_by_order([2020, 2023, 2021, 2022], 2).tolist()
     [0, 1, 0, 1]
@@ -187,13 +188,13 @@ def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
 def assign_by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Array | None, n_folds: int) -> Folds:
     """Assign rows to stratified folds by their content and not by their order.
 
-    The i-th row of class k (no code is −1), in the order of the hashes of the rows, is in fold (i + k) mod F;
+    The i-th row of class k, in the order of the hashes of the rows, is in fold (i + k) mod F; every row has a class.
     `weight` only orders equal rows. `parts` are columns or matrices, dense or CSR: both have the same folds if they
     have the same numbers, both integers or both floats.
 
-    Equal rows are spread over the folds too: a category of three levels makes many, and without all of the equal rows
-    the evidence would seem to be the opposite. But where every row occurs a multiple of g times, g of them
-    are assigned as one, so that a table written twice is learned as one whose rows have the weight 2.
+    Equal rows, of which a few categories make many, are spread over the folds: a model without all of them would have
+    opposite evidence on them. But where every row occurs a multiple of g times, g of them are assigned as one, so
+    that a table written twice is learned as one whose rows have the weight 2.
 
     >>> assign_by_content([np.array([7.0, 5.0, 7.0, 5.0])], np.zeros(4, np.int32), None, 2).tolist()
     [1, 0, 1, 0]

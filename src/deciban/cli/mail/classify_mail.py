@@ -15,7 +15,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from deciban.cli.command_groups import NO_VERDICT, NOT_SPAM, TRY_AGAIN, VERDICTS
+from deciban.cli.command_groups import NO_VERDICT, NOT_SPAM, TEMPORARY_FAILURE, VERDICTS
 from deciban.cli.error_handling import describe_error, handle_errors, print_stderr
 from deciban.cli.files import escape_for_terminal
 from deciban.cli.mail import mail_inputs as a
@@ -204,7 +204,7 @@ def _give_up(reason: str) -> NoReturn:
     """End at once: an orderly end would try to write once more, and fail again."""
     with suppress(OSError):
         os.write(2, f"error: {reason}\n".encode())
-    os._exit(TRY_AGAIN)
+    os._exit(TEMPORARY_FAILURE)
 
 
 def run_isolated(function: Callable[[], bytes], debug: bool = False, seconds: float = TIMEOUT_SECONDS) -> bytes:

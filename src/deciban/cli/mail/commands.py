@@ -8,7 +8,7 @@ from typing import Final
 
 from deciban.cli.command_groups import (
     NO_VERDICT,
-    TRY_AGAIN,
+    TEMPORARY_FAILURE,
     WRONG_USAGE,
     CommandEntry,
     Group,
@@ -91,5 +91,5 @@ def _copy_message() -> int:
             while piece:
                 piece = piece[os.write(1, piece) :]
     except Exception:
-        return TRY_AGAIN
+        return TEMPORARY_FAILURE
     return 0

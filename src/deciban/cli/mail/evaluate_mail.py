@@ -25,10 +25,10 @@ DEFAULT_FOLDS: Final = 10
 MAX_MISTAKES = 10
 """Number of mistakes that are shown; --json has them all."""
 
-MAX_CLUES = 5
+MAX_MISTAKE_CLUES = 5
 """Number of clues for spam, and for ham, that are shown for a mistake."""
 
-CURVE_POINTS = 12
+SHOWN_CURVE_POINTS = 12
 """Approximate number of points of a learning curve that are shown."""
 
 
@@ -75,7 +75,7 @@ def evaluate(
     """
     sizes = _check_method(split, draws, lost_ham, online, order, folds)
     if not ham or not spam:
-        raise UsageError("both are wanted: --ham PATH and --spam PATH")
+        raise UsageError("both are needed: --ham PATH and --spam PATH")
     with handle_errors(debug):
         check_paths([*ham, *spam])
         report = _evaluate(_read(ham, spam), sizes, draws, lost_ham, online, order, folds, seed, model)
@@ -196,7 +196,7 @@ def _show_spread(out: Screen, report: DrawsReport) -> None:
 def _show_curve(out: Screen, curve: Sequence[CurvePoint]) -> None:
     """Show the learning curve of an online evaluation."""
     out.print_heading("On the way", "wrong at p ≥ ½, by hundreds")
-    every = max(1, -(-len(curve) // CURVE_POINTS))
+    every = max(1, -(-len(curve) // SHOWN_CURVE_POINTS))
     chosen = [step for i, step in enumerate(curve) if i < 2 or i % every == 0 or i == len(curve) - 1]
     rows = [[str(s.upto), f"{s.ham_wrong} of {s.ham}", f"{s.spam_wrong} of {s.spam}"] for s in chosen]
     out.print_table(["up to", "ham", "spam"], rows, right=(0, 1, 2))
@@ -231,6 +231,6 @@ def _show_mistakes(out: Screen, mistakes: Sequence[Mistake]) -> None:
         out.print_line(f"{mistake.label}: {mistake.name}")
         out.print_line(f"p(spam) = {verdict.probability:.4f}, {format_signed(verdict.decibans, 1)} dB", indent=6)
         for words, sign in (("for spam", 1), ("for ham", -1)):
-            clues = [clue for clue in verdict.clues if clue.decibans * sign > 0][:MAX_CLUES]
+            clues = [clue for clue in verdict.clues if clue.decibans * sign > 0][:MAX_MISTAKE_CLUES]
             found = ", ".join(f"{describe_token(clue.token)} {format_signed(clue.decibans, 1)}" for clue in clues)
             out.print_line(f"{words}: {found or 'little'}", indent=6)

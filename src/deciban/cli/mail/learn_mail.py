@@ -85,7 +85,7 @@ def group_by_label(
         paths_of.setdefault(name, []).extend([path, *others])
     paths_of = {name: paths for name, paths in paths_of.items() if paths}
     if not paths_of:
-        raise UsageError("nothing to learn from: --ham PATH, --spam PATH or --label NAME=PATH is wanted")
+        raise UsageError("nothing to learn from: --ham PATH, --spam PATH or --label NAME=PATH is needed")
     return paths_of
 
 

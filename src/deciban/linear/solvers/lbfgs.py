@@ -110,7 +110,7 @@ def _polish(rows: Rows, some: Rows, penalties: Sequence[Array | float], state: S
     for _ in range(MAX_GRADIENT_STEPS):
         objective = PreconditionedObjective.build(state, rows, some, penalties)
         u = objective.pack()
-        _, gradient = objective.value(u)
+        _, gradient = objective.value_and_gradient(u)
         length = float(np.sqrt(gradient @ gradient))
         if not length <= GRADIENT_SHRINKAGE * previous_length:
             break
@@ -131,13 +131,13 @@ def _run_round(objective: "PreconditionedObjective", state: State, tol: float, m
     the gradient's length is the unit of the coordinates passed to it.
     """
     u = objective.pack()
-    _, gradient = objective.value(u)
+    _, gradient = objective.value_and_gradient(u)
     if objective.is_near_minimum(tol):
         return State(state.ts, state.bias, state.n_iter, True, objective.max_gradient)
     unit = float(np.sqrt(gradient @ gradient))
 
     def value(v: Array) -> tuple[float, Array]:
-        f, g = objective.value(v * unit)
+        f, g = objective.value_and_gradient(v * unit)
         return f, g * unit
 
     stop = partial(objective.is_near_minimum, tol)
@@ -189,13 +189,13 @@ class PreconditionedObjective:
         split = [part.reshape(piece.shape) for part, piece in zip(np.split(u, ends), self.start)]
         return [coordinate.weights(part) for coordinate, part in zip(self.preconditioners, split)]
 
-    def value(self, u: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, u: Array) -> tuple[float, Array]:
         """Compute the objective and its gradient; the last evaluation is cached."""
         if self.last is not None and np.array_equal(self.last[0], u):
             return self.last[1:]
         *ts, bias = self.unpack(u)
         total = max(self.rows.total, np.finfo(float).tiny)
-        loss, block_gradients, bias_gradient = self.rows.value(ts, bias)
+        loss, block_gradients, bias_gradient = self.rows.loss_and_gradients(ts, bias)
         f = loss / total + sum(0.5 * float(np.sum(h * t * t)) for h, t in zip(self.penalties, ts))
         gradients = [g / total + h * t for g, h, t in zip(block_gradients, self.penalties, ts)]
         gradients.append(bias_gradient / total if self.rows.intercept else np.zeros_like(bias))
@@ -226,10 +226,10 @@ class SplitObjective:
     last: float = np.inf
     free_gradient: float = np.inf
 
-    def value(self, halves: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, halves: Array) -> tuple[float, Array]:
         """Compute the objective and its gradient for both halves."""
         up, down = np.split(halves, 2)
-        f, g = self.smooth.value(up - down)
+        f, g = self.smooth.value_and_gradient(up - down)
         gradient = np.concatenate([self.cost + g, self.cost - g])
         free = np.where(halves > 0, gradient, np.minimum(gradient, 0.0))
         self.last, self.free_gradient = f + float(self.cost @ (up + down)), float(free @ free)
@@ -258,11 +258,11 @@ def minimise_l1(
     u = smooth.pack()
     first = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
     if max_iter == 0:  # L-BFGS-B would treat it as one
-        objective.value(first)
+        objective.value_and_gradient(first)
         converged, gradient = objective.is_near_minimum(tol), float(np.sqrt(objective.free_gradient))
         return replace(state, n_iter=0, converged=converged, gradient=gradient)
     stop, bounds = partial(objective.is_near_minimum, tol), Bounds(0.0, np.inf)
-    found = _minimise_by_scipy(objective.value, first, stop, max_iter, 10 * max_iter, bounds)
+    found = _minimise_by_scipy(objective.value_and_gradient, first, stop, max_iter, 10 * max_iter, bounds)
     up, down = np.split(found.x, 2)
     *ts, bias = smooth.unpack(up - down)
     converged = objective.is_near_minimum(tol) or (

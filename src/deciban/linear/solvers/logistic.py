@@ -120,7 +120,7 @@ def _search_with_screening(parts: Sequence[Part], rows: Rows, state: State, tol:
     kept = [np.zeros(t.shape[-1], dtype=bool) for t in state.ts]
     steps, is_complete = 0, False
     for turn in range(MAX_SCREENING_ROUNDS):
-        _, gradients, _ = rows.value(state.ts, state.bias)
+        _, gradients, _ = rows.loss_and_gradients(state.ts, state.bias)
         weights = [t if b.unit is None else t * b.unit for t, b in zip(state.ts, rows.blocks)]
         gradients = [g if b.unit is None else g / b.unit for g, b in zip(gradients, rows.blocks)]
         selected = [k | _select_columns(p, t, g, tol) for k, p, t, g in zip(kept, parts, weights, gradients)]

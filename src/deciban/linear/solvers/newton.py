@@ -31,7 +31,7 @@ without curvature."""
 ROUNDING_GAIN = 1e-12
 """A predicted gain below this fraction of the objective is rounding."""
 
-MAX_HALVINGS = 30
+MAX_STEP_HALVINGS = 30
 """A step that goes too far is halved this many times at most, before there is nothing left to gain."""
 
 
@@ -168,7 +168,7 @@ def _solve(H: Array, gradient: Array) -> Array:
 
 def _search_line(evaluate: Callable[[Array], Point], here: Point, step: Array) -> Point | None:
     """Return a better point one step away, half a step, …; None where there is none."""
-    for _ in range(MAX_HALVINGS):
+    for _ in range(MAX_STEP_HALVINGS):
         there = evaluate(here.theta - step)
         if there.objective < here.objective:
             return there

@@ -87,7 +87,7 @@ class LabelledMail:
         """Sort by time; a message without a time stays behind the one before it."""
         if np.isnan(self.times).all():
             raise InputError(
-                "no message tells when it came, by its Received or Date header or by where it lies, so there is no "
+                "no message has a time of arrival, from a Received or Date header or from its source, so there is no "
                 "order to evaluate in. Hint: --order name"
             )
         times = self.times.copy()

@@ -12,7 +12,7 @@ from functools import lru_cache
 LATIN = "cp1252"
 """The codec for ASCII, latin-1, no charset and unknown charsets: windows-1252 contains them all."""
 
-WIDER = {
+SUPERSET_CODECS = {
     "ascii": LATIN, "latin_1": LATIN, "iso8859_9": "cp1254", "iso8859_11": "cp874", "tis_620": "cp874",
     "gb2312": "gb18030", "gbk": "gb18030", "big5": "cp950", "shift_jis": "cp932", "euc_kr": "cp949",
     "iso2022_jp": "iso2022_jp_2", "utf_8_sig": "utf_8", "utf_16_le": "utf_16", "utf_16_be": "utf_16",
@@ -38,7 +38,7 @@ OTHER_NAMES = {
 }  # fmt: skip
 
 REPLACED = "\ufffd"
-MARKS = {b"\xff\xfe": "utf_16_le", b"\xfe\xff": "utf_16_be"}
+BYTE_ORDER_MARKS = {b"\xff\xfe": "utf_16_le", b"\xfe\xff": "utf_16_be"}
 NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"))
 LOOKS_BASE64 = re.compile(rb"\s*[A-Za-z0-9+/]{4,}+[=A-Za-z0-9+/]*+\s*(?:\n|\Z)")
 MAX_CACHED_CHARSETS = 512
@@ -49,9 +49,9 @@ def _squeeze(name: str) -> str:
 
 
 NAMES = {
-    _squeeze(name): WIDER.get(module, module)
-    for name, module in [*aliases.items(), *((m, m) for m in [*CODECS, *WIDER])]
-    if WIDER.get(module, module) in CODECS
+    _squeeze(name): SUPERSET_CODECS.get(module, module)
+    for name, module in [*aliases.items(), *((m, m) for m in [*CODECS, *SUPERSET_CODECS])]
+    if SUPERSET_CODECS.get(module, module) in CODECS
 } | OTHER_NAMES
 
 
@@ -132,8 +132,8 @@ def _decode_wide(data: bytes) -> str:
         codec = "utf_32_be"
     elif data[2:4] == b"\0\0":
         codec = "utf_32_le"
-    elif data[:2] in MARKS:
-        codec = MARKS[data[:2]]
+    elif data[:2] in BYTE_ORDER_MARKS:
+        codec = BYTE_ORDER_MARKS[data[:2]]
     elif 5 * abs(even.count(0) - odd.count(0)) >= len(even):
         codec = "utf_16_be" if even.count(0) > odd.count(0) else "utf_16_le"
     else:

@@ -19,7 +19,7 @@ ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 PIECE = re.compile(r"(.+?)\*(\d{1,3})\*?\Z")
 
-MAX_CACHED_CHARACTERS = 200
+MAX_CACHED_LINE_CHARACTERS = 200
 CACHE_SIZE = 1 << 13
 """Lines of headers that are cached: half of the lines of a message occur in others too."""
 
@@ -55,7 +55,7 @@ def parse_headers(head: bytes) -> Headers:
     if "\0" in text:
         text = text.replace("\0", "")
     lines = text.replace("\t", " ").replace("\n ", " ").split("\n")
-    fields = [_parse_line_cached(x) if len(x) <= MAX_CACHED_CHARACTERS else _parse_line(x) for x in lines]
+    fields = [_parse_line_cached(x) if len(x) <= MAX_CACHED_LINE_CHARACTERS else _parse_line(x) for x in lines]
     return [field for field in fields if field]
 
 

@@ -17,7 +17,7 @@ MAX_LINKS = 300
 MAX_MARKS = 200
 MAX_COLOUR_PAIRS = 1000
 """Pairs of text and background colours that are compared before it is quicker to pass all tags."""
-MAX_DEPTH = 100
+MAX_BACKGROUND_DEPTH = 100
 """Depth of nested backgrounds."""
 
 TAG = re.compile(r"<([a-zA-Z/!?][^<>]*+)>?")
@@ -31,8 +31,8 @@ WHITE = 0xFFFFFF
 
 MAX_LINK_CHARACTERS = 1000
 MAX_TAG_CHARACTERS = 4000
-MAX_CLASSES = 20
-MAX_CACHED_CHARACTERS = 160
+MAX_CSS_CLASSES = 20
+MAX_CACHED_TAG_CHARACTERS = 160
 """Characters of a tag that is cached; longer tags are hardly ever repeated."""
 
 NAME = re.compile(r"/?([a-zA-Z][\w:-]{0,30})")
@@ -48,17 +48,17 @@ BREAKING_NAMES = """
 p br div table tr td th li ul ol dl dt dd h1 h2 h3 h4 h5 h6 hr center blockquote pre option select form title
 head body html img input textarea button address caption article section header footer nav main figure iframe
 """
-BREAKING = frozenset(BREAKING_NAMES.split())
+BREAKING_TAGS = frozenset(BREAKING_NAMES.split())
 """Tags that separate words; all others occur within words, known to browsers or not."""
-EMPTY = frozenset(
+VOID_TAGS = frozenset(
     ["br", "img", "input", "hr", "meta", "link", "base", "area", "col", "embed", "wbr", "param", "source"]
 )
-SILENT = frozenset(["script", "style"])
+HIDDEN_TEXT_TAGS = frozenset(["script", "style"])
 MARKED_NAMES = """
 form input img iframe script style font center marquee blink base object embed map area applet link button
 select video audio svg bgsound frameset table div span a b big h1 h2 h3 meta title pre blockquote
 """
-MARKED = frozenset(MARKED_NAMES.split())
+MARKED_TAGS = frozenset(MARKED_NAMES.split())
 BACKGROUND_TAGS = frozenset(["body", "table", "tr", "td", "th", "div", "span", "p"])
 LINK_ATTRIBUTES = ("href", "src", "action", "background")
 
@@ -110,7 +110,7 @@ def parse_tag(text: str) -> Tag:
     if not found:
         return NO_TAG
     name = found[1].lower()
-    space = " " if name in BREAKING else ""
+    space = " " if name in BREAKING_TAGS else ""
     if text[0] == "/":
         return Tag(name, True, space, is_neutral=name not in BACKGROUND_TAGS)
     attributes = ATTRIBUTE.findall(text) if "=" in text else []
@@ -130,7 +130,7 @@ def _parse_attributes(name: str, space: str, attributes: dict[str, str]) -> Tag:
         background = -1
     elif background is None and "bgcolor" in attributes:
         background = parse_colour(attributes["bgcolor"])
-    marks = [name] if name in MARKED else []
+    marks = [name] if name in MARKED_TAGS else []
     if is_hiding:
         marks.append("hidden:style")
     if colour is not None:
@@ -143,11 +143,11 @@ def _parse_attributes(name: str, space: str, attributes: dict[str, str]) -> Tag:
         space = f" {unescape(attributes['alt'][:200])} "
     shown = tuple([link for link in links if link and link[0] != "#"])
     is_neutral = not is_hiding and colour is None and background is None and name not in BACKGROUND_TAGS
-    selectors = [f".{each}" for each in attributes.get("class", "").lower().split()[:MAX_CLASSES]]
+    selectors = [f".{each}" for each in attributes.get("class", "").lower().split()[:MAX_CSS_CLASSES]]
     if "id" in attributes:
         selectors.append(f"#{attributes['id'].strip().lower()}")
     return Tag(
-        name, False, space, name in SILENT, is_hiding, colour, background, shown, tuple(marks), is_neutral,
+        name, False, space, name in HIDDEN_TEXT_TAGS, is_hiding, colour, background, shown, tuple(marks), is_neutral,
         tuple(selectors),
     )  # fmt: skip
 
@@ -247,7 +247,7 @@ def parse_page(source: str) -> Page:
     pieces = TAG.split(source)
     tag_texts = pieces[1::2]
     tags = {
-        each: _parse_tag_cached(each) if len(each) < MAX_CACHED_CHARACTERS else parse_tag(each)
+        each: _parse_tag_cached(each) if len(each) < MAX_CACHED_TAG_CHARACTERS else parse_tag(each)
         for each in dict.fromkeys(tag_texts)
     }
     links: list[str] = []
@@ -329,14 +329,14 @@ class _View:
         """Apply a tag to the text after it, which is removed if it is hidden."""
         if tag.is_closing:
             self._apply_closing(tag.name)
-        elif tag.name not in EMPTY:
+        elif tag.name not in VOID_TAGS:
             self._apply_opening(tag)
         if self.hiding_tag:
             self.hidden.append(self.texts[at])
             self.texts[at] = ""
 
     def _apply_opening(self, tag: Tag) -> None:
-        if tag.name in BACKGROUND_TAGS and len(self.backgrounds) < MAX_DEPTH:
+        if tag.name in BACKGROUND_TAGS and len(self.backgrounds) < MAX_BACKGROUND_DEPTH:
             if tag.background is not None:
                 self.backgrounds.append((tag.name, tag.background))
             elif self.backgrounds:

@@ -24,7 +24,7 @@ MAX_PART_HEADER_BYTES = 1 << 13
 MAX_VALUE_CHARACTERS = 1 << 13
 """Characters of one header's value."""
 MAX_HEADERS = 1000
-MAX_DEPTH = 8
+MAX_PART_DEPTH = 8
 """Depth of nested parts, enclosed messages counted."""
 MAX_BOUNDARY_CHARACTERS = 200
 MAX_TEXT_BYTES = 1 << 18
@@ -205,8 +205,8 @@ class _Parser:
 
     def parse_part(self, content: Content, start: int, end: int, depth: int) -> None:
         """Add the leaves of a part, in order; every part counts towards the limit, leaf or not."""
-        if content.type.startswith(("multipart/", "message/")) and depth >= MAX_DEPTH:
-            self.omit(f"parts more than {MAX_DEPTH} deep")
+        if content.type.startswith(("multipart/", "message/")) and depth >= MAX_PART_DEPTH:
+            self.omit(f"parts more than {MAX_PART_DEPTH} deep")
             return
         if self.parts_left <= 0:
             self.omit(f"parts after the first {MAX_PARTS}")

@@ -35,7 +35,7 @@ PASSWORD = "DECIBAN_IMAP_PASSWORD"
 """The environment variable that holds the password."""
 
 PORTS = {"imap": 143, "imaps": 993}
-FORM = "imaps://user@host/Folder"
+ADDRESS_FORM = "imaps://user@host/Folder"
 
 
 class RefusedError(InputError):
@@ -64,11 +64,11 @@ class Address:
             parts = urlsplit(text)
             port = parts.port
         except ValueError:
-            raise InputError(f"the IMAP address cannot be read. Hint: write it as {FORM}") from None
+            raise InputError(f"the IMAP address cannot be read. Hint: write it as {ADDRESS_FORM}") from None
         user, folder = unquote(parts.username or ""), unquote(parts.path.removeprefix("/")) or "INBOX"
         options = parse_qs(parts.query)
         unknown = [name for name in options if name != "ca"]
-        problem, hint = "", f"write it as {FORM}"
+        problem, hint = "", f"write it as {ADDRESS_FORM}"
         if parts.password is not None:
             problem = "an address with a password in it is refused, as others can see it"
             hint = f"leave it out, and set {PASSWORD}, or be asked for it"
@@ -192,17 +192,17 @@ def connect(address: Address, password: str) -> Connection:
 
 def _open_connection(address: Address) -> Connection:
     """Connect, by TLS unless the server is on this machine; InputError for another that has none."""
-    trust = ssl.create_default_context(cafile=address.ca)
+    context = ssl.create_default_context(cafile=address.ca)
     if address.is_secure:
-        return LimitedIMAP4TLS(address.host, address.port, ssl_context=trust, timeout=TIMEOUT_SECONDS)
+        return LimitedIMAP4TLS(address.host, address.port, ssl_context=context, timeout=TIMEOUT_SECONDS)
     connection = LimitedIMAP4(address.host, address.port, timeout=TIMEOUT_SECONDS)
     peer = connection.sock.getpeername()[0].partition("%")[0]
     is_local = ip_address(peer).is_loopback  # whoever can listen on this machine can read the mail itself
     if "STARTTLS" in connection.capabilities and not (is_local and "LOGINDISABLED" not in connection.capabilities):
-        connection.starttls(ssl_context=trust)
+        connection.starttls(ssl_context=context)
     elif not is_local:
         connection.leave()
-        raise InputError(f"{address}: the server has no STARTTLS, and others could listen. Hint: use imaps://")
+        raise InputError(f"{address}: the server has no STARTTLS to encrypt the connection. Hint: use imaps://")
     return connection
 
 
@@ -220,7 +220,7 @@ def _log_in(connection: Connection, address: Address, password: str) -> None:
         is_unicode = isinstance(error, UnicodeEncodeError)
         reason = "it accepts ASCII alone" if is_unicode else format_response(list(error.args))
         raise RefusedError(
-            f"{address}: the server does not let {address.user} in: {_redact(reason, address.user, password)}. "
+            f"{address}: the server refused the login of {address.user}: {_redact(reason, address.user, password)}. "
             f"Hint: check {PASSWORD}, the keyring or what you typed"
         ) from None
 
@@ -272,7 +272,7 @@ def password_for(address: Address) -> str:
         os.close(os.open("/dev/tty", os.O_RDWR))
     except OSError:
         raise InputError(
-            f"{address}: a password is needed, and nobody is there to be asked. Hint: set {PASSWORD}, "
+            f"{address}: a password is needed, and there is no terminal to ask for it. Hint: set {PASSWORD}, "
             f"or `keyring set deciban {address.user}@{address.host}`"
         ) from None
     return getpass(f"Password of {address.user} at {address.host}: ")

@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 from deciban.errors import InputError
 
-CHUNK_BYTES = 1 << 18
+MBOX_CHUNK_BYTES = 1 << 18
 """Bytes read at a time."""
 
 PACKED_CHUNK_BYTES = 1 << 14
@@ -76,7 +76,7 @@ def read_chunks(stream: BinaryIO, name: str) -> Iterator[bytes]:
 def _read_stream(stream: BinaryIO, name: str) -> Iterator[bytes]:
     at = 0
     try:
-        while chunk := stream.read(CHUNK_BYTES):
+        while chunk := stream.read(MBOX_CHUNK_BYTES):
             yield chunk
             at += len(chunk)
     except OSError as error:
@@ -132,11 +132,11 @@ def _unpack_salvaging(unpacker: zlib._Decompress, packed: bytes) -> Iterator[byt
 def _unpack(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
     """Unpack at most a chunk at a time: a few packed bytes may unpack to very many."""
     while True:
-        chunk = unpacker.decompress(packed, CHUNK_BYTES)
+        chunk = unpacker.decompress(packed, MBOX_CHUNK_BYTES)
         if chunk:
             yield chunk
         packed = unpacker.unconsumed_tail
-        if unpacker.eof or (not packed and len(chunk) < CHUNK_BYTES):
+        if unpacker.eof or (not packed and len(chunk) < MBOX_CHUNK_BYTES):
             return
 
 

@@ -194,7 +194,7 @@ class Connection:
     async def _read_body(self, length: int | None) -> bytes:
         limit = self._limits.message if length is None else length
         if limit > self._limits.message:
-            raise protocol.refuse_size(f"the message ({length} bytes) is", self._limits.message)
+            raise protocol.oversize_refusal(f"the message ({length} bytes) is", self._limits.message)
         while len(self._buffer) <= limit and (length is None or len(self._buffer) < length):
             if not await self._receive_more():
                 break
@@ -202,7 +202,7 @@ class Connection:
         if length is not None and received != length:
             raise Refusal(Code.EX_PROTOCOL, f"Content-length is {length} bytes, but {received} came")
         if received > limit:
-            raise protocol.refuse_size("the message is", self._limits.message)
+            raise protocol.oversize_refusal("the message is", self._limits.message)
         message = bytes(self._buffer)
         self._buffer.clear()
         return message

@@ -43,7 +43,7 @@ MAX_HEAD_BYTES: Final = 16_384
 PONG: Final = b"SPAMD/1.5 0 PONG\r\n"
 SPAM: Final = "spam"
 LABELS: Final = {b"spam": SPAM, b"ham": "ham"}
-THRESHOLD: Final = 5.0
+SPAM_SCORE: Final = 5.0
 SCORE_STEP: Final = 0.1
 """Scores have one decimal."""
 
@@ -79,7 +79,10 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The request of a client; `length` is that of the message as sent, None where it ends with the stream."""
+    """The request of a client; `length` is that of the message as sent, None where it ends with the stream.
+
+    A TELL `sets` (asks to learn the message as `label`), `removes` (asks to forget it) or only informs.
+    """
 
     command: str
     version: tuple[int, int]
@@ -91,7 +94,7 @@ class Request:
 
 
 def parse_first_line(line: bytes) -> tuple[str, tuple[int, int]]:
-    r"""Parse the command and the version.
+    r"""Parse the command and the version; refuse a malformed line, an unknown command and a version before 1.2.
 
     >>> parse_first_line(b"CHECK SPAMC/1.5\r\n")
     ('CHECK', (1, 5))
@@ -126,7 +129,7 @@ def parse_request(command: str, version: tuple[int, int], lines: Iterable[bytes]
     if length is not None and not _LENGTH.fullmatch(length):
         raise Refusal(Code.EX_PROTOCOL, f"Content-length {_format_bytes(length)} is not a number of bytes")
     if compression is not None and compression.lower() != b"zlib":
-        raise Refusal(Code.EX_PROTOCOL, f"Compress {_format_bytes(compression)} is not known; zlib is")
+        raise Refusal(Code.EX_PROTOCOL, f"Compress {_format_bytes(compression)} is not known; only zlib is")
     label = LABELS.get(headers.get(b"message-class", b"").lower())
     sets, removes = (b"local" in headers.get(name, b"").lower() for name in (b"set", b"remove"))
     if command == "TELL" and sets and removes:
@@ -138,20 +141,20 @@ def parse_request(command: str, version: tuple[int, int], lines: Iterable[bytes]
 
 
 def decompress(data: bytes, limit: int) -> bytes:
-    """Decompress data, of which no more than `limit` bytes are ever made."""
+    """Decompress zlib data to at most `limit` bytes; refuse a longer message and damaged data."""
     decompressor = zlib.decompressobj()
     try:
         message = decompressor.decompress(data, limit + 1)
     except zlib.error as error:
         raise Refusal(Code.EX_DATAERR, f"what should be zlib data is not: {error}") from None
     if len(message) > limit:
-        raise refuse_size("the message, once decompressed, is", limit)
+        raise oversize_refusal("the message, once decompressed, is", limit)
     if not decompressor.eof:
         raise Refusal(Code.EX_DATAERR, "the zlib data end early")
     return message
 
 
-def refuse_size(what: str, limit: int) -> Refusal:
+def oversize_refusal(what: str, limit: int) -> Refusal:
     """Return the refusal of a message above the limit; `what` begins its reason, as in "the message is"."""
     return Refusal(Code.EX_TOOBIG, f"{what} longer than {limit} bytes, which is the limit here")
 
@@ -197,15 +200,15 @@ def compute_score(verdict: Verdict, spam_at: float) -> float:
     """Return SpamAssassin's score of a verdict: 5 and above is spam."""
     other = logit((verdict.probabilities or {}).get(SPAM, 0.0)) * DECIBAN
     decibans = verdict.decibans if verdict.of == SPAM else other
-    score = THRESHOLD + (decibans - logit(spam_at) * DECIBAN) / DECIBANS_PER_POINT
+    score = SPAM_SCORE + (decibans - logit(spam_at) * DECIBAN) / DECIBANS_PER_POINT
     score = min(max(round(score, 1), -MAX_SCORE), MAX_SCORE)
-    return max(score, THRESHOLD) if verdict.label == SPAM else min(score, THRESHOLD - SCORE_STEP)
+    return max(score, SPAM_SCORE) if verdict.label == SPAM else min(score, SPAM_SCORE - SCORE_STEP)
 
 
 def answer_check(mail: MailFilter, request: Request, raw: bytes) -> bytes:
     """Answer a request for the verdict on a message."""
     verdict = mail.classify(raw, MAX_SYMBOLS)
-    spam = f"{verdict.label == SPAM} ; {compute_score(verdict, mail.thresholds[1]):.1f} / {THRESHOLD}"
+    spam = f"{verdict.label == SPAM} ; {compute_score(verdict, mail.thresholds[1]):.1f} / {SPAM_SCORE}"
     if request.command in RETURNING_COMMANDS:
         return _format_message(request, raw, insert_header(raw, verdict.header()), spam)
     body = None
@@ -218,7 +221,7 @@ def answer_check(mail: MailFilter, request: Request, raw: bytes) -> bytes:
 
 def answer_unchanged(request: Request, raw: bytes) -> bytes:
     """Answer PROCESS or HEADERS with the message as it came, not as spam and with the score 0."""
-    return _format_message(request, raw, raw, f"False ; 0.0 / {THRESHOLD}")
+    return _format_message(request, raw, raw, f"False ; 0.0 / {SPAM_SCORE}")
 
 
 def _format_message(request: Request, raw: bytes, new: bytes, spam: str) -> bytes:
@@ -228,7 +231,7 @@ def _format_message(request: Request, raw: bytes, new: bytes, spam: str) -> byte
     """
     if request.command == "HEADERS":
         if b"\0" in raw:
-            raise Refusal(Code.EX_DATAERR, "spamc would cut this message short, for it has a NUL in it: use PROCESS")
+            raise Refusal(Code.EX_DATAERR, "spamc would cut this message short at its NUL byte: use PROCESS")
         # `spamc` appends the original message after the first two line ends of one kind
         ends = [at + len(blank) for blank in (b"\r\n\r\n", b"\n\n") if (at := raw.find(blank)) >= 0]
         new = new[: len(new) - (len(raw) - min(ends, default=len(raw)))]

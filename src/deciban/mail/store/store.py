@@ -13,7 +13,7 @@ from deciban.mail.store.sqlite_errors import MEND_HINT, invalid_value, report_da
 from deciban.mail.store.store_arrays import Fit, StoredTokens, StoreRows
 from deciban.mail.store.store_file import StoreFile, check_same_reading, file_size
 from deciban.mail.store.store_maintenance import TidyResult
-from deciban.mail.store.store_schema import DEFAULT_MAX_MESSAGES, MAX_INTEGER, RESERVED_KEYS, check_setting
+from deciban.mail.store.store_schema import DEFAULT_MAX_MESSAGES, MAX_INT64, RESERVED_KEYS, check_setting
 from deciban.mail.store.stored_messages import LearnCounts, StoredMessage, TokenBatch, WordMemory, replace_surrogates
 from deciban.mail.store.text_exchange import MergeCounts
 
@@ -67,7 +67,7 @@ class Store(StoreFile):
         with self.read_transaction(report_damage):
             rows = self.db.execute("SELECT name, messages, weight FROM label ORDER BY id").fetchall()
             for name, messages, weight in rows:
-                is_valid = is_number(messages, 0, MAX_INTEGER, only=int) and is_number(weight, 0, MAX_EXACT_WEIGHT)
+                is_valid = is_number(messages, 0, MAX_INT64, only=int) and is_number(weight, 0, MAX_EXACT_WEIGHT)
                 if not is_valid or weight == MAX_EXACT_WEIGHT:
                     rule = f"label {name!r:.60} has {messages!r:.60} messages of weight {weight!r:.60}"
                     raise invalid_value(self.path, rule, MEND_HINT)

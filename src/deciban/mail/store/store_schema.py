@@ -98,7 +98,7 @@ MAX_LABELS: Final = 200
 MAX_LABEL_CHARACTERS: Final = 200
 MAX_KEY_CHARACTERS: Final = 200
 
-MAX_INTEGER: Final = (1 << 63) - 1
+MAX_INT64: Final = (1 << 63) - 1
 """The largest integer of SQLite."""
 
 ModelName = Literal["evidence", "bayes", "logistic", "fisher"]
@@ -182,8 +182,8 @@ RESERVED_KEYS: Final = frozenset(
 """Settings that only methods of the store write; they are not among the settings of an exported text."""
 
 _PROBABILITY: Final = "threshold", 0, 1, "a probability from 0 to 1 is needed"
-_COUNT: Final = "count", 0, MAX_INTEGER, "a whole number from 0 is needed", int
-_LIMIT: Final = "most_messages", 1, MAX_INTEGER, "a store must be allowed at least 1 message, a whole number", int
+_COUNT: Final = "count", 0, MAX_INT64, "a whole number from 0 is needed", int
+_LIMIT: Final = "most_messages", 1, MAX_INT64, "a store must be allowed at least 1 message, a whole number", int
 _NUMBERS: Final[dict[str, tuple[Any, ...]]] = {
     **dict.fromkeys(["ham_at", "spam_at"], _PROBABILITY), **dict.fromkeys(["changes", "next_number"], _COUNT),
     "most_messages": _LIMIT,

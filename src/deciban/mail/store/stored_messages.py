@@ -120,7 +120,7 @@ class TokenBatch:
                 f"tokens of {len(self.sizes)} messages do not fit together with {len(self.digests)} messages"
             )
         if len(counts) != len(self.words) or not counts.all():
-            raise InputError("some words are of no message, or some tokens are not words")
+            raise InputError("some words belong to no message, or some tokens are not words")
         columns = zip(self.digests, self.labels, self.times, strict=True)
         checked = [check_message(StoredMessage(digest, label, (), time)) for digest, label, time in columns]
         return replace(self, times=[message.time for message in checked])

@@ -52,7 +52,7 @@ MAX_CACHED_LINK_CHARACTERS = 200
 LINK_SIGNS = ("://", "www.", "WWW.")
 SCHEME = re.compile(r"(?:https?|ftp)\Z", re.IGNORECASE)
 LINK_END = re.compile(r"[\s<>\"'\\]")
-WEB = re.compile(r"(?:([a-zA-Z][a-zA-Z0-9+.-]{0,15}):)?(?://)?([^/?#\s]*+)([^\s]*+)")
+URL_PARTS = re.compile(r"(?:([a-zA-Z][a-zA-Z0-9+.-]{0,15}):)?(?://)?([^/?#\s]*+)([^\s]*+)")
 PATH_WORD = re.compile(r"[a-zA-Z]{3,20}|\d{1,6}")
 IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}\Z")
 PERCENT = re.compile(r"%([0-7][0-9a-fA-F])")
@@ -244,7 +244,7 @@ def tokenize_link(link: str) -> dict[str, None]:
 def _tokenize_link(link: str) -> dict[str, None]:
     if "%" in link:
         link = PERCENT.sub(lambda code: chr(int(code[1], 16)), link)
-    found = WEB.match(link)
+    found = URL_PARTS.match(link)
     scheme, place, path = found.groups() if found else (None, "", "")
     scheme = (scheme or "http").lower()
     if scheme == "mailto":
