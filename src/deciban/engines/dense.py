@@ -103,7 +103,10 @@ def apply(
     n, K = len(parts[0]), len(log_prior)
     kernels = kernel_dispatch.load_kernels("score", K * sum(part.size for part in parts))
     if kernels is None and n <= SINGLE_BLOCK_ROWS:  # a loop over blocks would take as long as the scores of one row
-        return finish_few(score_by_definition(forms, parts, needs, log_prior, 0), log_prior, wanted)
+        joint = score_by_definition(forms, parts, needs, log_prior, 0)
+        result, n_impossible = finish_by_definition(joint, log_prior, wanted)
+        warn_impossible(n_impossible)
+        return result
 
     def write_joint(block: slice, joint: Array) -> None:
         score_block(kernels, forms, [part[block] for part in parts], needs, log_prior, wanted, joint, block.start)
@@ -130,9 +133,7 @@ def apply_in_blocks(
         write_joint(block, joint)
         return finish_block(kernels, joint, log_prior, wanted, out[block])
 
-    n_impossible = sum(map_in_threads(process, blocks, threads))
-    if n_impossible:
-        warn_impossible(n_impossible)
+    warn_impossible(sum(map_in_threads(process, blocks, threads)))
     return out
 
 
@@ -180,14 +181,11 @@ def score_by_definition(
     return joint
 
 
-def finish_few(joint: Array, log_prior: Array, wanted: Finish) -> NDArray[Any]:
-    """Finish joint scores; refuse overflow, and warn of rows that are impossible under every class."""
+def finish_by_definition(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any], int]:
+    """Finish joint scores, see `scores.finish`; refuse overflow."""
     if not joint.max(initial=-np.inf) < np.inf:  # infinite, or NaN
         raise InputError(OVERFLOW)
-    result, n_impossible = finish(joint, log_prior, wanted)
-    if n_impossible:
-        warn_impossible(n_impossible)
-    return result
+    return finish(joint, log_prior, wanted)
 
 
 def finish_block(
@@ -196,11 +194,8 @@ def finish_block(
     """Finish joint scores into `out`, refusing overflow; return how many rows are impossible under every class."""
     n_impossible = kernel_dispatch.finish_by_kernel(kernels, joint, log_prior, wanted, out)
     if n_impossible is None:
-        if not joint.max(initial=-np.inf) < np.inf:  # infinite, or NaN
-            n_impossible = -1
-        else:
-            out[:], n_impossible = finish(joint, log_prior, wanted)
-    if n_impossible < 0:
+        out[:], n_impossible = finish_by_definition(joint, log_prior, wanted)
+    elif n_impossible < 0:
         raise InputError(OVERFLOW)
     return n_impossible
 

@@ -93,7 +93,9 @@ def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any]
 
 
 def warn_impossible(rows: int) -> None:
-    """Warn that this many rows, at least one, are impossible under every class."""
+    """Warn that this many rows, if any, are impossible under every class."""
+    if not rows:
+        return
     warnings.warn(
         f"{rows} row{'s are' if rows > 1 else ' is'} impossible under every class, so the posterior is the class "
         f"prior. Hint: a pseudo-count (alpha > 0) gives what was never seen a small probability.",

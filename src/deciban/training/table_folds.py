@@ -174,8 +174,7 @@ class TableFoldScores:
     def finish(self, wanted: Finish) -> NDArray[Any]:
         """Turn joint scores into what is wanted, see `scores.finish`; warn of rows impossible in every class."""
         finished, n_impossible = finish(self.scores, self.log_prior, wanted)
-        if n_impossible:
-            warn_impossible(n_impossible)
+        warn_impossible(n_impossible)
         return finished
 
     def scorecard(self, log_posterior: Array) -> Scorecard:
