@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from deciban.cli.mail.explain_mail import describe_token
 from deciban.formatting import format_signed
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import read_message
 from deciban.mail.model.verdicts import UNSURE, Verdict
+from deciban.mail.tokens.token_descriptions import describe_token
 
 from . import data, mail_data
 

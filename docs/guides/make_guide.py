@@ -29,6 +29,7 @@ DOCUMENTS = (
     "docs/guides/first-table.md",
     "docs/guides/text.md",
     "docs/guides/mail.md",
+    "docs/guides/mail-clients.md",
     "docs/guides/trust.md",
     "docs/guides/dependence.md",
     "docs/guides/generative-or-discriminative.md",

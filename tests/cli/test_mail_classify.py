@@ -10,12 +10,12 @@ import sys
 import time
 
 import pytest
+from rich.cells import cell_len
 
-from deciban.cli.mail.explain_mail import DESCRIPTIONS, FIXED_TOKENS, describe_token
 from deciban.mail.filter import MailFilter
-from deciban.mail.message.message import read_message
-from deciban.mail.tokens.tokens import extract_tokens
+from deciban.mail.tokens.token_descriptions import describe_token
 from tests.cli.mail_commands import EACH, mail, maildir, make_store, mbox, program, start_program
+from tests.cli.test_terminal_output import obeyed, on_terminal
 from tests.mail.spamds import make_message
 
 
@@ -141,6 +141,64 @@ def test_paths_give_a_line_each_and_json_has_what_filters_of_it_need(store, tmp_
     assert all(row.endswith(line["path"]) for row, line in zip(table.stdout.splitlines(), lines, strict=True))
 
 
+HEADING = (
+    "From: =?utf-8?b?5byg5Lyf?= <zhang@cn.example>\n"
+    "Subject: =?utf-8?q?win=1B]0;x=07_=E2=80=AE=E5=90=83=E9=A5=AD?= =?utf-8?q?now?=\n\nclaim your million\n"
+)
+"""A Chinese sender, and a subject with escape sequences and a mark that reverses text."""
+
+
+def test_a_folder_shows_senders_and_subjects_and_is_summed_up(store, tmp_path):
+    folder = tmp_path / "new"
+    folder.mkdir()
+    (folder / "1").write_text(HEADING)
+    (folder / "2").write_bytes(make_message("ham", 300))
+    (folder / "3").write_bytes(b"X-Odd: 1\n\ntea\n")
+    result = mail("classify", folder, "--store", store)
+    rows = [[cell.strip() for cell in line.split("\t")] for line in result.stdout.splitlines()]
+    assert [len(row) for row in rows] == [6, 6, 6]
+    assert rows[0][3:] == ["张伟 <zhang@cn.example>", "win ]0;x   吃饭now", str(folder / "1")]
+    assert rows[1][3].endswith("@ham.example")
+    assert rows[2][3:5] == ["", ""]
+    assert re.fullmatch(r"3 messages: \d \w+(, \d \w+)*\n", result.stderr)
+    labels = [row[0] for row in rows]
+    assert all(f"{labels.count(label)} {label}" in result.stderr for label in labels)
+    for line in mail("classify", folder, "--json", "--store", store).stdout.splitlines():
+        assert {"path", "verdict", "probability", "decibans", "top", "from", "subject"} <= set(json.loads(line))
+
+
+def test_one_message_is_not_summed_up_and_json_is_lines_alone(store, tmp_path):
+    (tmp_path / "a.eml").write_text(HEADING)
+    assert mail("classify", tmp_path / "a.eml", "--store", store).stderr == ""
+    result = mail("classify", tmp_path / "a.eml", tmp_path / "a.eml", "--json", "--store", store)
+    assert result.stderr == ""
+    figures = json.loads(result.stdout.splitlines()[0])
+    assert figures["from"] == "张伟 <zhang@cn.example>"
+    assert figures["subject"].startswith("win\x1b]0;x\x07")
+    assert all(clue["in_words"] == describe_token(clue["token"]) for clue in figures["top"])
+
+
+def test_columns_line_up_on_a_terminal_and_no_character_acts_on_it(store, tmp_path):
+    folder = tmp_path / "new"
+    folder.mkdir()
+    for number, sender in enumerate(["张伟" * 20, "ann", "e\u0301" * 60, "\x1b[2Jx\x9b31m\u202e\r\n"]):
+        text = sender.encode().decode("utf-8").replace("\r\n", "")
+        (folder / str(number)).write_text(f"From: {text}\nSubject: {text}\n\ntea\n")
+    shown = on_terminal("mail", "classify", folder, "--store", store, errors=False)
+    assert obeyed(shown) == []
+    lines = shown.splitlines()
+    ends = {cell_len(line.removesuffix(str(folder / str(number)))) for number, line in enumerate(lines)}
+    assert (len(lines), len(ends)) == (4, 1)
+    assert "…" in lines[0]
+
+
+def test_many_messages_read_by_other_processes_have_senders_too(store, tmp_path):
+    box = mbox(tmp_path / "new.mbox", "spam", range(400))
+    rows = [line.split("\t") for line in mail("classify", box, "--store", store).stdout.splitlines()]
+    assert len(rows) == 400
+    assert all(row[3].strip().endswith("@spam.example") and row[4].strip() for row in rows)
+
+
 def test_json_agrees_with_the_library(store, tmp_path):
     raw = make_message("spam", 60)
     (tmp_path / "a.eml").write_bytes(raw)
@@ -219,28 +277,6 @@ def test_an_explanation_says_why_it_is_unsure_and_what_was_not_read(store):
     assert "not read: tokens after the first 20000" in shown
     shown = mail("explain", "--store", store, stdin=b"\n\nthe and you\n").stdout
     assert "unsure: p(spam) = " in shown
-
-
-def test_every_token_of_a_message_is_worded():
-    raw = (
-        b"Received: from pc (mx.a.example [192.0.2.7]) by me\nFrom: Ann Lee <ann@b.example>\nReply-To: x@c.example\n"
-        b"To: me@home.example, you@home.example\nSubject: FREE pills $99 for you!\nX-Mailer: Sender 2.0\n"
-        b"X-Priority: 1\nList-Id: <news.b.example>\nMessage-ID: <1@b.example>\nDate: Mon, 1 Jan 2024 10:00:00 +0100\n"
-        b"Authentication-Results: me; spf=pass\nDKIM-Signature: v=1; d=b.example\nContent-Type: text/html\n\n"
-        b"<html><body bgcolor=#ffffff><font color=red size=7>Hello</font><a href='http://1.2.3.4:80/buy/now'>x</a>"
-        b"<a href='mailto:a@d.example'>y</a><div style='display:none'>meadow</div>$9.99 50% !!!"
-        b" Donaudampfschifffahrtsgesellschaft</body></html>"
-    )
-    worded = {token: describe_token(token) for token in extract_tokens(read_message(raw))}
-    assert worded["subject:FREE"] == 'subject has "FREE" in capitals'
-    assert worded["from:addr:ann@b.example"] == "sender is ann@b.example"
-    assert worded["to:2"] == "2 to 3 recipients"
-    assert worded["skip:d:30"] == "has a word of 30 letters or more that begins with d"
-    assert worded["hidden:meadow"] == 'hides "meadow" from sight'
-    assert all(not says.startswith('has "') or ":" not in token for token, says in worded.items()), worded
-    assert all(says for says in worded.values())
-    assert DESCRIPTIONS
-    assert FIXED_TOKENS
 
 
 def test_explaining_with_a_store_of_many_labels_sets_the_likeliest_against_all_others(tmp_path):

@@ -135,12 +135,14 @@ def test_a_box_that_breaks_off_is_learned_as_far_as_it_goes_and_the_others_whole
 def test_a_file_that_cannot_be_a_message_stops_nobody(tmp_path):
     folder = tmp_path / "letters"
     folder.mkdir()
-    (folder / "noise").write_bytes(os.urandom(20_000))
+    (folder / "noise").write_bytes(b"\xff" + os.urandom(20_000))
+    (folder / "noise.eml").write_bytes(b"\xff" + os.urandom(20_000))
     (folder / "empty").write_bytes(b"")
     (folder / "good.eml").write_bytes(make_message("ham", 1))
     os.mkfifo(folder / "pipe")
     result = done("learn", "--ham", folder, "--store", tmp_path / "mail.db")
-    assert "warning: " in result.stderr
+    assert "pipe: is a pipe or a device" in result.stderr
+    assert f"left out 1 file that is not mail: {folder / 'noise'}" in result.stderr
     assert learned(tmp_path / "mail.db")["ham"] >= 2
 
 

@@ -3,6 +3,7 @@
 import imaplib
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -165,6 +166,21 @@ def test_a_server_answers_spamc_learns_and_ends_when_it_is_asked_to(tmp_path):
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0
     assert learned(store) == {"spam": 1}
+
+
+def test_a_server_listens_on_this_machine_unless_told_otherwise(tmp_path):
+    process = start_program("serve", "--store", tmp_path / "mail.db", stdin=subprocess.DEVNULL)
+    try:
+        line = process.stderr.readline()
+        if b"in use" in line:
+            pytest.skip("another program listens at port 1783")
+        assert line.startswith(b"listening at 127.0.0.1:1783, with ")
+        with socket.create_connection(("127.0.0.1", 1783), timeout=20) as client:
+            client.sendall(b"PING SPAMC/1.5\r\n\r\n")
+            assert client.makefile("rb").readline() == b"SPAMD/1.5 0 PONG\r\n"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
 
 
 @pytest.mark.parametrize(

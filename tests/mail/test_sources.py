@@ -130,12 +130,12 @@ def test_an_eml_is_one_message_even_if_it_begins_as_a_box(tmp_path):
     assert [message.raw for message in read_mail(tmp_path)] == [stamp + ONE + b"\n" + stamp + TWO]
 
 
-def test_any_bytes_are_a_message(tmp_path):
-    put(tmp_path, letter=b"\xff\x00no header at all")
-    assert source_kind(tmp_path / "letter") == "message"
-    (message,) = read_mail(tmp_path / "letter")
+def test_any_bytes_are_a_message_in_a_file_that_is_named_so(tmp_path):
+    put(tmp_path, **{"letter.eml": b"\xff\x00no header at all"})
+    assert source_kind(tmp_path / "letter.eml") == "message"
+    (message,) = read_mail(tmp_path / "letter.eml")
     assert message.raw == b"\xff\x00no header at all"
-    assert message.time == os.stat(tmp_path / "letter").st_mtime
+    assert message.time == os.stat(tmp_path / "letter.eml").st_mtime
 
 
 def test_files_that_cannot_be_read_are_reported_and_the_others_go_on(tmp_path):

@@ -73,7 +73,8 @@ def make_nested(root: Path, n: int) -> Path:
         "large.eml": message(-15) + b"many words " * (MAX_SMALL_FILE_BYTES // 10),
         "just too large.eml": message(-16).ljust(MAX_SMALL_FILE_BYTES, b"x"),
         "just small.eml": message(-17).ljust(MAX_SMALL_FILE_BYTES - 1, b"x"),
-        "no header": b"\xff\0 bytes",
+        "no mail": b"\xff\0 bytes",
+        "no header.eml": b"\xff\0 bytes",
         "blank line first": b"\n" + message(-18),
         "servers' ends.eml": message(-19).replace(b"\n", b"\r\n"),
         "dovecot.index": b"x",
@@ -157,6 +158,7 @@ def test_every_problem_is_reported_once(tmp_path, trained):
         *([] if os.access(place / "forbidden.eml", os.R_OK) else [("forbidden.eml", 1)]),  # root may read it
         ("gone.eml", 1),
         ("late.mbox", 0),
+        ("no mail", 0),
         ("packed and cut.eml", 1),
         ("pipe.eml", 1),
         ("some of a box is moved", 1),
@@ -216,7 +218,7 @@ def test_a_worker_answers_for_files_and_messages_alike(tmp_path):
     found = read_chunk(sent, DEFAULT_OPTIONS, digests=True)
     assert found.digests == [compute_digest(message(i)) for i in range(4)]
     assert found.opened == {1: [(f"{box}:1", 100.0), (f"{box}:2", 100.0)], 2: []}
-    assert found.problems == [(2, str(gone), "No such file or directory", 1)]
+    assert found.problems == [(2, str(gone), "No such file or directory", 1, True)]
 
 
 def test_labels_names_and_times_are_those_of_the_messages_that_files_turn_out_to_hold(tmp_path):

@@ -34,6 +34,12 @@ PYTHON_HINT = re.compile(
 COMMAND_WORDING = {"column= one of": "--column, one of", "describe() summarises": "deciban inspect summarises"}
 """Words of hints for Python, and what replaces them on the command line."""
 
+REQUIRED_PACKAGES = {
+    "sklearn": "scikit-learn",
+    **{name: name for name in ["scipy", "numba", "pyarrow", "duckdb", "safetensors"]},
+}
+"""Modules of the packages that deciban requires for all but mail, and the names of the packages."""
+
 PRIORS_HINT = re.compile(r"with_priors\('(\w+)'\) first")
 """A hint that only Python can follow: no command changes the priors of a model."""
 
@@ -96,6 +102,10 @@ def describe_error(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
+    if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] in REQUIRED_PACKAGES:
+        package = REQUIRED_PACKAGES[error.name.partition(".")[0]]
+        small = "a small installation is for deciban mail alone"
+        return f"{package} is not installed, and this needs it. Hint: pip install deciban ({small})"
     if isinstance(error, MemoryError):
         return "not enough memory. Hint: use fewer columns, --as COLUMN=skip"
     return f"{type(error).__name__}: {error}\nHint: --debug shows where it happened."

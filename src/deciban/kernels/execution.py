@@ -62,9 +62,17 @@ def part_of_work(total_steps: int) -> Iterator[None]:
 def load_kernels(name: str, steps: int) -> ModuleType | None:
     """Import and return the module `deciban.kernels.<name>` if the work has enough steps for it, else return None.
 
-    Call it once for a whole input, not for each block of it: a last, shorter block takes the path of the others.
+    Call it once for a whole input, not for each block of it: a last, shorter block takes the path of the others. The
+    result is None too where Numba is not installed, as in a small installation for mail.
     """
-    return import_module(f"deciban.kernels.{name}") if max(steps, _total_steps.get()) >= MIN_KERNEL_STEPS else None
+    if max(steps, _total_steps.get()) < MIN_KERNEL_STEPS:
+        return None
+    try:
+        return import_module(f"deciban.kernels.{name}")
+    except ImportError as error:
+        if "numba" not in str(error):
+            raise
+        return None
 
 
 def map_in_threads(task: Callable[[S], T], blocks: Iterable[S], threads: int) -> Iterator[T]:

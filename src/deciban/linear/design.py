@@ -62,7 +62,7 @@ class Dense(Part):
 
 
 class Sparse(Part):
-    """A CSR matrix of features: cells that are not stored are zero."""
+    """A CSR matrix of features, SciPy's or a `CsrMatrix`: cells that are not stored are zero."""
 
 
 class Shared(Part):
@@ -186,10 +186,10 @@ def prepare_block(
     share = np.ones(part.X.shape[0]) if weight is None or not weight.any() else weight / weight.max()
     if isinstance(part, Sparse):
         X = part.X.astype(np.float64, copy=False)
-        centre = np.zeros(X.shape[1])
+        columns, centre = X.T.tocsr(), np.zeros(X.shape[1])
         if centred and len(share) and part.scale is None:  # scaled by evidence, features lie on both sides of zero
-            centre = np.asarray(X.T @ share) / share.sum()
-        return SparseBlock(X=X, columns=X.T.tocsr(), scale=part.scale, centre=centre)
+            centre = np.asarray(columns @ share) / share.sum()
+        return SparseBlock(X=X, columns=columns, scale=part.scale, centre=centre)
     if isinstance(part, Dense):
         return _prepare_dense(part.X, part.scale, share, sample, centred)
     if n_scores > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -150,7 +151,9 @@ class MailFilter:
         with self.store.read_transaction(report_damage):
             snapshot = self._take_snapshot(self._max_cached_tokens)
             snapshot.look_up(tokens)
-        return snapshot.verdict(tokens, list_omissions(message, tokens), clues)
+        sender, subject = message.heading
+        found = snapshot.verdict(tokens, list_omissions(message, tokens), clues)
+        return replace(found, sender=sender, subject=subject)
 
     def _take_snapshot(self, max_tokens: int) -> StoreSnapshot:
         """Return the last snapshot if it is still valid and has looked up at most so many tokens, else a new one."""
@@ -180,7 +183,9 @@ class MailFilter:
                     self._cached = None  # the memory of all tokens is freed after this call
                 snapshot.look_up(batch.words)
             rows = snapshot.rows(batch.words)[batch.indices]
-            yield from zip(batch.names, snapshot.verdicts(rows, batch.sizes, batch.omissions, clues), strict=True)
+            verdicts = snapshot.verdicts(rows, batch.sizes, batch.omissions, clues)
+            for name, verdict, (sender, subject) in zip(batch.names, verdicts, batch.headings, strict=True):
+                yield name, replace(verdict, sender=sender, subject=subject)
 
     def is_fit_due(self) -> bool:
         """Return whether so much was learned since the last fit that a refit is due."""

@@ -6,8 +6,8 @@ that label already, by the store or from an earlier look. In folders where mail 
 nothing: it may have been deleted, or filed in a folder that is not watched. The messages of a folder at the first
 look (or after an IMAP server assigned its UIDs again) state nothing; they are remembered: a later move counts.
 
-Nothing is ever deleted, moved or marked. A message counts as seen only after something was done about it: one that
-fails comes again.
+Nothing is ever deleted or marked, and nothing moved but what arrives as spam on an IMAP server, where a journal of
+moves is given. A message counts as seen only after something was done about it: one that fails comes again.
 """
 
 import os
@@ -19,8 +19,9 @@ from typing import Any
 
 from deciban.errors import DecibanError, InputError
 from deciban.mail.message.message import compute_digest
+from deciban.mail.moves import MoveJournal
 from deciban.mail.sources.imap import ImapFolder
-from deciban.mail.sources.imap_connection import Address, RefusedError, password_for
+from deciban.mail.sources.imap_connection import Address, Password, RefusedError, ask_once, password_for
 from deciban.mail.sources.message_files import Problem, ProblemHandler, RawMessage, list_maildir, warn_of_problem
 from deciban.mail.sources.message_sources import read_single_message, source_kind
 
@@ -33,8 +34,6 @@ MTIME_RESOLUTION_SECONDS = 2.0
 OnMove = Callable[[bytes, str], None]
 """A function that receives a moved message and its new label."""
 
-Password = Callable[[Address], str]
-
 
 class Watcher:
     """Folders with labels, and the messages that were seen in them; a connection is opened by `look`, not before.
@@ -42,6 +41,9 @@ class Watcher:
     `known(digest)` is the label under which a message was learned; `load()` and `save(state)` keep what was seen, in
     the terms of JSON, from one run to the next (without them each run begins with a first look); `filed(raw)` tells
     whether a message that was never seen elsewhere was put where it appears by the filter, and not by a reader.
+
+    With a `journal`, what arrives on an IMAP server and `is_spam(raw)` is moved to a folder of the same account in
+    which no mail arrives.
 
     >>> import mailbox, tempfile
     >>> root = tempfile.TemporaryDirectory()
@@ -65,19 +67,24 @@ class Watcher:
         load: Callable[[], Mapping[str, Any] | None] = lambda: None,
         save: Callable[[Mapping[str, Any]], None] = lambda state: None,
         problems: ProblemHandler = warn_of_problem, password: Password = password_for,
+        journal: MoveJournal | None = None, is_spam: Callable[[bytes], bool] = lambda raw: False,
     ) -> None:  # fmt: skip
         if not folders:
             raise InputError(
                 "there is nothing to watch. Hint: name at least one Maildir or IMAP folder and its label"
             )
         self._on_move, self._arriving, self._known, self._filed = on_move, frozenset(arriving), known, filed
-        self._save, self._problems = save, problems
+        self._save, self._problems, self._journal, self._is_spam = save, problems, journal, is_spam
         self._saved = _as_mapping(load())
-        seen, ask = _as_mapping(self._saved.get("folders")), _ask_once(password)
-        self._folders = [(watch_folder(path, seen, ask), label) for path, label in folders.items()]
+        seen, self._password = _as_mapping(self._saved.get("folders")), ask_once(password)
+        self._folders = [(watch_folder(path, seen, self._password), label) for path, label in folders.items()]
         labels = _as_mapping(self._saved.get("labels"))
         self._labels = {digest: label for digest, label in labels.items() if isinstance(label, str)}
-        self._is_first_look = True
+        self._is_first_look, self._look_time = True, time.time()
+        if journal is not None:
+            for folder, label in self._folders:
+                if label in self._arriving:
+                    self._find_target(folder)
 
     def look(self) -> int:
         """Look once at every folder; return how many messages were moved.
@@ -85,7 +92,7 @@ class Watcher:
         A folder that cannot be read is reported and looked at again next time, except at the first call, and
         except where the server rejects the password: these are errors.
         """
-        moved = 0
+        moved, self._look_time = 0, time.time()
         for folder, label in self._folders:
             try:
                 moved += self._look_at(folder, label)
@@ -121,6 +128,8 @@ class Watcher:
         At its first look they are only marked as seen and, unless mail arrives there, their labels remembered.
         """
         folder.refresh()
+        if self._journal is not None and label in self._arriving:
+            self._journal.recover(self._password)
         if folder.is_new:  # its messages are remembered
             if label in self._arriving:  # and not read: only others can be moved there
                 folder.mark_all_seen()
@@ -133,43 +142,53 @@ class Watcher:
         moved = 0
         for key, found in folder.new_messages():
             try:
-                moved += self._handle(found.raw, label)
+                moved += self._handle(folder, key, found.raw, label)
             except DecibanError as error:
                 self._problems(Problem(found.name, f"{error} (it will be tried again)"))
             else:
                 folder.seen.add(key)
         return moved
 
-    def _handle(self, raw: bytes, label: str) -> bool:
-        """Call `on_move` if a message states the label, return whether; remember the label unless the call fails."""
+    def _handle(self, folder: "WatchedFolder", key: int | str, raw: bytes, label: str) -> bool:
+        """Call `on_move` if a message states the label, return whether; remember the label unless the call fails.
+
+        A message that was never seen before and arrives as spam is moved, if there is a journal for it.
+        """
         digest = compute_digest(raw)
         before = self._known(digest) or self._labels.get(digest.hex())
         is_stated = before != label if before else label not in self._arriving and not self._filed(raw)
         if is_stated:
             self._on_move(raw, label)
+        elif before is None and label in self._arriving and self._journal is not None and self._is_spam(raw):
+            source, target, label = self._find_target(folder)
+            self._journal.move_to_junk(source.open(), int(key), digest, target.open(), self._look_time)
         self._labels.pop(digest.hex(), None)
         self._labels[digest.hex()] = label
         while len(self._labels) > MAX_REMEMBERED_LABELS:
             del self._labels[next(iter(self._labels))]
         return is_stated
 
+    def _find_target(self, folder: "WatchedFolder") -> tuple["WatchedImap", "WatchedImap", str]:
+        """Return a folder, the one of its account to which spam is moved, and the label of that one.
+
+        InputError if there is none.
+        """
+        others = [(other, label) for other, label in self._folders if label not in self._arriving]
+        for other, label in others:
+            if not isinstance(other, WatchedImap) or not isinstance(folder, WatchedImap):
+                continue
+            if other.address.is_same_account(folder.address):
+                return folder, other, label
+        raise InputError(
+            f"{folder.name}: spam can be moved within an account on an IMAP server, and no folder for it is given. "
+            "Hint: --ham imaps://user@host/INBOX --junk imaps://user@host/Junk; a Maildir is sorted at delivery, by "
+            "deciban mail filter"
+        )
+
 
 def _as_mapping(value: object) -> Mapping[str, Any]:
     """Return a saved value if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
-
-
-def _ask_once(password: Password) -> Password:
-    """Wrap a password function so that it is called once for each user and host."""
-    passwords: dict[tuple[str, str], str] = {}
-
-    def ask(address: Address) -> str:
-        who = (address.user, address.host)
-        if who not in passwords:
-            passwords[who] = password(address)
-        return passwords[who]
-
-    return ask
 
 
 class WatchedMaildir:
@@ -232,15 +251,22 @@ class WatchedImap:
     def refresh(self) -> None:
         """Look again, by the open connection or a new one; if UIDs were assigned again, the folder is new."""
         try:
-            if self._folder is None:
-                self._folder = ImapFolder(self.address, self._password(self.address))
+            folder = self._folder
+            if folder is None:
+                folder = self.open()
             else:
-                self._folder.refresh()
+                folder.refresh()
         except InputError:
             self.close()
             raise
-        if self._folder.validity != self._validity:
-            self.is_new, self._validity, self._next, self.seen = True, self._folder.validity, 1, set()
+        if folder.validity != self._validity:
+            self.is_new, self._validity, self._next, self.seen = True, folder.validity, 1, set()
+
+    def open(self) -> ImapFolder:
+        """Return the open folder, which is opened if it is not."""
+        if self._folder is None:
+            self._folder = ImapFolder(self.address, self._password(self.address))
+        return self._folder
 
     def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
         """Yield each message not in `seen`, to which the caller adds its UID, or it comes again; no trashed ones."""

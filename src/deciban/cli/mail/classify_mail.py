@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic
@@ -19,12 +20,25 @@ from deciban.cli.command_groups import NO_VERDICT, NOT_SPAM, TEMPORARY_FAILURE, 
 from deciban.cli.error_handling import describe_error, handle_errors, print_stderr
 from deciban.cli.files import escape_for_terminal
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, handle_signals, open_to_classify
+from deciban.cli.mail.mail_inputs import (
+    MessageReader,
+    check_paths,
+    count_messages,
+    format_counts,
+    handle_signals,
+    open_to_classify,
+)
 from deciban.errors import DecibanError
-from deciban.formatting import to_one_line
+from deciban.formatting import format_thousands, to_one_line
 
 if TYPE_CHECKING:
     from deciban.mail.model.verdicts import Verdict
+
+SENDER_CELLS: Final = 26
+"""Width of the column of senders, in cells of a terminal; a Chinese character takes two."""
+
+SUBJECT_CELLS: Final = 34
+"""Width of the column of subjects, in cells of a terminal."""
 
 SHOWN_CLUES: Final = 5
 """Number of clues that are named unless `--top` is given."""
@@ -66,8 +80,9 @@ def classify(
     paths: Sequence[str], store: str | None, model: str | None, top: int, subfolders: bool, trashed: bool,
     json: bool, debug: bool,
 ) -> int:  # fmt: skip
-    """Classify messages: the one on standard input, or all of the PATHs, a line each.
+    """Classify messages: the one on standard input, or all of the PATHs, a line each, and how many are what.
 
+    The columns are verdict, probability, evidence, sender, subject and path; in a pipe there is a tab between them.
     Exit codes for one on standard input: 0 spam, 1 ham (or any other label), 2 unsure, 3 error. For PATHs: 0 done, 3
     error.
     """
@@ -84,12 +99,33 @@ def classify(
                 ReaderPool(reader.iterate(list_messages), None, digests=False) as pool,
                 open_to_classify(store, model) as mail,
             ):
+                counts = Counter[str]()
                 for name, verdict in mail.classify_all(pool.messages, pool, clues=top):
-                    columns = f"{verdict.label:<8} {verdict.probability:.4f} {verdict.decibans:+8.1f} dB"
-                    line = f"{columns}  {to_one_line(name)}"  # the name comes last, as it may be long
-                    print(escape_for_terminal(format_json(name, verdict)) if json else line)
-        reader.raise_error()
+                    counts[verdict.label] += 1
+                    print(escape_for_terminal(format_json(name, verdict)) if json else format_row(name, verdict))
+        if not json and counts.total() > 1:
+            sys.stdout.flush()
+            print_stderr(f"{format_thousands(counts.total())} messages: {format_counts(dict(counts.most_common()))}")
+        reader.finish(counts.total())
     return 0
+
+
+def format_row(name: str, verdict: Verdict) -> str:
+    """Return a verdict as one line; the path comes last, as it may be long.
+
+    On a terminal the columns line up, and sender and subject are cut to theirs; elsewhere tabs are between them.
+    """
+    heading = [to_one_line(text or "") for text in (verdict.sender, verdict.subject)]
+    path, probability, evidence = to_one_line(name), f"{verdict.probability:.4f}", f"{verdict.decibans:+.1f} dB"
+    if not sys.stdout.isatty():
+        return "\t".join([verdict.label, probability, evidence, *heading, path])
+    from rich.cells import cell_len, set_cell_size
+
+    shown = [
+        set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
+        for text, width in zip(heading, (SENDER_CELLS, SUBJECT_CELLS))
+    ]
+    return "  ".join([f"{verdict.label:<8}", probability, f"{evidence:>11}", *shown, path])
 
 
 def classify_stdin(store: str | None, model: str | None, top: int, json: bool, debug: bool) -> int:

@@ -23,6 +23,7 @@ GROUP: Final = Group(
     "deciban mail",
     "Classify mail as spam or ham: a filter that learns from your own mailbox.",
     {
+        "setup": CommandEntry("Set a filter up, step by step.", "setup_mail"),
         "learn": CommandEntry("Learn what is ham and what is spam.", "learn_mail"),
         "classify": CommandEntry("Classify messages.", "classify_mail"),
         "filter": CommandEntry("Write the verdict on a message into its header.", "classify_mail", "filter_message"),
@@ -40,6 +41,7 @@ GROUP: Final = Group(
         "export": CommandEntry("Write a store as text.", "store_commands"),
         "import": CommandEntry("Learn the messages of a store's text.", "store_commands", "import_text"),
         "watch": CommandEntry("Learn from what is moved to Junk and back.", "background"),
+        "undo": CommandEntry("Move back what watch --move moved to Junk.", "background"),
         "serve": CommandEntry("Answer spamc, in the place of SpamAssassin.", "background"),
     },
     format_examples("deciban mail learn --ham ~/Maildir --spam ~/Maildir/.Junk"),

@@ -9,10 +9,10 @@ from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.explain_mail import describe_token
-from deciban.cli.mail.mail_inputs import check_paths, count_messages
+from deciban.cli.mail.mail_inputs import ProblemReporter, check_paths, count_messages
 from deciban.cli.render import Screen, to_one_line
 from deciban.formatting import format_signed
+from deciban.mail.tokens.token_descriptions import describe_token
 
 if TYPE_CHECKING:
     from deciban.mail.evaluation.evaluate_filter import CurvePoint, DrawsReport, Mistake, Report
@@ -110,8 +110,10 @@ def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
     """Read all of the mail, each message once."""
     from deciban.mail.evaluation.labelled_mail import read_labelled_mail
 
+    problems = ProblemReporter()
     with count_messages("reading") as tick:
-        found = read_labelled_mail(ham, spam, processes=None, progress=tick)
+        found = read_labelled_mail(ham, spam, processes=None, progress=tick, problems=problems)
+    problems.report(len(found))
     kept = found.deduplicate()
     if len(kept) < len(found):
         gone = len(found) - len(kept)
@@ -151,7 +153,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.3f} %" if abs(share) < 0.01 else f"{100 * share:.1f} %"
 
 
-def show_report(report: Report) -> None:
+def show_report(report: Report, with_mistakes: bool = True) -> None:
     """Show an evaluation: what was done, the metrics, and the mistakes, the learning curve or the spread of draws."""
     from deciban.mail.evaluation.evaluate_filter import DrawsReport, OnlineReport, SplitReport
 
@@ -179,7 +181,7 @@ def show_report(report: Report) -> None:
     _show_metrics(out, report.metrics)
     if isinstance(report, OnlineReport):
         _show_curve(out, report.curve)
-    else:
+    elif with_mistakes:
         _show_mistakes(out, report.mistakes)
 
 

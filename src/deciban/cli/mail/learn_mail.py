@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +13,14 @@ from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, open_to_learn, read_messages
+from deciban.cli.mail.mail_inputs import (
+    MessageReader,
+    check_paths,
+    count_messages,
+    format_counts,
+    open_to_learn,
+    read_messages,
+)
 from deciban.errors import ForgetError
 from deciban.formatting import format_thousands
 
@@ -65,8 +72,8 @@ def learn(
                 _report(learned, seconds)
             figures = {name: counts._asdict() for name, counts in learned.items()}
             finish(mail, store, no_fit, json, learned=figures, seconds=seconds)
-        for reader in readers.values():
-            reader.raise_error()
+        for name, reader in readers.items():
+            reader.finish(sum(learned[name]))
 
 
 def group_by_label(
@@ -177,16 +184,6 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
             print_stderr(format_inseparable(mail.model, messages))
         print_stderr(f"{a.store_path(store)}: {format_counts(messages)}")
     return {"tidied": tidied, "fitted": bool(fitted), "messages": messages}
-
-
-def format_counts(counts: Mapping[str, int], others: Mapping[str, int] | None = None, separator: str = ", ") -> str:
-    """Return the number of messages of each label or kind; of `others` only those that are not 0.
-
-    >>> format_counts({"ham": 12, "spam": 0}, {"known already": 0}), format_counts({})
-    ('12 ham, 0 spam', 'nothing')
-    """
-    shown = {**counts, **{name: n for name, n in (others or {}).items() if n}}
-    return separator.join(f"{format_thousands(n)} {name}" for name, n in shown.items()) or "nothing"
 
 
 def format_inseparable(model: str, messages: dict[str, int]) -> str:

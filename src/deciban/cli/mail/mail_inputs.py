@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from deciban.cli.error_handling import stop_if_interrupted
+from deciban.cli.error_handling import print_stderr, stop_if_interrupted
 from deciban.cli.mail.commands import GROUP
 from deciban.cli.parser import DEBUG, JSON, Command, argument, command, flag, list_option, number, option
 from deciban.errors import InputError
+from deciban.formatting import format_thousands
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
+    from deciban.mail.sources.message_files import Problem
 
 __all__ = ["DEBUG", "JSON", "argument", "command", "flag", "list_option", "number", "option"]
 
@@ -51,6 +53,9 @@ MODEL: Final = option(
 
 READ_TIMEOUT_SECONDS: Final = 5.0
 """Time that classifying waits for a store that another program has locked; learning waits longer."""
+
+MAX_SHOWN_FILES: Final = 3
+"""Number of files that are not mail that are named."""
 
 PROGRESS_SECONDS: Final = 0.1
 """Time between two updates of the progress bar."""
@@ -105,6 +110,34 @@ def check_paths(paths: Sequence[str]) -> None:
             Address.parse(path)
 
 
+class ProblemReporter:
+    """The handler of problems of a command: files that are not mail are counted, all else is a warning at once."""
+
+    def __init__(self) -> None:
+        self._others: list[Problem] = []
+
+    def __call__(self, problem: Problem) -> None:
+        """Receive a problem."""
+        from deciban.mail.sources.message_files import warn_of_problem
+
+        if problem.is_mail:
+            warn_of_problem(problem)
+        else:
+            self._others.append(problem)
+
+    def report(self, n_messages: int) -> None:
+        """Report how many files are not mail; where there is no message besides, that is an error."""
+        if not self._others:
+            return
+        n = len(self._others)
+        count = f"{format_thousands(n)} file{' that is' if n == 1 else 's that are'} not mail"
+        if not n_messages:
+            raise InputError(f"there are no messages, but {count}. The first: {self._others[0]}")
+        more = f" … and {format_thousands(n - MAX_SHOWN_FILES)} more" if n > MAX_SHOWN_FILES else ""
+        names = ", ".join(problem.name for problem in self._others[:MAX_SHOWN_FILES])
+        print_stderr(f"warning: left out {count}: {names}{more}")
+
+
 class MessageReader:
     """The messages of some paths; after an error the remainder of a path is skipped, and the other paths are read."""
 
@@ -113,22 +146,25 @@ class MessageReader:
     ) -> None:
         self._paths, self._tick = paths, tick
         self._subfolders, self._trashed = subfolders, trashed
+        self._problems = ProblemReporter()
         self._error: InputError | OSError | None = None
 
     def iterate(self, source: Callable[..., Iterator[Message]]) -> Iterator[Message]:
         """Yield what `read_mail` finds in the paths, or `list_messages`, which does not open small files."""
         for path in self._paths:
             try:
-                for message in source(path, subfolders=self._subfolders, trashed=self._trashed):
+                options = {"subfolders": self._subfolders, "trashed": self._trashed, "problems": self._problems}
+                for message in source(path, **options):
                     self._tick()
                     yield message
             except (InputError, OSError) as error:
                 self._error = self._error or error
 
-    def raise_error(self) -> None:
-        """Raise the first error, once all paths are read."""
+    def finish(self, n_messages: int) -> None:
+        """Raise the first error once all paths are read, and report files that are not mail."""
         if self._error is not None:
             raise self._error
+        self._problems.report(n_messages)
 
 
 def read_messages(paths: Sequence[str], stdin_name: str) -> Iterator[tuple[str, bytes]]:
@@ -139,10 +175,10 @@ def read_messages(paths: Sequence[str], stdin_name: str) -> Iterator[tuple[str, 
     from deciban.mail.sources.message_sources import read_mail
 
     check_paths(paths)
-    reader = MessageReader(paths, stop_if_interrupted)
-    for message in reader.iterate(read_mail):
+    reader, n = MessageReader(paths, stop_if_interrupted), 0
+    for n, message in enumerate(reader.iterate(read_mail), start=1):  # noqa: B007  n is their number at last
         yield message.name, message.raw
-    reader.raise_error()
+    reader.finish(n)
 
 
 def read_stdin() -> bytes:
@@ -180,6 +216,16 @@ def count_messages(activity: str) -> Iterator[Callable[[], None]]:
                 bar.update(task, completed=n, rate=rate(n / (now - start), "messages"))
 
         yield tick
+
+
+def format_counts(counts: Mapping[str, int], others: Mapping[str, int] | None = None, separator: str = ", ") -> str:
+    """Return the number of messages of each label or kind; of `others` only those that are not 0.
+
+    >>> format_counts({"ham": 12, "spam": 0}, {"known already": 0}), format_counts({})
+    ('12 ham, 0 spam', 'nothing')
+    """
+    shown = {**counts, **{name: n for name, n in (others or {}).items() if n}}
+    return separator.join(f"{format_thousands(n)} {name}" for name, n in shown.items()) or "nothing"
 
 
 @contextmanager

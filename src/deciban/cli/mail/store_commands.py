@@ -21,8 +21,8 @@ from deciban.cli.command_groups import REFUSED, UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.files import atomic_file, check_output, print_json
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.learn_mail import KEPT, finish, format_counts, format_inseparable, run_maintenance
-from deciban.cli.mail.mail_inputs import open_to_classify, open_to_learn, store_path
+from deciban.cli.mail.learn_mail import KEPT, finish, format_inseparable, run_maintenance
+from deciban.cli.mail.mail_inputs import format_counts, open_to_classify, open_to_learn, store_path
 from deciban.errors import InputError
 from deciban.formatting import format_thousands, to_one_line
 

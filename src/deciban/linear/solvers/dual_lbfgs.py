@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from deciban._typing import Array
 from deciban.engines.threads import split_rows
 from deciban.kernels.execution import map_small_items
+from deciban.linear.csr_matrix import CsrMatrix
 from deciban.linear.design import DenseBlock, SharedBlock, SparseBlock
 from deciban.linear.loss_pass import Line, Rows
 from deciban.linear.solvers.gram import Gram, build_gram
@@ -166,11 +167,14 @@ class LbfgsHistory:
 
 
 def is_applicable(rows: Rows, l2: Sequence[Penalty]) -> bool:
-    """Return whether the rows are one sparse matrix, wide and wider than long, with few other columns."""
+    """Return whether the rows are one sparse matrix, wide and wider than long, with few other columns.
+
+    A `CsrMatrix` may have any shape: the other solvers need SciPy's matrices.
+    """
     wide, *extra = rows.blocks
     return (
         isinstance(wide, SparseBlock)
-        and max(len(rows.codes), MIN_COLUMNS) < wide.width
+        and (isinstance(wide.X, CsrMatrix) or max(len(rows.codes), MIN_COLUMNS) < wide.width)
         and all(isinstance(b, SharedBlock) or (rows.n_scores == 1 and b.scale is None) for b in extra)
         and not any(isinstance(block, SparseBlock) for block in extra)
         and sum(block.width for block in extra) <= MAX_EXTRA_COLUMNS

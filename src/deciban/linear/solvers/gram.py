@@ -100,7 +100,7 @@ class Gram:
         if kernels is None:
             several = np.diff(C.indptr) > 1
             sums = (C @ rows) * several[:, None]
-            return [np.asarray(C.T @ (sums * self.scale**2 if len(self.scale) else sums))]
+            return [np.asarray(self.block.X @ (sums * self.scale**2 if len(self.scale) else sums))]
         shares = np.ascontiguousarray(rows, dtype=self.data.dtype)
         if shares.dtype == np.float32:
             shares[np.abs(shares) < MIN_SINGLE_SHARE] = 0.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines.threads import limit_products_to_one_core
 from deciban.kernels.execution import load_kernels
+from deciban.linear.csr_matrix import CsrMatrix
 from deciban.linear.design import Block, Dense, Part, Shared, SharedBlock, Sparse, prepare_block
 from deciban.linear.loss_pass import Rows
 from deciban.linear.solvers import dual_lbfgs, lbfgs, newton
@@ -76,7 +78,8 @@ def fit_parts(
     >>> fit.weights.round(3).tolist(), fit.bias.round(3).tolist()
     ([[0.453]], [-0.679])
     """
-    import scipy.linalg  # noqa: F401  before threads are limited: SciPy has a BLAS of its own
+    if not any(isinstance(part.X, CsrMatrix) for part in parts) and _is_scipy_installed():
+        import scipy.linalg  # noqa: F401  before threads are limited: SciPy has a BLAS of its own
 
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     with limit_products_to_one_core(True):  # threads that wait for each other cost more than small products take
@@ -104,7 +107,18 @@ def _search(parts: Sequence[Part], rows: Rows, first: State, tol: float, max_ite
         return replace(further, n_iter=near.n_iter + further.n_iter)
     if dual_lbfgs.is_applicable(rows, l2):
         return dual_lbfgs.minimise(rows, l2, first, tol, max_iter)
+    if not _is_scipy_installed():  # a small installation for mail: its dense fits have two weights
+        return newton.minimise(rows, l2, first, tol, max_iter)
     return lbfgs.minimise(rows, l2, first, tol, max_iter)
+
+
+@cache
+def _is_scipy_installed() -> bool:
+    try:
+        import scipy  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    return True
 
 
 def _is_screened(part: Part) -> bool:

@@ -99,10 +99,10 @@ def _chunk_items(chunk: Chunk) -> list[ChunkItem]:
 
 def _make_batch(chunk: Chunk, found: ChunkTokens) -> TokenBatch:
     """Put the tokens of a chunk together with the labels, names and times; report what could not be read."""
-    for i, name, reason, messages in found.problems:
+    for i, name, reason, messages, is_mail in found.problems:
         _, file = chunk[i]
         assert isinstance(file, MessageFile)
-        file.problems(Problem(name, reason, messages))
+        file.problems(Problem(name, reason, messages, is_mail))
     labels, names, times = [], [], []
     for i, (label, message) in enumerate(chunk):
         for name, time in found.opened[i] if isinstance(message, MessageFile) else [(message.name, message.time)]:
@@ -111,7 +111,7 @@ def _make_batch(chunk: Chunk, found: ChunkTokens) -> TokenBatch:
             times.append(time)
     words = list(stored_messages.replace_surrogates(found.words.split("\n"))) if found.words else []
     sizes, indices = (np.frombuffer(data, dtype=np.uint32).astype(np.int64) for data in (found.sizes, found.indices))
-    return TokenBatch(sizes, indices, words, found.digests, labels, times, names, found.omissions)
+    return TokenBatch(sizes, indices, words, found.digests, labels, times, names, found.omissions, found.headings)
 
 
 def gather_batches(

@@ -58,8 +58,10 @@ class ChunkTokens(NamedTuple):
     """Descriptions of the parts of a message that limits left out, by the message's position."""
     opened: dict[int, list[tuple[str, float | None]]]
     """Name and time of each message in a file, by the file's position in the chunk."""
-    problems: list[tuple[int, str, str, int]]
-    """Parts of files that could not be read: the file's position, a name, the reason, and a number of messages."""
+    problems: list[tuple[int, str, str, int, bool]]
+    """Parts of files that could not be read: the file's position, and the fields of a `Problem`."""
+    headings: list[tuple[str, str]]
+    """Sender and subject of each message, unless digests were wanted."""
 
 
 def read_chunk(items: Sequence[ChunkItem], options: TokenOptions, digests: bool) -> ChunkTokens:
@@ -76,6 +78,7 @@ def read_chunk(items: Sequence[ChunkItem], options: TokenOptions, digests: bool)
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     sizes, indices = array("I"), array("I")
     omissions: dict[int, tuple[str, ...]] = {}
+    headings: list[tuple[str, str]] = []
     for i, raw in enumerate(raws):
         message = read_message(raw)
         tokens = extract_tokens(message, options)
@@ -83,17 +86,20 @@ def read_chunk(items: Sequence[ChunkItem], options: TokenOptions, digests: bool)
         indices.extend(map(numbers.__getitem__, tokens))
         if omitted := list_omissions(message, tokens):
             omissions[i] = omitted
+        if not digests:
+            headings.append(message.heading)
     wanted = [compute_digest(raw) for raw in raws] if digests else []
-    return ChunkTokens("\n".join(numbers), sizes.tobytes(), indices.tobytes(), wanted, omissions, opened, problems)
+    words = "\n".join(numbers)
+    return ChunkTokens(words, sizes.tobytes(), indices.tobytes(), wanted, omissions, opened, problems, headings)
 
 
 def _open_files(
     items: Sequence[ChunkItem],
-) -> tuple[list[bytes], dict[int, list[tuple[str, float | None]]], list[tuple[int, str, str, int]]]:
+) -> tuple[list[bytes], dict[int, list[tuple[str, float | None]]], list[tuple[int, str, str, int, bool]]]:
     """Return all messages of the items, and `opened` and `problems` of ChunkTokens."""
     raws: list[bytes] = []
     opened: dict[int, list[tuple[str, float | None]]] = {}
-    problems: list[tuple[int, str, str, int]] = []
+    problems: list[tuple[int, str, str, int, bool]] = []
     for i, item in enumerate(items):
         if isinstance(item, bytes):
             raws.append(item)
@@ -104,7 +110,7 @@ def _open_files(
         found = tuple(read_file_messages(file))
         opened[i] = [(message.name, message.time) for message in found]
         raws += [message.raw for message in found]
-        problems += [(i, problem.name, problem.reason, problem.messages) for problem in met]
+        problems += [(i, problem.name, problem.reason, problem.messages, problem.is_mail) for problem in met]
     return raws, opened, problems
 
 

@@ -13,7 +13,10 @@ from deciban.errors import InputError
 from deciban.mail.bulk.read_batches import LabelledInput, read_batches
 from deciban.mail.message.headers import arrival_time
 from deciban.mail.model.mail_models import POSITIVE_LABEL
+from deciban.mail.sources.message_files import ProblemHandler, warn_of_problem
 from deciban.mail.sources.message_sources import read_mail, source_kind
+from deciban.mail.store.sqlite_errors import report_damage
+from deciban.mail.store.store import Store
 from deciban.mail.store.stored_messages import Numbers, number_words, word_numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.validation.splits import StratifiedAssigner
@@ -67,12 +70,26 @@ class LabelledMail:
             tuple(names), tuple(digests), np.array(codes, dtype=np.int32), arrival, tuple(tokens), tuple(words)
         )
 
-    def take(self, rows: NDArray[Any]) -> "LabelledMail":
+    @classmethod
+    def from_store(cls, store: Store) -> Self:
+        """Return the messages that a store has learned as ham or spam, named by their digests."""
+        with store.read_transaction(report_damage):
+            rows = store.rows()
+            words = tuple(word for (word,) in store.db.execute("SELECT word FROM token ORDER BY number"))
+        names = tuple(digest.hex() for digest in rows.digests)
+        label_codes = np.array([LABELS.index(name) if name in LABELS else -1 for name in rows.label_names])
+        codes = label_codes[rows.labels].astype(np.int32)
+        found = cls(
+            names, tuple(rows.digests), codes, rows.times, tuple(np.split(rows.indices, rows.indptr[1:-1])), words
+        )
+        return found if (codes >= 0).all() else found.take(np.flatnonzero(codes >= 0))
+
+    def take(self, rows: NDArray[Any]) -> Self:
         """Return some of the messages, in this order."""
         names, digests, tokens = (
             tuple(column[i] for i in rows.tolist()) for column in (self.names, self.digests, self.tokens)
         )
-        return LabelledMail(names, digests, self.codes[rows], self.times[rows], tokens, self.words)
+        return type(self)(names, digests, self.codes[rows], self.times[rows], tokens, self.words)
 
     def deduplicate(self) -> "LabelledMail":
         """Return each message once, without those that have both labels, as their true label is unknown."""
@@ -105,14 +122,14 @@ class LabelledMail:
 
 def read_labelled_mail(
     ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1,
-    progress: Callable[[], None] = lambda: None,
+    progress: Callable[[], None] = lambda: None, problems: ProblemHandler = warn_of_problem,
 ) -> LabelledMail:  # fmt: skip
     """Read all mail of some sources (whatever `read_mail` reads), ham and spam; `progress` is called per message."""
 
     def find_messages() -> Iterator[LabelledInput]:
         for label, path in [*zip(repeat(LABELS[0]), ham), *zip(repeat(LABELS[1]), spam)]:
             is_dated = source_kind(path) in DATED_SOURCES
-            for message in read_mail(path):
+            for message in read_mail(path, problems=problems):
                 arrival = arrival_time(message.raw)
                 progress()
                 yield label, replace(message, time=message.time if arrival is None and is_dated else arrival)

@@ -24,6 +24,8 @@ MAX_PART_HEADER_BYTES = 1 << 13
 MAX_VALUE_CHARACTERS = 1 << 13
 """Characters of one header's value."""
 MAX_HEADERS = 1000
+MAX_HEADING_CHARACTERS = 1000
+"""Characters of sender and subject, each, that are shown to people or programs."""
 MAX_PART_DEPTH = 8
 """Depth of nested parts, enclosed messages counted."""
 MAX_BOUNDARY_CHARACTERS = 200
@@ -97,6 +99,12 @@ class Message(NamedTuple):
     headers: tuple[tuple[str, str], ...]
     parts: tuple[Part, ...]
     cut: tuple[str, ...] = ()
+
+    @property
+    def heading(self) -> tuple[str, str]:
+        """The values of the first From and the first Subject; empty where there is none."""
+        first = dict(reversed(self.headers))
+        return first.get("from", "")[:MAX_HEADING_CHARACTERS], first.get("subject", "")[:MAX_HEADING_CHARACTERS]
 
 
 class Content(NamedTuple):

@@ -23,6 +23,7 @@ from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
 from deciban.mail.store.store_schema import ModelName
 from deciban.mail.store.stored_messages import Numbers
+from deciban.mail.tokens.token_descriptions import describe_token
 from deciban.scores import DECIBAN
 
 Indices = NDArray[np.integer[Any]]
@@ -47,6 +48,11 @@ class Clue:
     decibans: float
     counts: Mapping[str, float]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the clue in the terms of JSON, with the token's description."""
+        words = describe_token(self.token)
+        return {"token": self.token, "in_words": words, "decibans": self.decibans, "counts": dict(self.counts)}
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -54,7 +60,8 @@ class Verdict:
 
     `probability` is that of spam where labels are ham and spam, else that of the likeliest label; `decibans` is the
     evidence for it against all others: `prior` and all clues, of which `clues` are the strongest, and `others` the
-    sum of all weaker ones. `why` is the reason why it is unsure; `cut` lists what limits left unread.
+    sum of all weaker ones. `why` is the reason why it is unsure; `cut` lists what limits left unread. `sender` and
+    `subject` are the headers From and Subject, decoded; None where the message itself was not there to be read.
     """
 
     label: str
@@ -69,6 +76,8 @@ class Verdict:
     why: str = ""
     cut: tuple[str, ...] = ()
     probabilities: Mapping[str, float] | None = None
+    sender: str | None = None
+    subject: str | None = None
 
     @property
     def is_sure(self) -> bool:
@@ -82,14 +91,16 @@ class Verdict:
         return f"{label}; p={self.probability:.4f}; evidence={self.decibans:+.1f}dB; top={top or '-'}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict in the terms of JSON; `why`, `cut` and `probabilities` only if there are any."""
+        """Return the verdict in the terms of JSON; what there is none of is left out."""
         figures: dict[str, Any] = {
             "verdict": self.label, "probability": self.probability, "decibans": self.decibans,
-            "top": [{"token": c.token, "decibans": c.decibans, "counts": dict(c.counts)} for c in self.clues],
+            "top": [clue.to_dict() for clue in self.clues],
             "prior": self.prior, "others": self.others, "model": self.model, "learned": dict(self.learned),
         }  # fmt: skip
         optional = {"why": self.why, "cut": list(self.cut), "probabilities": dict(self.probabilities or {})}
-        return figures | {name: value for name, value in optional.items() if value}
+        heading = {"from": self.sender, "subject": self.subject}
+        present = {name: value for name, value in optional.items() if value}
+        return figures | present | {name: value for name, value in heading.items() if value is not None}
 
 
 def _to_ascii(text: str) -> str:

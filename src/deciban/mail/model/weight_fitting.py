@@ -6,9 +6,9 @@ are calibrated without a calibration map. A refit is due when enough has changed
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoreRows
 from deciban.mail.store.store_schema import ModelName
 from deciban.mail.store.stored_messages import Numbers
+
+if TYPE_CHECKING:
+    from deciban.linear.csr_matrix import CsrMatrix
 
 FittedModelName = Literal["evidence", "bayes", "logistic"]
 
@@ -64,7 +67,7 @@ class TrainingMessages:
     weights: Array
     counts: Array
     totals: Array
-    X: Any
+    X: "CsrMatrix"
     numbers: Numbers
 
     @classmethod
@@ -75,16 +78,15 @@ class TrainingMessages:
         codes = np.array([place[rows.label_names[k]] for k in rows.labels.tolist()], dtype=np.int32)
         if not has_enough_messages(np.bincount(codes, minlength=len(labels)).tolist()):
             return None
-        from scipy.sparse import csr_array
+        from deciban.linear.csr_matrix import CsrMatrix
 
-        n, V, weights = len(codes), len(rows.numbers), rows.weights / unit
-        X = csr_array((np.ones(len(rows.indices)), rows.indices, rows.indptr), shape=(n, V))
+        K, V, weights = len(labels), len(rows.numbers), rows.weights / unit
         repeated = np.flatnonzero(np.bincount(rows.indices, minlength=V) > 1)
-        X = X[:, repeated]
-        by_label = csr_array((weights, (codes, np.arange(n))), shape=(len(labels), n))
-        counts = np.asarray((by_label @ X).todense()).T
-        totals = np.bincount(codes, weights=weights, minlength=len(labels)).astype(np.float64)
-        return cls(labels, codes, weights, np.ascontiguousarray(counts), totals, X, rows.numbers[repeated])
+        X = CsrMatrix(np.ones(len(rows.indices)), rows.indices, rows.indptr, V).take_columns(repeated)
+        cells = X.indices.astype(np.int64) * K + codes[X.rows]
+        counts = np.bincount(cells, weights[X.rows], len(repeated) * K).astype(np.float64).reshape(-1, K)
+        totals = np.bincount(codes, weights=weights, minlength=K).astype(np.float64)
+        return cls(labels, codes, weights, counts, totals, X, rows.numbers[repeated])
 
     def one_against_others(self, label: int) -> tuple[Array, Array]:
         """Return counts (tokens × 2) and totals (2) of all other labels, and of one label."""
@@ -93,7 +95,7 @@ class TrainingMessages:
 
     def leave_one_out_log_odds(self, label: int, alpha: float = ALPHA) -> Array:
         """Compute the log-odds of a label for each entry of X, by all other messages; 0 if no other has the token."""
-        rows = np.repeat(np.arange(len(self.codes), dtype=np.int32), np.diff(self.X.indptr))
+        rows = self.X.rows
         side = (self.codes == label).astype(np.intp)
         counts, totals = self.one_against_others(label)
         odds = np.empty(len(rows))
@@ -139,20 +141,19 @@ def _fit_score(
     """Fit one label against all others: return bias, common weight (0: logistic) and own weights; None as `fit`."""
     from deciban.linear.solvers.logistic import Shared, Sparse, fit_parts
 
-    Z, y = examples.X.copy(), (examples.codes == label).astype(np.int32)
-    n, V = Z.shape
-    rows = np.repeat(np.arange(n), np.diff(Z.indptr))
+    X, y = examples.X, (examples.codes == label).astype(np.int32)
+    n, V = X.shape
     if model == "logistic":
-        Z.data = np.ones(len(rows))
+        data = np.ones(X.nnz)
     elif settings.leave_one_out:
-        Z.data = examples.leave_one_out_log_odds(label, settings.alpha)
+        data = examples.leave_one_out_log_odds(label, settings.alpha)
     else:
-        Z.data = mail_models.log_odds(*examples.one_against_others(label), settings.alpha)[Z.indices, 0]
-    known = np.bincount(rows, weights=Z.data != 0.0, minlength=n)
-    Z.data *= mail_models.length_factor(known, usual, settings.power)[rows]
+        data = mail_models.log_odds(*examples.one_against_others(label), settings.alpha)[X.indices, 0]
+    known = np.bincount(X.rows, weights=data != 0.0, minlength=n)
+    Z = replace(X, data=data * mail_models.length_factor(known, usual, settings.power)[X.rows])
     parts: list[Any] = [] if model == "bayes" else [Sparse(Z, 1.0 / min(1.0, max(MIN_C, n / FULL_C_MESSAGES)))]
     if model != "logistic":
-        total = np.asarray(Z.sum(axis=1)).ravel()
+        total = Z @ np.ones(V)
         parts.append(Shared(np.stack([-total / 2, total / 2], axis=1)[:, None, :], settings.penalty * V))
     found = fit_parts(parts, y, examples.weights, 2, tol=1e-3, max_iter=200, threads=1)
     common = 0.0 if model == "logistic" else float(found.parts[-1][0])

@@ -1,9 +1,11 @@
-"""IMAP folders, read and never changed: opened by EXAMINE, fetched by BODY.PEEK, so that no message becomes seen.
+"""IMAP folders, opened by EXAMINE and fetched by BODY.PEEK, so that no message becomes seen; nothing is changed, but
+that `move` moves a message to another folder.
 
 Built on imaplib: imapclient 4.1 opens its connections in a private method, so that the limits of `imap_connection`
 would need to override it, and it discards the messages of a FETCH that ends in NO because some of them are gone.
 """
 
+import imaplib
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -30,7 +32,10 @@ SEARCH_UIDS = 50_000
 MAX_MESSAGE_SIZE = 1 << 30
 """The largest message size in bytes that is accepted of a server."""
 
+imaplib.Commands.setdefault("MOVE", ("SELECTED",))  # older Pythons do not know RFC 6851
+
 _UID = re.compile(rb"\bUID (\d{1,10})\b")
+_FOLDER = re.compile(rb'\(([^()]*)\) (?:NIL|"[^"]*") "?(.*?)"?$')
 _QUOTED_BODY = re.compile(rb'BODY\[\](?:<0>)? (?:NIL|"((?:[^"\\]|\\.)*)")', re.IGNORECASE | re.DOTALL)
 
 
@@ -68,21 +73,41 @@ class ImapFolder:
                 self._connection.allowed = imap_connection.MAX_RESPONSE_BYTES
                 kind, response = self._connection.select(imap_connection.encode_folder(name), readonly=True)
                 if kind == "OK":
-                    self.messages = _parse_number(response)
-                    self.validity, self.next_uid = (
-                        _parse_number(self._connection.response(code)[1]) for code in ("UIDVALIDITY", "UIDNEXT")
-                    )  # 0 if the server does not send it
+                    self.server_name, self.messages = name, _parse_number(response)
+                    self.validity, self.next_uid = map(self._read_code, ("UIDVALIDITY", "UIDNEXT"))
                     return
-            names = self._folder_names()
+            names = sorted(name for name, _ in list_folders(self._connection))
         shown = ", ".join(names[:MAX_LISTED_NAMES]) + (" …" if len(names) > MAX_LISTED_NAMES else "")
         near = did_you_mean(folder, names) or "."
         raise InputError(f"{self.address}: there is no folder {folder!r}{near} Hint: there are {shown}")
 
-    def _folder_names(self) -> list[str]:
-        self._connection.allowed = imap_connection.MAX_RESPONSE_BYTES
-        rows = [row for row in self._connection.list()[1] if isinstance(row, bytes)]
-        found = [re.search(rb'\) (?:NIL|"[^"]*") "?(.*?)"?$', row) for row in rows]
-        return sorted(decode_folder(name[1].decode("latin-1").replace('\\"', '"')) for name in found if name)
+    def _read_code(self, code: str) -> int:
+        """Return the number of a response code; 0 if the server did not send it."""
+        return _parse_number(self._connection.response(code)[1])
+
+    def move(self, uid: int, target: "ImapFolder") -> int:
+        """Move a message to another folder of the account; return its UID there, 0 if the server does not tell.
+
+        Only MOVE (RFC 6851) is used, which moves a message or leaves it: a copy and a deletion could lose it.
+        """
+        with translate_errors(self.address):
+            if not imap_connection.has_capability(self._connection, "MOVE"):
+                raise InputError(
+                    f"{self.address}: the server does not offer MOVE (RFC 6851), and without it a message could only "
+                    "be copied and deleted, which is not done. Hint: leave out --move"
+                )
+            kind, response = self._connection.select(imap_connection.encode_folder(self.server_name))
+            if kind != "OK" or self._read_code("UIDVALIDITY") != self.validity:
+                reason = "its UIDs were assigned again" if kind == "OK" else imap_connection.format_response(response)
+                raise InputError(f"{self.address}: nothing can be moved from the folder: {reason}")
+            self._connection.response("COPYUID")  # forget that of an earlier move
+            kind, response = self._connection.uid("MOVE", str(uid), imap_connection.encode_folder(target.server_name))
+            if kind != "OK":
+                reason = imap_connection.format_response(response)
+                raise InputError(f"{self.address}: message {uid} was not moved to {target.address.folder}: {reason}")
+            copied = re.fullmatch(rb"\d+ \d+ (\d{1,10})", _last_line(self._connection.response("COPYUID")[1]))
+        self.refresh()  # the folder is open for reading only again
+        return int(copied[1]) if copied else 0
 
     def close(self) -> None:
         """Log out, if the connection still works."""
@@ -136,6 +161,25 @@ class ImapFolder:
                 reason = imap_connection.format_response(response)
                 raise InputError(f"{self.address}: the server refused to {command.lower()}: {reason}")
             return [part for part in response if part is not None]
+
+
+def list_folders(connection: imap_connection.Connection) -> list[tuple[str, frozenset[str]]]:
+    """Return the names and attributes (in lower case) of all folders; one for junk may have \\junk (RFC 6154)."""
+    connection.allowed = imap_connection.MAX_RESPONSE_BYTES
+    kind, rows = "NO", list[Any]()
+    if imap_connection.has_capability(connection, "SPECIAL-USE"):
+        kind, rows = connection.list('""', '"*" RETURN (SPECIAL-USE)')
+    if kind != "OK":
+        kind, rows = connection.list()
+    lines = [row[0].rpartition(b"{")[0] + row[1] if isinstance(row, tuple) else row or b"" for row in rows]
+    found = [(match[1], match[2]) for line in lines if (match := _FOLDER.search(line))]
+    return [
+        (
+            decode_folder(name.decode("latin-1").replace('\\"', '"')),
+            frozenset(flags.decode("latin-1").lower().split()),
+        )
+        for flags, name in found
+    ]
 
 
 def imap_messages(

@@ -9,9 +9,9 @@ import os
 import re
 import ssl
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from imaplib import IMAP4, IMAP4_SSL
 from importlib import import_module
 from importlib.util import find_spec
@@ -33,6 +33,9 @@ MAX_SKIPPED_BYTES = 1 << 18
 
 PASSWORD = "DECIBAN_IMAP_PASSWORD"
 """The environment variable that holds the password."""
+
+Password = Callable[["Address"], str]
+"""A function that returns the password of a user on a server."""
 
 PORTS = {"imap": 143, "imaps": 993}
 ADDRESS_FORM = "imaps://user@host/Folder"
@@ -82,6 +85,15 @@ class Address:
             raise InputError(f"{parts.scheme}://…: {problem}. Hint: {hint}")
         port, ca = port or PORTS[parts.scheme], options["ca"][-1] if options else None
         return cls(parts.scheme == "imaps", user, parts.hostname or "", port, folder, ca)
+
+    def is_same_account(self, other: "Address") -> bool:
+        """Return whether another folder belongs to the same user on the same server."""
+        return (self.user, self.host, self.port) == (other.user, other.host, other.port)
+
+    def with_folder(self, folder: str) -> str:
+        """Return the address of another folder of the account, with the option `ca` if this one has it."""
+        option = f"?ca={quote(self.ca)}" if self.ca else ""
+        return f"{replace(self, folder=folder)}{option}"
 
     def __str__(self) -> str:
         scheme = "imaps" if self.is_secure else "imap"
@@ -190,6 +202,13 @@ def connect(address: Address, password: str) -> Connection:
     return connection
 
 
+def has_capability(connection: Connection, name: str) -> bool:
+    """Return whether the server offers an extension, now that the user is logged in."""
+    connection.allowed = MAX_RESPONSE_BYTES
+    kind, response = connection.capability()
+    return kind == "OK" and name.encode() in b" ".join(row for row in response if row).upper().split()
+
+
 def _open_connection(address: Address) -> Connection:
     """Connect, by TLS unless the server is on this machine; InputError for another that has none."""
     context = ssl.create_default_context(cafile=address.ca)
@@ -276,3 +295,16 @@ def password_for(address: Address) -> str:
             f"or `keyring set deciban {address.user}@{address.host}`"
         ) from None
     return getpass(f"Password of {address.user} at {address.host}: ")
+
+
+def ask_once(password: Password) -> Password:
+    """Wrap a password function so that it is called once for each user and host."""
+    passwords: dict[tuple[str, str], str] = {}
+
+    def ask(address: Address) -> str:
+        who = (address.user, address.host)
+        if who not in passwords:
+            passwords[who] = password(address)
+        return passwords[who]
+
+    return ask

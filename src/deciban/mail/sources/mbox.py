@@ -20,6 +20,7 @@ from itertools import chain
 from typing import BinaryIO
 
 from deciban.errors import InputError
+from deciban.mail.sources.file_recognition import refuse_archive
 
 MBOX_CHUNK_BYTES = 1 << 18
 """Bytes read at a time."""
@@ -28,14 +29,6 @@ PACKED_CHUNK_BYTES = 1 << 14
 """Packed bytes unpacked at a time: a damaged chunk is unpacked again, byte by byte."""
 
 GZIP = b"\x1f\x8b"
-ARCHIVES = {
-    b"BZh": "is packed by bzip2. Hint: bzcat FILE | deciban mail … -",
-    b"\xfd7zXZ": "is packed by xz. Hint: xzcat FILE | deciban mail … -",
-    b"\x28\xb5\x2f\xfd": "is packed by zstd. Hint: zstdcat FILE | deciban mail … -",
-    b"PK\x03\x04": "is a zip archive. Hint: unpack it, and give the folder",
-    b"SQLite format 3\0": "is a database, not mail. Hint: the store is named by --store",
-}
-"""Beginnings of files that are not mail, and what to report."""
 
 CONTEXT_BYTES = 4096
 """Bytes around a line that decide whether a message begins there; no "From " line is longer."""
@@ -63,11 +56,7 @@ def read_chunks(stream: BinaryIO, name: str) -> Iterator[bytes]:
     if first.startswith(GZIP):
         chunks = _unpack_gzip(chain([first], chunks), name)
         first = next(chunks, b"")
-    for magic, what in ARCHIVES.items():
-        if first.startswith(magic):
-            raise InputError(f"{name}: {what}")
-    if first[257:262] == b"ustar":
-        raise InputError(f"{name}: is a tar archive. Hint: unpack it (tar xf), and give the folder")
+    refuse_archive(first, name)
     if first:
         yield first
     yield from chunks

@@ -20,6 +20,12 @@ NOT_MAIL = re.compile(
 )
 """Hidden files, and files that mail programs (and SpamAssassin's corpus: `cmds`) keep next to messages."""
 
+EMLX_SUFFIX = ".emlx"
+"""Files with such names are messages as Apple Mail keeps them."""
+
+MESSAGE_SUFFIXES = (".eml", EMLX_SUFFIX)
+"""Files with such names are one message, whatever they begin with."""
+
 _INFO = re.compile(r"[:;!]2,([A-Za-z]*)$")  # ":" is not allowed in file names everywhere: ";" and "!" replace it
 _SECONDS = re.compile(r"(\d{9,10})\.")
 
@@ -40,11 +46,12 @@ class RawMessage:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that a source had to omit while it went on with all else."""
+    """Something that a source had to omit while it went on with all else; not `is_mail`: a file that is not mail."""
 
     name: str
     reason: str
     messages: int = 1
+    is_mail: bool = True
 
     def __str__(self) -> str:
         return f"{self.name}: {self.reason}"
@@ -145,11 +152,12 @@ def list_folder(folder: Path, problems: ProblemHandler) -> Iterator[MessageFile]
     if is_maildir(folder):
         yield from list_maildir(folder)
         return
+    is_part = folder.name in ("cur", "new") and is_maildir(folder.parent)
     for inner in _scan(folder):
         if NOT_MAIL.fullmatch(inner.name):
             continue
         if not inner.is_dir():
-            is_single = inner.name.lower().endswith(".eml")
+            is_single = is_part or inner.name.lower().endswith(MESSAGE_SUFFIXES)
             yield MessageFile(inner.path, is_trashed(inner.name), _parse_time(inner.name), is_single)
         elif not inner.is_symlink():  # links may form a cycle
             try:

@@ -24,8 +24,9 @@ from stat import S_ISREG
 from typing import BinaryIO, Final, TypeVar
 
 from deciban.errors import InputError
-from deciban.mail.sources import mbox, message_files
-from deciban.mail.sources.mbox import ARCHIVES, GZIP, read_chunks, stop_at_error
+from deciban.mail.sources import file_recognition, mbox, message_files
+from deciban.mail.sources.file_recognition import ARCHIVES, NotMailError
+from deciban.mail.sources.mbox import GZIP, read_chunks, stop_at_error
 from deciban.mail.sources.message_files import MessageFile, Problem, ProblemHandler, RawMessage, warn_of_problem
 from deciban.mail.store.live_files import is_live
 
@@ -55,6 +56,8 @@ OPEN_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_
 def source_kind(path: str | Path) -> str:
     """Return the kind of a path: `mbox`, `maildir`, `mh`, `folder`, `message`, `stdin` or `imap`.
 
+    A path that does not exist is an InputError, a file that is not mail a NotMailError.
+
     >>> source_kind("-"), source_kind("imaps://joe@example.org/Junk")
     ('stdin', 'imap')
     """
@@ -68,7 +71,11 @@ def source_kind(path: str | Path) -> str:
     if not message_files.is_regular(place):
         return "stdin"
     with _open_file(place) as stream:
-        return "mbox" if _is_mbox(next(read_chunks(stream, str(place)), b""), place.name) else "message"
+        start = next(read_chunks(stream, str(place)), b"")
+    if _is_mbox(start, place.name):
+        return "mbox"
+    file_recognition.refuse_other_files(start, str(place))
+    return "message"
 
 
 def read_mail(
@@ -97,7 +104,8 @@ def read_mail(
         found = _read_files(_list_files(_resolve_path(path), kind, subfolders, problems), problems)
     else:
         place = Path(path).expanduser()
-        file = MessageFile(str(place), message_files.is_trashed(place.name), is_single=place.suffix.lower() == ".eml")
+        is_single = place.suffix.lower() in message_files.MESSAGE_SUFFIXES
+        file = MessageFile(str(place), message_files.is_trashed(place.name), is_single=is_single)
         found = _read_pipe(path, problems) if kind == "stdin" else _read_file(file, problems)
     return found if trashed else _drop_trashed(path, found, problems)
 
@@ -172,7 +180,7 @@ def _is_mbox(start: bytes, name: str) -> bool:
 def _read_pipe(path: str | Path, problems: ProblemHandler) -> Iterator[RawMessage]:
     file = MessageFile(str(path), is_single=False)
     with nullcontext(sys.stdin.buffer) if file.path == "-" else _open_file(_resolve_path(path)) as stream:
-        yield from _split_stream(stream, file, problems)
+        yield from _split_stream(stream, file, problems, is_pipe=True)
 
 
 def _read_file(file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessage]:
@@ -182,8 +190,13 @@ def _read_file(file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessa
         yield from _split_stream(stream, replace(file, time=time), problems)
 
 
-def _split_stream(stream: BinaryIO, file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessage]:
-    """Yield the messages of a stream; where it is damaged, those before the damage, and then the error."""
+def _split_stream(
+    stream: BinaryIO, file: MessageFile, problems: ProblemHandler, is_pipe: bool = False
+) -> Iterator[RawMessage]:
+    """Yield the messages of a stream; where it is damaged, those before the damage, and then the error.
+
+    A pipe is a message, whatever it contains: a mail system is at its other end.
+    """
     chunks, limit = read_chunks(stream, file.path), message_files.max_read_bytes()
     first = next(chunks, b"")
     errors: list[InputError] = []
@@ -194,8 +207,13 @@ def _split_stream(stream: BinaryIO, file: MessageFile, problems: ProblemHandler)
         read = bytearray(first)
         while len(read) < limit and (chunk := next(undamaged, b"")):
             read += chunk
+        raw = bytes(read[:limit])
+        if file.path.lower().endswith(message_files.EMLX_SUFFIX):
+            raw = file_recognition.extract_emlx(raw)
+        elif not (file.is_single or is_pipe):
+            file_recognition.refuse_other_files(first, file.path)
         if read or file.is_single:  # an empty file is an mbox without messages
-            yield RawMessage(file.path, bytes(read[:limit]), file.time, file.is_trashed)
+            yield RawMessage(file.path, raw, file.time, file.is_trashed)
     for error in errors:
         raise error
 
@@ -245,7 +263,8 @@ def _read_files(files: Iterable[MessageFile], problems: ProblemHandler) -> Itera
             yield from _read_file(file, problems)
         except (InputError, OSError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            problems(Problem(file.path, reason.removeprefix(f"{file.path}: ")))
+            is_mail = not isinstance(error, NotMailError)
+            problems(Problem(file.path, reason.removeprefix(f"{file.path}: "), int(is_mail), is_mail))
 
 
 def _small_size(path: str) -> int:
@@ -259,7 +278,7 @@ def _small_size(path: str) -> int:
 
 def _read_small_file(file: MessageFile) -> RawMessage | None:
     """Return the message of a small file with just one; None if the file needs a closer look, or cannot be read."""
-    if file.path.lower().endswith(MBOX_SUFFIXES):
+    if file.path.lower().endswith((*MBOX_SUFFIXES, message_files.EMLX_SUFFIX)):
         return None
     try:
         if is_live(file.path):
@@ -275,6 +294,8 @@ def _read_small_file(file: MessageFile) -> RawMessage | None:
     except OSError:
         return None
     if len(raw) != status.st_size or raw.startswith(SPECIAL_STARTS) or raw[257:262] == b"ustar":
+        return None
+    if not (file.is_single or raw.startswith(b"From ") or file_recognition.is_message(raw, file.path)):
         return None
     if file.is_single or not raw.startswith(b"From "):
         return RawMessage(file.path, raw, status.st_mtime if file.time is None else file.time, file.is_trashed)

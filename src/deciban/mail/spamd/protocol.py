@@ -20,6 +20,7 @@ from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import insert_header
 from deciban.mail.model.mail_models import logit
 from deciban.mail.model.verdicts import UNSURE, Verdict
+from deciban.mail.tokens.token_descriptions import describe_token
 from deciban.scores import DECIBAN
 
 RETURNING_COMMANDS: Final = frozenset({"PROCESS", "HEADERS"})
@@ -255,7 +256,7 @@ def format_report(verdict: Verdict) -> str:
     lines += [f"Why: {verdict.why}."] if verdict.why else []
     lines += [f"Left unread: {cut}." for cut in verdict.cut]
     lines += ["", "decibans  clue", "--------  " + "-" * 40]
-    lines += [f"{clue.decibans:+8.1f}  {clue.token}" for clue in verdict.clues]
+    lines += [f"{clue.decibans:+8.1f}  {describe_token(clue.token)}" for clue in verdict.clues]
     lines += [f"{verdict.others:+8.1f}  all others", f"{verdict.prior:+8.1f}  before any clue", ""]
     return "\n".join(lines)
 

@@ -177,7 +177,7 @@ def _check_reading(value: Any) -> str | None:
 
 
 RESERVED_KEYS: Final = frozenset(
-    {"half_life", "origin", "changes", "last_learned", "next_number", "reading", "watched"}
+    {"half_life", "origin", "changes", "last_learned", "next_number", "reading", "watched", "moves"}
 )
 """Settings that only methods of the store write; they are not among the settings of an exported text."""
 

@@ -88,6 +88,8 @@ class TokenBatch:
     """Where each message was found."""
     omissions: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """Descriptions of the parts of a message that limits left out, by the message's position."""
+    headings: Sequence[tuple[str, str]] = ()
+    """Sender and subject of each message that is to be classified."""
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -102,7 +104,7 @@ class TokenBatch:
         return cls(sizes, number_words(list(chain(*tokens)), numbers), list(numbers), digests, labels, times)
 
     def take(self, wanted: NDArray[np.bool_]) -> "TokenBatch":
-        """Return the wanted messages, with the words that they have, but without names and omissions."""
+        """Return the wanted messages, with the words that they have, but without names, omissions and headings."""
         if wanted.all():
             return self
         used, indices = np.unique(self.indices[np.repeat(wanted, self.sizes)], return_inverse=True)

@@ -1,0 +1,174 @@
+"""`deciban mail setup`: from a mailbox to a filter that learns by itself, question by question.
+
+What is found is proposed, what would be written is shown first, and no file is replaced without a question.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from deciban.cli.error_handling import handle_errors, print_stderr
+from deciban.cli.mail import mail_inputs as a
+from deciban.cli.mail.learn_mail import KEPT, learn
+from deciban.cli.mail.mail_inputs import open_to_classify
+from deciban.cli.mail.watch_service import install_service
+from deciban.cli.parser import choice
+from deciban.errors import InputError
+
+if TYPE_CHECKING:
+    from deciban.mail.sources.imap_connection import Address
+
+MAX_SHOWN_FOLDERS: Final = 20
+"""Number of folders that are listed where none is known to be for spam."""
+
+
+class Dialogue:
+    """Questions on standard error and answers from standard input; with `yes` every proposal is accepted."""
+
+    def __init__(self, yes: bool) -> None:
+        self._yes = yes
+
+    def ask(self, question: str, proposal: str, option: str) -> str:
+        """Return an answer, or the proposal if there is one and the answer is empty."""
+        answer = ""
+        if not self._yes:
+            print_stderr(f"{question}{f' [{proposal}]' if proposal else ''}")
+            answer = self._read()
+        if not (answer or proposal):
+            raise InputError(f"{question} There was no answer. Hint: {option} gives it")
+        return answer or proposal
+
+    def confirm(self, question: str, proposal: bool = True) -> bool:
+        """Return whether the answer is yes; an empty one, and `--yes`, is the proposal."""
+        if self._yes:
+            return proposal
+        print_stderr(f"{question} [{'Y/n' if proposal else 'y/N'}]")
+        answer = self._read().lower()
+        return answer.startswith("y") if answer else proposal
+
+    def _read(self) -> str:
+        line = sys.stdin.readline()
+        if not line:
+            raise InputError("there are no more answers, so nothing else was done. Hint: --yes accepts all proposals")
+        return line.strip()
+
+
+@a.command(
+    a.option("--mail", "PATH", "Where mail arrives: a Maildir, an mbox, imaps://user@host, or joe@example.org."),
+    a.option("--junk", "PATH", "Where spam is; unless given, it is sought by its name."),
+    choice("--service", "systemd|cron|none", "What starts deciban mail watch; unless given, what this machine has."),
+    a.flag("--move", "Move spam that arrives in an IMAP folder to Junk, too."),
+    a.flag("--yes", "Ask nothing: accept what is found, and replace no file."),
+    a.STORE, a.DEBUG,
+    examples=["deciban mail setup", "deciban mail setup --mail ~/Maildir --yes"],
+)  # fmt: skip
+def setup(
+    mail: str | None, junk: str | None, service: str | None, move: bool, yes: bool, store: str | None, debug: bool
+) -> None:
+    """Set a filter up: find the mail and its Junk, learn both, measure how good it is, and have it learn on.
+
+    Questions are answered by lines on standard input; an empty line accepts what is proposed in brackets.
+    """
+    dialogue = Dialogue(yes)
+    with handle_errors(debug, interrupted=KEPT):
+        inbox = _choose_mail(mail, dialogue)
+        spam = expand_home(junk or _choose_junk(inbox, dialogue))
+        a.check_paths([inbox, spam])
+        command = _learning_command(inbox, spam, move, store)
+        print_stderr(f"wanted mail: {inbox}\nspam:        {spam}")
+        if not dialogue.confirm("Learn these messages?"):
+            return
+        learn.function(
+            ham=[_read_part(inbox)], spam=[spam], label=None, store=store, subfolders=False, trashed=False,
+            no_fit=False, json=False, debug=debug,
+        )  # fmt: skip
+        _evaluate(store)
+        steps = install_service(service, command, dialogue.confirm)
+        option = f" --store {shlex.quote(store)}" if store else ""
+        steps.append(f"to see what new mail is: deciban mail classify {shlex.quote(inbox)}{option}")
+        print_stderr("\n".join(["", "Next steps:", *(f"  {step}" for step in steps)]))
+
+
+def _choose_mail(given: str | None, dialogue: Dialogue) -> str:
+    """Return where the mail is, by the option, what is found or the answer."""
+    from deciban.mail.sources.mailbox_search import address_to_url, find_mailboxes
+
+    if given is None:
+        found = find_mailboxes(Path.home())
+        if len(found) > 1:
+            print_stderr("\n".join(["Mailboxes on this machine:", *(f"  {path}" for path in found)]))
+        question = "Where does your mail arrive? (A Maildir, an mbox, imaps://user@host, or a mail address)"
+        given = dialogue.ask(question, found[0] if found else "", "--mail PATH")
+    return expand_home(address_to_url(given))
+
+
+def expand_home(path: str) -> str:
+    """Return a path with ~ replaced by the user's home; an address on a server as it is."""
+    return path if path.lower().startswith(("imap://", "imaps://")) else str(Path(path).expanduser())
+
+
+def _choose_junk(inbox: str, dialogue: Dialogue) -> str:
+    """Return the folder for spam: the first with a name for it, or the answer."""
+    from deciban.mail.sources.mailbox_search import is_junk_name, list_neighbours
+
+    folders = list_neighbours(inbox, _ask_password)
+    found = [path for name, path in folders if is_junk_name(name)]
+    if found:
+        return found[0]
+    names = [path for _, path in folders[:MAX_SHOWN_FOLDERS]]
+    if names:
+        print_stderr("\n".join(["No folder has a name for spam. There are:", *(f"  {name}" for name in names)]))
+    return dialogue.ask("Which folder has your spam?", "", "--junk PATH")
+
+
+def _ask_password(address: Address) -> str:
+    """Return the password of an account, and keep it for the connections that follow."""
+    from deciban.mail.sources.imap_connection import PASSWORD, password_for
+
+    return os.environ.setdefault(PASSWORD, password_for(address))
+
+
+def _read_part(inbox: str) -> str:
+    """Return the part of a mailbox whose reader has seen it: of a Maildir, new mail may be anything."""
+    from deciban.mail.sources.message_sources import source_kind
+
+    seen = Path(inbox, "cur")
+    return str(seen) if source_kind(inbox) == "maildir" and any(seen.iterdir()) else inbox
+
+
+def _evaluate(store: str | None) -> None:
+    """Measure the filter on all messages that were learned, if there are enough."""
+    from deciban.cli.mail.evaluate_mail import DEFAULT_FOLDS, show_report
+    from deciban.mail.evaluation.evaluate_filter import evaluate_folds
+    from deciban.mail.evaluation.labelled_mail import LabelledMail
+
+    with open_to_classify(store) as mail:
+        known = LabelledMail.from_store(mail.store)
+        fewest = min(int((known.codes == code).sum()) for code in (0, 1))
+        if fewest < DEFAULT_FOLDS:
+            print_stderr(f"{fewest} messages of one kind are too few to measure how good the filter is.")
+            return
+        show_report(evaluate_folds(known, model=mail.model), with_mistakes=False)
+        sys.stdout.flush()
+
+
+def _learning_command(inbox: str, spam: str, move: bool, store: str | None) -> list[str]:
+    """Return the words of the command that keeps learning: `watch`, or for an mbox `learn`; paths are absolute."""
+    from deciban.mail.sources.message_sources import source_kind
+
+    kinds = {path: source_kind(path) for path in (inbox, spam)}
+    if move and set(kinds.values()) != {"imap"}:
+        raise InputError(f"{inbox}: only mail on an IMAP server can be moved. Hint: leave out --move")
+    ham, junk = (path if kinds[path] == "imap" else str(Path(path).absolute()) for path in (inbox, spam))
+    program = shutil.which("deciban")
+    words = [program] if program else [sys.executable, "-m", "deciban.cli.main"]
+    if set(kinds.values()) <= {"imap", "maildir"}:
+        words += ["mail", "watch", "--ham", ham, "--junk", junk, *(["--move"] if move else [])]
+    else:
+        words += ["mail", "learn", "--ham", ham, "--spam", junk, "--json"]
+    return [*words, "--store", str(a.store_path(store).absolute())]
