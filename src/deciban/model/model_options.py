@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from deciban.errors import InputError, SchemaError
@@ -158,10 +158,14 @@ class Origin:
             counts = {name: max(0, operation(a.get(name, 0), b.get(name, 0))) for name in {**a, **b}}
             return {name: n for name, n in counts.items() if n}
 
-        rows = [max(0, operation(getattr(self, n), getattr(other, n))) for n in ("rows_read", "rows_without_class")]
         columns = {**self.markers, **other.markers}
         markers = {name: combine_counts(self.markers.get(name, {}), other.markers.get(name, {})) for name in columns}
-        return Origin(*rows, self.created, self.source, {name: counts for name, counts in markers.items() if counts})
+        return replace(
+            self,
+            rows_read=max(0, operation(self.rows_read, other.rows_read)),
+            rows_without_class=max(0, operation(self.rows_without_class, other.rows_without_class)),
+            markers={name: counts for name, counts in markers.items() if counts},
+        )
 
 
 def hide_markers(model: Model, source: Source) -> Source:

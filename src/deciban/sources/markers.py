@@ -134,7 +134,7 @@ def _find_candidates(texts: Any, markers: Sequence[str]) -> NDArray[np.int64]:
     if utf8 is None or not utf8.size or not markers:
         return np.zeros(0, dtype=np.int64)
     dtype = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    offsets = np.frombuffer(buffer, dtype=dtype)[texts.offset : texts.offset + len(texts) + 1]
+    offsets: NDArray[Any] = np.frombuffer(buffer, dtype=dtype)[texts.offset : texts.offset + len(texts) + 1]
     content = np.frombuffer(utf8, dtype=np.uint8)
     keys = [(marker.encode()[0], len(marker.encode())) for marker in markers]
     is_first, is_key = np.zeros(256, dtype=np.bool_), np.zeros((256, 1 + max(size for _, size in keys)), np.bool_)

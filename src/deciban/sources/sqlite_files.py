@@ -83,7 +83,7 @@ class SqliteTable(FileSource):
 
 @contextmanager
 def _connect(path: str) -> Iterator[sqlite3.Connection]:
-    """Yield a connection that can only read; raise SQLite's errors as InputErrors that name the file."""
+    """Yield a connection that can only read; raise errors of SQLite and of encodings as InputErrors that name the file."""
     with open(path, "rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise InputError(
@@ -93,5 +93,5 @@ def _connect(path: str) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.execute("pragma trusted_schema = off")  # views run no functions that have side effects
             yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:
         raise InputError(f"{quote_path(path)} cannot be read as a SQLite file: {error_summary(error)}") from None
