@@ -83,7 +83,7 @@ class SqliteTable(FileSource):
 
 @contextmanager
 def _connect(path: str) -> Iterator[sqlite3.Connection]:
-    """Yield a connection that can only read; raise errors of SQLite and of encodings as InputErrors that name the file."""
+    """Yield a connection that can only read; raise errors of SQLite and of encodings as InputErrors."""
     with open(path, "rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise InputError(
