@@ -1,7 +1,10 @@
 """A small table of patients in every form that a table can have."""
 
+import contextlib
 import gzip
 import json
+import re
+import sqlite3
 
 import duckdb
 import numpy as np
@@ -123,6 +126,45 @@ def relation(table, con):
     return con.sql("select * from patients")
 
 
+def workbook(table, path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append(table.column_names)
+    for row in table.to_pylist():
+        book.active.append(list(row.values()))
+    book.save(path)
+    return str(path)
+
+
+def arff(table, path):
+    kinds = {pa.string(): "string", pa.date32(): 'date "yyyy-MM-dd"'}
+    lines = ["% patients", "@relation patients"]
+    lines += [f"@attribute {field.name} {kinds.get(field.type, 'numeric')}" for field in table.schema]
+    lines.append("@data")
+    for row in as_text(table).to_pylist():
+        lines.append(
+            ",".join("?" if v is None else arff_quote(v) if isinstance(v, str) else repr(v) for v in row.values())
+        )
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+def arff_quote(text):
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'" if re.search(r"[ ,'\"{}%]", text) else text
+
+
+def sqlite(table, path):
+    with contextlib.closing(sqlite3.connect(path)) as con:
+        con.execute(f"create table patients ({', '.join(table.column_names)})")
+        rows = as_text(table).to_pylist()
+        con.executemany(
+            f"insert into patients values ({', '.join('?' * len(rows[0]))})", [[*r.values()] for r in rows]
+        )
+        con.commit()
+    return str(path)
+
+
 def ibis_table(table):
     import ibis
 
@@ -147,6 +189,9 @@ SOURCES = {
     "parquet, plain": lambda t, d: parquet(t, d / "t.parquet", use_dictionary=False, compression="zstd"),
     "feather": lambda t, d: feather(t, d / "t.feather"),
     "arrow stream": lambda t, d: arrow_stream(t, d / "t.arrows"),
+    "xlsx": lambda t, d: workbook(t, d / "t.xlsx"),
+    "arff": lambda t, d: arff(t, d / "t.arff"),
+    "sqlite": lambda t, d: sqlite(t, d / "t.db"),
     "pyarrow table": lambda t, d: t,
     "dictionaries": lambda t, d: dictionaries(t),
     "large strings": lambda t, d: large_strings(t),

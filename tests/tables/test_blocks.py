@@ -359,10 +359,10 @@ def test_a_combination_can_be_split(levels):
 
 
 def test_codes_of_combinations_come_in_order_of_appearance():
-    names = Combinations(2, grows=True)
+    names = Combinations(["a", "b"], grows=True)
     a, b = pa.array(["x", "y", "x", None, "y"]), pa.array(["u", "u", "v", "u", "u"])
     assert names.encode([a, b]).tolist() == [0, 1, 2, -1, 1]
     assert names.list == ["x & u", "y & u", "x & v"]
-    fixed = Combinations(2, names.list)
+    fixed = Combinations(["a", "b"], names.list)
     assert fixed.encode([pa.array(["y", "y", "z"]), pa.array(["u", "v", "u"])]).tolist() == [1, 3, 3]
     assert len(fixed) == 3

@@ -76,10 +76,12 @@ def test_a_late_mark_for_a_missing_number_is_understood(tmp_path):
     assert model.ledger.parts[0].weight.sum() == 150_001
 
 
-def test_marks_are_values_in_a_category_unless_they_are_reported_to_be_missing(tmp_path):
-    content = "x,y\n" + "NA,a\nred,b\n?,a\n" * 10
-    assert train_model(tmp_path / "t.csv", content).ledger.schema.blocks[0].levels == (("?", "NA", "red"),)
-    only = train_model(tmp_path / "t.csv", content, missing=["NA", "?"], roles={"x": "category"})
+def test_marks_are_missing_in_a_category_unless_they_are_kept(tmp_path):
+    content = "x,y\n" + "NA,a\nred,b\n?,a\n-,b\n" * 10
+    kept = train_model(tmp_path / "t.csv", content, keep_markers=True)
+    assert kept.ledger.schema.blocks[0].levels == (("-", "?", "NA", "red"),)
+    assert train_model(tmp_path / "t.csv", content).ledger.schema.blocks[0].levels == (("-", "red"),)
+    only = train_model(tmp_path / "t.csv", content, missing=["-"], roles={"x": "category"})
     assert only.ledger.schema.blocks[0].levels == (("red",),)
 
 

@@ -98,7 +98,7 @@ def default_file(paths: Sequence[str]) -> str:
     >>> default_file(["data/heart.csv.gz"]), default_file(["day-*.csv"]), default_file(["-"])
     ('heart.deciban', 'day.deciban', 'model.deciban')
     """
-    name = Path(paths[0]).name if paths else ""
+    name = Path(paths[0]).name if paths and not paths[0].startswith("/dev/") else ""
     for ending in COMPRESSED_ENDINGS:
         name = name.removesuffix(ending)
     stem = re.sub(r"[*?\[\]]+", "", Path(name).stem).strip("-_. ")

@@ -1,23 +1,19 @@
 """The tables that commands read: files, patterns, standard input, a folder of documents, or a query."""
 
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
 from deciban.errors import DecibanError, InputError
 from deciban.sources.source import FileOptions, Source, open_source
+from deciban.sources.spool import spool, spool_pipes
 
 STDIN = "standard input"
-COMPRESSION_MARKS = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
-"""The first bytes of compressed data, and the ending of its file name."""
 
 
 @dataclass(frozen=True)
@@ -77,19 +73,34 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
             raise UsageError(f"--folders reads each file as a document, so --format {format} cannot be given")
         paths, format = [folders], "folders"
     missing, errors = tuple(options["missing"] or ()), options.get("errors", "strict")
-    reading = FileOptions(format, options["encoding"], missing, errors, hive)
-    if paths != ["-"]:
-        if "-" in paths:
-            raise UsageError("- (standard input) cannot be read together with other files")
-        absent = [path for path in paths if not os.path.exists(path)] if len(paths) > 1 else []
-        if absent:
-            raise InputError(f"there is no file {absent[0]!r}. Hint: a pattern is written in quotes, 'day-*.csv'")
-        name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
-        yield TableInput(paths, name, sql, reading)
+    reading = FileOptions(format, options["encoding"], missing, errors, hive, options["table"])
+    if "-" in paths and len(paths) > 1:
+        raise UsageError("- (standard input) cannot be read together with other files")
+    absent = [path for path in paths if not os.path.exists(path)] if len(paths) > 1 else []
+    if absent:
+        raise InputError(f"there is no file {absent[0]!r}. Hint: a pattern is written in quotes, 'day-*.csv'")
+    if paths == ["-"]:
+        with spool_stdin() as path, _name_in_errors({path: STDIN}):
+            yield TableInput([path], STDIN, None, reading)
         return
-    # in errors, a name that the user knows stands for the path of the temporary file
-    with spool_stdin() as path, change_errors(lambda m: m.replace(repr(str(path)), STDIN).replace(str(path), STDIN)):
-        yield TableInput([str(path)], STDIN, None, reading)
+    name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
+    with (
+        spool_pipes(paths) as files,
+        _name_in_errors({file: path for file, path in zip(files, paths) if file != path}),
+    ):
+        yield TableInput(files, name, sql, reading)
+
+
+def _name_in_errors(names: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Replace the paths of temporary copies in errors of the block by names that the user knows."""
+
+    def change(message: str) -> str:
+        for path, name in names.items():
+            shown = name if name == STDIN else repr(name)
+            message = message.replace(repr(path), shown).replace(path, name)
+        return message
+
+    return change_errors(change)
 
 
 def open_optional_table(options: Mapping[str, Any]) -> AbstractContextManager[TableInput | None]:
@@ -97,20 +108,11 @@ def open_optional_table(options: Mapping[str, Any]) -> AbstractContextManager[Ta
     return open_table(options) if options["data"] or options["sql"] is not None else nullcontext()
 
 
-@contextmanager
-def spool_stdin() -> Iterator[Path]:
-    """Yield a temporary copy of standard input, which can be read more than once; it is deleted after the block."""
-    stream = sys.stdin.buffer
+def spool_stdin() -> AbstractContextManager[str]:
+    """Return a temporary copy of standard input, which can be read more than once; it is deleted after the block."""
     if sys.stdin.isatty():
         print_stderr("reading the table from standard input, to its end (Ctrl-D) …")
-    start = stream.read(4)
-    ending = next((name for mark, name in COMPRESSION_MARKS.items() if start.startswith(mark)), "")
-    with tempfile.TemporaryDirectory(prefix="deciban-") as folder:
-        path = Path(folder) / f"stdin{ending}"
-        with path.open("wb") as file:
-            file.write(start)
-            shutil.copyfileobj(stream, file, 1 << 20)
-        yield path
+    return spool(sys.stdin.buffer, "stdin", STDIN)
 
 
 @contextmanager

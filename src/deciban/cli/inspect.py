@@ -82,7 +82,7 @@ def describe_options(model: Model) -> dict[str, Any]:
 
 
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
-    from deciban.cli.report_screen import format_missing, show_classes, show_strongest
+    from deciban.cli.report_screen import format_missing, show_classes, show_markers, show_strongest
 
     out = Screen()
     out.print_title(f"{path}: a model of {model.target}")
@@ -110,6 +110,7 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
     out.print_heading("Columns")
     body = [[note.name, note.role, note.reason + format_missing(note)] for note in description.columns]
     out.print_table(["column", "role", "why"], body, wide=2)
+    show_markers(out, description)
     out.print_heading("Strongest columns", "average evidence for the true class, with a 90 % interval")
     show_strongest(out, description, most)
     _show_columns(out, model, description, most)

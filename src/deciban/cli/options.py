@@ -49,8 +49,8 @@ def parse_pair(text: str) -> tuple[str, str]:
 MODEL_FILE: Final = argument("model", metavar="MODEL", type=Path, help="A model file.")
 DATA: Final = argument(
     "data", nargs="*", metavar="DATA", default=(),
-    help="CSV, TSV, JSON lines, Parquet or Arrow files, .txt files with a document a line (.gz and .zst too), a "
-    "quoted pattern such as 'day-*.csv', or - for standard input.",
+    help="CSV, TSV, JSON lines, Parquet, Arrow, Excel, ARFF or SQLite files, .txt files with a document a line (.gz "
+    "and .zst too), a quoted pattern such as 'day-*.csv', a pipe such as <(…), or - for standard input.",
 )  # fmt: skip
 TABLE_OPTIONS: Final = (
     DATA,
@@ -59,9 +59,10 @@ TABLE_OPTIONS: Final = (
         option("--sql", "QUERY", "Read the result of a DuckDB query instead of DATA: \"select * from 'a.csv'\"."),
         option("--folders", "DIR",
                "Read a folder instead of DATA: a sub-folder for each class, in it a file for each document."),
-        choice("--format", "csv|tsv|jsonl|parquet|arrow|lines|text",
-               "csv, tsv, jsonl, parquet, arrow, lines (a document on each line) or text (each file is a document); "
-               "needed where a file's name does not show it.", metavar="FORMAT"),
+        choice("--format", "csv|tsv|jsonl|parquet|arrow|excel|arff|sqlite|lines|text",
+               "csv, tsv, jsonl, parquet, arrow, excel, arff, sqlite, lines (a document on each line) or text (each "
+               "file is a document); needed where a file's name does not show it.", metavar="FORMAT"),
+        option("--table", "NAME", "The sheet of an Excel file, or the table of a SQLite file, if it has several."),
         option("--encoding", "NAME",
                "The encoding of a text file: utf-8, utf-16, latin-1; of documents, any that Python knows.",
                default="utf-8"),
@@ -124,6 +125,8 @@ MODEL_OPTIONS: Final = in_section(
     option("--stop-words", "english|FILE",
            "Words of texts to ignore: scikit-learn's English list, or the words of a file, one on each line."),
     flag("--presence", "Count a word at most once in each text."),
+    flag("--keep-markers",
+         "Take ?, NA, null and the like for values of categories and texts, not for missing ones."),
 )  # fmt: skip
 """The options that define the model that is trained; see `training_options.training_arguments`."""
 

@@ -119,6 +119,7 @@ def show_training(
     show_classes(out, description)
     out.print_heading("Columns", "and the role of each (--as COLUMN=ROLE changes it)")
     show_columns(out, description.columns)
+    show_markers(out, description)
     out.print_heading("Held out", "quality on rows that were not learned from")
     if model.held_out is not None:
         show_quality(out, model.held_out)
@@ -185,6 +186,15 @@ def show_columns(out: Screen, notes: Sequence[ColumnNote]) -> None:
     ]
     out.print_pairs(entries)
     out.print_line("deciban inspect shows them all, with reasons")
+
+
+def show_markers(out: Screen, description: Description) -> None:
+    """Print which texts were read as missing, in how many cells of which columns."""
+    lines = description.format_markers()
+    for line in lines:
+        out.print_line(to_one_line(line))
+    if lines:
+        out.print_line("(--keep-markers takes them for values, except in columns of numbers)")
 
 
 def format_missing(note: ColumnNote) -> str:

@@ -80,15 +80,12 @@ def decode_dictionary(array: Any) -> Any:
     """Return the values of a dictionary array; other arrays are returned unchanged."""
     if not pa.types.is_dictionary(array.type):
         return array
-    values = array.dictionary
-    if pa.types.is_string_view(values.type):  # `take` does not support views
-        values = values.cast(pa.string())
-    return values.take(array.indices).cast(array.type.value_type)
+    return array.dictionary.take(array.indices)
 
 
 def _parse_numbers(texts: Any, column: str, source: SourceView) -> Any:
     """Parse texts of a column as numbers, by the rules for CSV files; raise an InputError for one that is none."""
-    from deciban.sources.csv_files import MISSING_NUMBERS
+    from deciban.sources.markers import MISSING_NUMBERS
 
     words = pc.utf8_trim_whitespace(texts.cast(pa.string()))
     known = pc.if_else(pc.is_in(words, pa.array(MISSING_NUMBERS)), pa.scalar(None, pa.string()), words)

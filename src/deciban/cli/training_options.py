@@ -22,7 +22,8 @@ WORD_OPTIONS = ("ngrams", "tokens", "stop_words", "presence")
 """The options that control how texts are read."""
 
 LIKE_OPTIONS = (
-    "roles", "join", "numbers", "alpha", "parameter_prior", "covariance", "unseen", "most_levels", *WORD_OPTIONS,
+    "roles", "join", "numbers", "alpha", "parameter_prior", "covariance", "unseen", "most_levels", "keep_markers",
+    *WORD_OPTIONS,
 )  # fmt: skip
 """The options that --like takes from its model."""
 
@@ -155,7 +156,7 @@ def format_training_command(
     words = [*_format_data(table), *_format_option("target", target)]
     for option in MODEL_OPTIONS:
         words += _format_option(option.destination, values.get(option.destination))
-    for name in ("format", "encoding", "errors", "missing", "hive"):
+    for name in ("format", "table", "encoding", "errors", "missing", "hive"):
         value = getattr(table.reading, name)
         words += [] if value in (getattr(FileOptions, name), "folders") else _format_option(name, value)
     return " ".join(["deciban train", *words])

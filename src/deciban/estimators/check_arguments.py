@@ -16,8 +16,7 @@ from deciban.engines import InvalidValueError, encode
 from deciban.errors import DecibanWarning, InputError, unknown_class_error
 from deciban.families.family import ClassPrior
 from deciban.metrics.calibration_fit import METHODS
-from deciban.sources.arrow_sources import Frame
-from deciban.sources.source import read_first_rows
+from deciban.sources.arrow_types import to_plain_types
 
 NAMED_VALUES: dict[str, list[Any]] = {
     "non-negative": [Interval(Real, 0, None, closed="left")],
@@ -123,7 +122,7 @@ def drop_weightless_rows(X: Any, codes: NDArray[np.int32], weight: Array | None)
 def take_rows(rows: Any, index: NDArray[np.intp]) -> Any:
     """Return some of the rows of an array, a sparse matrix, a table, documents, or what scikit-learn indexes."""
     if hasattr(rows, "num_rows"):
-        return read_first_rows(Frame(rows), rows.num_rows).take(index)
+        return to_plain_types(rows).take(index)
     if isinstance(rows, np.ndarray) or hasattr(rows, "tocsr") or type(rows).__module__.startswith("deciban"):
         return rows[index]
     from sklearn.utils import _safe_indexing

@@ -29,7 +29,7 @@ from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
 from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.arrow_sources import Frame
-from deciban.sources.source import open_source, read_first_rows
+from deciban.sources.source import open_source
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles, rule_out_counts
 from deciban.training.task import Task, join_columns
@@ -121,7 +121,7 @@ class NaiveBayes(GenerativeClassifier):
     def _infer_columns(self, table: pa.Table) -> tuple[Column, ...]:
         """Return the columns with their roles, those of numbers perhaps undecided; InputError if all are skipped."""
         source = Frame(table)
-        columns = infer_roles(source, read_first_rows(source, HEAD_ROWS), (), self.roles or {}, self.numbers)
+        columns = infer_roles(source, source.head(HEAD_ROWS), (), self.roles or {}, self.numbers)
         countable = [column.name for column in columns if column.role == "countable"]
         negative = [name for name in countable if (to_numbers(table[name].combine_chunks(), name) < 0).any()]
         columns = rule_out_counts(columns, negative)
@@ -253,7 +253,7 @@ def _is_frame(X: Any) -> bool:
 def _from_frame(estimator: Any, X: Any, reset: bool) -> pa.Table:
     source = open_source(X)
     if isinstance(source, Frame):
-        table = source.table
+        table = source.head(source.n_rows)
     else:
         table = pa.Table.from_batches(list(source.batches(dict.fromkeys(source.columns, "as it is"))))
     named = X if type(X).__module__.startswith("pandas") else table  # only pandas has names that are not strings

@@ -209,12 +209,12 @@ class Combinations:
     Like `LevelEncoder`, but for several columns at a time; a combination in which one level is missing is missing.
     """
 
-    def __init__(self, n_columns: int, known: Sequence[str] = (), grows: bool = False) -> None:
-        self.list, self.grows = list(known), grows
+    def __init__(self, names: Sequence[str], known: Sequence[str] = (), grows: bool = False) -> None:
+        self.list, self.grows, n_columns = list(known), grows, len(names)
         self._codes = {name: v for v, name in enumerate(self.list)}
         valid = [levels for levels in map(split_levels, self.list) if len(levels) == n_columns]
         levels = [list(dict.fromkeys(column)) for column in zip(*valid)] or [[] for _ in range(n_columns)]
-        self.columns = [LevelEncoder(names, grows=True) for names in levels]
+        self.columns = [LevelEncoder(level, grows=True, column=name) for name, level in zip(names, levels)]
 
     def __len__(self) -> int:
         return len(self.list)

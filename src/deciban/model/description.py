@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,9 @@ N_SUMMARISED_FEATURES = 10
 
 SHOWN_CLASSES, SHOWN_FEATURES, SHOWN_COLUMNS = 10, 5, 40
 """Largest number of each in the text; `to_dict` has all."""
+
+SHOWN_MARKED_COLUMNS = 4
+"""Largest number of columns that are named for each text that was read as missing."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,8 @@ class Description:
     """The pseudo-count of each column that has one, where alpha="auto" chose them."""
     account: Account | None = None
     """The report of how weights were fitted, unless the learner is naive Bayes."""
+    markers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """The number of cells that were read as missing for each text, such as `?`, by column."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values, null for ∞ and NaN; summaries are `says` and `text`; `trust`, `account` if not None."""
@@ -113,7 +119,20 @@ class Description:
         if chosen:
             head += clip_text(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}", LINE_WIDTH)
         parts = [head, self._format_classes(), self._format_strongest(), self._format_columns()]
+        parts.append("\n".join(self.format_markers()))
         return "\n\n".join(part for part in parts if part)
+
+    def format_markers(self) -> list[str]:
+        """Return a line for each text that was read as missing, with the number of its cells and their columns."""
+        texts = sorted({text for counts in self.markers.values() for text in counts})
+        lines = []
+        for text in texts:
+            columns = {name: counts[text] for name, counts in self.markers.items() if text in counts}
+            shown = [f"{clip_text(name, 24)} {n}" for name, n in islice(columns.items(), SHOWN_MARKED_COLUMNS)]
+            more = f" and {len(columns) - len(shown)} more columns" if len(columns) > len(shown) else ""
+            cells = "1 cell" if sum(columns.values()) == 1 else f"{sum(columns.values())} cells"
+            lines.append(f"{text} was read as missing in {cells}: {', '.join(shown)}{more}")
+        return lines
 
     def _format_first_line(self) -> str:
         read = format_row_count(self.rows) + " read" if self.rows else ""
@@ -174,6 +193,7 @@ def describe_model(model: Model) -> Description:
         strongest,
         model.pseudo_counts if model.options.auto else None,
         model.account,
+        model.origin.markers,
     )
 
 

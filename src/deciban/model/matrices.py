@@ -22,6 +22,7 @@ from deciban.ledger import Vocabulary
 from deciban.ledger.schema import Kind
 from deciban.model.columns import JOIN_SEPARATOR, Combinations, Feature, Layout
 from deciban.sources.arrow_cells import LevelEncoder, extract_date_part, replace_nulls, to_numbers
+from deciban.sources.arrow_types import is_text
 from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import Documents, Words, build_word_matrix, count_known_words
 
@@ -65,7 +66,9 @@ class Matrices:
     ) -> Matrices:
         """Return a conversion with these names of levels, to which new ones are added where it `grows`."""
         names = [
-            Combinations(len(feature.joined), names, grows) if feature.joined else LevelEncoder(names, grows)
+            Combinations(feature.joined, names, grows)
+            if feature.joined
+            else LevelEncoder(names, grows, feature.column)
             for feature, names in zip(layout.levels, known, strict=True)
         ]
         return cls(layout, names, **options)
@@ -221,11 +224,7 @@ def _text_bytes(column: Any) -> Any:
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         return np.append(_text_bytes(column.dictionary), 0)[replace_nulls(column.indices.cast(pa.int64()), -1)]
-    if types.is_string_view(kind) or types.is_binary_view(kind):
-        column = column.cast(pa.large_binary())
-    elif not (
-        types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind)
-    ):
+    if not (is_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
         return np.zeros(len(column), dtype=np.int64)
     return replace_nulls(pc.binary_length(column), 0).astype(np.int64)
 

@@ -21,7 +21,7 @@ from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.matrices import Matrices, UnseenValueMonitor, check_columns, invalid_cell_error, row_blocks
-from deciban.model.model_options import Options, Origin, check_compatible, parse_class_prior
+from deciban.model.model_options import Options, Origin, check_compatible, hide_markers, parse_class_prior
 from deciban.model.output_frames import to_labels, to_source_type
 from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.scorer import Scorer, vocabularies
@@ -142,7 +142,7 @@ class Model:
         Values that were never learned are refused where `unseen="error"`; else a warning follows the last block.
         """
         wanted = check_columns(source, self.layout.readings(), allow_missing_columns)
-        matrices = self.matrices()
+        source, matrices = hide_markers(self, source), self.matrices()
         forms = self.naive.solved.forms if self.layout.texts else ()
         monitor = UnseenValueMonitor(self.layout, matrices.names, forms)
         for batches in row_blocks(source, wanted, self.layout):
@@ -294,7 +294,7 @@ class Model:
     ) -> TableSummariser:
         """Return the statistics of other rows, read in one pass, for the features of this model."""
         self._need_sums("learns no more rows, nor forgets any")
-        rows = open_source(source, sql, FileOptions.from_arguments(reading))
+        rows = hide_markers(self, open_source(source, sql, FileOptions.from_arguments(reading)))
         classes, levels = [str(label) for label in self.scorer.outline.classes], self.scorer.level_names
         summariser = TableSummariser(
             self.layout, self.scorer.assumption.needs, self.target, self.weights,
@@ -322,7 +322,8 @@ class Model:
     def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser) -> Self:
         """Add rows to this model, or subtract them from it, in place; return the model."""
         self._replace_ledger(operation(self.ledger, rows.ledgers()[0]))
-        self.origin = self.origin.combine(operation, Origin(rows.n_read, rows.n_without_class))
+        read = Origin(rows.n_read, rows.n_without_class, markers=rows.marker_counts)
+        self.origin = self.origin.combine(operation, read)
         return self
 
     def _need_sums(self, what: str, *others: Model) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,6 +18,8 @@ from deciban.generative import Assumption
 from deciban.ledger.schema import Kind
 from deciban.model.columns import Column, Feature, Layout
 from deciban.sources.arrow_cells import format_label
+from deciban.sources.markers import WithoutMarkers
+from deciban.sources.source import Source
 from deciban.text import Words
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class Options:
     words: Words = field(default_factory=Words)
     covariance: Covariance | None = None
     """The covariance of Gaussians: of joined numbers if it is full (their default) or tied, else of all others."""
+    markers: tuple[str, ...] = ()
+    """The texts that stand for a missing value in columns of any kind."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
@@ -136,18 +140,38 @@ def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of a model: rows read, rows without a class, when it was made, and from which source."""
+    """The origin of a model: rows read, rows without a class, when it was made, and from which source.
+
+    `markers` are the numbers of cells of each column that were read as missing for each text, such as `?`.
+    """
 
     rows_read: int = 0
     rows_without_class: int = 0
     created: str = ""
     source: str = ""
+    markers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def combine(self, operation: Callable[[int, int], int], other: Origin) -> Origin:
-        """Return the origin with the numbers of rows of another added or subtracted; none is negative."""
-        rows_read = max(0, operation(self.rows_read, other.rows_read))
-        rows_without_class = max(0, operation(self.rows_without_class, other.rows_without_class))
-        return replace(self, rows_read=rows_read, rows_without_class=rows_without_class)
+        """Return the origin with the numbers of rows and cells of another added or subtracted; none is negative."""
+
+        def combine_counts(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, int]:
+            counts = {name: max(0, operation(a.get(name, 0), b.get(name, 0))) for name in {**a, **b}}
+            return {name: n for name, n in counts.items() if n}
+
+        columns = {**self.markers, **other.markers}
+        markers = {name: combine_counts(self.markers.get(name, {}), other.markers.get(name, {})) for name in columns}
+        return replace(
+            self,
+            rows_read=max(0, operation(self.rows_read, other.rows_read)),
+            rows_without_class=max(0, operation(self.rows_without_class, other.rows_without_class)),
+            markers={name: counts for name, counts in markers.items() if counts},
+        )
+
+
+def hide_markers(model: Model, source: Source) -> Source:
+    """Return a view of a source in which the texts that a model takes for missing values are missing."""
+    classes = [str(label) for label in model.scorer.outline.classes]
+    return WithoutMarkers(source, model.options.markers, {model.target: classes})
 
 
 def check_compatible(a: Model, b: Model) -> None:
@@ -161,7 +185,8 @@ def check_compatible(a: Model, b: Model) -> None:
     check_same_columns(a.columns, b.columns, LIKE_HINT)
     if a.layout.texts:
         a.options.words.refuse_other(b.options.words, LIKE_HINT)
-    for name in ("alpha", "parameter_prior", "covariance", "unseen", "most_levels", "prior"):
+    names = ["alpha", "parameter_prior", "covariance", "unseen", "most_levels", "prior"]
+    for name in [*names, "markers"] if a.layout.levels or a.layout.texts else names:
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:
             raise SchemaError(f"the two models differ in {name}: {x!r} and {y!r}. {LIKE_HINT}")

@@ -17,6 +17,7 @@ from deciban.ledger.schema import sort_classes
 from deciban.model.columns import Feature, FeatureBlock, Layout
 from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks, stack_columns
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
+from deciban.sources.markers import WithoutMarkers
 from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import WordCounter, Words
 
@@ -85,9 +86,12 @@ class TableSummariser:
     n_read: int = 0
     n_without_class: int = 0
     n_learned: int = 0
+    marker_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """The number of cells that were read as missing for each text, such as `?`, by column."""
 
     def __post_init__(self) -> None:
-        self.classes = LevelEncoder(self.declared or self.known_classes, grows=self.declared is None)
+        known_classes = self.declared or self.known_classes
+        self.classes = LevelEncoder(known_classes, grows=self.declared is None, column=self.target)
         known = zip(self.layout.levels, self.known_levels or [()] * len(self.layout.levels))
         levels = [tuple(dict.fromkeys((*names, *feature.fixed_levels))) for feature, names in known]
         self.matrices = Matrices.for_levels(self.layout, levels, grows=True, n_jobs=self.n_jobs)
@@ -104,6 +108,7 @@ class TableSummariser:
             if progress is not None:
                 progress(self.n_read)
             yield rows
+        self.marker_counts = source.all_counts() if isinstance(source, WithoutMarkers) else {}
 
     def _required_columns(self, source: Source) -> Mapping[str, ColumnReading]:
         for what, name in (("target", self.target), ("weights", self.weights)):

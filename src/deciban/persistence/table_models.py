@@ -71,6 +71,8 @@ def _write_options(options: Options, layout: Layout) -> Section:
     section = Section({name: getattr(options, name) for name in names})
     if options.covariance is not None:
         section.put("covariance", options.covariance)
+    if options.markers:
+        section.put("markers", list(options.markers))
     return section.put("words", options.words.to_dict()) if layout.texts else section
 
 
@@ -83,8 +85,6 @@ def read_model(section: Section) -> Model:
     options = _read_options(section.part("options"), scorer)
     columns = read_columns(section, scorer.outline.blocks, options.words)
     _check_families(section, options, columns, scorer.assumption.families)
-    origin = section.part("origin")
-    counts = origin.integer("rows_read"), origin.integer("rows_without_class")
     return Model(
         section.text("target"),
         columns,
@@ -92,7 +92,7 @@ def read_model(section: Section) -> Model:
         scorer=scorer,
         target_type=section.text("target_type", among=TARGET_TYPES),
         weights=None if section.value("weights") is None else section.text("weights"),
-        origin=Origin(*counts, origin.text("created"), origin.text("source")),
+        origin=_read_origin(section.part("origin")),
         quality=None if section.value("held_out") is None else section.part("held_out").header,
     )
 
@@ -190,6 +190,22 @@ def _check_level_names(section: Section, features: Sequence[Feature], names: Seq
             section.refuse(f"{feature.name!r} has a level that is not a {feature.part}")
 
 
+def _read_origin(section: Section) -> Origin:
+    columns = section.part("markers") if section.has("markers") else Section()
+    cells = {name: columns.part(name) for name in columns.header}
+    markers = {name: {text: counts.integer(text) for text in counts.header} for name, counts in cells.items()}
+    rows = section.integer("rows_read"), section.integer("rows_without_class")
+    return Origin(*rows, section.text("created"), section.text("source"), markers)
+
+
+def _read_markers(section: Section) -> tuple[str, ...]:
+    """Read the texts that stand for a missing value; older files have none."""
+    texts = section.value("markers") if section.has("markers") else []
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
+        section.refuse("'markers' should be a list of texts")
+    return tuple(texts)
+
+
 def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Options:
     try:
         return Options(
@@ -200,6 +216,7 @@ def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Op
             scorer.assumption.prior,
             Words.from_dict(section.part("words").header) if section.has("words") else Words(),
             section.optional(section.text, "covariance"),  # type: ignore[arg-type]
+            _read_markers(section),
         )
     except InputError as error:
         section.refuse(str(error))

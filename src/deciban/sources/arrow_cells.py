@@ -22,7 +22,7 @@ from deciban.sources.source import role_hint
 ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 """The pattern of a time zone at the end of a time."""
 
-NO_TEXT = "values of type {} have no text. Hint: leave that column out"
+NO_TEXT = "values of type {} have no text"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 STEPS_PER_TEXT = 16
@@ -78,7 +78,7 @@ def to_texts(array: Any) -> pa.DictionaryArray:
     if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
         array = _decode_dictionary(array)  # keeps only the words of a long dictionary that rows have
     if not pa.types.is_dictionary(array.type):
-        if pa.types.is_string_view(array.type) or pa.types.is_temporal(array.type) or pa.types.is_decimal(array.type):
+        if pa.types.is_temporal(array.type) or pa.types.is_decimal(array.type):
             array = _cast_to_text(array)  # Arrow cannot encode these types directly
         try:
             array = array.dictionary_encode()
@@ -116,10 +116,7 @@ def _cast_to_text(array: Any) -> Any:
 
 
 def _decode_dictionary(array: Any) -> Any:
-    if not pa.types.is_dictionary(array.type):
-        return array
-    words = array.dictionary
-    return (words.cast(pa.string()) if pa.types.is_string_view(words.type) else words).take(array.indices)
+    return array.dictionary.take(array.indices) if pa.types.is_dictionary(array.type) else array
 
 
 def to_timestamps(array: Any) -> Any:
@@ -130,6 +127,9 @@ def to_timestamps(array: Any) -> Any:
             return array.cast(pa.timestamp("us"))
         except pa.ArrowInvalid:
             return pc.replace_substring_regex(array, ZONE, "").cast(pa.timestamp("us"))
+    if pa.types.is_time(array.type):  # a time of day is one of the first day of 1970
+        ticks = array.cast(pa.int64() if pa.types.is_time64(array.type) else pa.int32()).cast(pa.int64())
+        array = ticks.cast(pa.timestamp(array.type.unit))
     if pa.types.is_timestamp(array.type) and array.type.tz is not None:
         array = pc.local_timestamp(array)
     return array.cast(pa.timestamp("us"), safe=False)
@@ -164,9 +164,9 @@ def extract_date_part(array: Any, part: str, name: str) -> NDArray[np.int64]:
 class LevelEncoder:
     """The texts of a column and their codes, in order of appearance; fixed, or growing with new texts."""
 
-    def __init__(self, known: Sequence[str] = (), grows: bool = False) -> None:
+    def __init__(self, known: Sequence[str] = (), grows: bool = False, column: str = "") -> None:
         self.list = list(known) if grows else known
-        self.grows = grows
+        self.grows, self.column = grows, column
         self._last_dictionary: tuple[Any, NDArray[np.int64]] | None = None
         self._short: ShortTextTable | None = None
         self._has_long_texts = False
@@ -197,7 +197,11 @@ class LevelEncoder:
         return codes
 
     def _encode_any(self, array: Any) -> NDArray[np.int64]:
-        encoded = to_texts(array)
+        try:
+            encoded = to_texts(array)
+        except InputError as error:
+            hint = f". Hint: {role_hint(self.column, 'skip')}"
+            raise InputError(f"column {self.column!r} cannot be read: {error}{hint}") from None
         used = replace_nulls(encoded.indices, -1)
         if not len(encoded.dictionary):
             return used.astype(np.int64)

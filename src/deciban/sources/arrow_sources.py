@@ -13,6 +13,7 @@ import numpy as np
 
 from deciban._lazy import pa
 from deciban.errors import InputError
+from deciban.sources.arrow_types import join_batches, to_plain_types
 from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.source import (
     ColumnReading,
@@ -78,11 +79,11 @@ class Parquet(SchemaFiles):
             for path in self.paths:
                 with convert_read_errors(quote_path(path)):
                     for batch in _open_parquet(path, in_pieces=True).iter_batches(batch_size=n):
-                        yield pa.Table.from_batches([validate_arrow(batch, repr(path))])
+                        yield to_plain_types(validate_arrow(batch, repr(path)))
 
-        tables = take_batches(read(), n)
+        batches = take_batches(read(), n)
         with convert_read_errors(quote_path(self.paths[0]), "and the files read with it have different types"):
-            return pa.concat_tables(tables or [self.schema.empty_table()], promote_options="permissive").slice(0, n)
+            return join_batches(batches, self.schema).slice(0, n)
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
@@ -92,7 +93,7 @@ class Parquet(SchemaFiles):
         for path in self.paths:
             with convert_read_errors(quote_path(path)):
                 for part in _read_row_groups(_open_parquet(path, texts, long_texts), list(wanted), long_texts):
-                    valid = validate_arrow(part, repr(path))
+                    valid = to_plain_types(validate_arrow(part, repr(path)))
                     yield from [valid] if isinstance(valid, pa.RecordBatch) else valid.combine_chunks().to_batches()
 
 
@@ -139,7 +140,7 @@ class Ipc(SchemaFiles):
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
         batches = take_batches(self.batches(dict.fromkeys(self.columns, "as it is")), n)
-        return pa.Table.from_batches(batches, schema=self.schema).slice(0, n)
+        return join_batches(batches, self.schema).slice(0, n)
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
@@ -149,7 +150,7 @@ class Ipc(SchemaFiles):
                 if hasattr(reader, "num_record_batches"):  # the file format, in which batches have numbers
                     reader = map(reader.get_batch, range(reader.num_record_batches))
                 for batch in reader:
-                    yield validate_arrow(batch.select(list(wanted)), repr(path))
+                    yield to_plain_types(validate_arrow(batch.select(list(wanted)), repr(path)))
 
 
 def _open_reader(path: str) -> Any:
@@ -188,6 +189,8 @@ def open_frame(source: Any) -> Source:
         return Frame(validate_arrow(_from_arrays(source), Frame.name))
     if hasattr(source, "collect") and not hasattr(source, "__arrow_c_stream__"):
         source = source.collect()  # a lazy polars frame
+    if type(source).__module__.startswith("polars"):
+        source = _prepare_polars(source)
     if not hasattr(source, "__arrow_c_stream__"):
         raise InputError(f"a table is {SOURCE_KINDS}; not {type(source).__name__}")
     with convert_read_errors(Stream.name):
@@ -204,13 +207,36 @@ def _from_pandas(frame: Any) -> pa.Table:
     named: dict[str, list[Any]] = {}
     for place, name in enumerate(frame.columns):
         with _convert_column_errors(str(name), f". Hint: frame[{str(name)!r}].astype(str) makes them texts"):
-            array = pa.Array.from_pandas(frame.iloc[:, place])
-            if pa.types.is_dictionary(array.type) and isinstance(array.type.value_type, pa.BaseExtensionType):
-                # categories that are not plain values, such as intervals, become texts
-                array = pa.Array.from_pandas(frame.iloc[:, place].cat.rename_categories(str))
-            named.setdefault(str(name), []).append(array)
+            named.setdefault(str(name), []).append(_from_series(frame.iloc[:, place]))
     columns = [(name, array) for name, arrays in named.items() for array in arrays]
     return pa.Table.from_arrays([array for _, array in columns], names=[name for name, _ in columns])
+
+
+def _prepare_polars(frame: Any) -> Any:
+    """Return a polars frame that Arrow can read: integers of 128 bits as doubles; refuse a column of objects."""
+    kinds = {name: str(kind) for name, kind in getattr(frame, "schema", {}).items()}
+    for name, kind in kinds.items():
+        if kind == "Object":
+            raise InputError(
+                f"column {name!r} holds objects of Python, which are no values. "
+                f"Hint: make it from texts or numbers, or frame.drop({name!r})"
+            )
+    wide = [name for name, kind in kinds.items() if kind in ("Int128", "UInt128")]
+    return frame.with_columns([frame[name].cast(float) for name in wide]) if wide else frame
+
+
+def _from_series(series: Any) -> Any:
+    """Convert a column of a pandas frame: periods to their beginnings, intervals to texts, sparse values to all."""
+    match type(series.dtype).__name__:
+        case "PeriodDtype":
+            series = series.dt.to_timestamp()
+        case "IntervalDtype":
+            series = series.astype("category").cat.rename_categories(str)
+        case "CategoricalDtype" if type(series.cat.categories.dtype).__name__ == "IntervalDtype":
+            series = series.cat.rename_categories(str)
+        case "SparseDtype":
+            series = series.sparse.to_dense()
+    return pa.Array.from_pandas(series)
 
 
 @contextmanager
@@ -258,11 +284,11 @@ class Frame:
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        return self.table.slice(0, n)
+        return to_plain_types(self.table.slice(0, n))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        yield from self.table.select(list(wanted)).to_batches()
+        yield from map(to_plain_types, self.table.select(list(wanted)).to_batches())
 
 
 class Stream:
@@ -281,7 +307,7 @@ class Stream:
         missing = n - sum(batch.num_rows for batch in self.kept)
         if missing > 0:
             self.kept += take_batches(iter(self._read_batch, None), missing)
-        return pa.Table.from_batches(self.kept, schema=self.reader.schema).slice(0, n)
+        return join_batches(self.kept, self.reader.schema).slice(0, n)
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
@@ -301,4 +327,4 @@ class Stream:
                 batch = self.reader.read_next_batch()
             except StopIteration:
                 return None
-        return validate_arrow(batch, self.name)
+        return to_plain_types(validate_arrow(batch, self.name))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Self
 
@@ -21,13 +22,11 @@ from deciban.errors import InputError
 from deciban.sources import database
 from deciban.sources.database import PLAIN_FILES, common_compression, format_paths, quote_text
 from deciban.sources.document_files import estimate_lines, open_decompressed
+from deciban.sources.markers import MISSING_NUMBERS, MarkerCounts, count_markers
 from deciban.sources.records import DELIMITERS, find_fault, read_records, split_cells
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, convert_read_errors, quote_path, role_hint
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1")
-MISSING_NUMBERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
-"""Texts that stand for a missing number in a column of numbers; in other columns they are ordinary values."""
-
 MISSING_PATTERN = quote_text(f" *({'|'.join(map(re.escape, MISSING_NUMBERS))}) *")
 """A pattern in SQL of the cells that stand for a missing number."""
 
@@ -67,6 +66,8 @@ class Delimited(FileSource):
     n_rows: int | None
     decimal: str = "."
     line_end: str | None = None
+    number_markers: MarkerCounts = field(default_factory=dict)
+    """The number of cells of each of `MISSING_NUMBERS` in columns that were read as numbers."""
     typed, fills_cores = False, True
 
     @classmethod
@@ -142,6 +143,9 @@ class Delimited(FileSource):
                         raise
                     row, place, value = fault
                     raise self._locate_non_number(done + skip + row, list(wanted)[place], value) from None
+                for place in numbers:
+                    counts = count_markers(unread.column(place), MISSING_NUMBERS)
+                    self.number_markers.setdefault(list(wanted)[place], Counter()).update(counts)
                 yield converted.rename_columns(list(wanted) or ["c0"])
             skip = max(0, skip - batch.num_rows)
             done += batch.num_rows

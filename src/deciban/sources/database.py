@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 
 from deciban._lazy import duckdb, pa
 from deciban.errors import InputError, list_names
+from deciban.sources.arrow_types import to_plain_types
 from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, convert_read_errors, quote_path
 
@@ -138,13 +139,13 @@ class Query:
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
         with convert_duckdb_errors("the query fails"):
-            return self.relation.limit(n).to_arrow_table()
+            return to_plain_types(self.relation.limit(n).to_arrow_table())
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
         with convert_duckdb_errors("the query fails"):
             chosen = self.relation.project(", ".join(quote_name(name) for name in wanted))
-            yield from chosen.to_arrow_reader(ROWS_PER_BATCH)
+            yield from map(to_plain_types, chosen.to_arrow_reader(ROWS_PER_BATCH))
 
 
 @contextmanager

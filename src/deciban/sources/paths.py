@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import glob
 import os
+import re
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Self
@@ -17,7 +20,9 @@ import numpy as np
 
 from deciban._lazy import pa
 from deciban.errors import InputError
-from deciban.sources.source import ColumnReading, FileOptions, Source, SourceView
+from deciban.sources.document_files import compression_by_name, open_decompressed
+from deciban.sources.source import ColumnReading, FileOptions, Source, SourceView, convert_read_errors, quote_path
+from deciban.sources.spool import is_pipe, spool_pipes
 
 FORMAT_ENDINGS = {
     "csv": (".csv", ".data"),
@@ -26,6 +31,9 @@ FORMAT_ENDINGS = {
     "parquet": (".parquet", ".pq"),
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
+    "excel": (".xlsx", ".xlsm"),
+    "arff": (".arff",),
+    "sqlite": (".db", ".db3", ".sqlite", ".sqlite3"),
 }
 """The endings of file names of each format; a compressed file has another one after them."""
 
@@ -35,6 +43,9 @@ READERS = {
     "jsonl": ("database", "JsonLines"),
     "parquet": ("arrow_sources", "Parquet"),
     "arrow": ("arrow_sources", "Ipc"),
+    "excel": ("workbooks", "Workbook"),
+    "arff": ("arff_files", "Arff"),
+    "sqlite": ("sqlite_files", "SqliteTable"),
     "lines": ("document_files", "TextLines"),
     "text": ("document_files", "DocumentFiles"),
     "folders": ("document_files", "Folders"),
@@ -45,6 +56,16 @@ MISSING_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The text that stands for a missing value in a folder's name."""
 
 DOCUMENT_FORMATS = ("lines", "text", "folders")
+TABLE_FORMATS = ("excel", "sqlite")
+"""The formats whose files have several tables; they are not read from compressed files."""
+
+UNREAD_ENDINGS = (".xls", ".xlsb", ".ods", ".numbers")
+"""The endings of spreadsheets that are not read."""
+
+START_BYTES = 1 << 12
+ARFF_START = re.compile(rb"(?:\s|%[^\n]*+\n)*+@relation\b", re.IGNORECASE)
+FORMAT_MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"SQLite format 3\0": "sqlite", b"PK\3\4": "excel"}
+"""The first bytes of files of some formats."""
 
 
 def open_path(path: str, options: FileOptions) -> Source:
@@ -63,12 +84,22 @@ def open_path(path: str, options: FileOptions) -> Source:
 
 def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
     """Open files of one format, read one after the other; or a folder of documents."""
+    if any(map(is_pipe, paths)):
+        return _open_pipes(paths, options)
     form = "folders" if options.format == "folders" else _check_formats(paths, options)
     if options.hive and form in DOCUMENT_FORMATS:
         raise InputError(f"--hive (hive=True) is for tables, and {paths[0]!r} is read as {form}. Hint: leave it out")
     module, name = READERS[form]
     source: Any = getattr(import_module(f"deciban.sources.{module}"), name).open(paths, options, form)
     return Partitioned.open(source) if options.hive else source
+
+
+def _open_pipes(paths: Sequence[str], options: FileOptions) -> Source:
+    """Open files some of which are pipes: as temporary copies that exist as long as the source."""
+    with ExitStack() as copies:
+        source = open_paths(copies.enter_context(spool_pipes(paths)), options)
+        weakref.finalize(source, copies.pop_all().close)
+        return source
 
 
 def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
@@ -92,21 +123,34 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
             f"errors={options.errors!r} is for documents, and {paths[0]!r} is read as {form}. "
             f"Hint: --encoding latin-1 (encoding='latin-1') takes every byte for a letter"
         )
+    if options.table is not None and form not in TABLE_FORMATS:
+        raise InputError(
+            f"--table (table=) is for the sheets of Excel files and the tables of SQLite files, and {paths[0]!r} is "
+            f"read as {form}. Hint: leave it out"
+        )
+    compressed = next((path for path in paths if form in TABLE_FORMATS and compression_by_name(path)), None)
+    if compressed is not None:
+        raise InputError(
+            f"{compressed!r} is compressed, and {form} files are read as they are. Hint: unpack it first"
+        )
     return form
 
 
 def detect_format(path: str) -> str:
     """Return the format of a file by the ending of its name or, if that is unknown, its first bytes; else csv."""
-    stem = path.lower().removesuffix(".gz").removesuffix(".zst")
+    ending = os.path.splitext(path.lower().removesuffix(".gz").removesuffix(".zst"))[1]
     for form, endings in FORMAT_ENDINGS.items():
-        if os.path.splitext(stem)[1] in endings:
+        if ending in endings:
             return form
-    with open(path, "rb") as file:
-        start = file.read(8)
-    if start[:4] == b"PAR1":
-        return "parquet"
-    if start[:6] == b"ARROW1":
-        return "arrow"
+    if ending in UNREAD_ENDINGS:
+        raise InputError(f"{path!r} is a spreadsheet of a kind that is not read. Hint: save it as .xlsx or as CSV")
+    with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
+        start = bytes(file.read(START_BYTES))
+    for mark, form in FORMAT_MARKS.items():
+        if start.startswith(mark):
+            return form
+    if ARFF_START.match(start):
+        return "arff"
     return "jsonl" if start.lstrip()[:1] == b"{" else "csv"
 
 

@@ -11,9 +11,12 @@ from operator import attrgetter
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from deciban._lazy import pa
-from deciban.errors import InputError
+from deciban.errors import InputError, did_you_mean, list_names
 
 T = TypeVar("T")
+
+COPY_NAMES: dict[str, str] = {}
+"""The names in messages of streams of which there are temporary copies, by the paths of these."""
 
 ColumnReading = Literal["number", "text", "words", "as it is"]
 """How a column of a file without types is to be read; "words" is a text too, and long: few rows have the same."""
@@ -24,7 +27,8 @@ class FileOptions:
     """Properties that a file does not state: its format, its encoding, and the texts that stand for a missing value.
 
     `errors` is the treatment of bytes that the encoding does not have, in documents: "strict" or "replace". With
-    `hive` the folders of a file that are named KEY=VALUE give it columns.
+    `hive` the folders of a file that are named KEY=VALUE give it columns. `table` is the table of a database file,
+    or the sheet of a workbook.
     """
 
     format: str | None = None
@@ -32,6 +36,7 @@ class FileOptions:
     missing: tuple[str, ...] = ()
     errors: str = "strict"
     hive: bool = False
+    table: str | None = None
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Self:
@@ -39,8 +44,7 @@ class FileOptions:
         known = {field.name for field in fields(cls)}
         if unknown := [name for name in arguments if name not in known]:
             raise TypeError(
-                f"{unknown[0]!r} is not an argument here. "
-                f"Hint: files are read by format, encoding, errors, missing, hive"
+                f"{unknown[0]!r} is not an argument here. Hint: files are read by {', '.join(sorted(known))}"
             )
         given = {name: value for name, value in arguments.items() if value}
         missing = given.pop("missing", ())
@@ -71,10 +75,10 @@ class Source(Protocol):
         """The number of rows, if it is known without reading them; an estimate for some files."""
 
     def head(self, n: int) -> pa.Table:
-        """Return the first n rows; of a source without types, as text."""
+        """Return the first n rows, in plain types (`to_plain_types`); of a source without types, as text."""
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
-        """Yield all rows, from the first, with the wanted columns."""
+        """Yield all rows, from the first, with the wanted columns, in plain types."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class FileSource:
     @property
     def name(self) -> str:
         """See `Source.name`."""
-        return repr(self.paths[0])
+        return COPY_NAMES.get(self.paths[0]) or repr(self.paths[0])
 
 
 @dataclass(frozen=True)
@@ -107,12 +111,19 @@ class SourceView:
         """The decimal mark, where numbers come as texts."""
         return getattr(self.source, "decimal", ".")
 
+    @property
+    def number_markers(self) -> dict[str, Counter[str]]:
+        """The numbers of cells of each marker within columns of numbers, where these come as texts."""
+        return getattr(self.source, "number_markers", {})
+
 
 def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None) -> Source:
     """Open the source that a path, glob, query, frame or mapping of arrays describes."""
     paths = _as_paths(source)
     if options is not None and options.hive and (sql is not None or paths is None):
         raise InputError("--hive (hive=True) is for files. Hint: a query says read_csv(…, hive_partitioning=true)")
+    if options is not None and options.table is not None and (sql is not None or paths is None):
+        raise InputError("--table (table=) is for files. Hint: a query names its tables itself")
     if sql is not None:
         from deciban.sources.database import open_query
 
@@ -150,8 +161,7 @@ def validate_arrow(data: pa.RecordBatch | pa.Table, name: str) -> Any:
     """Return Arrow data that another program wrote, once its offsets, indices and texts are known to be valid.
 
     Arrow itself trusts them: an offset beyond its buffer is a segmentation fault in the first function that uses it.
-    Every batch of a file, a stream or a frame passes through here before anything else reads it. A null that is a
-    value of a dictionary becomes a missing value of the column.
+    Every batch of a file, a stream or a frame passes through here before anything else reads it.
     """
     try:
         data.validate(full=True)
@@ -160,23 +170,7 @@ def validate_arrow(data: pa.RecordBatch | pa.Table, name: str) -> Any:
         where = "".join(f"column {column!r}: " for column, values in columns if _is_invalid(values))
         why = error_summary(error).rpartition("Invalid: ")[2]
         raise InputError(f"{name} is damaged: {where}{why}. Hint: have it written again") from None
-    for place, column in enumerate(data.columns):
-        chunks = getattr(column, "chunks", [column])
-        if pa.types.is_dictionary(column.type) and any(chunk.dictionary.null_count for chunk in chunks):
-            plain = [_without_null_values(chunk) for chunk in chunks]
-            complete = pa.chunked_array(plain, column.type) if isinstance(data, pa.Table) else plain[0]
-            data = data.set_column(place, data.schema.field(place), complete)
     return data
-
-
-def _without_null_values(column: Any) -> Any:
-    """Return a column with equal values, none of which is null in its dictionary."""
-    import numpy as np
-
-    known = np.asarray(column.dictionary.is_valid())
-    places = pa.array(np.cumsum(known) - 1, column.indices.type, mask=~known)
-    values = column.dictionary.cast(_without_views(column.dictionary.type)).drop_null().cast(column.dictionary.type)
-    return pa.DictionaryArray.from_arrays(places.take(column.indices), values, ordered=column.type.ordered)
 
 
 def _is_invalid(column: Any) -> bool:
@@ -211,20 +205,25 @@ def format_path(path: str) -> str:
 
 
 def quote_path(path: str) -> str:
-    """Return a path in quotes, as it may stand in a message."""
-    return repr(format_path(path))
+    """Return a path in quotes, as it may stand in a message; for a copy of a stream, the name of the stream."""
+    return COPY_NAMES.get(path) or repr(format_path(path))
+
+
+def choose_table(source: str, noun: str, wanted: str | None, names: Sequence[str]) -> str:
+    """Return the table that is wanted, or the only one; an InputError lists those that there are."""
+    if not names:
+        raise InputError(f"{source} has no {noun}s with rows. Hint: another file")
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted is not None and wanted in names:
+        return wanted
+    what = f"{len(names)} {noun}s." if wanted is None else f"no {noun} {wanted!r}{did_you_mean(wanted, names) or '.'}"
+    raise InputError(f"{source} has {what} Hint: --table NAME (table='NAME') reads one of {list_names(names, 20)}")
 
 
 def role_hint(column: str, role: str) -> str:
     """Return the options that give a column another role, on the command line and in Python."""
     return f"--as {column}={role} (roles={{{column!r}: {role!r}}})"
-
-
-def read_first_rows(source: Source, n: int) -> pa.Table:
-    """Return the first n rows of a source, string views as strings: Arrow cannot filter views yet."""
-    head = source.head(n)
-    plain = [_without_views(kind) for kind in head.schema.types]
-    return head if plain == head.schema.types else head.cast(pa.schema(list(zip(head.schema.names, plain))))
 
 
 def take_batches(batches: Iterable[T], n: int) -> list[T]:
@@ -236,9 +235,3 @@ def take_batches(batches: Iterable[T], n: int) -> list[T]:
         if n <= 0:
             break
     return taken
-
-
-def _without_views(kind: Any) -> Any:
-    if pa.types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _without_views(kind.value_type))
-    return pa.string() if pa.types.is_string_view(kind) else kind

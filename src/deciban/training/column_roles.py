@@ -25,21 +25,17 @@ from deciban.model.columns import OPEN_ROLES, ROLES, Column, Layout, Role
 from deciban.model.model_options import Options
 from deciban.scores import DECIBAN
 from deciban.sources.arrow_cells import parse_dates, to_timestamps
-from deciban.sources.csv_files import MISSING_NUMBERS
+from deciban.sources.arrow_types import is_text
 from deciban.sources.document_files import FILE, TEXT, DocumentFiles, TextLines
+from deciban.sources.markers import MISSING_NUMBERS
 from deciban.sources.source import Source, role_hint
+from deciban.training.identifiers import MIN_VALUES, find_number_identifier, find_text_identifier
 
 HEAD_ROWS = 20_480
 """The number of rows that roles are inferred from."""
 
-MIN_VALUES = 20
-"""The number of values from which all of them being different means something."""
-
 MIN_TEXT_WORDS = 4
 """The mean number of words above which values, most of them different, are texts."""
-
-LONG_NAME_CHARACTERS, LONG_NAME_HINT = 12, "; --as {}=text reads its words"
-"""Identifiers of more characters than this on average may be texts after all, in a script that has no spaces."""
 
 DOCUMENT_COLUMNS = {
     TEXT: Column(TEXT, "text", "the document"),
@@ -146,18 +142,17 @@ def rule_out_counts(columns: Sequence[Column], negative: Collection[str]) -> lis
 
 def _infer_column(name: str, values: Any, typed: bool, is_complete: bool) -> Column:
     """Infer the role of one column from its first values; `is_complete`: these are all values."""
-    known = values.drop_null() if values.null_count else values
-    if pa.types.is_floating(known.type):
-        known = known.filter(pa.array(~np.isnan(known.to_numpy(zero_copy_only=False))))
-    if not len(known):
-        return Column(name, "skip", "no value" if is_complete else f"no value in the first {len(values)} rows")
-    types, is_categorical = pa.types, pa.types.is_dictionary(known.type)
-    kind = known.type.value_type if is_categorical else known.type
-    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    is_date = types.is_date(kind) or types.is_timestamp(kind)
+    types, is_categorical = pa.types, pa.types.is_dictionary(values.type)
+    kind = values.type.value_type if is_categorical else values.type
+    is_date = types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind)
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_duration(kind)
-    if not (types.is_boolean(kind) or is_categorical or is_date or is_number or is_text):
+    is_read = types.is_boolean(kind) or is_date or is_number or is_text(kind) or types.is_null(kind)
+    is_missing = pc.is_null(values, nan_is_null=True)
+    if pc.all(is_missing).as_py():
+        return Column(name, "skip", "no value" if is_complete else f"no value in the first {len(values)} rows")
+    if not is_read:
         return Column(name, "skip", f"of type {kind}, which is not read")
+    known = values.filter(pc.invert(is_missing)) if pc.any(is_missing).as_py() else values
     if is_complete and len(known.unique()) == 1:
         return Column(name, "skip", "always the same value")
     if types.is_boolean(kind):
@@ -211,8 +206,8 @@ def _infer_from_numbers(name: str, values: Any) -> Column:
     distinct = np.unique(values)
     if len(distinct) == 2 and set(distinct.tolist()) == {0.0, 1.0}:
         return Column(name, "flag", "0 or 1")
-    if whole_numbers and len(values) >= MIN_VALUES and (np.diff(values) == 1).all():
-        return Column(name, "skip", "numbers the rows")
+    if whole_numbers and (reason := find_number_identifier(name, values, distinct)):
+        return Column(name, "skip", reason)
     is_finite = distinct[0] >= 0 and distinct[-1] < np.inf
     if whole_numbers and is_finite and values.var() <= MAX_DISPERSION * values.mean():
         return Column(name, "count", "whole numbers ≥ 0")
@@ -228,10 +223,8 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
     recurring = mean_words >= 2 and n >= MIN_VALUES and len(words) >= 2 * len(set(words))
     if distinct > n / 2 and (mean_words > MIN_TEXT_WORDS or recurring):
         return Column(name, "text", f"free text ({mean_words:.0f} words on average)")
-    if distinct == n and n >= MIN_VALUES and not categorical:
-        is_long = sum(map(len, values)) / distinct > LONG_NAME_CHARACTERS
-        hint = LONG_NAME_HINT.format(name) if is_long else ""
-        return Column(name, "skip", f"every value is different: an identifier{hint}")
+    if not categorical and (reason := find_text_identifier(name, values, n)):
+        return Column(name, "skip", reason)
     lower = {value.lower() for value in values}
     if any(lower <= set(pair) for pair in FLAG_VALUES):
         return Column(name, "flag", " or ".join(sorted(values)))
@@ -241,7 +234,11 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
 def _infer_from_dates(name: str, known: Any, is_complete: bool) -> Column:
     parts = _date_parts(name, known, is_complete)
     if not parts:
-        return Column(name, "skip", "dates that all have the same month and weekday")
+        is_time = pa.types.is_time(known.type)
+        parts_alike = (
+            "times that all have the same hour" if is_time else "dates that all have the same month and weekday"
+        )
+        return Column(name, "skip", parts_alike)
     return Column(name, "date", f"dates: by {', '.join(parts)}", parts)
 
 
@@ -249,7 +246,7 @@ def _date_parts(name: str, known: Any, is_complete: bool) -> tuple[str, ...]:
     """Return the parts of dates that vary; where more rows follow, also month and weekday, which may vary yet."""
     when = parse_dates(known.drop_null(), name)
     reads = {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}
-    always = () if is_complete else ("month", "weekday")
+    always = () if is_complete or pa.types.is_time(known.type) else ("month", "weekday")
     return tuple(part for part, read in reads.items() if part in always or len(read(when).unique()) > 1)
 
 

@@ -16,6 +16,7 @@ from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.model.matrices import UnseenValueMonitor
 from deciban.model.model import Model
+from deciban.model.model_options import hide_markers
 from deciban.model.summarise_table import Progress, Rows
 from deciban.sources.source import FileOptions, Source, open_source
 from deciban.training import table_folds
@@ -67,7 +68,7 @@ def evaluate(
             raise InputError(
                 "a model is evaluated as it is. Hint: leave calibrate out, or train(…, calibrate='auto')"
             )
-        opened = open_source(source, sql, FileOptions.from_arguments(settings))
+        opened = hide_markers(model, open_source(source, sql, FileOptions.from_arguments(settings)))
         return _evaluate_model(model, opened, weights, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)

@@ -256,7 +256,9 @@ def dependence(
     encoding: str = "utf-8",
     errors: str = "strict",
     missing: Sequence[str] | str = (),
+    keep_markers: bool = False,
     hive: bool = False,
+    table: str | None = None,
 ) -> Dependence:
     """Measure the dependence of a table's columns given the class, which naive Bayes assumes to be none.
 
@@ -279,7 +281,7 @@ def dependence(
     """
     task = plan(
         source, target=target, roles=roles, numbers="number", weights=weights, sql=sql, format=format,
-        encoding=encoding, errors=errors, missing=missing, hive=hive,
+        encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
     )  # fmt: skip
     columns = [replace(c, role="skip", reason="a text") if c.role == "text" else c for c in task.columns]
     task = replace(task, columns=columns)

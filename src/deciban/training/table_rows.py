@@ -19,6 +19,7 @@ from deciban.ledger.hashing import hash_row_numbers
 from deciban.model.matrices import Matrices, check_columns, row_blocks
 from deciban.model.summarise_table import Progress, Rows, row_weights
 from deciban.sources.arrow_cells import LevelEncoder, to_timestamps
+from deciban.sources.arrow_types import is_text
 from deciban.sources.source import ColumnReading, Source
 from deciban.text import Documents
 from deciban.training.task import Task, check_column
@@ -122,7 +123,7 @@ def read_labelled_rows(
 
     `target` and `weights` name columns; columns of the layout may be missing in the source with `allow_missing`.
     """
-    known, read, numbers = LevelEncoder(classes), 0, [weights] if weights else []
+    known, read, numbers = LevelEncoder(classes, column=target), 0, [weights] if weights else []
     for name in (target, *numbers):
         check_column(source, name)
     wanted = check_columns(source, matrices.layout.readings(), allow_missing)
@@ -146,7 +147,8 @@ def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[n
         wanted[task.weights] = "number"
     read = 0
     for batches in row_blocks(task.source, wanted, task.layout):
-        is_learned = np.concatenate([LevelEncoder().encode(batch.column(task.target)) >= 0 for batch in batches])
+        names = LevelEncoder(column=task.target)
+        is_learned = np.concatenate([names.encode(batch.column(task.target)) >= 0 for batch in batches])
         if task.weights is not None:
             is_learned &= row_weights(batches, task.weights, read) > 0
         read += len(is_learned)
@@ -164,7 +166,7 @@ def assign_by_column(task: Task, by: Literal["groups", "order"], column: str, n_
         cells += [batch.column(column) for batch in read]
     learned = np.concatenate(batches)
     if by == "groups":
-        names = LevelEncoder(grows=True)
+        names = LevelEncoder(grows=True, column=column)
         values = np.concatenate([np.zeros(0, dtype=np.int64), *(names.encode(array) for array in cells)])
     else:
         values = _ranks(cells, column)
@@ -204,9 +206,7 @@ def _sortable(array: Any) -> Any:
         array = array.dictionary.take(array.indices)
     if pa.types.is_boolean(array.type):
         return array.cast(pa.uint8())
-    if pa.types.is_string_view(array.type):
-        array = array.cast(pa.string())
-    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+    if not is_text(array.type):
         return array
     with suppress(pa.ArrowInvalid):
         return array.cast(pa.float64())

@@ -19,7 +19,9 @@ from deciban.model.model import Model
 from deciban.model.model_options import JOINT_COVARIANCES, Options
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
-from deciban.sources.source import FileOptions, Source, open_source, read_first_rows, role_hint
+from deciban.sources.document_files import DocumentFiles, TextLines
+from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
+from deciban.sources.source import FileOptions, Source, open_source, role_hint
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, infer_roles
 
@@ -91,6 +93,7 @@ def plan(
     learner: str | None = None,
     C: float | str = "auto",
     words: Any = None,
+    keep_markers: bool = False,
     unlearned: Sequence[str] = (),
     **more: Any,
 ) -> Task:
@@ -100,14 +103,17 @@ def plan(
     """
     given = {name: more.pop(name) for name in OPTION_NAMES if name in more}
     opened = open_source(source, sql, FileOptions.from_arguments(more))
-    options = Options(**given, words=Words.from_argument(words))
+    markers = () if keep_markers or isinstance(opened, (TextLines, DocumentFiles)) else MISSING_MARKERS
+    options = Options(**given, words=Words.from_argument(words), markers=markers)
     learner, penalty = _learner(learner, C, like)
     if like is not None:
         options, prior = _options_like(like, prior)
+    if not isinstance(opened, (TextLines, DocumentFiles)):
+        opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
     if not isinstance(target, str):
         raise InputError(f"target names a column by a text, not by {target!r}")
     check_column(opened, target, " for the target")
-    head = read_first_rows(opened, HEAD_ROWS)
+    head = opened.head(HEAD_ROWS)
     _check_labels(head, target)
     if like is not None:
         found = _columns_like(like, target, roles or blocks, numbers, words)

@@ -62,15 +62,18 @@ def train(
     encoding: str = "utf-8",
     errors: str = "strict",
     missing: Sequence[str] | str = (),
+    keep_markers: bool = False,
     hive: bool = False,
+    table: str | None = None,
 ) -> Model:
     """Learn to predict a table's `target` from its other columns.
 
-    The source is a path or glob (CSV, TSV, JSON lines, Parquet, Arrow), a DuckDB relation, a query (`sql`), a frame
-    that exports Arrow (pandas, polars, pyarrow, …), or a mapping of names to arrays. Roles are inferred from the
-    first rows; `roles` overrides them, `numbers` is the role of all numbers ("number", "binned" or "auto"); `blocks`
-    joins columns that are not independent given the class, `[["height", "weight"], …]`: numbers as a Gaussian with
-    all covariances, flags and categories as one category of their combinations; `blocks="numbers"` joins all numbers.
+    The source is a path or glob (CSV, TSV, JSON lines, Parquet, Arrow, Excel, ARFF, SQLite), a DuckDB relation, a
+    query (`sql`), a frame that exports Arrow (pandas, polars, pyarrow, …), or a mapping of names to arrays. Roles are
+    inferred from the first rows; `roles` overrides them, `numbers` is the role of all numbers ("number", "binned" or
+    "auto"); `blocks` joins columns that are not independent given the class, `[["height", "weight"], …]`: numbers as
+    a Gaussian with all covariances, flags and categories as one category of their combinations; `blocks="numbers"`
+    joins all numbers.
     `covariance` is the shape of Gaussians, "full" or "tied" for numbers that are joined, one of the others of
     `GaussianBayes` for those that are not. `like` takes all options from another model, so that the two can be added.
     `words` are the text options, a `deciban.Words` or a mapping of its arguments. `alpha` is added to every count
@@ -84,8 +87,10 @@ def train(
     "boosted" naive Bayes; by default that of `like`. `C` is one over the weight of the penalty of the first two,
     "auto" by cross-validation (`Model.account`).
 
-    `format`, `encoding`, `errors` and `missing` are options of reading files. With `hive` its folders that are named
-    KEY=VALUE give it columns; otherwise the names of files and folders change nothing.
+    `format`, `encoding`, `errors` and `missing` are options of reading files; `table` is the table of a SQLite file,
+    or the sheet of an Excel file. With `hive` its folders that are named KEY=VALUE give it columns; otherwise the
+    names of files and folders change nothing. A cell that is a usual marker of a missing value, such as `?` or `NA`,
+    is missing (`Model.origin.markers` has their numbers); `keep_markers` reads it as a value, except among numbers.
 
     >>> import deciban
     >>> taste = {"sour": ["no", "yes", "no", "yes"] * 9, "again": ["no", "yes", "no", "yes"] * 9}
@@ -99,7 +104,7 @@ def train(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
         classes=classes, prior=prior, sql=sql, learner=learner, C=C, alpha=alpha, parameter_prior=parameter_prior,
         covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
-        encoding=encoding, errors=errors, missing=missing, hive=hive,
+        encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
     )  # fmt: skip
     trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)
@@ -197,7 +202,8 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     columns, _, certain = decide(task.layout, total, task.options)
     learned = table_folds.learn(task, total, sampled, {column.name: column for column in columns})
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    origin = Origin(summariser.n_read, summariser.n_without_class, now, task.source.name)
+    read = summariser.n_read, summariser.n_without_class
+    origin = Origin(*read, now, task.source.name, summariser.marker_counts)
     model = Model(
         task.target, columns, task.options, scorer=learned.scorer,
         target_type=task.target_type, weights=task.weights, origin=origin,
