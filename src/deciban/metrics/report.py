@@ -162,7 +162,8 @@ class Report(Figures):
         figures = self.select(names)
         for name, value in (("reliability", self.reliability), ("brier_parts", self.brier_parts)):
             figures[name] = None if value is None else value.to_dict()
-        return figures | self.select(("intervals", "intervals_by_class"))
+        learned = () if self.learned_share is None else ("learned_share",)
+        return figures | self.select(("intervals", "intervals_by_class", *learned))
 
     def entries(self) -> list[tuple[str, str]]:
         """Return (name, value) of the main figures, formatted for people; the area under ROC only of two classes."""
@@ -198,6 +199,8 @@ class Report(Figures):
     def notes(self) -> list[str]:
         """Return sentences: how it was measured, and any unequal weights, unknown classes or sampling of rows."""
         lines = [self.measured] if self.measured else []
+        if self.learned_share is not None:
+            lines.append(describe_learned_rows(self.learned_share, self.rows))
         if self.effective_rows < self.rows * (1 - ROUNDING_SHARE):
             rows = f"{self.effective_rows:.4g} rows of equal weight"
             lines.append(f"the weights differ: the intervals are those of {rows}")
@@ -223,6 +226,16 @@ class Report(Figures):
             lines += ["", *align_columns(table)]
         notes = self.notes()
         return "\n".join([*lines, "", *notes] if notes else lines)
+
+
+def describe_learned_rows(share: float, rows: int) -> str:
+    """Describe in a sentence that a model was evaluated on rows of which it has learned this share.
+
+    >>> describe_learned_rows(1.0, 397)
+    'these 397 rows were learned by this model: the figures are not held out'
+    """
+    some = "" if share == 1 else f"about {format_percent(share, 0)} of "
+    return f"{some}these {_format_rows(rows)} were learned by this model: the figures are not held out"
 
 
 def _format_rows(count: int) -> str:

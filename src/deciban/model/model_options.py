@@ -15,8 +15,10 @@ from deciban.families.level_families import Categorical, Unseen
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.text_family import Text
 from deciban.generative import Assumption
+from deciban.ledger.extremes import Extremes
 from deciban.ledger.schema import Kind
 from deciban.model.columns import Column, Feature, Layout
+from deciban.model.learned_rows import LearnedRows
 from deciban.sources.arrow_cells import format_label
 from deciban.text import Words
 
@@ -136,18 +138,29 @@ def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of a model: rows read, rows without a class, when it was made, and from which source."""
+    """The origin of a model: rows read, rows without a class, when it was made, and from which source.
+
+    `extremes` has the ranges of numbers, `learned` a sketch of the rows; both are None where they are not known, as
+    in files of earlier versions.
+    """
 
     rows_read: int = 0
     rows_without_class: int = 0
     created: str = ""
     source: str = ""
+    extremes: Extremes | None = field(default=None, compare=False)
+    learned: LearnedRows | None = field(default=None, compare=False)
 
-    def combine(self, operation: Callable[[int, int], int], other: Origin) -> Origin:
-        """Return the origin with the numbers of rows of another added or subtracted; none is negative."""
-        rows_read = max(0, operation(self.rows_read, other.rows_read))
-        rows_without_class = max(0, operation(self.rows_without_class, other.rows_without_class))
-        return replace(self, rows_read=rows_read, rows_without_class=rows_without_class)
+    def combine(self, operation: Callable[[Any, Any], Any], other: Origin) -> Origin:
+        """Return the origin with the rows of another added or subtracted; no number of rows is negative."""
+        known = self.extremes is not None and other.extremes is not None
+        return replace(
+            self,
+            rows_read=max(0, operation(self.rows_read, other.rows_read)),
+            rows_without_class=max(0, operation(self.rows_without_class, other.rows_without_class)),
+            extremes=operation(self.extremes, other.extremes) if known else None,
+            learned=self.learned.combine(operation, other.learned) if self.learned and other.learned else None,
+        )
 
 
 def check_compatible(a: Model, b: Model) -> None:

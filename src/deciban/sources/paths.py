@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Self
@@ -17,7 +18,8 @@ import numpy as np
 
 from deciban._lazy import pa
 from deciban.errors import InputError
-from deciban.sources.source import ColumnReading, FileOptions, Source, SourceView
+from deciban.sources.document_files import TEXT
+from deciban.sources.source import ColumnReading, FileOptions, Source, SourceView, as_paths
 
 FORMAT_ENDINGS = {
     "csv": (".csv", ".data"),
@@ -49,16 +51,21 @@ DOCUMENT_FORMATS = ("lines", "text", "folders")
 
 def open_path(path: str, options: FileOptions) -> Source:
     """Open a file or folder, or all files that a pattern matches, in the order of their names."""
-    if os.path.exists(path):
-        return open_paths([path], options)
-    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
-    if options.format == "text":  # a folder is not a document
+    matched = list_files(path)
+    if options.format == "text" and matched != [path]:  # a folder is not a document
         matched = [found for found in matched if not os.path.isdir(found)]
     if not matched:
         thing = "folder" if options.format == "folders" else "file"
         what = f"no {thing} matches" if glob.has_magic(path) else f"there is no {thing}"
         raise InputError(f"{what} {path!r}{_similar_name_hint(path)}")
     return open_paths(matched, options)
+
+
+def list_files(path: str) -> list[str]:
+    """Return the path if there is such a file, else all that match it as a pattern, in the order of their names."""
+    if os.path.exists(path):
+        return [path]
+    return sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
 
 
 def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
@@ -97,9 +104,8 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
 
 def detect_format(path: str) -> str:
     """Return the format of a file by the ending of its name or, if that is unknown, its first bytes; else csv."""
-    stem = path.lower().removesuffix(".gz").removesuffix(".zst")
     for form, endings in FORMAT_ENDINGS.items():
-        if os.path.splitext(stem)[1] in endings:
+        if _find_ending(path) in endings:
             return form
     with open(path, "rb") as file:
         start = file.read(8)
@@ -108,6 +114,34 @@ def detect_format(path: str) -> str:
     if start[:6] == b"ARROW1":
         return "arrow"
     return "jsonl" if start.lstrip()[:1] == b"{" else "csv"
+
+
+def holds_documents(source: Any, options: FileOptions) -> bool:
+    """Return whether a path, a pattern or a list of paths names documents, and no tables; a given format decides.
+
+    Documents are .txt files, and files with an unknown ending whose beginning is not that of a table.
+    """
+    paths = as_paths(source)
+    if paths is None or options.format is not None:
+        return False
+    files = list_files(paths) if isinstance(paths, str) else paths
+    return bool(files) and all(os.path.isfile(path) and _is_document(path, options) for path in files)
+
+
+def _is_document(path: str, options: FileOptions) -> bool:
+    form = detect_format(path)
+    if form != "csv" or _find_ending(path) in FORMAT_ENDINGS["csv"]:
+        return form == "lines"
+    from deciban.sources.csv_files import Delimited
+
+    with suppress(InputError):
+        return TEXT not in Delimited.open([path], options, form).columns
+    return True  # its first line is no header
+
+
+def _find_ending(path: str) -> str:
+    """Return the ending of a file's name in lower case, before that of a compressed file."""
+    return os.path.splitext(path.lower().removesuffix(".gz").removesuffix(".zst"))[1]
 
 
 def _similar_name_hint(path: str) -> str:
