@@ -127,13 +127,14 @@ def explain_table_rows(
         return []
     explanation = explain_rows(model, part, pair, count, allow)
     truths, names = (copied.get(name or "", [None] * len(p)) for name in (model.target, name_column))
-    found = []
+    found, labels = [], {str(label): label for label in model.classes}
     for i, (posterior, truth, name) in enumerate(zip(p, truths, names)):
         k = max(range(len(posterior)), key=posterior.__getitem__)
         winner, other = (labels[i : i + 1].tolist()[0] for labels in (explanation.winner, explanation.runner_up))
         row = RowExplanation(
-            start + i + 1, model.classes[k], posterior[k], truth, winner, other, explanation.entries(i),
-            float(explanation.total[i]), name, words_of_row(explanation, i),
+            start + i + 1, model.classes[k], posterior[k], labels.get(truth, truth), winner, other,
+            explanation.entries(i), float(explanation.total[i]), name, words_of_row(explanation, i),
+            explanation.unseen_values(i),
         )  # fmt: skip
         found.append(row)
     return found

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError, unknown_class_error
+from deciban.errors import InputError
 from deciban.formatting import (
     align_columns,
     format_number,
@@ -20,7 +20,7 @@ from deciban.formatting import (
 from deciban.metrics import ranking
 from deciban.metrics.ranking import DecisionCosts, ScoredRows, ScoreSample, Threshold
 from deciban.metrics.report_figures import Figures
-from deciban.scores.posterior import Costs, Decision, Thresholds, take_labels
+from deciban.scores.posterior import Costs, Decision, Thresholds, find_code, take_labels
 
 REPORT_FIGURES = (
     "rows", "weight", "effective_rows", "accuracy", "accuracy_interval", "majority", "commonest", "balanced_accuracy",
@@ -95,10 +95,7 @@ class Report(Figures):
         """Return the index of a class, by default of the second (of a single class 0); refuse an unknown one."""
         if label is None:
             return min(1, len(self.classes) - 1)
-        classes = list(self.classes)
-        if label not in classes:
-            raise unknown_class_error(label, classes)
-        return classes.index(label)
+        return find_code(label, {known: k for k, known in enumerate(self.classes)})
 
     def threshold(self, label: Any, *, precision: float | None = None, recall: float | None = None) -> Threshold:
         """Find the probability of `label` from which a wanted precision or recall is reached on the evaluated rows.

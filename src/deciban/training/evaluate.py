@@ -25,7 +25,7 @@ from deciban.text import Documents
 from deciban.training import table_folds
 from deciban.training.column_roles import decide
 from deciban.training.table_rows import assign_by_column, concatenate_rows, read_labelled_rows
-from deciban.training.task import Task, check_column, check_settings, plan
+from deciban.training.task import Task, check_column, check_settings, plan, to_name
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import LeaveOneOutScores
@@ -94,6 +94,7 @@ class Split:
     @classmethod
     def of(cls, folds: Any, groups: str | None, order: str | None) -> "Split":
         """Check the arguments of `evaluate`, and return the split; `folds` is a number, or "loo"."""
+        groups, order = to_name(groups), to_name(order)
         if groups is not None and order is not None:
             raise InputError("rows are assigned to folds by groups or by order, not by both. Hint: leave one out")
         if not isinstance(folds, str):
@@ -152,7 +153,7 @@ def _evaluate_model(
     hasher = RowHasher(model.layout, matrices.names)
     known = model.scorer.ledger.rows > 0  # a class that the model has learned no row of is unknown to it
     card = Scorecard.empty(len(known))
-    read = read_labelled_rows(source, model.target, labels, weights, matrices, progress, allow_missing)
+    read = read_labelled_rows(source, model.target, labels, to_name(weights), matrices, progress, allow_missing)
     for batches, rows in read:
         if model.options.unseen == "error":
             monitor.refuse_unseen(batches, matrices.convert(batches))
