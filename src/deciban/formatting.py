@@ -59,6 +59,26 @@ def format_number(value: float, digits: int = 4) -> str:
     return f"{value:z.{digits}f}".replace("-", "−").replace("inf", "∞")
 
 
+def format_plain(value: float) -> str:
+    """Format a number as a table would have it: whole ones in full, others with six significant digits.
+
+    >>> format_plain(37.5), format_plain(20240131.0), format_plain(-1 / 3)
+    ('37.5', '20240131', '−0.333333')
+    """
+    form = ".0f" if value == round(value) and abs(value) < 1e15 else ".6g"
+    return f"{value:z{form}}".replace("-", "−")
+
+
+def format_range(low: float, high: float) -> str:
+    """Format the ends of a range.
+
+    >>> format_range(35.9, 40.6), format_range(-5.0, 40.0), format_range(3.0, 3.0)
+    ('35.9–40.6', '−5 to 40', '3')
+    """
+    ends = [format_plain(low), format_plain(high)]
+    return ends[0] if low == high else (" to " if low < 0 else "–").join(ends)
+
+
 def format_signed(value: float, digits: int = 2) -> str:
     """Format a number with its sign, also if it is positive.
 

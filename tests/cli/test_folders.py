@@ -63,7 +63,8 @@ def test_files_and_lines_without_a_class_are_predicted(model, posts):
     assert {row["prediction"] for row in rows} == {"space"}
     assert len(rows) == 12
     (posts.parent / "new.txt").write_text("puck\norbit\n")
-    assert len(table(done("predict", model, "new.txt").stdout)) == 2
+    assert len(table(done("predict", model, "new.txt").stdout)) == 1
+    assert len(table(done("predict", model, "new.txt", "--format", "lines").stdout)) == 2
     for form, n in (("lines", 2), ("text", 1)):
         rows = table(done("predict", model, "-", "--format", form, stdin="puck\norbit\n").stdout)
         assert len(rows) == n

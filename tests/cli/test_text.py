@@ -218,7 +218,7 @@ def test_a_file_is_explained_by_its_name_and_words(posts, tmp_path):
 def test_a_text_of_unknown_words_says_so(posts):
     done("train", posts, *AS_TEXT)
     table(posts.parent / "strange.csv", "post", [["xyzzy plugh"]])
-    assert "(the model knows none of the words)" in done("explain", "posts.deciban", "strange.csv").stdout
+    assert "post = xyzzy plugh: no known word" in done("explain", "posts.deciban", "strange.csv").stdout
 
 
 def test_several_texts_are_distinguished(posts):

@@ -37,6 +37,7 @@ def table_calls(model: Any) -> list[Callable[[], Any]]:
         lambda: model.predict_proba(rows, allow_missing_columns=True),
         lambda: model.predict(rows, allow_missing_columns=True, reject_novel=0.1),
         lambda: str(model.explain(rows, allow_missing_columns=True)),
+        lambda: model.find_unseen(rows, allow_missing_columns=True),
         lambda: str(model.describe()),
         lambda: model.sample(3, random_state=0),
         lambda: model.with_priors("uniform").predict(rows),

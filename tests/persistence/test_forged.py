@@ -225,3 +225,28 @@ def test_words_counted_beyond_all_doubt_are_telltales_without_a_warning(path):
 
     model = deciban.load(forge(path, model_bytes.MODELS["texts"](), change))
     assert not np.isnan([[word.decibans, word.low, word.high] for word in model.telltales("a")]).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "forged", "why"),
+    [
+        ("extremes/value", lambda a: a[:, :, ::-1], "should ascend"),
+        ("extremes/value", lambda a: a * np.nan, "should lie between"),
+        ("extremes/rows", lambda a: a * 0, "each with its rows"),
+        ("extremes/rows", lambda a: a + (1 << 40), "should lie between"),
+        ("extremes/limit", lambda a: a * 0 - 1e9, "up to their limit"),
+        ("extremes/value", lambda a: a[:, :1], "should be of shape"),
+        ("learned/buckets", lambda a: a[:9], "should be of shape"),
+        ("learned/buckets", lambda a: a + (1 << 60), "should lie between"),
+        ("learned/rows", lambda a: a[:0], "as many 'rows' as 'totals'"),
+        ("learned/totals", lambda a: np.resize(a, 3), "as many 'rows' as 'totals'"),
+        ("learned/rows", lambda a: a - 10**6, "should lie between"),
+    ],
+)
+def test_forged_extremes_and_sketches_are_refused(name, forged, why, path):
+    def change(header, arrays):
+        arrays[f"origin/{name}"] = np.ascontiguousarray(forged(arrays[f"origin/{name}"]))
+
+    forge(path, model_bytes.MODELS["table"](), change)
+    with pytest.raises(ModelFileError, match=why):
+        deciban.load(path)

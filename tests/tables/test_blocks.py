@@ -318,7 +318,8 @@ def test_more_combinations_than_are_distinguished_are_pooled():
         ([["height", "group"]], "'group' is to be joined, and is not a column to learn from"),
         (["height", "weight"], "blocks are lists of columns' names"),
         ("height,weight", "blocks are lists of columns' names"),
-        ([["height", 3]], "blocks are lists of columns' names"),
+        ([["height", 3.5]], "blocks are lists of columns' names"),
+        ([["height", 3]], "'3' is to be joined, and is not a column to learn from"),
     ],
 )
 def test_columns_that_cannot_be_joined_are_refused(blocks, words):

@@ -86,7 +86,7 @@ def test_hive_keys_are_categories_unless_given_a_role_and_may_be_the_target(tmp_
     assert deciban.train(data, target="y", hive=True).roles["year"] == "category"
     assert deciban.train(data, target="y", hive=True, roles={"year": "number"}).roles["year"] == "number"
     model = deciban.train(data, target="year", hive=True)
-    assert model.classes == ["2023", "2024"]
+    assert model.classes == [2023, 2024]
     assert 0 <= deciban.evaluate(data, target="year", hive=True).accuracy <= 1
     assert model.predict(data, hive=True).read_all().num_rows == 120
 

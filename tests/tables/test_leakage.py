@@ -159,7 +159,7 @@ def test_marks_in_many_columns_cost_one_more_reading(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda m, t: deciban.train(t, target=1), "names a column"),
+        (lambda m, t: deciban.train(t, target=1.5), "names a column"),
         (lambda m, t: m.with_priors([0.5]), "share for each of the 2 classes"),
         (lambda m, t: m.with_priors(0.5), "share for each of the 2 classes"),
         (lambda m, t: m.sample(-1), "whole number n ≥ 0"),

@@ -59,10 +59,17 @@ def evaluate(
             _show_choice(choice, table, options, json)
             return
         report = evaluate_table(table, options)
-        title = f"{options['model']}, evaluated on rows that it may not have learned from"
-        if options["model"] is None:
-            title = f"{find_target(table, options)} of {table.name}, predicted for rows not learned from"
-        show(report, title, json, requests)
+        show(report, _make_title(report, table, options), json, requests)
+
+
+def _make_title(report: Report, table: TableInput, options: Mapping[str, Any]) -> str:
+    """Return the title of a report, which says whether its rows were learned."""
+    if options["model"] is None:
+        return f"{find_target(table, options)} of {table.name}, predicted for rows not learned from"
+    rows = "rows that it may not have learned from"
+    if report.learned_share is not None:
+        rows = "the rows that it learned" if report.learned_share == 1 else "rows of which it learned some"
+    return f"{options['model']}, evaluated on {rows}"
 
 
 def evaluate_table(table: TableInput, options: Mapping[str, Any]) -> Report:

@@ -23,7 +23,7 @@ from deciban.scores.explanation import Reason, format_decibans, format_odds, for
 if TYPE_CHECKING:
     from deciban.model.model import Model
     from deciban.scores import Explanation
-    from deciban.scores.explanation import WordEvidence
+    from deciban.scores.explanation import UnseenValue, WordEvidence
     from deciban.sources.source import Source
 
 BAR_WIDTH = 12
@@ -45,7 +45,7 @@ MAX_WORD_WIDTH = 22
     examples=[
         "deciban explain patients.deciban new-patients.csv --rows 2",
         "deciban explain patients.deciban new-patients.csv --row 4 --classes flu,cold",
-        "deciban explain newsgroups.deciban post.txt --format text",
+        "deciban explain newsgroups.deciban post.txt",
     ],
 )  # fmt: skip
 def explain(
@@ -55,9 +55,11 @@ def explain(
     """Explain the prediction of each row: how much every column adds to the log-odds."""
     with direct_role_hints_to_training(), open_table(options) as table:
         start, count = (0, rows) if row is None else (row - 1, 1)
+        loaded = open_model(model)
+        table = table.for_model(loaded)
         name_column = next(iter(table.identified_by), None)
         explained = explain_table_rows(
-            open_model(model), table.open(), start, count, classes, allow_missing_columns, name_column
+            loaded, table.open(), start, count, classes, allow_missing_columns, name_column
         )
         if not explained:
             raise InputError(f"{table.name} has no row {start + 1}. Hint: --row counts from 1, without the header")
@@ -81,6 +83,7 @@ class RowExplanation:
     total: float
     name: str | None = None
     words: RowWords | None = None
+    unseen: Sequence[UnseenValue] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation for JSON: infinite evidence is None."""
@@ -94,6 +97,7 @@ class RowExplanation:
                 "against": self.against,
                 "evidence": [{"what": name, "decibans": value} for name, value in self.entries],
                 "total": self.total,
+                "unseen": [value.to_dict() for value in self.unseen],
             }
         )
         result |= {} if self.name is None else {"file": self.name}
@@ -115,7 +119,7 @@ def explain_table_rows(
     )
     copied: dict[str, list[Any]] = {name: [] for name in view.copied}
     p: list[Any] = []
-    for batches, parts in model.blocks(view, allow):
+    for batches, parts in model.blocks(view, allow, model.unseen_monitor()):
         p += model.scores(parts, "posterior").tolist()
         for name, values in zip(view.copied, view.copied_columns(batches)):
             copied[name] += values.to_pylist()
@@ -123,13 +127,14 @@ def explain_table_rows(
         return []
     explanation = explain_rows(model, part, pair, count, allow)
     truths, names = (copied.get(name or "", [None] * len(p)) for name in (model.target, name_column))
-    found = []
+    found, labels = [], {str(label): label for label in model.classes}
     for i, (posterior, truth, name) in enumerate(zip(p, truths, names)):
         k = max(range(len(posterior)), key=posterior.__getitem__)
         winner, other = (labels[i : i + 1].tolist()[0] for labels in (explanation.winner, explanation.runner_up))
         row = RowExplanation(
-            start + i + 1, model.classes[k], posterior[k], truth, winner, other, explanation.entries(i),
-            float(explanation.total[i]), name, words_of_row(explanation, i),
+            start + i + 1, model.classes[k], posterior[k], labels.get(truth, truth), winner, other,
+            explanation.entries(i), float(explanation.total[i]), name, words_of_row(explanation, i),
+            explanation.unseen_values(i),
         )  # fmt: skip
         found.append(row)
     return found
@@ -158,6 +163,8 @@ def _show_row(out: Screen, row: RowExplanation, most: int) -> None:
         _show_columns(out, row, most)
     else:
         _show_words(out, row.words, row.total, most)
+    for value in row.unseen:
+        out.print_line(str(value))
 
 
 def _show_columns(out: Screen, row: RowExplanation, most: int) -> None:
@@ -205,8 +212,6 @@ def words_of_row(explanation: Explanation, row: int) -> RowWords | None:
 
 def _show_words(out: Screen, row: RowWords, total: float, most: int) -> None:
     """Print the strongest words and columns, each word with its context."""
-    if not row.words and any(row.texts.values()):
-        out.print_line("(the model knows none of the words)")
     named = [(f"{w.column}: " if len(row.texts) > 1 else "") + format_word(w.word) for w in row.words]
     found = [*row.others, *(Reason(name, w.decibans, w) for name, w in zip(named, row.words))]
     found.sort(key=lambda reason: -abs(reason.decibans))

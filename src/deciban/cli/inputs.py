@@ -1,17 +1,22 @@
 """The tables that commands read: files, patterns, standard input, a folder of documents, or a query."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
 from deciban.errors import DecibanError, InputError
 from deciban.sources.source import FileOptions, Source, open_source
 from deciban.sources.spool import spool, spool_pipes
+
+if TYPE_CHECKING:
+    from deciban.model.model import Model
 
 STDIN = "standard input"
 
@@ -41,6 +46,14 @@ class TableInput:
     def identified_by(self) -> list[str]:
         """The columns that identify rows: the file of each document, and none of other tables."""
         return ["file"] if self.reading.format in ("folders", "text") and self.name != STDIN else []
+
+    def for_model(self, model: Model) -> TableInput:
+        """Return the table as a model is to read it: for a model of whole files, a text file is one document."""
+        from deciban.model.output_frames import choose_reading
+
+        if self.name == STDIN:
+            return self
+        return replace(self, reading=choose_reading(model, self.source, self.sql, self.reading))
 
     def open(self) -> Source:
         """Open the table; its rows are not read yet."""

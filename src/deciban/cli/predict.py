@@ -49,6 +49,7 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
         check_safe_cells(output, json, safe_cells)
         check_output(output or "-", [*table.paths, model])
         loaded, rule = _make_rule(open_model(model), options)
+        table = table.for_model(loaded)
         source = table.open()
         kept = list(dict.fromkeys(options["keep"] or table.identified_by))
         for name in kept:
@@ -68,6 +69,7 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
                 write(batch)
                 rows(called.total())
         _print_counts(called, output)
+        answers.monitor.warn()
 
 
 def _make_rule(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
@@ -88,6 +90,7 @@ class Predictions:
     ) -> None:
         self.model, self.view, self.proba = model, view, proba
         self.rule, self.reject_novel = rule, reject_novel
+        self.monitor = model.unseen_monitor(numbers=True)
         self.labels = pa.array(model.labels)
         added = ["prediction", "probability", *(f"p({label})" for label in model.classes if proba)]
         for name in view.copied:
@@ -103,7 +106,7 @@ class Predictions:
         """Yield a batch for each block of rows; `called` counts the predictions."""
         import numpy as np
 
-        for batches, parts in self.model.blocks(self.view, allow):
+        for batches, parts in self.model.blocks(self.view, allow, self.monitor):
             log_p = self.model.scores(parts, "log_posterior")
             winner = self.model.decide(parts, log_p, self.rule, self.reject_novel)
             counts = np.bincount(winner + 1, minlength=len(self.labels) + 1).tolist()

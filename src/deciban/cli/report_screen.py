@@ -257,7 +257,7 @@ def _show_next(out: Screen, path: str, is_named: bool, model: Model, of_document
     note = "" if is_named else "; -o names another file"
     out.print_line(f"{path} ({format_file_size(path)}{note})")
     out.print_heading("Next")
-    new = "NEW.txt --format text" if of_documents else "NEW.csv"
+    new = "NEW.txt" if of_documents else "NEW.csv"
     for words in ("predict", "explain"):
         out.print_command(f"deciban {words} {quote_word(path)} {new}")
     for words in ("telltales", "inspect") if model.layout.texts else ("inspect",):

@@ -32,7 +32,7 @@ from deciban.sources.arrow_sources import Frame
 from deciban.sources.source import open_source
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles, rule_out_counts
-from deciban.training.task import Task, join_columns
+from deciban.training.task import Task, join_columns, to_name, to_names
 
 if TYPE_CHECKING:
     from deciban.families.telltales import Telltale
@@ -121,7 +121,8 @@ class NaiveBayes(GenerativeClassifier):
     def _infer_columns(self, table: pa.Table) -> tuple[Column, ...]:
         """Return the columns with their roles, those of numbers perhaps undecided; InputError if all are skipped."""
         source = Frame(table)
-        columns = infer_roles(source, source.head(HEAD_ROWS), (), self.roles or {}, self.numbers)
+        roles = {to_name(name): role for name, role in (self.roles or {}).items()}
+        columns = infer_roles(source, source.head(HEAD_ROWS), (), roles, self.numbers)
         countable = [column.name for column in columns if column.role == "countable"]
         negative = [name for name in countable if (to_numbers(table[name].combine_chunks(), name) < 0).any()]
         columns = rule_out_counts(columns, negative)
@@ -131,7 +132,7 @@ class NaiveBayes(GenerativeClassifier):
             raise InputError(
                 f"no column is left to learn from in {rows} ({why}). Hint: roles={{{columns[0].name!r}: 'number'}}"
             )
-        return tuple(join_columns(columns, self.blocks, self.roles))
+        return tuple(join_columns(columns, to_names(self.blocks), roles))
 
     def _model(self) -> Model:
         """Return the table model of this estimator."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError, unknown_class_error
+from deciban.errors import InputError
 from deciban.formatting import (
     align_columns,
     format_number,
@@ -20,7 +20,7 @@ from deciban.formatting import (
 from deciban.metrics import ranking
 from deciban.metrics.ranking import DecisionCosts, ScoredRows, ScoreSample, Threshold
 from deciban.metrics.report_figures import Figures
-from deciban.scores.posterior import Costs, Decision, Thresholds, take_labels
+from deciban.scores.posterior import Costs, Decision, Thresholds, find_code, take_labels
 
 REPORT_FIGURES = (
     "rows", "weight", "effective_rows", "accuracy", "accuracy_interval", "majority", "commonest", "balanced_accuracy",
@@ -95,10 +95,7 @@ class Report(Figures):
         """Return the index of a class, by default of the second (of a single class 0); refuse an unknown one."""
         if label is None:
             return min(1, len(self.classes) - 1)
-        classes = list(self.classes)
-        if label not in classes:
-            raise unknown_class_error(label, classes)
-        return classes.index(label)
+        return find_code(label, {known: k for k, known in enumerate(self.classes)})
 
     def threshold(self, label: Any, *, precision: float | None = None, recall: float | None = None) -> Threshold:
         """Find the probability of `label` from which a wanted precision or recall is reached on the evaluated rows.
@@ -162,7 +159,8 @@ class Report(Figures):
         figures = self.select(names)
         for name, value in (("reliability", self.reliability), ("brier_parts", self.brier_parts)):
             figures[name] = None if value is None else value.to_dict()
-        return figures | self.select(("intervals", "intervals_by_class"))
+        learned = () if self.learned_share is None else ("learned_share",)
+        return figures | self.select(("intervals", "intervals_by_class", *learned))
 
     def entries(self) -> list[tuple[str, str]]:
         """Return (name, value) of the main figures, formatted for people; the area under ROC only of two classes."""
@@ -198,6 +196,8 @@ class Report(Figures):
     def notes(self) -> list[str]:
         """Return sentences: how it was measured, and any unequal weights, unknown classes or sampling of rows."""
         lines = [self.measured] if self.measured else []
+        if self.learned_share is not None:
+            lines.append(describe_learned_rows(self.learned_share, self.rows))
         if self.effective_rows < self.rows * (1 - ROUNDING_SHARE):
             rows = f"{self.effective_rows:.4g} rows of equal weight"
             lines.append(f"the weights differ: the intervals are those of {rows}")
@@ -223,6 +223,16 @@ class Report(Figures):
             lines += ["", *align_columns(table)]
         notes = self.notes()
         return "\n".join([*lines, "", *notes] if notes else lines)
+
+
+def describe_learned_rows(share: float, rows: int) -> str:
+    """Describe in a sentence that a model was evaluated on rows of which it has learned this share.
+
+    >>> describe_learned_rows(1.0, 397)
+    'these 397 rows were learned by this model: the figures are not held out'
+    """
+    some = "" if share == 1 else f"about {format_percent(share, 0)} of "
+    return f"{some}these {_format_rows(rows)} were learned by this model: the figures are not held out"
 
 
 def _format_rows(count: int) -> str:

@@ -147,6 +147,8 @@ class Figures(Result):
     """The evaluated rows, where they were kept."""
     folds: NDArray[Any] | None = None
     """The fold that each row was evaluated in, where there were folds and every row was kept."""
+    learned_share: float | None = None
+    """The share of the rows that the evaluated model has learned, by its sketch of them; None if none was found."""
 
     @property
     def accuracy_interval(self) -> Interval:

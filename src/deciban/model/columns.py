@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from deciban.ledger.schema import Kind
 from deciban.sources.arrow_cells import DATE_PARTS, LevelEncoder
+from deciban.sources.document_files import FILE, TEXT
 from deciban.sources.source import ColumnReading
 
 Role = Literal["number", "binned", "count", "flag", "category", "date", "text", "skip", "undecided", "countable"]
@@ -163,6 +164,30 @@ class Layout:
     def texts(self) -> tuple[Feature, ...]:
         """The features that are texts: their blocks are the last."""
         return tuple(group.features[0] for group in self.blocks if group.kind == "bags")
+
+    @property
+    def has_whole_files(self) -> bool:
+        """Whether rows are files of documents: the columns are a text and the file that it comes from."""
+        roles = {column.name: column.role for column in self.columns}
+        return roles.get(FILE) == "skip" and [f.column for f in self.features_in_table_order()] == [TEXT]
+
+    @cached_property
+    def number_names(self) -> tuple[str, ...]:
+        """The names of the features that are numbers, each once, in the order of the blocks."""
+        return tuple(self._number_places)
+
+    def select_numbers(self, columns: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return the columns of `number_names`, from those of each block."""
+        return [columns[block][j] for block, j in self._number_places.values()]
+
+    @cached_property
+    def _number_places(self) -> dict[str, tuple[int, int]]:
+        """The block of each number and its place there; the first where its role is open."""
+        places: dict[str, tuple[int, int]] = {}
+        for i, (kind, features) in enumerate(self.blocks):
+            for j, feature in enumerate(features if kind not in ("levels", "bags") else ()):
+                places.setdefault(feature.name, (i, j))
+        return places
 
     def readings(self) -> dict[str, ColumnReading]:
         """Return how each column that is not skipped is read from CSV: as number, text (levels, dates) or words."""

@@ -1,13 +1,9 @@
-"""From Arrow batches to the matrices of a model's blocks of features, some rows at a time.
-
-Columns in which no value was seen in training are monitored: a sign that they mean something else.
-"""
+"""From Arrow batches to the matrices of a model's blocks of features, some rows at a time."""
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -17,14 +13,14 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._lazy import pa, pc
-from deciban.errors import DecibanWarning, InputError, did_you_mean
+from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Vocabulary
 from deciban.ledger.schema import Kind
-from deciban.model.columns import JOIN_SEPARATOR, Combinations, Feature, Layout
+from deciban.model.columns import Combinations, Feature, Layout
 from deciban.sources.arrow_cells import LevelEncoder, extract_date_part, replace_nulls, to_numbers
 from deciban.sources.arrow_types import is_text
 from deciban.sources.source import ColumnReading, Source, role_hint
-from deciban.text import Documents, Words, build_word_matrix, count_known_words
+from deciban.text import Documents, Words, build_word_matrix
 
 T = TypeVar("T")
 
@@ -42,9 +38,6 @@ TILE_CELLS = 1 << 14
 
 MIN_PARALLEL_ROWS = 1 << 14
 """Number of rows from which on columns are converted in parallel."""
-
-MIN_UNSEEN_VALUES = 5
-"""Smallest number of unseen values in a column, without a single known one, that causes a warning."""
 
 
 @dataclass
@@ -240,71 +233,3 @@ def prefetch(items: Iterator[T], max_ahead: int = 2) -> Iterator[T]:
             yield item
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-class UnseenValueMonitor:
-    """Counts known and unknown levels of each column, and texts without a known word, block by block.
-
-    Words are counted for each column, and rows for all columns together.
-    """
-
-    def __init__(self, layout: Layout, names: Sequence[Sized], forms: Sequence[Any] = ()) -> None:
-        self.features, self.texts, self.forms = layout.levels, [feature.column for feature in layout.texts], forms
-        self.sizes = np.array([len(name) for name in names], dtype=np.int64)
-        self.block = layout.block_index("levels")
-        self.has_only_texts = len(self.texts) == len(layout.blocks)
-        self.n_known, self.n_unknown = np.zeros((2, len(self.features)), dtype=np.int64)
-        self.n_texts, self.n_known_words = np.zeros((2, len(self.texts)), dtype=np.int64)
-        self.n_rows_without_words = 0
-
-    def count(self, batches: Sequence[Any], parts: Sequence[Any]) -> None:
-        """Count the values and the known words of one block of rows."""
-        if self.block is not None:
-            X = parts[self.block]
-            self.n_unknown += (self.sizes <= X).sum(axis=0)
-            self.n_known += ((X >= 0) & (self.sizes > X)).sum(axis=0)
-        if not self.texts:
-            return
-        first = len(parts) - len(self.texts)
-        words = np.array([count_known_words(X, form.mute) for X, form in zip(parts[first:], self.forms[first:])])
-        self.n_known_words += words.sum(axis=1)
-        self.n_rows_without_words += int((words.sum(axis=0) == 0).sum())
-        for i, name in enumerate(self.texts):
-            arrays = [batch.column(name) for batch in batches if batch.schema.get_field_index(name) >= 0]
-            self.n_texts[i] += sum(len(array) - array.null_count for array in arrays)
-
-    def refuse_unseen(self, batches: Sequence[Any], parts: Sequence[Any]) -> None:
-        """Refuse a level that was never learned, naming the cell of the table; all parts of a date are known."""
-        if self.block is None:
-            return
-        for feature, size, codes in zip(self.features, self.sizes, parts[self.block].T):
-            unseen = np.flatnonzero(codes >= size)
-            if unseen.size and feature.part is None:
-                columns = [[x for b in batches for x in b.column(name).to_pylist()] for name in feature.columns]
-                cell = JOIN_SEPARATOR.join(repr(cells[unseen[0]]) for cells in columns)
-                raise InputError(
-                    f"column {feature.column!r} holds {cell}, which was never learned. "
-                    f"Hint: train with --unseen ignore (unseen='ignore') or smooth"
-                )
-
-    def warn(self) -> None:
-        """Warn of columns without any known value or word, and of rows without known words where all are texts."""
-        for feature, known, unknown in zip(self.features, self.n_known, self.n_unknown):
-            if not known and unknown >= MIN_UNSEEN_VALUES:
-                _warn(
-                    f"not one of the {unknown} values in column {feature.column!r} was seen in training, so it "
-                    f"contributes nothing. Hint: is it written in another way here?"
-                )
-        unseen = [i for i, n in enumerate(self.n_texts) if not self.n_known_words[i] and n >= MIN_UNSEEN_VALUES]
-        for i in unseen:
-            _warn(
-                f"not one word of the {self.n_texts[i]} texts in column {self.texts[i]!r} was seen in training, so "
-                f"it contributes nothing. Hint: are they in another language, or another column?"
-            )
-        if self.has_only_texts and self.n_rows_without_words and len(unseen) < len(self.texts):
-            rows = "1 row has" if self.n_rows_without_words == 1 else f"{self.n_rows_without_words} rows have"
-            _warn(f"{rows} no known word; there the class prior decides")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, DecibanWarning, stacklevel=3)

@@ -20,14 +20,16 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
-from deciban.model.matrices import Matrices, UnseenValueMonitor, check_columns, invalid_cell_error, row_blocks
+from deciban.model.learned_ranges import learned_ranges
+from deciban.model.matrices import Matrices, check_columns, invalid_cell_error, row_blocks
 from deciban.model.model_options import Options, Origin, check_compatible, hide_markers, parse_class_prior
-from deciban.model.output_frames import to_labels, to_source_type
+from deciban.model.output_frames import open_rows, predict_source, to_labels
 from deciban.model.summarise_table import Progress, TableSummariser
+from deciban.model.unseen_values import UnseenColumn, UnseenValueMonitor
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores import Explanation
 from deciban.scores.calibration import Calibration, warn_dropped
-from deciban.scores.posterior import REJECTED, Costs, Decision, Finish, Thresholds, build_rule, take_labels
+from deciban.scores.posterior import REJECTED, Costs, Decision, Finish, Thresholds, build_rule
 from deciban.sources.source import FileOptions, Source, open_source
 
 if TYPE_CHECKING:
@@ -136,22 +138,35 @@ class Model:
         """The number of parameters that the model estimates."""
         return self.scorer.n_parameters
 
-    def blocks(self, source: Source, allow_missing_columns: bool = False) -> Iterator[tuple[list[Any], list[Any]]]:
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The least and the greatest value that was learned of each column of numbers."""
+        return learned_ranges(self)
+
+    def blocks(
+        self, source: Source, allow_missing_columns: bool = False, monitor: UnseenValueMonitor | None = None
+    ) -> Iterator[tuple[list[Any], list[Any]]]:
         """Yield the source's rows in blocks: as Arrow batches, and as the matrices of the model's blocks of features.
 
-        Values that were never learned are refused where `unseen="error"`; else a warning follows the last block.
+        Values that were never learned are refused where `unseen="error"`; else `monitor` counts them, or a warning
+        follows the last block.
         """
         wanted = check_columns(source, self.layout.readings(), allow_missing_columns)
+        watch = monitor or self.unseen_monitor()
         source, matrices = hide_markers(self, source), self.matrices()
-        forms = self.naive.solved.forms if self.layout.texts else ()
-        monitor = UnseenValueMonitor(self.layout, matrices.names, forms)
         for batches in row_blocks(source, wanted, self.layout):
             parts = matrices.convert(batches)
-            monitor.count(batches, parts)
+            watch.count(batches, parts)
             if self.options.unseen == "error":
-                monitor.refuse_unseen(batches, parts)
+                watch.refuse_unseen(batches, parts)
             yield batches, parts
-        monitor.warn()
+        if monitor is None:
+            watch.warn()
+
+    def unseen_monitor(self, numbers: bool = False) -> UnseenValueMonitor:
+        """Return a monitor of values that were not learned: of levels and texts, and on request of numbers."""
+        forms = self.naive.solved.forms if self.layout.texts else ()
+        return UnseenValueMonitor(self.layout, self.scorer.level_names, forms, self.ranges if numbers else None)
 
     def matrices(self) -> Matrices:
         """Return the conversion of rows to matrices, with the levels and words that the model has learned."""
@@ -164,34 +179,6 @@ class Model:
             return self.scorer.scores(parts, wanted, threads or engines.thread_count(None))
         except engines.InvalidValueError as bad:
             raise invalid_cell_error(bad, self.layout, parts) from None
-
-    def _predict(
-        self,
-        source: Any,
-        sql: str | None,
-        wanted: Finish,
-        allow: bool,
-        reading: Mapping[str, Any],
-        rule: Decision | None = None,
-        reject_novel: float | None = None,
-    ) -> Any:
-        rows = open_source(source, sql, FileOptions.from_arguments(reading))
-        check_columns(rows, self.layout.readings(), allow)
-        labels = self.labels
-
-        def predict_blocks() -> Iterator[NDArray[Any]]:
-            for _, parts in self.blocks(rows, allow):
-                if rule is not None or reject_novel is not None:
-                    log_posterior = self.scores(parts, "log_posterior")
-                    yield take_labels(labels, self.decide(parts, log_posterior, rule, reject_novel))
-                else:
-                    scores = self.scores(parts, wanted)
-                    yield labels[scores] if wanted == "winner" else scores
-
-        columns = {"winner": [self.target], "density": ["log_density"]}
-        names = columns.get(wanted) or [str(label) for label in labels.tolist()]
-        source = source if sql is None else None
-        return to_source_type(source, predict_blocks, names, labels if wanted == "winner" else None)
 
     def predict(
         self,
@@ -213,7 +200,7 @@ class Model:
         missing value.
         """
         rule = build_rule(self.classes, costs, reject, thresholds)
-        return self._predict(source, sql, "winner", allow_missing_columns, reading, rule, reject_novel)
+        return predict_source(self, source, sql, reading, "winner", allow_missing_columns, rule, reject_novel)
 
     def decide(
         self, parts: Sequence[Any], log_posterior: NDArray[Any], rule: Decision | None, reject_novel: float | None
@@ -228,19 +215,19 @@ class Model:
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
     ) -> Any:
         """Return p(k|x) of each row, a column for each class."""
-        return self._predict(source, sql, "posterior", allow_missing_columns, reading)
+        return predict_source(self, source, sql, reading, "posterior", allow_missing_columns)
 
     def predict_log_proba(
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
     ) -> Any:
         """Return ln p(k|x) of each row, a column for each class."""
-        return self._predict(source, sql, "log_posterior", allow_missing_columns, reading)
+        return predict_source(self, source, sql, reading, "log_posterior", allow_missing_columns)
 
     def score_samples(
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
     ) -> Any:
         """Return ln p(x) of each row: low for rows unlike all that were learned."""
-        return self._predict(source, sql, "density", allow_missing_columns, reading)
+        return predict_source(self, source, sql, reading, "density", allow_missing_columns)
 
     def explain(
         self,
@@ -258,8 +245,25 @@ class Model:
         """
         from deciban.model.table_explanations import explain_rows
 
-        opened = open_source(source, sql, FileOptions.from_arguments(reading))
-        return explain_rows(self, opened, classes, rows, allow_missing_columns)
+        return explain_rows(self, open_rows(self, source, sql, reading), classes, rows, allow_missing_columns)
+
+    def find_unseen(
+        self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
+    ) -> list[UnseenColumn]:
+        """Return the columns with values that were not learned: how many, why, and the first of them with their rows.
+
+        These are levels never seen, numbers outside the learned range (`ranges`), and texts without a known word.
+
+        >>> import deciban
+        >>> fruit = {"taste": ["sour", "sweet"] * 6, "kind": ["lemon", "plum"] * 6}
+        >>> model = deciban.train(fruit, target="kind", judge=False)
+        >>> print(*model.find_unseen({"taste": ["Sour", "sweet"]}))
+        'taste' has 1 value never seen in training: Sour (row 1)
+        """
+        monitor = self.unseen_monitor(numbers=True)
+        for _ in self.blocks(open_rows(self, source, sql, reading), allow_missing_columns, monitor):
+            pass
+        return list(monitor.columns.values())
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Return n rows drawn from a naive model, as an Arrow table with the target as the last column.
@@ -322,8 +326,7 @@ class Model:
     def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser) -> Self:
         """Add rows to this model, or subtract them from it, in place; return the model."""
         self._replace_ledger(operation(self.ledger, rows.ledgers()[0]))
-        read = Origin(rows.n_read, rows.n_without_class, markers=rows.marker_counts)
-        self.origin = self.origin.combine(operation, read)
+        self.origin = self.origin.combine(operation, rows.origin())
         return self
 
     def _need_sums(self, what: str, *others: Model) -> None:

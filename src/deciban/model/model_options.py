@@ -15,8 +15,10 @@ from deciban.families.level_families import Categorical, Unseen
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.text_family import Text
 from deciban.generative import Assumption
+from deciban.ledger.extremes import Extremes
 from deciban.ledger.schema import Kind
 from deciban.model.columns import Column, Feature, Layout
+from deciban.model.learned_rows import LearnedRows
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.markers import WithoutMarkers
 from deciban.sources.source import Source
@@ -143,6 +145,8 @@ class Origin:
     """The origin of a model: rows read, rows without a class, when it was made, and from which source.
 
     `markers` are the numbers of cells of each column that were read as missing for each text, such as `?`.
+    `extremes` has the ranges of numbers, `learned` a sketch of the rows; both are None where they are not known, as
+    in files of earlier versions.
     """
 
     rows_read: int = 0
@@ -150,9 +154,11 @@ class Origin:
     created: str = ""
     source: str = ""
     markers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    extremes: Extremes | None = field(default=None, compare=False)
+    learned: LearnedRows | None = field(default=None, compare=False)
 
-    def combine(self, operation: Callable[[int, int], int], other: Origin) -> Origin:
-        """Return the origin with the numbers of rows and cells of another added or subtracted; none is negative."""
+    def combine(self, operation: Callable[[Any, Any], Any], other: Origin) -> Origin:
+        """Return the origin with the rows and cells of another added or subtracted; no number is negative."""
 
         def combine_counts(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, int]:
             counts = {name: max(0, operation(a.get(name, 0), b.get(name, 0))) for name in {**a, **b}}
@@ -160,11 +166,14 @@ class Origin:
 
         columns = {**self.markers, **other.markers}
         markers = {name: combine_counts(self.markers.get(name, {}), other.markers.get(name, {})) for name in columns}
+        known = self.extremes is not None and other.extremes is not None
         return replace(
             self,
             rows_read=max(0, operation(self.rows_read, other.rows_read)),
             rows_without_class=max(0, operation(self.rows_without_class, other.rows_without_class)),
             markers={name: counts for name, counts in markers.items() if counts},
+            extremes=operation(self.extremes, other.extremes) if known else None,
+            learned=self.learned.combine(operation, other.learned) if self.learned and other.learned else None,
         )
 
 

@@ -6,8 +6,10 @@ like the one that the model was trained on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +20,11 @@ from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.ledger import Vocabulary
 from deciban.model.columns import split_levels
+from deciban.model.matrices import check_columns
+from deciban.scores.posterior import Decision, Finish, take_labels
 from deciban.sources.arrow_cells import DATE_PARTS
+from deciban.sources.paths import holds_documents
+from deciban.sources.source import FileOptions, Source, open_source
 from deciban.text import sample_texts
 
 if TYPE_CHECKING:
@@ -27,29 +33,76 @@ if TYPE_CHECKING:
 Blocks = Callable[[], Iterator[NDArray[Any]]]
 """A function that yields the predictions of each block of rows."""
 
+INTEGER = re.compile("0|-?[1-9][0-9]*")
+"""A whole number as it is written in one way only."""
 
 DAYS_OF_2024 = np.arange("2024-01-01", "2025-01-01", dtype="datetime64[D]")
 """The days that dates are drawn from, one year: the model has months, weekdays and hours, but no years."""
 
 
-def to_source_type(source: Any, blocks: Blocks, names: Sequence[str], labels: NDArray[Any] | None = None) -> Any:
+def open_rows(model: Model, source: Any, sql: str | None, reading: Mapping[str, Any]) -> Source:
+    """Open the rows that a model is to predict."""
+    return open_source(source, sql, choose_reading(model, source, sql, FileOptions.from_arguments(reading)))
+
+
+def choose_reading(model: Model, source: Any, sql: str | None, options: FileOptions) -> FileOptions:
+    """Return how the rows to predict are read: for a model of whole files, a file that is no table is a document."""
+    if sql is None and model.layout.has_whole_files and holds_documents(source, options):
+        return replace(options, format="text")
+    return options
+
+
+def predict_source(
+    model: Model,
+    source: Any,
+    sql: str | None,
+    reading: Mapping[str, Any],
+    wanted: Finish,
+    allow_missing: bool,
+    rule: Decision | None = None,
+    reject_novel: float | None = None,
+) -> Any:
+    """Return the predictions of all rows of a source in its type of object; see `Model.predict`."""
+    rows = open_rows(model, source, sql, reading)
+    check_columns(rows, model.layout.readings(), allow_missing)
+    labels = model.labels
+
+    def predict_blocks() -> Iterator[NDArray[Any]]:
+        for _, parts in model.blocks(rows, allow_missing):
+            if rule is not None or reject_novel is not None:
+                log_posterior = model.scores(parts, "log_posterior")
+                yield take_labels(labels, model.decide(parts, log_posterior, rule, reject_novel))
+            else:
+                scores = model.scores(parts, wanted)
+                yield labels[scores] if wanted == "winner" else scores
+
+    columns: dict[str, list[Any]] = {"winner": [model.target], "density": ["log_density"]}
+    names = columns.get(wanted) or labels.tolist()
+    source = source if sql is None else None
+    return to_source_type(source, predict_blocks, names, labels if wanted == "winner" else None)
+
+
+def to_source_type(source: Any, blocks: Blocks, names: Sequence[Any], labels: NDArray[Any] | None = None) -> Any:
     """Return the predictions of all blocks in the source's type of object; a stream of Arrow batches for a file.
 
-    Each block is one-dimensional (a column named names[0]) or has a column for each name. `labels` are the
-    labels that predictions are among, which may also be None.
+    Each block is one-dimensional (a column named names[0]) or has a column for each name; names that are not texts
+    stay as they are in pandas, and become texts elsewhere. `labels` are the labels that predictions are among, which
+    may also be None.
     """
     kind = type(source).__module__.split(".")[0]
     is_arrow = isinstance(source, (pa.Table, pa.RecordBatch))
     if not (kind in ("pandas", "polars") or is_arrow or isinstance(source, np.ndarray) or hasattr(source, "keys")):
         return to_stream(blocks, names, labels)
     parts, width = list(blocks()), len(names)
-    values = np.concatenate(parts) if parts else np.empty((0, width) if width > 1 else 0)
+    empty = np.empty((0, width) if width > 1 else 0) if labels is None else labels[:0]
+    values = np.concatenate(parts) if parts else empty
     if kind == "pandas":
         import pandas as pd
 
         if values.ndim == 1:
-            return pd.Series(values, index=source.index, name=names[0])
+            return pd.Series(values, index=source.index, name=_name_like_columns(names[0], source))
         return pd.DataFrame(values, index=source.index, columns=list(names))
+    names = list(map(str, names))
     columns = {name: np.ascontiguousarray(values[:, k]) for k, name in enumerate(names)} if values.ndim > 1 else {}
     if kind == "polars":
         import polars as pl
@@ -62,29 +115,38 @@ def to_source_type(source: Any, blocks: Blocks, names: Sequence[str], labels: ND
     return values
 
 
+def _name_like_columns(name: str, frame: Any) -> Any:
+    """Return the name of a column as a number, if it is one and the columns of a pandas frame are all numbered."""
+    is_numbered = len(frame.columns) and all(isinstance(column, (int, np.integer)) for column in frame.columns)
+    return int(name) if is_numbered and INTEGER.fullmatch(name) else name
+
+
 def _to_arrow_array(values: NDArray[Any], labels: NDArray[Any] | None) -> Any:
     """Return an Arrow array; labels have their own type, even where all of them are None."""
     return pa.array(values, type=None if labels is None else pa.array(labels).type)
 
 
-def to_stream(blocks: Blocks, names: Sequence[str], labels: NDArray[Any] | None = None) -> Any:
+def to_stream(blocks: Blocks, names: Sequence[Any], labels: NDArray[Any] | None = None) -> Any:
     """Return a reader of Arrow batches, one for each block of rows, computed when it is read."""
 
     def batch(values: NDArray[Any]) -> Any:
         columns = [values] if values.ndim == 1 else [np.ascontiguousarray(column) for column in values.T]
-        return pa.RecordBatch.from_arrays([_to_arrow_array(column, labels) for column in columns], names=list(names))
+        arrays = [_to_arrow_array(column, labels) for column in columns]
+        return pa.RecordBatch.from_arrays(arrays, names=list(map(str, names)))
 
     stream = (batch(values) for values in blocks())
     first = next(stream, None)
     if first is None:
-        schema = pa.schema([(name, pa.string() if len(names) == 1 else pa.float64()) for name in names])
+        kind = pa.float64() if labels is None else pa.array(labels).type
+        schema = pa.schema([(str(name), kind) for name in names])
         return pa.RecordBatchReader.from_batches(schema, iter(()))
     return pa.RecordBatchReader.from_batches(first.schema, chain([first], stream))
 
 
 def to_labels(names: Sequence[str], target_type: str) -> NDArray[Any]:
     """Return the names of classes in the Arrow type of the target column, or as texts if one is of another type."""
-    if target_type != "string":
+    is_whole = "int" in target_type
+    if target_type != "string" and (not is_whole or all(map(INTEGER.fullmatch, names))):  # 007 is not 7
         with suppress(pa.ArrowInvalid):
             return np.asarray(pa.array(names, pa.string()).cast(pa.type_for_alias(target_type)).to_numpy(False))
     return np.array(names, dtype=object)

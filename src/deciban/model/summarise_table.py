@@ -12,10 +12,13 @@ from deciban import engines
 from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean, list_names
 from deciban.ledger import Bags, Block, Ledger, Needs, Schema, Statistic, Vocabulary
+from deciban.ledger.extremes import Extremes
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.schema import sort_classes
 from deciban.model.columns import Feature, FeatureBlock, Layout
+from deciban.model.learned_rows import LearnedRows, RowHasher
 from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks, stack_columns
+from deciban.model.model_options import Origin
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
 from deciban.sources.markers import WithoutMarkers
 from deciban.sources.source import ColumnReading, Source, role_hint
@@ -81,6 +84,8 @@ class TableSummariser:
     classes: LevelEncoder = field(init=False)
     matrices: Matrices = field(init=False)
     word_counters: list[WordCounter] = field(init=False)
+    extremes: Extremes = field(init=False)
+    hasher: RowHasher = field(init=False)
     sums: list[Statistic] | None = None
     rows: Array = field(default_factory=lambda: np.zeros(0))
     n_read: int = 0
@@ -96,6 +101,8 @@ class TableSummariser:
         levels = [tuple(dict.fromkeys((*names, *feature.fixed_levels))) for feature, names in known]
         self.matrices = Matrices.for_levels(self.layout, levels, grows=True, n_jobs=self.n_jobs)
         self.word_counters = [WordCounter(self.words) for _ in self.layout.texts]
+        self.extremes = Extremes.empty(self.layout.number_names)
+        self.hasher = RowHasher(self.layout, self.matrices.names)
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:
         """Count the rows of a source that have a class and a weight; yield them in blocks, once counted."""
@@ -138,6 +145,8 @@ class TableSummariser:
         rows = Rows(self.matrices.columns(batches), codes.astype(np.int32), weight, number)
         rows = rows if known.all() else rows[known]
         self.n_learned += len(rows.codes)
+        self.hasher.add(rows.columns, rows.codes, self.classes.list)
+        self.extremes = self.extremes.add_rows(self.layout.select_numbers(rows.columns))
         return rows if self.assign_folds is None else replace(rows, fold=self.assign_folds(rows.codes, rows.number))
 
     def _refuse_class(self, batches: Sequence[Any], codes: NDArray[np.int64]) -> None:
@@ -213,6 +222,12 @@ class TableSummariser:
             reduce(lambda a, b: a + b, (p.take_classes(np.arange(f, K * F, F)) for f in range(F))) for p in self.sums
         ]
         self.rows, self.n_folds = self.rows.reshape(K, F).sum(axis=1), 1
+
+    def origin(self, created: str = "", source: str = "") -> Origin:
+        """Return the origin of a model of these rows, made at this time from this source."""
+        learned = LearnedRows.of(self.hasher.hashes)
+        counts = self.n_read, self.n_without_class
+        return Origin(*counts, created, source, self.marker_counts, self.extremes, learned)
 
     def ledgers(self) -> list[Ledger]:
         """Return the ledger of each fold; see `total_and_folds`."""

@@ -16,29 +16,26 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban.errors import InputError, unknown_class_error
 from deciban.ledger.schema import NumberedNames
-from deciban.model.columns import JOIN_SEPARATOR, Feature
+from deciban.model.cell_values import format_cells
 from deciban.model.matrices import read_documents
+from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.scorer import vocabularies
 from deciban.scores import Explanation
 from deciban.scores.explanation import (
     LINE_WIDTH,
     Reason,
     TextExplanation,
+    UnseenValue,
     WordEvidence,
-    clip_text,
     format_decibans,
     in_context,
-    to_printable,
 )
-from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part, format_label
+from deciban.sources.arrow_cells import format_label
 from deciban.sources.source import Source
 from deciban.text import Finder
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
-
-MAX_TEXT_CHARACTERS = 40
-"""Largest number of characters of a text that are shown as its value."""
 
 SHOWN_WORDS = 5
 """Number of words that are listed below a text."""
@@ -96,7 +93,8 @@ def explain_rows(
     pair = None if classes is None else class_pair(model, classes)
     kept: list[tuple[list[Any], list[Any]]] = []
     remaining = sys.maxsize if rows is None else rows
-    for batches, parts in model.blocks(source, allow_missing):
+    monitor = model.unseen_monitor(numbers=True)
+    for batches, parts in model.blocks(source, allow_missing, monitor):
         kept.append((batches, [part[:remaining] for part in parts]))
         remaining -= sum(batch.num_rows for batch in batches)
         if remaining <= 0:
@@ -110,8 +108,34 @@ def explain_rows(
         result = _sum_words(model, result, [part.shape[1] for part in parts], batches)
     index = {feature.name: i for i, feature in enumerate(model.layout.features_by_block())}
     order = [index[feature.name] for feature in model.layout.features_in_table_order()]
-    features, values = [result.features[i] for i in order], _cell_values(model, batches, len(result))
-    return replace(result, evidence=result.evidence[:, order], features=features, values=values)
+    features, values = [result.features[i] for i in order], _format_rows(model, batches, len(result))
+    unseen = _list_unseen(monitor, kept, features, values)
+    return replace(result, evidence=result.evidence[:, order], features=features, values=values, unseen=unseen)
+
+
+def _format_rows(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
+    """Return the cells that each feature was read from as text, rows × features in the order of the table."""
+    features = model.layout.features_in_table_order()
+    out = np.empty((n, len(features)), dtype=object)
+    for j, feature in enumerate(features):
+        out[:, j] = format_cells(batches, feature, n)
+    return out
+
+
+def _list_unseen(
+    monitor: UnseenValueMonitor, blocks: list[tuple[list[Any], list[Any]]], features: list[str], values: NDArray[Any]
+) -> list[tuple[UnseenValue, ...]]:
+    """Return the values of each row that were not learned, in the order of the table."""
+    place = {name: j for j, name in enumerate(features)}
+    unseen: list[list[UnseenValue]] = [[] for _ in values]
+    first = 0
+    for batches, parts in blocks:
+        cells = sorted(monitor.find(batches, parts), key=lambda found: place[found.feature.name])
+        for found in cells:
+            for row in (first + found.rows).tolist():
+                unseen[row].append(found.describe(values[row, place[found.feature.name]]))
+        first += parts[0].shape[0]
+    return [tuple(found) for found in unseen]
 
 
 def _stack_rows(parts: tuple[Any, ...]) -> Any:
@@ -158,35 +182,3 @@ def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
     if first == second:
         raise InputError(f"classes must name two different classes, not {first!r} twice")
     return known[first], known[second]
-
-
-def _cell_values(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
-    """Return the cells that each feature was read from as text, rows × features in the order of the table."""
-    features = model.layout.features_in_table_order()
-    out = np.empty((n, len(features)), dtype=object)
-    for j, feature in enumerate(features):
-        columns = [_format_column(batches, name, feature, n) for name in feature.columns]
-        out[:, j] = [None if None in cells else JOIN_SEPARATOR.join(map(str, cells)) for cells in zip(*columns)]
-    return out
-
-
-def _format_column(batches: list[Any], name: str, feature: Feature, n: int) -> list[str | None]:
-    """Return n cells of a column as text, of a date the part that is the feature; None where one is missing."""
-    arrays = [batch.column(name) for batch in batches if batch.schema.get_field_index(name) >= 0]
-    cells: list[Any] = []
-    for array in arrays:
-        if feature.part is None:
-            cells += array.to_pylist()
-        else:  # the code −1 stands for a missing date
-            names = (*DATE_PARTS[feature.part], None)
-            cells += [names[i] for i in extract_date_part(array, feature.part, feature.column)]
-    return [_format_cell(cell, feature.role == "text") for cell in cells[:n]] if cells else [None] * n
-
-
-def _format_cell(cell: Any, is_text: bool) -> str | None:
-    """Return a cell as text, and as much of a text as fits on a line; None where the cell is missing."""
-    if cell is None or cell != cell:
-        return None
-    if is_text:
-        return clip_text(to_printable(str(cell)[: 4 * MAX_TEXT_CHARACTERS]).strip(), MAX_TEXT_CHARACTERS)
-    return f"{cell:g}" if isinstance(cell, float) else str(cell)

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,16 @@ from deciban.families.family import Family
 from deciban.families.marginal_likelihood import with_alpha
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block
+from deciban.ledger.extremes import MANY_ROWS, N_VALUES, Extremes
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOINABLE_ROLES, ROLES, Column, Feature, Layout, is_combination
+from deciban.model.learned_rows import MAX_SOURCES, N_BUCKETS, LearnedRows
 from deciban.model.model import Model
 from deciban.model.model_options import Options, Origin
 from deciban.persistence import Section
 from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.persistence.ledgers import read_level_arrays
+from deciban.persistence.section import MAX_EXACT_INTEGER
 from deciban.sources.arrow_cells import DATE_PARTS
 from deciban.text import Words
 
@@ -32,13 +34,20 @@ TARGET_TYPES = (
 """Arrow types of the target column that a file may name."""
 
 
+ORIGIN_FIELDS = ("rows_read", "rows_without_class", "created", "source")
+"""The fields of an origin that every file has."""
+
+EXTREMES_ARRAYS = ("value", "rows", "limit")
+"""The arrays of the extremes of numbers."""
+
+
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, atomically; refuse one that could not be read again."""
     section = Section({"kind": "table", "target": model.target, "target_type": model.target_type}, eager=False)
     section.put("weights", model.weights).put("rows", model.ledger.n_rows)
     write_columns(section, model.columns, model.options.words)
     section.add("options", _write_options(model.options, model.layout))
-    section.put("origin", asdict(model.origin))
+    section.add("origin", _write_origin(model.origin, model.layout))
     section.put("held_out", model.quality)
     section.add("belief", write_scorer(model.scorer))
     read_model(section)
@@ -92,9 +101,60 @@ def read_model(section: Section) -> Model:
         scorer=scorer,
         target_type=section.text("target_type", among=TARGET_TYPES),
         weights=None if section.value("weights") is None else section.text("weights"),
-        origin=_read_origin(section.part("origin")),
+        origin=_read_origin(section.part("origin"), Layout(columns)),
         quality=None if section.value("held_out") is None else section.part("held_out").header,
     )
+
+
+def _write_origin(origin: Origin, layout: Layout) -> Section:
+    section = Section({name: getattr(origin, name) for name in ORIGIN_FIELDS})
+    section.put("markers", {name: dict(counts) for name, counts in origin.markers.items()})
+    if origin.extremes is not None and layout.number_names:
+        extremes = origin.extremes.reorder(layout.number_names)
+        section.add("extremes", Section().put_all({name: getattr(extremes, name) for name in EXTREMES_ARRAYS}))
+    if origin.learned is not None:
+        section.add("learned", _write_learned(origin.learned))
+    return section
+
+
+def _read_origin(section: Section, layout: Layout) -> Origin:
+    columns = section.part("markers") if section.has("markers") else Section()
+    cells = {name: columns.part(name) for name in columns.header}
+    markers = {name: {text: counts.integer(text) for text in counts.header} for name, counts in cells.items()}
+    rows = section.integer("rows_read"), section.integer("rows_without_class")
+    extremes = _read_extremes(section.part("extremes"), layout) if section.has("extremes") else None
+    learned = _read_learned(section.part("learned")) if section.has("learned") else None
+    return Origin(*rows, section.text("created"), section.text("source"), markers, extremes, learned)
+
+
+def _read_extremes(section: Section, layout: Layout) -> Extremes:
+    """Read the least and greatest values of numbers: ascending, ∞ where there is none, which then has no rows."""
+    names = layout.number_names
+    shape = (2, len(names), N_VALUES)
+    value = section.floats("value", shape, minimum=-np.inf, maximum=np.inf)
+    rows = section.integers("rows", shape, maximum=MANY_ROWS)
+    limit = section.floats("limit", shape[:2], minimum=-np.inf, maximum=np.inf)
+    is_value = np.isfinite(value)
+    ascends = (value[..., 1:] > value[..., :-1]) | ~is_value[..., 1:]
+    if not ascends.all() or (is_value != (rows > 0)).any() or (is_value & (value > limit[..., None])).any():
+        section.refuse("the extremes should ascend up to their limit, each with its rows")
+    return Extremes(names, value, rows, limit)
+
+
+def _write_learned(learned: LearnedRows) -> Section:
+    """Write the sketch of the learned rows; the first of `rows` and `totals` are those of all sources together."""
+    rows, totals = zip((learned.n_rows, learned.total), *learned.sources)
+    arrays = {"buckets": np.array(learned.buckets, dtype=np.int64), "rows": np.array(rows, dtype=np.int64)}
+    return Section().put_all(arrays | {"totals": np.array(totals, dtype=np.uint64).view(np.int64)})
+
+
+def _read_learned(section: Section) -> LearnedRows:
+    buckets = section.integers("buckets", (N_BUCKETS,), minimum=-MAX_EXACT_INTEGER)
+    rows, totals = section.integers("rows", (None,)), section.array("totals", np.int64, (None,))
+    if len(rows) != len(totals) or not 1 <= len(rows) <= 1 + MAX_SOURCES:
+        section.refuse(f"there should be as many 'rows' as 'totals', at least 1 and at most {1 + MAX_SOURCES}")
+    all_rows, *sources = zip(rows.tolist(), totals.view(np.uint64).tolist())
+    return LearnedRows(*all_rows, tuple(buckets.tolist()), tuple(sources))
 
 
 def _check_families(
@@ -188,14 +248,6 @@ def _check_level_names(section: Section, features: Sequence[Feature], names: Seq
         known = feature.fixed_levels
         if feature.part and (len(levels) > len(known) or not set(levels.to_pylist()) <= set(known)):
             section.refuse(f"{feature.name!r} has a level that is not a {feature.part}")
-
-
-def _read_origin(section: Section) -> Origin:
-    columns = section.part("markers") if section.has("markers") else Section()
-    cells = {name: columns.part(name) for name in columns.header}
-    markers = {name: {text: counts.integer(text) for text in counts.header} for name, counts in cells.items()}
-    rows = section.integer("rows_read"), section.integer("rows_without_class")
-    return Origin(*rows, section.text("created"), section.text("source"), markers)
 
 
 def _read_markers(section: Section) -> tuple[str, ...]:

@@ -20,6 +20,9 @@ from deciban.formatting import format_signed, format_thousands
 DECIBAN = 10 / math.log(10)
 """Decibans in a nat: 10 / ln 10."""
 
+MAX_VALUE_WIDTH = 40
+"""Largest number of characters of an unseen value that are shown."""
+
 REMAINDER = "everything else"
 """The name of the line that sums the reasons which a table omits."""
 
@@ -39,6 +42,27 @@ class Reason(NamedTuple):
     behind: Any = None
 
 
+class UnseenValue(NamedTuple):
+    """A value that was not learned: its column, the value as text, and the reason; of a number the learned range.
+
+    >>> str(UnseenValue("cough", "Dry", "never seen"))
+    'cough = Dry: never seen'
+    """
+
+    column: str
+    value: str
+    reason: str
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.column} = {clip_text(to_printable(self.value), MAX_VALUE_WIDTH)}: {self.reason}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name; the range only if there is one."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """The evidence for `winner[i]` rather than `runner_up[i]` of row i, in decibans.
@@ -56,6 +80,9 @@ class Explanation:
     extras: Mapping[str, Array] = field(default_factory=dict)
     values: NDArray[Any] | None = None
     """The value of each feature in each row as text to show, if known."""
+    unseen: Sequence[Sequence[UnseenValue]] = ()
+    """The values of each row that were not learned: levels never seen, numbers outside the learned range, texts
+    without a known word. Empty where it is not known what was learned."""
 
     def __len__(self) -> int:
         return len(self.prior)
@@ -65,7 +92,8 @@ class Explanation:
         rows = self._slice(rows)
         arrays = {name: getattr(self, name)[rows] for name in ("evidence", "prior", "total", "winner", "runner_up")}
         extras = {name: values[rows] for name, values in self.extras.items()}
-        return replace(self, **arrays, extras=extras, values=None if self.values is None else self.values[rows])
+        values = None if self.values is None else self.values[rows]
+        return replace(self, **arrays, extras=extras, values=values, unseen=self.unseen[rows])
 
     def _slice(self, rows: int | slice) -> slice:
         """Return the rows as a slice; refuse a number out of range."""
@@ -84,6 +112,10 @@ class Explanation:
         columns, values = self.nonzero_evidence(row)
         behind = map(self._behind, columns.tolist())
         return self._with_prior(row, list(map(Reason, self._feature_labels(row, columns), values.tolist(), behind)))
+
+    def unseen_values(self, row: int = 0) -> Sequence[UnseenValue]:
+        """Return the values of a row that were not learned."""
+        return self.unseen[range(len(self))[row]] if self.unseen else ()
 
     def _behind(self, j: int) -> Any:
         """Return further details of feature j, besides its evidence; here there are none."""
@@ -123,7 +155,8 @@ class Explanation:
             remainder = Reason(REMAINDER, sum(reason.decibans for reason in omitted))
             lines.append(f"{self._line(remainder, width)}  ({len(omitted)} more)")
         total = float(self.total[row])
-        return "\n".join([*lines, f"{self._line(Reason('total', total), width)}  ({format_odds(total)})"])
+        lines.append(f"{self._line(Reason('total', total), width)}  ({format_odds(total)})")
+        return "\n".join([*lines, *(f"  {value}" for value in self.unseen_values(row))])
 
     def _lines(self, row: int, reason: Reason, width: int) -> list[str]:
         """Format a reason as lines of the table; details follow the evidence, or stand below."""

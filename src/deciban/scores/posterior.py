@@ -212,10 +212,10 @@ class Decision:
                     f"a cost is given for two classes, (truth, predicted), not for {pair!r}. "
                     f"Hint: costs={{(a, b): 20}}"
                 )
-            k, a = (_find_code(label, place) for label in pair)
+            k, a = (find_code(label, place) for label in pair)
             cost[k, a] = _check_number(value, f"the cost of calling {pair[1]!r} what is {pair[0]!r}")
         bounds = {
-            _find_code(label, place): _check_probability(value, label)
+            find_code(label, place): _check_probability(value, label)
             for label, value in _check_mapping(thresholds, "thresholds", "{'spam': 0.98}").items()
         }
         return cls(labels, cost, None if reject is None else _check_number(reject, "reject"), bounds)
@@ -292,9 +292,14 @@ def _check_mapping(given: Any, name: str, example: str) -> Mapping[Any, Any]:
     return given
 
 
-def _find_code(label: Any, place: Mapping[Any, int]) -> int:
+def find_code(label: Any, place: Mapping[Any, int]) -> int:
+    """Return the code of a class, by its label or by the text of it: '1' for 1; refuse an unknown one.
+
+    >>> find_code("1", {0: 0, 1: 1})
+    1
+    """
     try:
-        return place[label]
+        return place[label] if label in place else {str(known): k for known, k in place.items()}[label]
     except (KeyError, TypeError):
         raise unknown_class_error(label, place) from None
 

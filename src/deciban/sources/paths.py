@@ -10,7 +10,7 @@ import os
 import re
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Self
@@ -20,8 +20,16 @@ import numpy as np
 
 from deciban._lazy import pa
 from deciban.errors import InputError
-from deciban.sources.document_files import compression_by_name, open_decompressed
-from deciban.sources.source import ColumnReading, FileOptions, Source, SourceView, convert_read_errors, quote_path
+from deciban.sources.document_files import TEXT, compression_by_name, open_decompressed
+from deciban.sources.source import (
+    ColumnReading,
+    FileOptions,
+    Source,
+    SourceView,
+    as_paths,
+    convert_read_errors,
+    quote_path,
+)
 from deciban.sources.spool import is_pipe, spool_pipes
 
 FORMAT_ENDINGS = {
@@ -70,16 +78,21 @@ FORMAT_MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"SQLite format 3\0": "s
 
 def open_path(path: str, options: FileOptions) -> Source:
     """Open a file or folder, or all files that a pattern matches, in the order of their names."""
-    if os.path.exists(path):
-        return open_paths([path], options)
-    matched = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
-    if options.format == "text":  # a folder is not a document
+    matched = list_files(path)
+    if options.format == "text" and matched != [path]:  # a folder is not a document
         matched = [found for found in matched if not os.path.isdir(found)]
     if not matched:
         thing = "folder" if options.format == "folders" else "file"
         what = f"no {thing} matches" if glob.has_magic(path) else f"there is no {thing}"
         raise InputError(f"{what} {path!r}{_similar_name_hint(path)}")
     return open_paths(matched, options)
+
+
+def list_files(path: str) -> list[str]:
+    """Return the path if there is such a file, else all that match it as a pattern, in the order of their names."""
+    if os.path.exists(path):
+        return [path]
+    return sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
 
 
 def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
@@ -138,7 +151,7 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
 
 def detect_format(path: str) -> str:
     """Return the format of a file by the ending of its name or, if that is unknown, its first bytes; else csv."""
-    ending = os.path.splitext(path.lower().removesuffix(".gz").removesuffix(".zst"))[1]
+    ending = _find_ending(path)
     for form, endings in FORMAT_ENDINGS.items():
         if ending in endings:
             return form
@@ -152,6 +165,34 @@ def detect_format(path: str) -> str:
     if ARFF_START.match(start):
         return "arff"
     return "jsonl" if start.lstrip()[:1] == b"{" else "csv"
+
+
+def holds_documents(source: Any, options: FileOptions) -> bool:
+    """Return whether a path, a pattern or a list of paths names documents, and no tables; a given format decides.
+
+    Documents are .txt files, and files with an unknown ending whose beginning is not that of a table.
+    """
+    paths = as_paths(source)
+    if paths is None or options.format is not None:
+        return False
+    files = list_files(paths) if isinstance(paths, str) else paths
+    return bool(files) and all(os.path.isfile(path) and _is_document(path, options) for path in files)
+
+
+def _is_document(path: str, options: FileOptions) -> bool:
+    form = detect_format(path)
+    if form != "csv" or _find_ending(path) in FORMAT_ENDINGS["csv"]:
+        return form == "lines"
+    from deciban.sources.csv_files import Delimited
+
+    with suppress(InputError):
+        return TEXT not in Delimited.open([path], options, form).columns
+    return True  # its first line is no header
+
+
+def _find_ending(path: str) -> str:
+    """Return the ending of a file's name in lower case, before that of a compressed file."""
+    return os.path.splitext(path.lower().removesuffix(".gz").removesuffix(".zst"))[1]
 
 
 def _similar_name_hint(path: str) -> str:

@@ -119,7 +119,7 @@ class SourceView:
 
 def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None) -> Source:
     """Open the source that a path, glob, query, frame or mapping of arrays describes."""
-    paths = _as_paths(source)
+    paths = as_paths(source)
     if options is not None and options.hive and (sql is not None or paths is None):
         raise InputError("--hive (hive=True) is for files. Hint: a query says read_csv(…, hive_partitioning=true)")
     if options is not None and options.table is not None and (sql is not None or paths is None):
@@ -138,7 +138,7 @@ def open_source(source: Any, sql: str | None = None, options: FileOptions | None
     return _check_columns(open_frame(source))
 
 
-def _as_paths(source: Any) -> str | list[str] | None:
+def as_paths(source: Any) -> str | list[str] | None:
     """Return the path of a source, or the list of its paths; None where it is neither."""
     if isinstance(source, (str, os.PathLike)):
         return os.fspath(source)

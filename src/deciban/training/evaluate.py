@@ -1,5 +1,6 @@
 """`evaluate`: exact cross-validation over all rows of a table, leave-one-out, or a model evaluated on other rows."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -9,20 +10,23 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.errors import InputError
+from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import check_method
-from deciban.metrics.report import Report
+from deciban.metrics.report import Report, describe_learned_rows
 from deciban.metrics.scorecard import Scorecard
-from deciban.model.matrices import UnseenValueMonitor
+from deciban.model.columns import Layout
+from deciban.model.learned_rows import LearnedRows, RowHasher
+from deciban.model.matrices import read_documents
 from deciban.model.model import Model
 from deciban.model.model_options import hide_markers
 from deciban.model.summarise_table import Progress, Rows
 from deciban.sources.source import FileOptions, Source, open_source
+from deciban.text import Documents
 from deciban.training import table_folds
 from deciban.training.column_roles import decide
 from deciban.training.table_rows import assign_by_column, concatenate_rows, read_labelled_rows
-from deciban.training.task import Task, check_column, check_settings, plan
+from deciban.training.task import Task, check_column, check_settings, plan, to_name
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import LeaveOneOutScores
@@ -91,6 +95,7 @@ class Split:
     @classmethod
     def of(cls, folds: Any, groups: str | None, order: str | None) -> "Split":
         """Check the arguments of `evaluate`, and return the split; `folds` is a number, or "loo"."""
+        groups, order = to_name(groups), to_name(order)
         if groups is not None and order is not None:
             raise InputError("rows are assigned to folds by groups or by order, not by both. Hint: leave one out")
         if not isinstance(folds, str):
@@ -144,19 +149,41 @@ class Split:
 def _evaluate_model(
     model: Model, source: Source, weights: str | None, allow_missing: bool, progress: Progress | None
 ) -> Report:
-    matrices = model.matrices()
+    matrices, monitor = model.matrices(), model.unseen_monitor()
     labels = [str(label) for label in model.scorer.schema.classes]
-    watch = UnseenValueMonitor(model.layout, matrices.names)
+    hasher = RowHasher(model.layout, matrices.names)
     known = model.scorer.ledger.rows > 0  # a class that the model has learned no row of is unknown to it
     card = Scorecard.empty(len(known))
-    read = read_labelled_rows(source, model.target, labels, weights, matrices, progress, allow_missing)
+    read = read_labelled_rows(source, model.target, labels, to_name(weights), matrices, progress, allow_missing)
     for batches, rows in read:
         if model.options.unseen == "error":
-            watch.refuse_unseen(batches, matrices.convert(batches))
+            monitor.refuse_unseen(batches, matrices.convert(batches))
+        parts, index = rows.parts, rows.number - monitor.n_rows
+        monitor.count(batches, parts, index)
         if len(rows.codes):
-            posterior = model.scorer.scores(rows.parts, "log_posterior", engines.thread_count(None))
+            posterior = model.scorer.scores(parts, "log_posterior", engines.thread_count(None))
             card += Scorecard.of(posterior, rows.codes, rows.weight, known, keep=True, number=rows.number)
-    return card.report(model.classes, f"evaluated on {source.name}")
+            hasher.add(_with_documents(model.layout, rows, batches, index), rows.codes, labels)
+    monitor.warn()
+    report = card.report(model.classes, f"evaluated on {source.name}")
+    return _compare_with_learned_rows(report, model, hasher)
+
+
+def _with_documents(layout: Layout, rows: Rows, batches: Sequence[Any], index: NDArray[Any]) -> list[list[Any]]:
+    """Return the columns of rows with the documents of texts in place of their words; `index` are their rows."""
+    first = len(rows.columns) - len(layout.texts)
+    texts = [[read_documents(feature.column, batch) for batch in batches] for feature in layout.texts]
+    return [*rows.columns[:first], *([Documents.concatenate(parts)[index]] for parts in texts)]
+
+
+def _compare_with_learned_rows(report: Report, model: Model, hasher: RowHasher) -> Report:
+    """Return the report with the share of its rows that the model has learned, and warn if there is one."""
+    learned = model.origin.learned
+    share = None if learned is None else learned.share_of(LearnedRows.of(hasher.hashes), hasher.chance)
+    if share is not None:
+        hint = f"Hint: --target {model.target} without --model (target={model.target!r}) cross-validates"
+        warnings.warn(f"{describe_learned_rows(share, report.rows)}. {hint}", DecibanWarning, stacklevel=4)
+    return replace(report, learned_share=share)
 
 
 def _evaluate_folds(task: Task, split: Split, progress: Progress | None) -> Report:

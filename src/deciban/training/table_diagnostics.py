@@ -88,14 +88,14 @@ def learning_curve(
         prefixes = Prefixes.from_halvings(task.source.n_rows)
         if wanted_sizes is not None:
             prefixes = Prefixes.from_sizes(wanted_sizes, hashes)
-        source = FlippedLabels(task.source, target, classes, share) if share else task.source
+        source = FlippedLabels(task.source, task.target, classes, share) if share else task.source
         lines.append(prefixes.evaluate(replace(task, source=source), progress))
     numbers = lines[0][0]
     measured = (
         f"{lines[0][1][0].rows} rows, drawn at random, were held out and scored by every model; each model learned "
         f"the rows of the one before and more"
     )
-    return LearningCurve(target, numbers, tuple(shares), tuple(line for _, line in lines), several, measured)
+    return LearningCurve(task.target, numbers, tuple(shares), tuple(line for _, line in lines), several, measured)
 
 
 def _check_shares(shares: list[Any]) -> list[float]:
@@ -286,7 +286,7 @@ def dependence(
     columns = [replace(c, role="skip", reason="a text") if c.role == "text" else c for c in task.columns]
     task = replace(task, columns=columns)
     sample, used_roles, n_learned = _read_sample(task, progress)
-    return Dependence.of(sample, target, used_roles, n_learned)
+    return Dependence.of(sample, task.target, used_roles, n_learned)
 
 
 def _read_sample(task: Task, progress: Progress | None) -> tuple[Sample, list[str], int]:

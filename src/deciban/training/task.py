@@ -9,6 +9,8 @@ from functools import cached_property
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
 from deciban._lazy import pa
 from deciban.errors import InputError, did_you_mean, list_names
 from deciban.families.family import ClassPrior
@@ -17,6 +19,7 @@ from deciban.linear import fitted_model
 from deciban.model.columns import JOIN_SEPARATOR, JOINABLE_ROLES, OPEN_ROLES, Column, Layout, Role
 from deciban.model.model import Model
 from deciban.model.model_options import JOINT_COVARIANCES, Options
+from deciban.model.output_frames import INTEGER
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.document_files import DocumentFiles, TextLines
@@ -101,6 +104,8 @@ def plan(
 
     `more` are `OPTION_NAMES`, and the options of reading files.
     """
+    target, weights, unlearned = to_name(target), to_name(weights), [to_name(name) for name in unlearned]
+    roles, blocks = {to_name(name): role for name, role in (roles or {}).items()}, to_names(blocks)
     given = {name: more.pop(name) for name in OPTION_NAMES if name in more}
     opened = open_source(source, sql, FileOptions.from_arguments(more))
     markers = () if keep_markers or isinstance(opened, (TextLines, DocumentFiles)) else MISSING_MARKERS
@@ -124,6 +129,19 @@ def plan(
         check_covariance(options.covariance, columns)
     target_type = _target_type(opened, head, target)
     return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty)
+
+
+def to_name(name: Any) -> Any:
+    """Return a column's name as text if it is a whole number, as pandas frames have them; other values unchanged."""
+    is_whole = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
+    return str(name) if is_whole else name
+
+
+def to_names(blocks: Any) -> Any:
+    """Return groups of columns with whole numbers as texts; what is no list of lists is returned unchanged."""
+    if not isinstance(blocks, (list, tuple)):
+        return blocks
+    return [[to_name(name) for name in block] if isinstance(block, (list, tuple)) else block for block in blocks]
 
 
 def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -221,9 +239,10 @@ def _columns_like(like: Model, target: str, given: Any, numbers: str | None, wor
 
 
 def _target_type(source: Source, head: Any, target: str) -> str:
-    """Return the Arrow type of integer, boolean or floating labels of a typed source, else "string"."""
+    """Return the Arrow type of integer, boolean or floating labels, else "string"; in text files of integers only."""
     if not source.typed:
-        return "string"
+        labels = head.column(target).drop_null().unique().to_pylist()
+        return "int64" if labels and all(map(INTEGER.fullmatch, labels)) else "string"
     kind = head.schema.field(target).type
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind)

@@ -20,7 +20,7 @@ from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.matrices import Matrices
 from deciban.model.model import Model
-from deciban.model.model_options import MAX_DISTINCT_LEVELS, Origin, parse_class_prior
+from deciban.model.model_options import MAX_DISTINCT_LEVELS, parse_class_prior
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
 from deciban.scorer import vocabularies
 from deciban.scores.calibration import Calibration
@@ -202,11 +202,9 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     columns, _, certain = decide(task.layout, total, task.options)
     learned = table_folds.learn(task, total, sampled, {column.name: column for column in columns})
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    read = summariser.n_read, summariser.n_without_class
-    origin = Origin(*read, now, task.source.name, summariser.marker_counts)
     model = Model(
         task.target, columns, task.options, scorer=learned.scorer,
-        target_type=task.target_type, weights=task.weights, origin=origin,
+        target_type=task.target_type, weights=task.weights, origin=summariser.origin(now, task.source.name),
     )  # fmt: skip
     model.scorer.solved  # noqa: B018  a model that cannot be solved is an error here
     return Trained(task, model, total, folds, sampled, summariser.n_learned, certain if assign is None else {})

@@ -61,7 +61,9 @@ def evidence(
 
     with direct_role_hints_to_training(), open_table(options) as table:
         picture.check([model, *table.paths])
-        explanation = explain_rows(open_model(model), _read_row(table, row), classes, 1, allow_missing_columns)
+        loaded = open_model(model)
+        rows = _read_row(table.for_model(loaded), row)
+        explanation = explain_rows(loaded, rows, classes, 1, allow_missing_columns)
         content = f"the evidence of row {row} for {explanation.winner[0]} against {explanation.runner_up[0]}"
         picture.save(plots.evidence(explanation, most=most), content)
 
@@ -80,8 +82,9 @@ def nomogram(
     """Draw a scale of decibans for each column; their sum leads to the probability. With DATA a row is marked."""
     picture.check([model, *options["data"]])
     with direct_role_hints_to_training(), open_optional_table(options) as table, show_spinner("drawing …"):
-        rows = None if table is None else _read_row(table, row)
-        drawn = plots.nomogram(open_model(model), rows, classes=classes, most=most)
+        loaded = open_model(model)
+        rows = None if table is None else _read_row(table.for_model(loaded), row)
+        drawn = plots.nomogram(loaded, rows, classes=classes, most=most)
         content = "a scale for each column" if table is None else f"row {row} of {table.name}"
     picture.save(drawn, f"{drawn.get_title(loc='left')}, {content}")
 

@@ -1,0 +1,150 @@
+"""The least and greatest values of numbers, with their rows: the range of each column that was learned.
+
+A minimum cannot be forgotten: what the next value is would have to be known. So a few values are kept at either end,
+each with its number of rows, which add and subtract exactly.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban._typing import Array
+
+N_VALUES = 4
+"""Number of distinct values that are kept at either end of a column."""
+
+MANY_ROWS = 1 << 10
+"""A value of so many rows is not counted further, nor taken for forgotten, and no value beyond it is kept."""
+
+FIRST_ROWS = 1 << 10
+"""Rows that are searched first: all others are compared only with the values found there."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Extremes:
+    """The least distinct values of d named columns, `value[0]`, and the greatest with the opposite sign, `value[1]`.
+
+    `value` (2×d×`N_VALUES`) ascends, ∞ where there are fewer; `rows` has the number of rows of each. All values up
+    to `limit` (2×d) are among them, whatever was added and subtracted; beyond it some were never recorded.
+
+    >>> e = Extremes.of(["t"], [np.array([37.5, 36.0, np.nan, 36.0, 375.0])])
+    >>> e.ranges()
+    {'t': (36.0, 375.0)}
+    >>> (e - Extremes.of(["t"], [np.array([375.0, 36.0])])).ranges()
+    {'t': (36.0, 37.5)}
+    """
+
+    names: tuple[str, ...]
+    value: Array
+    rows: NDArray[np.int64]
+    limit: Array
+
+    @classmethod
+    def empty(cls, names: Iterable[str]) -> Self:
+        """Return the extremes of no rows."""
+        columns = tuple(names)
+        shape = (2, len(columns), N_VALUES)
+        return cls(columns, np.full(shape, np.inf), np.zeros(shape, dtype=np.int64), np.full(shape[:2], np.inf))
+
+    @classmethod
+    def of(cls, names: Iterable[str], columns: Sequence[Array]) -> Self:
+        """Find the extremes of columns; NaN is left out."""
+        return cls.empty(names).add_rows(columns)
+
+    def add_rows(self, columns: Sequence[Array]) -> Self:
+        """Return the extremes with those of further rows, given column by column in the order of the names."""
+        started = self._add_values([column[:FIRST_ROWS] for column in columns])
+        return started._add_values([column[FIRST_ROWS:] for column in columns])
+
+    def _add_values(self, columns: Sequence[Array]) -> Self:
+        """Add the values up to the limit: of large columns few, found by a comparison with all of them."""
+        if not columns or not len(columns[0]):
+            return self
+        found = self.empty(self.names)
+        ends = np.array([[np.fmin.reduce(column), -np.fmax.reduce(column)] for column in columns]).T
+        for side, j in zip(*(index.tolist() for index in np.nonzero(ends <= self._counted_limit))):
+            limit, column = self.limit[side, j], columns[j]
+            values = column[column <= limit] if side == 0 else -column[column >= -limit]
+            for i, (value, rows) in enumerate(_count_least(values)):
+                found.value[side, j, i], found.rows[side, j, i] = value, rows
+        return self + type(self)(self.names, found.value, found.rows, self._limit_of(found))
+
+    @property
+    def _counted_limit(self) -> Array:
+        """The limit, just below it where the value there has `MANY_ROWS`: more rows of it would change nothing."""
+        is_many = (self.rows == MANY_ROWS).any(axis=-1)
+        return np.where(is_many, np.nextafter(self.limit, -np.inf), self.limit)
+
+    def _limit_of(self, found: Self) -> Array:
+        """Return up to which value the extremes found among further rows are complete."""
+        last = found.value[..., -1]
+        many = np.where(found.rows == MANY_ROWS, found.value, np.inf).min(axis=-1)
+        return np.minimum(self.limit, np.minimum(last, many))
+
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Return the least and the greatest value of each column that has any.
+
+        Where all values of an end were forgotten, it is the limit: no value that was learned lies beyond it.
+        """
+        low, high = np.where(np.isfinite(self.value[..., 0]), self.value[..., 0], self.limit) * [[1.0], [-1.0]]
+        return {
+            name: (float(a), float(b))
+            for name, a, b in zip(self.names, low.tolist(), high.tolist())
+            if np.isfinite(a) and np.isfinite(b)
+        }
+
+    def __add__(self, other: Self) -> Self:
+        return self._combine(other, 1)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._combine(other, -1)
+
+    def _combine(self, other: Self, sign: int) -> Self:
+        """Add or subtract the rows of each value; keep the values up to the lower of both limits."""
+        other = other.reorder(self.names)
+        value = np.concatenate([self.value, other.value], axis=-1)
+        rows = np.concatenate([self.rows, sign * other.rows], axis=-1)
+        order = np.argsort(value, axis=-1, kind="stable")  # of two equal values the first is of `self`
+        value, rows = np.take_along_axis(value, order, axis=-1), np.take_along_axis(rows, order, axis=-1)
+        is_second = value[..., 1:] == value[..., :-1]
+        both = rows[..., :-1] + np.where(is_second, rows[..., 1:], 0)
+        rows[..., 1:][is_second] = 0
+        first = rows[..., :-1]
+        np.copyto(first, np.where(first == MANY_ROWS, MANY_ROWS, both), where=first != 0)
+        return self._cut(value, np.minimum(rows, MANY_ROWS), np.minimum(self.limit, other.limit))
+
+    def _cut(self, value: Array, rows: NDArray[np.int64], limit: Array) -> Self:
+        """Keep the first values that have rows, up to the limit and to the first of `MANY_ROWS`; lower the limit."""
+        many = np.where(rows == MANY_ROWS, value, np.inf).min(axis=-1)
+        limit = np.minimum(limit, many)
+        is_kept = (rows > 0) & (value <= limit[..., None])
+        value, rows = np.where(is_kept, value, np.inf), np.where(is_kept, rows, 0)
+        order = np.argsort(value, axis=-1, kind="stable")
+        value, rows = np.take_along_axis(value, order, axis=-1), np.take_along_axis(rows, order, axis=-1)
+        has_more = np.isfinite(value[..., N_VALUES])
+        limit = np.where(has_more, np.minimum(limit, value[..., N_VALUES - 1]), limit)
+        return type(self)(self.names, value[..., :N_VALUES], rows[..., :N_VALUES], limit)
+
+    def reorder(self, names: Sequence[str]) -> Self:
+        """Return the extremes with the columns in the order of these names."""
+        if self.names == tuple(names):
+            return self
+        place = {name: j for j, name in enumerate(self.names)}
+        order = [place[name] for name in names]
+        return type(self)(tuple(names), self.value[:, order], self.rows[:, order], self.limit[:, order])
+
+
+def _count_least(values: Array) -> list[tuple[float, int]]:
+    """Return the least distinct values with their rows, at most `N_VALUES`, the last being the first of many rows."""
+    found: list[tuple[float, int]] = []
+    while len(values) and len(found) < N_VALUES:
+        least = values.min()
+        is_least = values == least
+        found.append((float(least), min(int(np.count_nonzero(is_least)), MANY_ROWS)))
+        if found[-1][1] == MANY_ROWS:
+            break
+        values = values[~is_least]
+    return found
