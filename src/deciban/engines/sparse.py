@@ -26,7 +26,8 @@ DENSE_CELLS = 1 << 22
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
     """Summarise rows into the statistic that a family needs.
 
-    Whatever is not a plain sum of stored entries is computed by the dense engine. Tallies refuse missing values.
+    Whatever is not a plain sum of stored entries is computed by the dense engine. Tallies refuse missing values;
+    any other invalid entry raises `InvalidValueError`.
     """
     adds_up = needs.kind == "counts" and needs.signed and needs.threshold is None
     X = to_checked_csr(X) if adds_up else to_canonical_csr(X)

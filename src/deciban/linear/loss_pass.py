@@ -1,7 +1,7 @@
 """Passes over the rows: the loss and its gradient for all classes, reading each block of rows once.
 
-Rows come in stripes of a fixed number and blocks of a fixed size, added in their order, so the number of threads
-never changes a bit.
+Rows are split into stripes and blocks whatever the number of threads, and their sums are added in order, so that the
+result is the same to the last bit.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ PASS_BLOCK_CELLS = 1 << 17
 """Numbers in a block of rows, chosen so that they stay in the cache for the scores and the gradient."""
 
 ROW_STRIPES = 16
-"""Sums are computed for this many stripes of rows, whatever the number of threads."""
+"""Sums are computed for at most this many stripes of rows, whatever the number of threads."""
 
 SPARSE_COLUMN_STRIPES = 16
 """Columns of a sparse matrix are summed in this many stripes, whatever the number of threads."""

@@ -115,7 +115,11 @@ class Report(Figures):
     def decision_costs(
         self, costs: Costs | None = None, reject: float | None = None, thresholds: Thresholds | None = None
     ) -> DecisionCosts:
-        """Apply a decision rule to the evaluated rows: its cost, the share undecided, the accuracy of the others."""
+        """Apply a decision rule to the evaluated rows: its cost, the share undecided, the accuracy of the others.
+
+        The cost of predicting the most probable class is returned too. A rule that leaves rows undecided is refused
+        without `reject`, which is their cost.
+        """
         sample = self._require_rows("the cost of decisions")
         return ranking.compute_decision_costs(sample, Decision.of(self.classes, costs, reject, thresholds))
 

@@ -45,9 +45,9 @@ class ClassShare:
 
 @dataclass(frozen=True)
 class ColumnNote:
-    """A column's role and the reason for it, the number of rows with a value, and the share of rows without.
+    """A column's role and the reason for it, the weight of the rows with a value, and the share of weight without.
 
-    A column that is skipped was not counted.
+    Both are None for a column that no feature is made from.
     """
 
     name: str
@@ -94,10 +94,13 @@ class Description:
     account: Account | None = None
     """The report of how weights were fitted, unless the learner is naive Bayes."""
     markers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """The number of cells that were read as missing for each text, such as `?`, by column."""
+    """For each column, the number of its cells that were read as missing for each text, such as `?`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values, null for ∞ and NaN; summaries are `says` and `text`; `trust`, `account` if not None."""
+        """Return the fields as JSON values, null for ∞ and NaN, and without a `trust` or `account` of None.
+
+        The `summaries` of a feature are under the key `says`, and as a list of sentences under `text`.
+        """
         found: dict[str, Any] = to_plain(asdict(self))
         for i, strength in enumerate(self.strongest):
             entry = {"says" if name == "summaries" else name: v for name, v in found["strongest"][i].items()}
@@ -260,7 +263,7 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
 
 
 def _scale(strength: Strength, t: float) -> Strength:
-    """Return the strength with its evidence, interval and level effects multiplied by the evidence weight t."""
+    """Return the strength with evidence, interval and level effects multiplied by t, and t as its `trust`."""
     low, high = sorted((t * strength.low, t * strength.high))
     summaries = tuple(each.scale(t) if isinstance(each, LevelEffect) else each for each in strength.summaries)
     return replace(strength, evidence=t * strength.evidence, low=low, high=high, trust=t, summaries=summaries)
@@ -284,7 +287,7 @@ def _format_strength(strength: Strength, width: int) -> list[str]:
 
 
 def _format_summary(summary: FeatureSummary, heading: str) -> str:
-    """Return the line of a summary below the name of its feature; a level's name is shortened if it is too long."""
+    """Return the line of a summary; it names the feature unless that is `heading`, and shortens too long a name."""
     feature = "" if summary.feature == heading else f"{summary.feature}: "
     name = feature + (summary.what if isinstance(summary, ClassMean) else summary.value)
     width = LINE_WIDTH - len(f"       {summary.message()}")

@@ -35,9 +35,9 @@ MAX_NUMBER = 1e300
 class Section:
     """A part of a file: a header, and the arrays whose names begin with the section's name. Sections are nested.
 
-    Writers fill an empty section and `add` it to a larger one; readers request each value by name, type and bounds,
-    and any other value is refused by `refuse`. `file` is None on writing. `eager`: readers read and check the whole
-    section now, as of a small file, not only what is used.
+    Writers fill an empty section, which each call returns, and `add` it to a larger one; readers request each value
+    by name, type and bounds, and any other value is refused by `refuse`. `file` is None on writing. `eager`: readers
+    read and check the whole section now, as of a small file, not only what is used.
 
     >>> inner = Section().put("alpha", 1.0)
     >>> outer = Section().add("family", inner)
@@ -52,7 +52,7 @@ class Section:
     eager: bool = True
 
     def put(self, name: str, value: Any) -> Section:
-        """Write an array, or a JSON value; infinite numbers and NaN as the texts "inf", "-inf" and "nan"."""
+        """Write an array, or a JSON value; a float ±∞ or NaN, unless in a list, as text: "inf", "-inf", "nan"."""
         if isinstance(value, np.ndarray):
             self.arrays = {**self.arrays, name: value}
         else:

@@ -82,8 +82,9 @@ class Scales:
 
 
 def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, explanation: Any = None) -> Scales:
-    """Compute scales of the `most` strongest features that have evidence, and one of all others together.
+    """Compute scales of the `most` strongest features with evidence, widest first, and one of all others together.
 
+    Refuse a model of one class, and one whose evidence does not add up; without a row, one that reads texts.
     With the `explanation` of a row, its winner and runner-up replace `classes`, and the scales have its points.
     """
     every, _ = select_conditionals(model, None, 10**9)
@@ -122,7 +123,7 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
 
 
 def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
-    """Return the indices of these classes; for None, of the second and the first of two, or the most frequent two."""
+    """Return the indices of these classes; for None, of the second and first of two, or the two of highest prior."""
     from deciban.model.table_explanations import class_pair
 
     if classes is not None:
@@ -134,7 +135,7 @@ def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int
 
 
 def _measure_blank_row(model: Model, k: int, l: int) -> float:
-    """Return the evidence of prior and bias, as of a row in which everything is missing; refuse a model of texts."""
+    """Return the evidence of prior and bias, as of a row in which all is missing; refuse a model that reads texts."""
     rows = []
     for kind, features in model.layout.blocks:
         if kind == "bags":

@@ -193,6 +193,7 @@ def scale_form(form: ScoreForm, weight: ArrayLike) -> ScoreForm:
     The evidence weight t = 1 gives the same score, 0 no evidence, and a negative one evidence for the other classes
     (refused for impossible values). Terms that all classes share stay as they are (Σ ln x! of counts), as does the
     bias with one t for each feature. The result is of the same kind, and is explained, saved and computed as before.
+    A `Summed` cannot be scaled; its forms can, before they are summed.
 
     >>> coin = Linear(np.log([[0.9], [0.1]]), np.zeros(2))
     >>> np.exp(scale_form(coin, 0.5).log_likelihoods(np.array([[1.0]]))).round(4).tolist()
@@ -264,7 +265,7 @@ def _multiply_weights(before: Any, by: Any) -> Any:
 
 
 def _weight_per_feature(t: Array, d: int) -> Array:
-    """Return one evidence weight for each of d features."""
+    """Return one evidence weight for each of d features, from one or d of them; refuse another number."""
     if t.ndim and len(t) != d:
         raise InputError(
             f"there are {len(t)} evidence weights for {d} features. Hint: one for each, or one number for all"

@@ -203,7 +203,7 @@ class Draws:
 
     @classmethod
     def of(cls, rows: Rows, n_draws: int, wanted_sizes: Sequence[int] | None) -> "Draws":
-        """Plan draws of these or `doubling_sizes`; refuse too large sizes, omit those where a draw has one class."""
+        """Plan draws of these or `doubling_sizes`; refuse too large ones, omit those before a draw's second class."""
         n = len(rows.codes)
         n_held = min(round(HELD_OUT_SHARE * n), MAX_HELD_OUT_ROWS)
         if wanted_sizes is not None and wanted_sizes[-1] > n - n_held:

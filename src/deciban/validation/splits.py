@@ -156,7 +156,11 @@ def assign_by_order(values: Any, n_folds: int) -> Folds:
 
 
 def distinct_values(values: Any, argument: str, noun: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the distinct values in order, and the index of each row's value; a missing value is an error."""
+    """Return the distinct values in order, and the index of each row's value.
+
+    Refuse missing values, values without a common order, no values, and an array that is not one-dimensional;
+    `argument` and `noun` name them in the error.
+    """
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(f"{argument} has one value for each row, not an array of shape {array.shape}")

@@ -161,7 +161,10 @@ def oversize_refusal(what: str, limit: int) -> Refusal:
 
 
 def to_refusal(error: Exception) -> Refusal:
-    """Return the refusal that reports a time-out, a DecibanError with its text, or the type of any other error."""
+    """Return the refusal that reports an error other than a `Refusal`.
+
+    A time-out is EX_TIMEOUT, a DecibanError EX_TEMPFAIL with its text, any other EX_SOFTWARE with its type only.
+    """
     if isinstance(error, TimeoutError):
         return Refusal(Code.EX_TIMEOUT, "the message was not processed in time")
     if isinstance(error, DecibanError):
