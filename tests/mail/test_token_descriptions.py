@@ -110,7 +110,9 @@ def test_every_prefix_in_the_tokenizers_has_a_description():
     assert written <= set(DESCRIPTIONS) | fixed
 
 
-@pytest.mark.parametrize("mark", [*sorted(html.MARKED_TAGS), "comment", "pixel", "mailto", "hidden:style", "hidden:sheet"])
+@pytest.mark.parametrize(
+    "mark", [*sorted(html.MARKED_TAGS), "comment", "pixel", "mailto", "hidden:style", "hidden:sheet"]
+)
 def test_marks_of_pages_are_described(mark):
     described = describe_token(f"html:{mark}")
     assert not described.startswith(("has ", "header "))

@@ -265,7 +265,7 @@ def test_a_target_of_nested_values_is_refused_by_name_and_type(name):
 @pytest.mark.parametrize(
     "values",
     [[1, "a"], [1, datetime.date(2024, 1, 1)], ["a", datetime.date(2024, 1, 1)], [object()] * 2, [1 + 2j, 3j]],
-    ids=repr,
+    ids=["number, text", "number, date", "text, date", "objects", "complex"],
 )
 def test_columns_of_mixed_python_values_are_refused_by_name_with_a_way_out(values):
     frame = pd.DataFrame({"c": pd.Series(values * (N // 2), dtype=object), **OTHERS})

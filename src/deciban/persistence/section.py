@@ -57,7 +57,7 @@ class Section:
             self.arrays = {**self.arrays, name: value}
         else:
             is_json = not isinstance(value, float) or math.isfinite(value)
-            self.header[name] = value if is_json else repr(value)
+            self.header[name] = value if is_json else repr(float(value))
         return self
 
     def put_all(self, values: Mapping[str, Any]) -> Section:

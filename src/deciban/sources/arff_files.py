@@ -15,7 +15,7 @@ from deciban.sources.document_files import Decoding
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, quote_path
 
 READ_BYTES = 1 << 20
-ROWS_PER_BATCH = 1 << 14
+ARFF_ROWS_PER_BATCH = 1 << 14
 
 MAX_LINE_CHARACTERS = 1 << 24
 """Characters of a line of the file; a longer one is not read."""
@@ -96,7 +96,7 @@ class Arff(FileSource):
             lines = _numbered_lines(path, self.decoding)
             _read_attributes(lines, path)
             rows = ((number, _split_row(line, self.attributes, number, path)) for number, line in lines)
-            while some := list(islice(rows, ROWS_PER_BATCH)):
+            while some := list(islice(rows, ARFF_ROWS_PER_BATCH)):
                 numbers = [number for number, _ in some]
                 columns = [self._column(place, [row[place] for _, row in some], numbers, path) for place in places]
                 yield pa.RecordBatch.from_arrays(columns, names=list(wanted))

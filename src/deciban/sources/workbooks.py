@@ -18,7 +18,7 @@ from deciban.sources.markers import MarkerCounts
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, choose_table, error_summary, quote_path
 from deciban.sources.typed_cells import convert_column, join_parts, to_column
 
-MAX_ROWS = 1 << 20
+MAX_SHEET_ROWS = 1 << 20
 """Rows of a sheet in Excel; a forged file may name others."""
 
 MAX_PART_BYTES, MAX_SHEET_BYTES = 1 << 29, 1 << 32
@@ -147,7 +147,9 @@ def _convert_errors(path: str) -> Iterator[None]:
 
 
 def _has_cells(sheet: Any) -> bool:
-    return any(any(cell is not None for cell in row) for row in sheet.iter_rows(max_row=MAX_ROWS, values_only=True))
+    return any(
+        any(cell is not None for cell in row) for row in sheet.iter_rows(max_row=MAX_SHEET_ROWS, values_only=True)
+    )
 
 
 def _check_formulas(book: Any, sheet: Any, path: str) -> None:
@@ -185,7 +187,7 @@ def _read_header(path: str, table: str | None) -> list[str]:
 
 def _rows_from_header(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Yield the rows that are not blank, each with its number in the sheet; the first is the header."""
-    for number, row in enumerate(sheet.iter_rows(max_row=MAX_ROWS, values_only=True), 1):
+    for number, row in enumerate(sheet.iter_rows(max_row=MAX_SHEET_ROWS, values_only=True), 1):
         if any(cell is not None and cell != "" for cell in row):
             yield number, row
 
