@@ -30,6 +30,9 @@ def test_csv_cells_are_what_pythons_reader_states(repeat, tmp_path):
     writer.writerows(lines)
     (tmp_path / "t.csv").write_text(file.getvalue(), encoding="utf-8", newline="")
     batches = open_source(tmp_path / "t.csv").batches({"x": "text"})
+    read = [cell for batch in batches for cell in batch.column("x").to_pylist()]
+    assert read == [word.strip() for word, _ in lines]
+    batches = open_source(tmp_path / "t.csv").batches({"x": "as it is"})
     assert [cell for batch in batches for cell in batch.column("x").to_pylist()] == [word for word, _ in lines]
 
 

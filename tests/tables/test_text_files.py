@@ -56,7 +56,7 @@ def test_what_a_file_states_is_read(content, columns, rows, tmp_path):
         ("x,x,y\n1,2,a\n3,4,b\n", "two columns named 'x'"),
         ('x,y\n1,"a\n2,b\n', "cannot be read in line 2"),
         (b"x,y\n1,caf\xe9\n2,b\n", r"not in UTF-8 in line 2. Hint: --encoding latin-1"),
-        ("x,y\n1,a\n2,b\n".encode("utf-16"), r"Hint: --encoding utf-16"),
+        ("x,y\n1,a\n2,b\n".encode("utf-16-le"), r"Hint: .* --encoding utf-16"),
         (b"x,y\n1,a\0\n2,b\n", "is not a text file"),
         ("x,y\ninf,a\n2,b\n", r"'x' holds inf in row 1, which is not finite"),
         (f"x,y\n{ROWS}oops,a\n", r"'x' of .* holds 'oops' in line 150002, which is not a number. Hint: --as x=c"),
@@ -145,7 +145,8 @@ def test_a_line_break_in_the_name_of_a_column_does_not_hide_rows(name, line_brea
     table = pa.Table.from_batches(source.batches(dict.fromkeys(source.columns, "text")))
     assert list(source.columns) == [header if header.strip() else "column1", "x", "y"]
     expected = list(csv.reader(io.StringIO(content, newline="")))[1:]
-    assert [list(row) for row in zip(*(column.to_pylist() for column in table.columns))] == expected
+    trimmed = [[cell.strip() for cell in row] for row in expected]
+    assert [list(row) for row in zip(*(column.to_pylist() for column in table.columns))] == trimmed
 
 
 def test_files_with_line_breaks_in_names_that_end_lines_differently_are_refused_together(tmp_path):
@@ -218,7 +219,7 @@ def test_records_do_not_depend_on_the_chunks_that_are_read(at_once, tmp_path, mo
     content = 'a,b\r\n"x\r\n""y""",1\r\n\r\n"",\r\nz\r1,"2"\n"p,\n",q\r\n"open,\r\n'
     (tmp_path / "t.csv").write_bytes(content.encode())
     monkeypatch.setattr(records, "RECORD_CHUNK_BYTES", at_once)
-    assert list(records.read_records(str(tmp_path / "t.csv"), ",", "utf-8")) == [
+    assert list(records.read_records(str(tmp_path / "t.csv"), ",")) == [
         (b"a,b", "\r\n"), (b'"x\r\n""y""",1', "\r\n"), (b"", "\r\n"), (b'"",', "\r\n"), (b"z", "\r"),
         (b'1,"2"', "\n"), (b'"p,\n",q', "\r\n"), (b'"open,\r\n', ""),
     ]  # fmt: skip

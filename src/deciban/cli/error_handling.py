@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 PYTHON_HINT = re.compile(
     r" \((?:or |train\(…, )?(?:"
-    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|hive|like|weights|unseen|words|learner|folds|target)="
+    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|hive|like|weights|unseen|words|learner|folds|target"
+    r"|header|names|quote|decimal|dates|bad_cells)="
     r"|with_priors\()[^()]*\)+"
 )
 """The part of a hint, in brackets, that only helps in Python."""

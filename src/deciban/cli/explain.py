@@ -122,7 +122,7 @@ def explain_table_rows(
     for batches, parts in model.blocks(view, allow, model.unseen_monitor()):
         p += model.scores(parts, "posterior").tolist()
         for name, values in zip(view.copied, view.copied_columns(batches)):
-            copied[name] += values.to_pylist()
+            copied[name] += view.trim(values).to_pylist()
     if not p:
         return []
     explanation = explain_rows(model, part, pair, count, allow)

@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
+from deciban.cli.options import split_list
 from deciban.errors import DecibanError, InputError
 from deciban.sources.source import FileOptions, Source, open_source
 from deciban.sources.spool import spool, spool_pipes
@@ -85,8 +86,7 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
         if format is not None:
             raise UsageError(f"--folders reads each file as a document, so --format {format} cannot be given")
         paths, format = [folders], "folders"
-    missing, errors = tuple(options["missing"] or ()), options.get("errors", "strict")
-    reading = FileOptions(format, options["encoding"], missing, errors, hive, options["table"])
+    reading = FileOptions.from_arguments({**_select_file_options(options), "format": format})
     if "-" in paths and len(paths) > 1:
         raise UsageError("- (standard input) cannot be read together with other files")
     absent = [path for path in paths if not os.path.exists(path)] if len(paths) > 1 else []
@@ -114,6 +114,13 @@ def _name_in_errors(names: Mapping[str, str]) -> AbstractContextManager[None]:
         return message
 
     return change_errors(change)
+
+
+def _select_file_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the options of a command that control how a file is read."""
+    given = {field.name: options.get(field.name) for field in fields(FileOptions)}
+    names = given["names"]
+    return {**given, "names": None if names is None else split_list(names)}
 
 
 def open_optional_table(options: Mapping[str, Any]) -> AbstractContextManager[TableInput | None]:

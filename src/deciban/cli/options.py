@@ -5,7 +5,7 @@
 
 import csv
 import io
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from pathlib import Path
@@ -46,6 +46,13 @@ def parse_pair(text: str) -> tuple[str, str]:
     return pair[0], pair[1]
 
 
+def parse_quote(text: str) -> str:
+    """Return a quotation mark, or none."""
+    if text != "none" and (len(text) != 1 or not text.isascii()):
+        raise ArgumentTypeError(f"one ASCII character is needed, or none; not {text!r}")
+    return text
+
+
 MODEL_FILE: Final = argument("model", metavar="MODEL", type=Path, help="A model file.")
 DATA: Final = argument(
     "data", nargs="*", metavar="DATA", default=(),
@@ -64,18 +71,34 @@ TABLE_OPTIONS: Final = (
                "file is a document); needed where a file's name does not show it.", metavar="FORMAT"),
         option("--table", "NAME", "The sheet of an Excel file, or the table of a SQLite file, if it has several."),
         option("--encoding", "NAME",
-               "The encoding of a text file: utf-8, utf-16, latin-1; of documents, any that Python knows.",
+               "The encoding of a text file: utf-8, utf-16, cp1252, latin-1, or any other that Python knows.",
                default="utf-8"),
         choice("--errors", "strict|replace",
                "How invalid bytes of a document are treated: as an error, or replaced by U+FFFD.", default="strict"),
         list_option("--missing", "TEXT", "A text that stands for a missing value in any column."),
+        choice("--bad-cells", "error|missing",
+               "How a cell that is not a number in a column of numbers, or not a date among dates, is treated: as an "
+               "error, or counted as missing and reported.", default="error"),
+        argument("--header", action=BooleanOptionalAction, default=None,
+                 help="Whether the first line of a CSV file names the columns; without either, one that looks like "
+                 "data is an error."),
+        option("--names", "A,B,…",
+               "The names of the columns of a CSV file that has no header; with --header, in place of those in it."),
+        option("--quote", "CHAR|none",
+               "The character around cells of a CSV file that contain the delimiter; none: quotes are ordinary "
+               "characters.", default='"', type=parse_quote),
+        choice("--decimal", ".|,",
+               "The decimal mark of a CSV file, where the other mark separates thousands; by default, as the cells "
+               "suggest."),
         flag("--hive",
              "Read folders of DATA that are named KEY=VALUE as a column KEY, in addition to those of the files."),
     ),
 )  # fmt: skip
 """The arguments that name a table and control how it is read; see `inputs.open_table`."""
 
-TARGET: Final = option("--target", "COL", "The column to predict.")
+TARGET: Final = option(
+    "--target", "COL", "The column to predict: its name, or its number where no column has that name (-1: the last)."
+)
 ROLES: Final = list_option(
     "--as", "COL=ROLE", "Treat a column as number, binned, count, flag, category, date, text or skip.", dest="roles"
 )
@@ -99,6 +122,8 @@ MODEL_OPTIONS: Final = in_section(
            "repeated; numbers: all numbers.", action="append"),
     choice("--numbers", "number|binned|auto",
            "How numbers are modelled: as Gaussians (number), in bins (binned), or as predicts better (auto)."),
+    choice("--dates", "day-first|month-first",
+           "The order of day and month in dates such as 01/02/2024, where no date of the column shows it."),
     option("--like", "MODEL",
            "Take roles and assumptions from this model, so that the two can be merged.", type=Path),
     WEIGHTS,

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deciban._lazy import pa, pc
-from deciban.errors import InputError
+from deciban._lazy import pa
 from deciban.sources.source import ColumnReading, SourceView
 
 COPIED_PREFIX = "\0carried:"
@@ -20,6 +19,11 @@ class RowRange(SourceView):
 
     start: int
     count: int
+
+    @property
+    def first_row(self) -> int:
+        """See `SourceView.first_row`."""
+        return super().first_row + self.start
 
     @property
     def n_rows(self) -> int | None:
@@ -55,14 +59,13 @@ class CopyingView(SourceView):
         return [decode_dictionary(head.column(name).combine_chunks().slice(0, 0)) for name in self.copied]
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
-        """Yield the wanted and the copied columns; a cell of both is read once, as text, and converted here."""
-        texts: ColumnReading = "text"
-        read = {**wanted, **dict.fromkeys(self.copied, texts)}
-        both = [n for n in self.copied if wanted.get(n) == "number"] if not self.typed else []
+        """Yield the wanted and the copied columns; a cell of both is read once, as it is, and converted later."""
+        as_it_is: ColumnReading = "as it is"
+        read = {**wanted, **dict.fromkeys(self.copied, as_it_is)}
         for batch in self.source.batches(read):
             columns = [
-                _parse_numbers(batch.column(name), name, self) if name in both else batch.column(name)
-                for name in wanted
+                self.trim(batch.column(name)) if name in self.copied and reading == "text" else batch.column(name)
+                for name, reading in wanted.items()
             ]
             columns += [batch.column(name) for name in self.copied]
             names = [*wanted, *(COPIED_PREFIX + name for name in self.copied)]
@@ -81,19 +84,3 @@ def decode_dictionary(array: Any) -> Any:
     if not pa.types.is_dictionary(array.type):
         return array
     return array.dictionary.take(array.indices)
-
-
-def _parse_numbers(texts: Any, column: str, source: SourceView) -> Any:
-    """Parse texts of a column as numbers, by the rules for CSV files; raise an InputError for one that is none."""
-    from deciban.sources.markers import MISSING_NUMBERS
-
-    words = pc.utf8_trim_whitespace(texts.cast(pa.string()))
-    known = pc.if_else(pc.is_in(words, pa.array(MISSING_NUMBERS)), pa.scalar(None, pa.string()), words)
-    try:
-        return pc.replace_substring(known, source.decimal, ".").cast(pa.float64())
-    except pa.ArrowInvalid as error:
-        value = str(error).split("'")[1] if "'" in str(error) else "a text"
-        raise InputError(
-            f"column {column!r} of {source.name} holds {value!r}, which is not a number. "
-            f"Hint: --missing {value!r} treats it as a missing value"
-        ) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import deciban
@@ -11,9 +12,9 @@ from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import progress
 from deciban.cli.files import open_model
 from deciban.cli.inputs import STDIN, TableInput
-from deciban.cli.options import MODEL_OPTIONS, parse_prior, parse_roles, select_options, split_list
+from deciban.cli.options import MODEL_OPTIONS, join_list, parse_prior, parse_roles, select_options, split_list
 from deciban.errors import InputError, list_names
-from deciban.sources.source import FileOptions
+from deciban.sources.source import FileOptions, find_column
 
 if TYPE_CHECKING:
     from deciban.text import Words
@@ -22,14 +23,18 @@ WORD_OPTIONS = ("ngrams", "tokens", "stop_words", "presence")
 """The options that control how texts are read."""
 
 LIKE_OPTIONS = (
-    "roles", "join", "numbers", "alpha", "parameter_prior", "covariance", "unseen", "most_levels", "keep_markers",
+    "roles", "join", "numbers", "dates", "alpha", "parameter_prior", "covariance", "unseen", "most_levels",
+    "keep_markers",
     *WORD_OPTIONS,
 )  # fmt: skip
 """The options that --like takes from its model."""
 
 
 def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
-    """Return --target, or "class" with --folders; UsageError if neither, InputError if one folder, no --classes."""
+    """Return the name of the target, with --folders "class"; UsageError if none is given.
+
+    Raises InputError for one folder without --classes.
+    """
     target = options.get("target")
     if table.reading.format == "folders" and target in (None, "class"):
         from deciban.sources.document_files import CLASS, Folders
@@ -43,7 +48,7 @@ def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
         raise UsageError(
             f"--target COL is missing: which column is to be predicted? There are: {list_names(columns, 20)}"
         )
-    return str(target)
+    return find_column(table.open(), target, "target") if re.fullmatch("-?[0-9]+", target) else str(target)
 
 
 def call_on_table(
@@ -156,10 +161,18 @@ def format_training_command(
     words = [*_format_data(table), *_format_option("target", target)]
     for option in MODEL_OPTIONS:
         words += _format_option(option.destination, values.get(option.destination))
-    for name in ("format", "table", "encoding", "errors", "missing", "hive"):
+    for name in (field.name for field in fields(FileOptions)):
         value = getattr(table.reading, name)
-        words += [] if value in (getattr(FileOptions, name), "folders") else _format_option(name, value)
+        words += [] if value in (getattr(FileOptions, name), "folders") else _format_file_option(name, value)
     return " ".join(["deciban train", *words])
+
+
+def _format_file_option(name: str, value: Any) -> Iterator[str]:
+    """Yield an option of reading files; see `_format_option`."""
+    if name == "header" and value is False:
+        yield "--no-header"
+    else:
+        yield from _format_option(name, join_list(value) if name == "names" else value)
 
 
 def _format_data(table: TableInput) -> list[str]:

@@ -7,7 +7,7 @@ level is escaped by a backslash.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from deciban.ledger.schema import Kind
 from deciban.sources.arrow_cells import DATE_PARTS, LevelEncoder
+from deciban.sources.date_formats import ISO, DateFormat
 from deciban.sources.document_files import FILE, TEXT
+from deciban.sources.number_formats import NumberFormat
 from deciban.sources.source import ColumnReading
 
 Role = Literal["number", "binned", "count", "flag", "category", "date", "text", "skip", "undecided", "countable"]
@@ -65,7 +67,8 @@ class Column:
     """A column of the table, its role and the reason for it; for a date also the parts that it is split into.
 
     `block` names the columns that it is joined with, itself among them: numbers as one Gaussian with covariances,
-    flags and categories as one category of their combinations.
+    flags and categories as one category of their combinations. `format` is how its numbers or dates are written,
+    where that is not as programs write them; `note` says so until the role is decided.
     """
 
     name: str
@@ -73,6 +76,19 @@ class Column:
     reason: str = ""
     parts: tuple[str, ...] = ()
     block: tuple[str, ...] = ()
+    format: NumberFormat | DateFormat | None = None
+    note: str = field(default="", compare=False)
+
+    @property
+    def reading(self) -> ColumnReading:
+        """How the column is read from a file without types: as number, date, text (levels) or words."""
+        if self.role == "text":
+            return "words"
+        if self.role == "date":
+            return self.format if isinstance(self.format, DateFormat) else ISO
+        if self.role in BLOCKS["levels"]:
+            return "text"
+        return self.format if isinstance(self.format, NumberFormat) else "number"
 
     @property
     def features(self) -> "tuple[Feature, ...]":
@@ -190,10 +206,8 @@ class Layout:
         return places
 
     def readings(self) -> dict[str, ColumnReading]:
-        """Return how each column that is not skipped is read from CSV: as number, text (levels, dates) or words."""
-        levels: tuple[Role, ...] = BLOCKS["levels"]
-        readings: dict[Role, ColumnReading] = {**dict.fromkeys(levels, "text"), "text": "words"}
-        return {column.name: readings.get(column.role, "number") for column in self.columns if column.role != "skip"}
+        """Return how each column that is not skipped is read from a file without types."""
+        return {column.name: column.reading for column in self.columns if column.role != "skip"}
 
     def features_in_table_order(self) -> tuple[Feature, ...]:
         """Return every feature of a decided role once, in the order of the table."""

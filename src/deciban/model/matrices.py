@@ -17,8 +17,10 @@ from deciban.errors import InputError, did_you_mean
 from deciban.ledger import Vocabulary
 from deciban.ledger.schema import Kind
 from deciban.model.columns import Combinations, Feature, Layout
-from deciban.sources.arrow_cells import LevelEncoder, extract_date_part, replace_nulls, to_numbers
+from deciban.sources.arrow_cells import LevelEncoder, extract_date_part, to_numbers
+from deciban.sources.arrow_texts import replace_nulls
 from deciban.sources.arrow_types import is_text
+from deciban.sources.cell_conversion import BAD_CELLS_HINT, read_converted
 from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import Documents, Words, build_word_matrix
 
@@ -156,8 +158,7 @@ def invalid_cell_error(bad: engines.InvalidValueError, layout: Layout, parts: Se
         if bad.column < len(features) and X[bad.row, bad.column] == bad.value:
             rule = "negative" if bad.rule == "negative" else "not finite"
             return InputError(
-                f"column {features[bad.column].name!r} holds {bad.value:g}, which is {rule}. "
-                f"Hint: make that cell empty to treat it as missing"
+                f"column {features[bad.column].name!r} holds {bad.value:g}, which is {rule}. Hint: {BAD_CELLS_HINT}"
             )
     return bad
 
@@ -172,7 +173,8 @@ def row_blocks(source: Source, wanted: Mapping[str, ColumnReading], layout: Layo
     texts = [feature.column for feature in layout.texts]
     n_wanted = TABLE_BLOCK_CELLS // max(1, len(layout.features_by_block()))
     n_rows = min(MAX_BLOCK_ROWS, max(MIN_BLOCK_ROWS, 1 << (n_wanted.bit_length() - 1)))  # a power of two
-    blocks = split_into_blocks(source.batches(wanted), n_rows, texts)
+    counts = [column.name for column in layout.columns if column.role == "count"]
+    blocks = split_into_blocks(read_converted(source, wanted, counts), n_rows, texts)
     return prefetch(blocks, max_ahead=1 if texts else 2)
 
 

@@ -22,7 +22,14 @@ from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.learned_ranges import learned_ranges
 from deciban.model.matrices import Matrices, check_columns, invalid_cell_error, row_blocks
-from deciban.model.model_options import Options, Origin, check_compatible, hide_markers, parse_class_prior
+from deciban.model.model_options import (
+    Options,
+    Origin,
+    check_compatible,
+    combine_formats,
+    hide_markers,
+    parse_class_prior,
+)
 from deciban.model.output_frames import open_rows, predict_source, to_labels
 from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.model.unseen_values import UnseenColumn, UnseenValueMonitor
@@ -196,8 +203,9 @@ class Model:
 
         `costs`, `reject` and `thresholds` choose the class with the least expected cost instead, see `Decision`;
         `reject_novel` is the share of usual rows that may be taken for novel. An undecided or novel row is None.
-        `reading` is how a file is read: `encoding`, `errors`, `format`, `hive`, and `missing`, texts that stand for a
-        missing value.
+        `reading` is how a file is read, as in `train`: `encoding`, `errors`, `format`, `header`, `names`, `quote`,
+        `decimal`, `hive`, and `missing`, texts that stand for a missing value. With `bad_cells="missing"` cells that
+        are no numbers among numbers, or no dates among dates, are missing, with a warning.
         """
         rule = build_rule(self.classes, costs, reject, thresholds)
         return predict_source(self, source, sql, reading, "winner", allow_missing_columns, rule, reject_novel)
@@ -359,6 +367,8 @@ class Model:
         self._need_sums(what, other)
         check_compatible(self, other)
         new = self._copy_with(operation(self.ledger, other.ledger))
+        new.columns = combine_formats(self.columns, other.columns)
+        new.layout = Layout(new.columns)
         new.origin = self.origin.combine(operation, other.origin)
         return new
 

@@ -201,8 +201,17 @@ def check_compatible(a: Model, b: Model) -> None:
             raise SchemaError(f"the two models differ in {name}: {x!r} and {y!r}. {LIKE_HINT}")
 
 
+def combine_formats(columns: Sequence[Column], others: Sequence[Column]) -> tuple[Column, ...]:
+    """Return the columns, those without a format with that of the other model, whose rows they count too."""
+    formats = {column.name: column.format for column in others}
+    return tuple(c if c.format is not None else replace(c, format=formats.get(c.name)) for c in columns)
+
+
 def check_same_columns(columns: Sequence[Column], others: Sequence[Column], hint: str) -> None:
-    """Refuse two models that differ in the role, date parts or block of a column that both have, naming it."""
+    """Refuse two models that differ in the role, date parts, block or format of a column that both have, naming it.
+
+    Where one has no format, its values were numbers or dates already.
+    """
     by_name = {column.name: column for column in others}
     for column, other in ((column, by_name.get(column.name, column)) for column in columns):
         difference = ""
@@ -213,5 +222,9 @@ def check_same_columns(columns: Sequence[Column], others: Sequence[Column], hint
         elif column.block != other.block:
             x, y = (", ".join(name for name in c.block if name != c.name) or "none" for c in (column, other))
             difference = f"join column {column.name!r} with different columns: {x} in one, {y} in the other"
+        elif column.format is not None and other.format is not None and column.format != other.format:
+            difference = (
+                f"read column {column.name!r} differently: {column.format} in one, {other.format} in the other"
+            )
         if difference:
             raise SchemaError(f"the two models {difference}. {hint}")

@@ -20,6 +20,7 @@ from deciban.model.learned_rows import LearnedRows, RowHasher
 from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks, stack_columns
 from deciban.model.model_options import Origin
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
+from deciban.sources.cell_conversion import BAD_CELLS_HINT
 from deciban.sources.markers import WithoutMarkers
 from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import WordCounter, Words
@@ -335,8 +336,7 @@ def _invalid_value_error(bad: engines.InvalidValueError, feature: Feature, row: 
     where = f"column {feature.column!r} holds {bad.value:g} in row {row + 1}"
     if bad.rule == "negative":
         return InputError(f"{where}; a count is never negative. Hint: {role_hint(feature.column, 'number')}")
-    empty = "make that cell empty"
-    return InputError(f"{where}, which is not finite. Hint: {empty}, or {role_hint(feature.column, 'skip')}")
+    return InputError(f"{where}, which is not finite. Hint: {BAD_CELLS_HINT}, or {role_hint(feature.column, 'skip')}")
 
 
 def _too_large_error(columns: Sequence[NDArray[Any]], features: Sequence[Feature]) -> InputError:

@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.persistence.ledgers import read_level_arrays
 from deciban.persistence.section import MAX_EXACT_INTEGER
 from deciban.sources.arrow_cells import DATE_PARTS
+from deciban.sources.date_formats import ORDERS, DateFormat
+from deciban.sources.number_formats import MAX_UNIT_CHARACTERS, OTHER_MARK, THOUSANDS, NumberFormat
 from deciban.text import Words
 
 TARGET_TYPES = (
@@ -60,19 +64,27 @@ def write_columns(section: Section, columns: Sequence[Column], words: Words) -> 
     parts = []
     for column in columns:
         part = Section({"name": column.name, "role": column.role, "reason": column.reason})
-        parts.append(part.put_all({n: list(getattr(column, n)) for n in ("block", "parts") if getattr(column, n)}))
+        part.put_all({n: list(getattr(column, n)) for n in ("block", "parts") if getattr(column, n)})
+        parts.append(part.put_all(_describe_format(column)))
     section.add_all("columns", parts)
 
 
 def compute_fingerprint(columns: Sequence[Column], words: Words) -> str:
     """Return a hash of how a table is read: equal for equal columns in equal roles with the same tokenizer."""
-    description: list[Any] = [
-        [column.name, column.role, list(column.parts), *([list(column.block)] if column.block else [])]
-        for column in columns
-    ]
+    description: list[Any] = []
+    for column in columns:  # what a column does not have is left out: older files have fingerprints without it
+        optional = (list(column.block), _describe_format(column))
+        description.append([column.name, column.role, list(column.parts), *(each for each in optional if each)])
     if any(column.role == "text" for column in columns):
         description.append(words.fingerprint)
     return hashlib.sha256(json.dumps(description).encode()).hexdigest()[:16]
+
+
+def _describe_format(column: Column) -> dict[str, Any]:
+    """Return how the numbers or dates of a column are written, for a header; empty where as programs write them."""
+    if isinstance(column.format, NumberFormat):
+        return {"number_format": asdict(column.format)}
+    return {} if column.format is None else {"date_order": column.format.order}
 
 
 def _write_options(options: Options, layout: Layout) -> Section:
@@ -197,8 +209,26 @@ def _read_column(section: Section) -> Column:
     block = section.value("block") if section.has("block") else []
     if not isinstance(block, list) or not all(isinstance(name, str) for name in block):
         section.refuse("'block' should be a list of names")
-    reason = section.text("reason")
-    return Column(section.text("name"), role, reason, tuple(parts), tuple(block))  # type: ignore[arg-type]
+    reason, written = section.text("reason"), _read_format(section, role)
+    return Column(section.text("name"), role, reason, tuple(parts), tuple(block), written)  # type: ignore[arg-type]
+
+
+def _read_format(section: Section, role: str) -> NumberFormat | DateFormat | None:
+    """Read how numbers or dates are written; a role that has none is refused."""
+    if section.has("date_order"):
+        if role != "date":
+            section.refuse(f"a {role} has no order of dates")
+        return DateFormat(section.text("date_order", among=ORDERS[1:]))  # type: ignore[arg-type]
+    if not section.has("number_format"):
+        return None
+    part = section.part("number_format")
+    decimal, thousands = part.text("decimal", among=OTHER_MARK), part.text("thousands", among=THOUSANDS)
+    unit = part.text("unit")
+    if role not in ("number", "binned", "count") or decimal == thousands or len(unit) > MAX_UNIT_CHARACTERS:
+        section.refuse("the format of its numbers is impossible")
+    if re.search(r"[\d\s]", unit):
+        section.refuse("the unit of its numbers holds a digit or a space")
+    return NumberFormat(decimal, thousands, unit)
 
 
 def _check_joined(section: Section, columns: tuple[Column, ...]) -> None:

@@ -21,18 +21,21 @@ def read_numbers_and_classes(
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return columns as numbers, NaN if missing, and the class of each row; rows without a class are left out."""
     from deciban.sources.arrow_cells import to_numbers, to_texts
+    from deciban.sources.cell_conversion import read_converted
 
     wanted: dict[str, ColumnReading] = {**dict.fromkeys(columns, "number"), target: "text"}
     _check_columns(source, [*columns, target])
     X, y = [np.empty((0, len(columns)))], []
     try:
-        for batch in source.batches(wanted):
+        for batch in read_converted(source, wanted):
             X.append(np.column_stack([to_numbers(batch.column(name), name) for name in columns]))
             y += to_texts(batch.column(target)).to_pylist()
     except InputError as error:  # other hints: a picture has no roles and draws numbers
-        problem, hint, _ = str(error).partition("Hint: ")
-        advice = "draw columns of numbers; --missing TEXT names a text that means a missing value"
-        raise InputError(problem + hint + advice if hint else problem) from None
+        problem, hint, advice = str(error).partition("Hint: ")
+        others = [part for part in advice.split("; ") if part and "--as" not in part]
+        raise InputError(
+            problem + hint + "; ".join(["draw columns of numbers", *others]) if hint else problem
+        ) from None
     labels = np.array(y, dtype=object)
     known = np.array([label is not None for label in y], dtype=bool)
     if not known.any():

@@ -17,10 +17,11 @@ from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.kernels.execution import load_kernels
 from deciban.ledger.hashing import SURROGATES
+from deciban.sources.arrow_texts import replace_nulls
+from deciban.sources.arrow_types import is_text
+from deciban.sources.cell_conversion import bad_cell_error, parse_texts
+from deciban.sources.date_formats import ISO, DateFormat
 from deciban.sources.source import role_hint
-
-ZONE = r"(Z|[+-]\d\d:?\d\d)$"
-"""The pattern of a time zone at the end of a time."""
 
 NO_TEXT = "values of type {} have no text"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -89,17 +90,6 @@ def to_texts(array: Any) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int64()), _cast_to_text(array.dictionary))
 
 
-def replace_nulls(array: Any, filler: float) -> NDArray[Any]:
-    """Return an array of numbers with `filler` in place of nulls.
-
-    `pa.scalar`, `pa.array`, `to_numpy` and `np.asarray` would import pandas where it is installed: 0.16 s.
-    """
-    if array.null_count:
-        buffer = pa.py_buffer(np.array([filler], dtype=array.type.to_pandas_dtype()))
-        array = array.fill_null(pa.Array.from_buffers(array.type, 1, [None, buffer])[0])
-    return np.asarray(np.from_dlpack(array))
-
-
 def format_label(label: Any) -> str:
     """Format a label as models keep it: True is true, 1.0 is 1."""
     encoded = to_texts(pa.array([label.item() if hasattr(label, "item") else label]))
@@ -120,13 +110,8 @@ def _decode_dictionary(array: Any) -> Any:
 
 
 def to_timestamps(array: Any) -> Any:
-    """Convert values to local dates and times without time zone; raises pyarrow's error where they are none."""
+    """Convert dates to local dates and times without time zone; raises pyarrow's error where they are none."""
     array = _decode_dictionary(array)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        try:
-            return array.cast(pa.timestamp("us"))
-        except pa.ArrowInvalid:
-            return pc.replace_substring_regex(array, ZONE, "").cast(pa.timestamp("us"))
     if pa.types.is_time(array.type):  # a time of day is one of the first day of 1970
         ticks = array.cast(pa.int64() if pa.types.is_time64(array.type) else pa.int32()).cast(pa.int64())
         array = ticks.cast(pa.timestamp(array.type.unit))
@@ -143,8 +128,13 @@ DATE_PARTS: dict[str, Sequence[str]] = {
 """The parts of a date, and the levels of each."""
 
 
-def parse_dates(array: Any, name: str) -> Any:
-    """Convert a column to dates and times as `to_timestamps` does; an error names the column."""
+def parse_dates(array: Any, name: str, written: DateFormat = ISO) -> Any:
+    """Convert a column to dates and times, texts by their format; an error names the column."""
+    if is_text(array.type):
+        values, is_invalid = parse_texts(array, written)
+        if is_invalid is not None and is_invalid.any():
+            raise bad_cell_error(name, _decode_dictionary(array)[int(is_invalid.argmax())].as_py(), written)
+        return values
     try:
         return to_timestamps(array)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._lazy import pa, pc
-from deciban.sources.arrow_cells import replace_nulls
+from deciban.sources.arrow_texts import make_texts, replace_nulls
 from deciban.sources.arrow_types import is_text, replace_columns, without_null_in_dictionary
 from deciban.sources.source import ColumnReading, SourceView
 
@@ -121,7 +121,7 @@ def _find_markers(texts: Any, markers: Sequence[str]) -> tuple[NDArray[np.int64]
     if not len(places):
         return places, places
     candidates = texts.take(pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)]))
-    which = replace_nulls(pc.index_in(candidates, value_set=_make_text_array(markers, texts.type)), -1)
+    which = replace_nulls(pc.index_in(candidates, value_set=make_texts(markers, texts.type)), -1)
     return places[which >= 0], which[which >= 0]
 
 
@@ -143,11 +143,3 @@ def _find_candidates(texts: Any, markers: Sequence[str]) -> NDArray[np.int64]:
     first_bytes, sizes = content.take(offsets[:-1], mode="clip"), np.diff(offsets)
     places = np.flatnonzero(is_first.take(first_bytes) & (sizes < is_key.shape[1]))
     return places[is_key[first_bytes[places], sizes[places]]]
-
-
-def _make_text_array(texts: Sequence[str], kind: Any) -> Any:
-    """Return an Arrow array of texts, of this type; `pa.array` would import pandas where it is installed: 0.16 s."""
-    encoded = [text.encode() for text in texts]
-    dtype = np.int64 if pa.types.is_large_string(kind) else np.int32
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=dtype)
-    return pa.Array.from_buffers(kind, len(encoded), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))])

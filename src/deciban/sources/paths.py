@@ -75,6 +75,9 @@ ARFF_START = re.compile(rb"(?:\s|%[^\n]*+\n)*+@relation\b", re.IGNORECASE)
 FORMAT_MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"SQLite format 3\0": "sqlite", b"PK\3\4": "excel"}
 """The first bytes of files of some formats."""
 
+TEXT_TABLES = ("csv", "tsv")
+"""The formats that options of tables in text files are for."""
+
 
 def open_path(path: str, options: FileOptions) -> Source:
     """Open a file or folder, or all files that a pattern matches, in the order of their names."""
@@ -146,6 +149,10 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
         raise InputError(
             f"{compressed!r} is compressed, and {form} files are read as they are. Hint: unpack it first"
         )
+    if form not in TEXT_TABLES:
+        options.refuse_for(f"{paths[0]!r}, read as {form}")
+    if form in DOCUMENT_FORMATS and options.bad_cells != "error":
+        raise InputError(f"bad_cells={options.bad_cells!r} is for tables, and {paths[0]!r} is read as {form}")
     return form
 
 

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from deciban._lazy import pa
 from deciban.errors import InputError, did_you_mean, list_names
+
+if TYPE_CHECKING:
+    from deciban.sources.date_formats import DateFormat
+    from deciban.sources.number_formats import NumberFormat
 
 T = TypeVar("T")
 
 COPY_NAMES: dict[str, str] = {}
 """The names in messages of streams of which there are temporary copies, by the paths of these."""
 
-ColumnReading = Literal["number", "text", "words", "as it is"]
-"""How a column of a file without types is to be read; "words" is a text too, and long: few rows have the same."""
+ColumnReading: TypeAlias = "Literal['number', 'text', 'words', 'as it is'] | NumberFormat | DateFormat"
+"""How a column of a file without types is to be read: as numbers, plain or in a format, as dates, or as texts.
+
+Texts are trimmed, but not "words", long texts of which few rows have the same, nor cells "as it is"."""
+
+CSV_OPTIONS = ("header", "names", "quote", "decimal")
+"""The options of files of text that are tables: CSV and TSV."""
+
+NO_QUOTE = "none"
+"""The value of `quote` for files in which quotes are ordinary characters."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +41,10 @@ class FileOptions:
 
     `errors` is the treatment of bytes that the encoding does not have, in documents: "strict" or "replace". With
     `hive` the folders of a file that are named KEY=VALUE give it columns. `table` is the table of a database file,
-    or the sheet of a workbook.
+    or the sheet of a workbook. `header` is whether the first line of a CSV file names the columns (None: it does,
+    unless it looks like data), `names` are names to use instead; `quote` is the quotation mark of cells, or "none",
+    and `decimal` the decimal mark (None: as the cells suggest). With `bad_cells` "missing", a cell that is not a
+    number in a column of numbers, or not a date among dates, is missing, and no error.
     """
 
     format: str | None = None
@@ -37,18 +53,42 @@ class FileOptions:
     errors: str = "strict"
     hive: bool = False
     table: str | None = None
+    header: bool | None = None
+    names: tuple[str, ...] = ()
+    quote: str = '"'
+    decimal: str | None = None
+    bad_cells: str = "error"
+
+    def __post_init__(self) -> None:
+        if self.header not in (None, True, False):
+            raise InputError(f"header must be True, False or None, not {self.header!r}")
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"decimal must be '.' or ',', not {self.decimal!r}")
+        if self.bad_cells not in ("error", "missing"):
+            raise InputError(f"bad_cells must be 'error' or 'missing', not {self.bad_cells!r}")
+        if self.quote != NO_QUOTE and (len(self.quote) != 1 or not self.quote.isascii() or self.quote in "\r\n"):
+            raise InputError(f"quote must be one ASCII character, or {NO_QUOTE!r}, not {self.quote!r}")
+        for name in self.names:
+            if not isinstance(name, str) or not name.strip():
+                raise InputError(f"names must be texts, one for each column, not {name!r}")
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Self:
         """Return the options that were given as arguments of a function; raise a TypeError for an unknown name."""
-        known = {field.name for field in fields(cls)}
+        known = [field.name for field in fields(cls)]
         if unknown := [name for name in arguments if name not in known]:
-            raise TypeError(
-                f"{unknown[0]!r} is not an argument here. Hint: files are read by {', '.join(sorted(known))}"
-            )
-        given = {name: value for name, value in arguments.items() if value}
-        missing = given.pop("missing", ())
-        return cls(missing=(missing,) if isinstance(missing, str) else tuple(missing), **given)
+            raise TypeError(f"{unknown[0]!r} is not an argument here. Hint: files are read by {', '.join(known)}")
+        given: dict[str, Any] = {name: value for name, value in arguments.items() if value or value is False}
+        for name in ("missing", "names"):
+            texts = given.get(name) or ()
+            given[name] = (texts,) if isinstance(texts, str) else tuple(texts)
+        return cls(**given)
+
+    def refuse_for(self, thing: str, names: Sequence[str] = CSV_OPTIONS) -> None:
+        """Raise an InputError if an option of CSV files is given for another thing."""
+        for name in names:
+            if getattr(self, name) != getattr(FileOptions, name):
+                raise InputError(f"{name}={getattr(self, name)!r} is for CSV and TSV files, and this is {thing}")
 
 
 class Source(Protocol):
@@ -107,9 +147,25 @@ class SourceView:
     head: ClassVar[Any] = property(attrgetter("source.head"))
 
     @property
-    def decimal(self) -> str:
-        """The decimal mark, where numbers come as texts."""
-        return getattr(self.source, "decimal", ".")
+    def number_format(self) -> NumberFormat:
+        """The format of plain numbers, where these come as texts."""
+        from deciban.sources.number_formats import PLAIN
+
+        return getattr(self.source, "number_format", PLAIN)
+
+    def trim(self, texts: Any) -> Any:
+        """Return texts as they are read with "text", of cells "as it is"."""
+        return self.source.trim(texts) if hasattr(self.source, "trim") else texts
+
+    @property
+    def first_row(self) -> int:
+        """The number of rows before the first of the view."""
+        return getattr(self.source, "first_row", 0)
+
+    @property
+    def reported_bad_cells(self) -> set[str] | None:
+        """The reports on bad cells so far, where these are missing; None where they are errors."""
+        return getattr(self.source, "reported_bad_cells", None)
 
     @property
     def number_markers(self) -> dict[str, Counter[str]]:
@@ -119,23 +175,35 @@ class SourceView:
 
 def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None) -> Source:
     """Open the source that a path, glob, query, frame or mapping of arrays describes."""
+    options = options or FileOptions()
+    opened = _check_columns(_open(source, sql, options))
+    if options.bad_cells == "error":
+        return opened
+    from deciban.sources.cell_conversion import LenientView
+
+    return LenientView(opened)
+
+
+def _open(source: Any, sql: str | None, options: FileOptions) -> Source:
     paths = as_paths(source)
-    if options is not None and options.hive and (sql is not None or paths is None):
-        raise InputError("--hive (hive=True) is for files. Hint: a query says read_csv(…, hive_partitioning=true)")
-    if options is not None and options.table is not None and (sql is not None or paths is None):
-        raise InputError("--table (table=) is for files. Hint: a query names its tables itself")
+    if sql is not None or paths is None:
+        if options.hive:
+            hint = "Hint: a query says read_csv(…, hive_partitioning=true)"
+            raise InputError(f"--hive (hive=True) is for files. {hint}")
+        if options.table is not None:
+            raise InputError("--table (table=) is for files. Hint: a query names its tables itself")
+        options.refuse_for("a table in memory" if sql is None else "a query")
     if sql is not None:
         from deciban.sources.database import open_query
 
-        return _check_columns(open_query(source, sql))
+        return open_query(source, sql)
     if paths is not None:
         from deciban.sources.paths import open_path, open_paths
 
-        options = options or FileOptions()
-        return _check_columns(open_path(paths, options) if isinstance(paths, str) else open_paths(paths, options))
+        return open_path(paths, options) if isinstance(paths, str) else open_paths(paths, options)
     from deciban.sources.arrow_sources import open_frame
 
-    return _check_columns(open_frame(source))
+    return open_frame(source)
 
 
 def as_paths(source: Any) -> str | list[str] | None:
@@ -235,3 +303,30 @@ def take_batches(batches: Iterable[T], n: int) -> list[T]:
         if n <= 0:
             break
     return taken
+
+
+def check_column(source: Source, name: str, purpose: str = "") -> None:
+    """Raise an error if a source has no column of this name."""
+    if name not in source.columns:
+        near = did_you_mean(name, source.columns) or f". Its columns: {list_names(source.columns)}"
+        raise InputError(f"{source.name} has no column {name!r}{purpose}{near}")
+
+
+def find_column(source: Source, given: str | int, purpose: str) -> str:
+    """Return the name of a column that is given by its name, or by its number where no column has that name.
+
+    The first column is 1, the last −1. Raises an InputError if there is no such column.
+    """
+    name = str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+    if not isinstance(name, str):
+        raise InputError(f"{purpose} names a column by a text or by its number, not by {given!r}")
+    if name not in source.columns and re.fullmatch("-?[1-9][0-9]{0,5}", name):
+        number, n = int(name), len(source.columns)
+        if abs(number) <= n:
+            return source.columns[number - 1 if number > 0 else number]
+        raise InputError(
+            f"{source.name} has no column {name!r} for the {purpose}, neither by name nor by number: it has {n}. "
+            f"Its columns: {list_names(source.columns)}"
+        )
+    check_column(source, name, f" for the {purpose}")
+    return name

@@ -71,14 +71,13 @@ class SqliteTable(FileSource):
         names = ", ".join(map(quote_name, wanted))
         for path in self.paths:
             with _connect(path) as connection:
-                cursor, row = connection.execute(f"select {names} from {quote_name(self.table)}"), 1
+                cursor = connection.execute(f"select {names} from {quote_name(self.table)}")
                 while rows := cursor.fetchmany(max(1, CELLS_PER_BATCH // len(wanted))):
                     columns = [
-                        convert_column(to_column(values), reading, name, quote_path(path), row, self.number_markers)
+                        convert_column(to_column(values), reading, name, self.number_markers)
                         for values, (name, reading) in zip(zip(*rows), wanted.items())
                     ]
                     yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
-                    row += len(rows)
 
 
 @contextmanager

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from deciban._lazy import pa, pc
-from deciban.errors import InputError
+from deciban._lazy import pa
+from deciban.sources.arrow_texts import trim_texts
 from deciban.sources.arrow_types import is_text
+from deciban.sources.date_formats import DateFormat
 from deciban.sources.markers import MISSING_NUMBERS, MarkerCounts, remove_markers
-from deciban.sources.source import ColumnReading, role_hint
+from deciban.sources.number_formats import NumberFormat
+from deciban.sources.source import ColumnReading
 
 
 def to_column(values: Sequence[Any]) -> Any:
@@ -69,45 +72,28 @@ def join_parts(parts: Sequence[Any]) -> Any:
     return pa.chunked_array([part.cast(kind) for part in parts], kind)
 
 
-def convert_column(
-    column: Any, reading: ColumnReading, name: str, source: str, first_row: int, counts: MarkerCounts
-) -> Any:
+def convert_column(column: Any, reading: ColumnReading, name: str, counts: MarkerCounts) -> Any:
     """Return a column as it is to be read, numbers as doubles; markers of missing numbers are counted.
 
-    `first_row` is the number of its first row, by which an error names a row.
+    Texts among which one is not a number, or that are written in a format, are left to those who read the source.
     """
     if reading == "as it is":
         return column
-    if reading != "number":
+    if isinstance(reading, DateFormat):
+        return column if pa.types.is_temporal(column.type) else to_text_column(column)
+    if reading != "number" and not isinstance(reading, NumberFormat):
         return to_text_column(column)
     if not is_text(column.type):
         return column.cast(pa.float64(), safe=False) if _is_number(column.type) else column
-    texts, found = remove_markers(pc.utf8_trim_whitespace(column), MISSING_NUMBERS)
+    texts, found = remove_markers(trim_texts(column), MISSING_NUMBERS)
     if found:
         counts.setdefault(name, Counter()).update(found)
-    try:
+    with suppress(pa.ArrowInvalid):
         return texts.cast(pa.float64())
-    except pa.ArrowInvalid:
-        raise _non_number_error(texts.to_pylist(), name, source, first_row) from None
+    return texts
 
 
 def _is_number(kind: Any) -> bool:
     return (
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
     )
-
-
-def _non_number_error(texts: Sequence[str | None], name: str, source: str, first_row: int) -> InputError:
-    row, text = next((i, text) for i, text in enumerate(texts) if text is not None and not _parses(text))
-    return InputError(
-        f"column {name!r} of {source} holds {text!r} in row {first_row + row}, which is not a number. "
-        f"Hint: {role_hint(name, 'category')} reads it as text"
-    )
-
-
-def _parses(text: str) -> bool:
-    try:
-        pa.array([text]).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True

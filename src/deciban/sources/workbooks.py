@@ -75,15 +75,13 @@ class Workbook(FileSource):
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        for path, table in zip(self.paths, self.tables):
-            row = 1
+        for table in self.tables:
             for batch in table.select(list(wanted)).to_batches():
                 columns = [
-                    convert_column(column, reading, name, quote_path(path), row, self.number_markers)
+                    convert_column(column, reading, name, self.number_markers)
                     for column, (name, reading) in zip(batch.columns, wanted.items())
                 ]
                 yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
-                row += batch.num_rows
 
 
 @contextmanager

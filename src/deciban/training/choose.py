@@ -52,7 +52,7 @@ ScoredSettings = Iterator[tuple[Setting, Array, Array]]
 def choose(
     source: Any = None,
     *,
-    target: str,
+    target: str | int,
     folds: int = 10,
     groups: str | None = None,
     sql: str | None = None,

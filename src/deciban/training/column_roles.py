@@ -7,7 +7,6 @@ counted, by the leave-one-out log-loss of the column alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -24,11 +23,11 @@ from deciban.ledger.statistic import divide
 from deciban.model.columns import OPEN_ROLES, ROLES, Column, Layout, Role
 from deciban.model.model_options import Options
 from deciban.scores import DECIBAN
-from deciban.sources.arrow_cells import parse_dates, to_timestamps
 from deciban.sources.arrow_types import is_text
+from deciban.sources.date_formats import DateOrder, infer_date_format
 from deciban.sources.document_files import FILE, TEXT, DocumentFiles, TextLines
-from deciban.sources.markers import MISSING_NUMBERS
 from deciban.sources.source import Source, role_hint
+from deciban.training.cell_styles import CellStyle, add_note, non_number_error, parse_numbers, read_dates
 from deciban.training.identifiers import MIN_VALUES, find_number_identifier, find_text_identifier
 
 HEAD_ROWS = 20_480
@@ -65,11 +64,17 @@ ROLE_WORDS: Mapping[Role, str] = {"number": "Gaussian", "binned": "bins", "count
 
 
 def infer_roles(
-    source: Source, head: Any, leave_out: Sequence[str], given: Mapping[str, str], numbers: str | None
+    source: Source,
+    head: Any,
+    leave_out: Sequence[str],
+    given: Mapping[str, str],
+    numbers: str | None,
+    dates: DateOrder = "",
 ) -> list[Column]:
     """Return every column but those left out (the target, the weights), with its role: as given, or inferred.
 
-    `head` is a table of the first rows; a role that is given wrongly, or a clash of names, is an InputError.
+    `head` is a table of the first rows; a role that is given wrongly, or a clash of names, is an InputError. `dates`
+    is the order of day and month where a column leaves it open.
     """
     if not head.num_rows:
         raise InputError(f"{source.name} has no rows, only a header. Hint: a table to learn from needs some")
@@ -81,18 +86,18 @@ def infer_roles(
             raise InputError(f"column {name!r} is the target, the weights or the groups, so it has no role")
         if role not in ROLES:
             raise InputError(f"role {role!r} is not known, for column {name!r}. Hint: one of {', '.join(ROLES)}")
-    is_complete = head.num_rows < HEAD_ROWS
+    style = CellStyle.of(source, dates, is_complete=head.num_rows < HEAD_ROWS)
     columns = []
     batch = head.combine_chunks().to_batches()[0]
     for name, values in zip(source.columns, batch.columns):
         if name in leave_out:
             continue
         if name in given:
-            columns.append(_given_column(name, given[name], values, source.typed))
+            columns.append(_given_column(name, given[name], values, style))
         elif isinstance(source, (TextLines, DocumentFiles)) and name in DOCUMENT_COLUMNS:
             columns.append(DOCUMENT_COLUMNS[name])
         else:
-            columns.append(_apply_numbers(_infer_column(name, values, source.typed, is_complete), numbers))
+            columns.append(_apply_numbers(_infer_column(name, values, style), numbers))
     used = {column.name for column in columns if column.role != "skip"}
     for date, part in ((column.name, part) for column in columns for part in column.parts):
         if f"{date}.{part}" in used:
@@ -103,18 +108,17 @@ def infer_roles(
     return columns
 
 
-def _given_column(name: str, role: str, values: Any, typed: bool) -> Column:
+def _given_column(name: str, role: str, values: Any, style: CellStyle) -> Column:
+    known, style = values.drop_null(), style.for_given_role()
     if role == "date":
-        return Column(name, "date", "as given", _date_parts(name, values, is_complete=False))
-    if role in ("number", "binned", "count") and not typed:
-        words = values.drop_null().to_pylist()
-        text = next((w for w in words if w.strip() not in MISSING_NUMBERS and not _is_number(w)), None)
-        if text is not None:
-            raise InputError(
-                f"column {name!r} holds {text!r}, which is not a number, so it cannot be a {role}. "
-                f"Hint: {role_hint(name, 'category')}; --missing {text!r} (missing=[{text!r}]) reads it as none"
-            )
-    return Column(name, role, "as given")  # type: ignore[arg-type]
+        column = _infer_from_dates(name, known, style)
+        return replace(column, reason=add_note("as given", column.note))
+    if role not in ("number", "binned", "count") or not len(known) or not is_text(known.type):
+        return Column(name, role, "as given")  # type: ignore[arg-type]
+    numbers = parse_numbers(known.cast(pa.string()), style)
+    if numbers is None:
+        raise non_number_error(name, known.cast(pa.string()), role, style)
+    return Column(name, role, add_note("as given", numbers.note), format=numbers.format)  # type: ignore[arg-type]
 
 
 def _apply_numbers(column: Column, numbers: str | None) -> Column:
@@ -122,9 +126,10 @@ def _apply_numbers(column: Column, numbers: str | None) -> Column:
     if column.role not in ("number", "count"):
         return column
     if numbers in ("number", "binned"):
-        return Column(column.name, numbers, f"numbers; {numbers} as given")  # type: ignore[arg-type]
+        reason = add_note(f"numbers; {numbers} as given", column.note)
+        return replace(column, role=numbers, reason=reason)  # type: ignore[arg-type]
     open_role: Role = "countable" if column.role == "count" and numbers is None else "undecided"
-    return Column(column.name, open_role, column.reason if open_role == "countable" else "numbers")
+    return replace(column, role=open_role, reason=column.reason if open_role == "countable" else "numbers")
 
 
 def rule_out_counts(columns: Sequence[Column], negative: Collection[str]) -> list[Column]:
@@ -140,8 +145,8 @@ def rule_out_counts(columns: Sequence[Column], negative: Collection[str]) -> lis
     ]
 
 
-def _infer_column(name: str, values: Any, typed: bool, is_complete: bool) -> Column:
-    """Infer the role of one column from its first values; `is_complete`: these are all values."""
+def _infer_column(name: str, values: Any, style: CellStyle) -> Column:
+    """Infer the role of one column from its first values."""
     types, is_categorical = pa.types, pa.types.is_dictionary(values.type)
     kind = values.type.value_type if is_categorical else values.type
     is_date = types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind)
@@ -149,56 +154,36 @@ def _infer_column(name: str, values: Any, typed: bool, is_complete: bool) -> Col
     is_read = types.is_boolean(kind) or is_date or is_number or is_text(kind) or types.is_null(kind)
     is_missing = pc.is_null(values, nan_is_null=True)
     if pc.all(is_missing).as_py():
-        return Column(name, "skip", "no value" if is_complete else f"no value in the first {len(values)} rows")
+        return Column(name, "skip", "no value" if style.is_complete else f"no value in the first {len(values)} rows")
     if not is_read:
         return Column(name, "skip", f"of type {kind}, which is not read")
     known = values.filter(pc.invert(is_missing)) if pc.any(is_missing).as_py() else values
-    if is_complete and len(known.unique()) == 1:
+    if style.is_complete and len(known.unique()) == 1:
         return Column(name, "skip", "always the same value")
     if types.is_boolean(kind):
         return Column(name, "flag", "true or false")
     if is_categorical:
         return _infer_from_texts(name, known.cast(pa.string()), categorical=True)
     if is_date:
-        return _infer_from_dates(name, known, is_complete)
+        return _infer_from_dates(name, known, style)
     if is_number:
         numbers = known.cast(pa.int64()) if types.is_duration(kind) else known
         return _infer_from_numbers(name, numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-    return _infer_from_strings(name, known.cast(pa.string()), typed, is_complete)
+    return _infer_from_strings(name, known.cast(pa.string()), style)
 
 
-def _infer_from_strings(name: str, known: Any, typed: bool, is_complete: bool) -> Column:
-    """Infer the role of strings: numbers in a file without types, dates, or texts."""
-    numbers = None if typed else _parse_numbers(known)
-    if numbers is not None:
-        if is_complete and (numbers == numbers[0]).all():
+def _infer_from_strings(name: str, known: Any, style: CellStyle) -> Column:
+    """Infer the role of strings: numbers (plain ones only in a file without types), dates, or texts."""
+    numbers = parse_numbers(known, style)
+    if numbers is not None and not (style.typed and numbers.format is None):
+        if style.is_complete and (numbers.values == numbers.values[0]).all():
             return Column(name, "skip", "always the same value")
-        return _infer_from_numbers(name, numbers)
-    if len(known[0].as_py()) >= len("2024-01-01"):
-        with suppress(pa.ArrowInvalid):
-            to_timestamps(known)
-            return _infer_from_dates(name, known, is_complete)
+        column = _infer_from_numbers(name, numbers.values)
+        is_number = column.role in ("number", "count")
+        return replace(column, format=numbers.format, note=numbers.note) if is_number else column
+    if infer_date_format(known, style.dates, style.max_invalid) is not None:
+        return _infer_from_dates(name, known, style)
     return _infer_from_texts(name, known)
-
-
-def _parse_numbers(known: Any) -> Any:
-    """Parse texts as numbers, without marks of missing values; None if one is not a number, or a code such as 007."""
-    words = [w for word in known.to_pylist() if (w := word.strip()) not in MISSING_NUMBERS]
-    if not words or not _is_number(words[0]) or any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in words):
-        return None
-    try:
-        numbers = np.array([float(w) for w in words if "_" not in w])
-    except ValueError:
-        return None
-    return numbers if len(numbers) == len(words) else None
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _infer_from_numbers(name: str, values: Any) -> Column:
@@ -231,23 +216,17 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
     return Column(name, "category", f"{distinct} different values")
 
 
-def _infer_from_dates(name: str, known: Any, is_complete: bool) -> Column:
-    parts = _date_parts(name, known, is_complete)
-    if not parts:
-        is_time = pa.types.is_time(known.type)
-        parts_alike = (
-            "times that all have the same hour" if is_time else "dates that all have the same month and weekday"
-        )
-        return Column(name, "skip", parts_alike)
-    return Column(name, "date", f"dates: by {', '.join(parts)}", parts)
-
-
-def _date_parts(name: str, known: Any, is_complete: bool) -> tuple[str, ...]:
-    """Return the parts of dates that vary; where more rows follow, also month and weekday, which may vary yet."""
-    when = parse_dates(known.drop_null(), name)
+def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:
+    """Return a column of dates by those parts that vary; where more rows follow, month and weekday may vary yet."""
+    when, written, are_times, note = read_dates(known, name, style)
     reads = {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}
-    always = () if is_complete or pa.types.is_time(known.type) else ("month", "weekday")
-    return tuple(part for part, read in reads.items() if part in always or len(read(when).unique()) > 1)
+    always = () if style.is_complete or are_times else ("month", "weekday")
+    parts = tuple(part for part, read in reads.items() if part in always or len(read(when).unique()) > 1)
+    kind = "times" if are_times else "dates"
+    if not parts and style.is_complete:
+        return Column(name, "skip", f"{kind} that all have the same {'hour' if are_times else 'month and weekday'}")
+    reason = add_note(f"{kind}: by {', '.join(parts or ('hour',))}", note)
+    return Column(name, "date", reason, parts or ("hour",), format=written, note=note)
 
 
 class Decision(NamedTuple):
@@ -337,7 +316,7 @@ def _choose_role(column: Column, losses: Mapping[Role, float]) -> Column:
     best, second = sorted(losses, key=losses.__getitem__)[:2]
     gain = (losses[second] - losses[best]) * DECIBAN
     reason = f"{ROLE_WORDS[best]} preferred to {ROLE_WORDS[second]} by {gain:.2g} dB per row"
-    return Column(column.name, best, reason, column.parts, column.block)
+    return replace(column, role=best, reason=add_note(reason, column.note))
 
 
 def _select_part(layout: Layout, ledger: Ledger, kind: Kind, names: Sequence[str]) -> Any:

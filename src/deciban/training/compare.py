@@ -50,7 +50,7 @@ MAX_PAIR_COMOMENTS = 1 << 22
 def compare(
     source: Any = None,
     *,
-    target: str,
+    target: str | int,
     learners: Sequence[str] | str | None = None,
     folds: int = 10,
     groups: str | None = None,

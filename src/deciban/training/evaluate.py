@@ -21,12 +21,12 @@ from deciban.model.matrices import read_documents
 from deciban.model.model import Model
 from deciban.model.model_options import hide_markers
 from deciban.model.summarise_table import Progress, Rows
-from deciban.sources.source import FileOptions, Source, open_source
+from deciban.sources.source import FileOptions, Source, check_column, open_source
 from deciban.text import Documents
 from deciban.training import table_folds
 from deciban.training.column_roles import decide
 from deciban.training.table_rows import assign_by_column, concatenate_rows, read_labelled_rows
-from deciban.training.task import Task, check_column, check_settings, plan, to_name
+from deciban.training.task import Task, check_settings, plan, to_name
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import LeaveOneOutScores
@@ -36,7 +36,7 @@ from deciban.validation.splits import FoldAssignment
 def evaluate(
     source: Any = None,
     *,
-    target: str | None = None,
+    target: str | int | None = None,
     model: Model | None = None,
     folds: int | str = 10,
     groups: str | None = None,

@@ -58,7 +58,7 @@ MAX_DEPENDENCE_FEATURES = 1000
 def learning_curve(
     source: Any = None,
     *,
-    target: str,
+    target: str | int,
     sizes: Sequence[float] | None = None,
     flipped: float | Sequence[float] = 0.0,
     progress: Progress | None = None,
@@ -247,7 +247,7 @@ class FlippedLabels(SourceView):
 def dependence(
     source: Any = None,
     *,
-    target: str,
+    target: str | int,
     roles: Mapping[str, str] | None = None,
     weights: str | None = None,
     sql: str | None = None,
@@ -259,6 +259,12 @@ def dependence(
     keep_markers: bool = False,
     hive: bool = False,
     table: str | None = None,
+    header: bool | None = None,
+    names: Sequence[str] = (),
+    quote: str = '"',
+    decimal: str | None = None,
+    dates: str | None = None,
+    bad_cells: str = "error",
 ) -> Dependence:
     """Measure the dependence of a table's columns given the class, which naive Bayes assumes to be none.
 
@@ -282,6 +288,7 @@ def dependence(
     task = plan(
         source, target=target, roles=roles, numbers="number", weights=weights, sql=sql, format=format,
         encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
+        header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
     )  # fmt: skip
     columns = [replace(c, role="skip", reason="a text") if c.role == "text" else c for c in task.columns]
     task = replace(task, columns=columns)

@@ -18,11 +18,15 @@ from deciban.errors import InputError
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.model.matrices import Matrices, check_columns, row_blocks
 from deciban.model.summarise_table import Progress, Rows, row_weights
-from deciban.sources.arrow_cells import LevelEncoder, to_timestamps
+from deciban.sources.arrow_cells import LevelEncoder
 from deciban.sources.arrow_types import is_text
-from deciban.sources.source import ColumnReading, Source
+from deciban.sources.cell_conversion import parse_texts
+from deciban.sources.date_formats import infer_date_format
+from deciban.sources.number_formats import PLAIN
+from deciban.sources.source import ColumnReading, Source, check_column
 from deciban.text import Documents
-from deciban.training.task import Task, check_column
+from deciban.training.cell_styles import CellStyle, parse_numbers
+from deciban.training.task import Task
 from deciban.validation.splits import FoldAssignment, assign_by_group, assign_by_order
 
 MAX_SAMPLE_ROWS = 100_000
@@ -210,6 +214,9 @@ def _sortable(array: Any) -> Any:
         return array
     with suppress(pa.ArrowInvalid):
         return array.cast(pa.float64())
-    with suppress(pa.ArrowInvalid):
-        return to_timestamps(array)
+    known = array.drop_null()
+    if len(known) and (numbers := parse_numbers(known, CellStyle())) is not None:
+        return parse_texts(array, numbers.format or PLAIN).values
+    if (dates := infer_date_format(array)) is not None:
+        return parse_texts(array, dates.format).values
     return array

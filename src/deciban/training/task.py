@@ -22,9 +22,10 @@ from deciban.model.model_options import JOINT_COVARIANCES, Options
 from deciban.model.output_frames import INTEGER
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
+from deciban.sources.date_formats import ORDERS
 from deciban.sources.document_files import DocumentFiles, TextLines
 from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
-from deciban.sources.source import FileOptions, Source, open_source, role_hint
+from deciban.sources.source import FileOptions, Source, find_column, open_source, role_hint
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, infer_roles
 
@@ -84,7 +85,7 @@ class Task:
 def plan(
     source: Any = None,
     *,
-    target: str,
+    target: str | int,
     roles: Mapping[str, str] | None = None,
     blocks: Blocks | str | None = None,
     like: Model | None = None,
@@ -97,6 +98,7 @@ def plan(
     C: float | str = "auto",
     words: Any = None,
     keep_markers: bool = False,
+    dates: str | None = None,
     unlearned: Sequence[str] = (),
     **more: Any,
 ) -> Task:
@@ -113,19 +115,18 @@ def plan(
     learner, penalty = _learner(learner, C, like)
     if like is not None:
         options, prior = _options_like(like, prior)
+    target = find_column(opened, target, "target")
     if not isinstance(opened, (TextLines, DocumentFiles)):
         opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
-    if not isinstance(target, str):
-        raise InputError(f"target names a column by a text, not by {target!r}")
-    check_column(opened, target, " for the target")
     head = opened.head(HEAD_ROWS)
     _check_labels(head, target)
     if like is not None:
-        found = _columns_like(like, target, roles or blocks, numbers, words)
+        found = _columns_like(like, target, roles or blocks or dates, numbers, words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
     else:
         leave_out = [target, *([weights] if weights else []), *unlearned]
-        columns = join_columns(_infer_columns(opened, head, leave_out, roles or {}, numbers), blocks, roles)
+        inferred = _infer_columns(opened, head, leave_out, roles or {}, numbers, dates)
+        columns = join_columns(inferred, blocks, roles)
         check_covariance(options.covariance, columns)
     target_type = _target_type(opened, head, target)
     return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty)
@@ -197,20 +198,15 @@ def check_learner(learner: Any, C: Any) -> float | str:
     return float(C)
 
 
-def check_column(source: Source, name: str, purpose: str = "") -> None:
-    """Raise an error if a source has no column of this name."""
-    if name not in source.columns:
-        near = did_you_mean(name, source.columns) or f". Its columns: {list_names(source.columns)}"
-        raise InputError(f"{source.name} has no column {name!r}{purpose}{near}")
-
-
 def _infer_columns(
-    source: Source, head: Any, leave_out: Sequence[str], roles: Mapping[str, str], numbers: str | None
+    source: Source, head: Any, leave_out: Sequence[str], roles: Mapping[str, str], numbers: str | None, dates: Any
 ) -> Sequence[Column]:
     """Return the columns with inferred or given roles; InputError if all are skipped."""
     if numbers not in (None, "number", "binned", "auto"):
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
-    columns = infer_roles(source, head, leave_out, roles, numbers)
+    if dates not in (None, *ORDERS):
+        raise InputError(f"dates must be 'day-first' or 'month-first', not {dates!r}")
+    columns = infer_roles(source, head, leave_out, roles, numbers, dates or "")
     if all(column.role == "skip" for column in columns):
         reasons = "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
         why, hint = reasons or "the target is the only one", role_hint("COLUMN", "ROLE")
@@ -232,7 +228,9 @@ def _columns_like(like: Model, target: str, given: Any, numbers: str | None, wor
     if like.target != target:
         raise InputError(f"the model of like= has the target {like.target!r}, not {target!r}")
     if given or numbers:
-        raise InputError("with like= the roles are those of the other model. Hint: leave roles, blocks, numbers out")
+        raise InputError(
+            "with like= the roles are those of the other model. Hint: leave roles, blocks, numbers, dates out"
+        )
     if words is not None:
         raise InputError("with like= texts are read as in the other model. Hint: leave words out")
     return [replace(column, reason="as in the model") for column in like.columns]

@@ -38,7 +38,7 @@ from deciban.validation.splits import StratifiedAssigner
 def train(
     source: Any = None,
     *,
-    target: str,
+    target: str | int,
     roles: Mapping[str, str] | None = None,
     blocks: Sequence[Sequence[str]] | str | None = None,
     like: Model | None = None,
@@ -65,6 +65,12 @@ def train(
     keep_markers: bool = False,
     hive: bool = False,
     table: str | None = None,
+    header: bool | None = None,
+    names: Sequence[str] = (),
+    quote: str = '"',
+    decimal: str | None = None,
+    dates: str | None = None,
+    bad_cells: str = "error",
 ) -> Model:
     """Learn to predict a table's `target` from its other columns.
 
@@ -92,6 +98,13 @@ def train(
     names of files and folders change nothing. A cell that is a usual marker of a missing value, such as `?` or `NA`,
     is missing (`Model.origin.markers` has their numbers); `keep_markers` reads it as a value, except among numbers.
 
+    For CSV files: `header=False` reads the first line as a row, `names` are the columns' names, with `quote="none"`
+    quotes are ordinary characters, and `decimal` is the decimal mark of all numbers. `target` may be the number of a
+    column, 1 for the first and −1 for the last. Numbers with thousands separators, currencies or units, and dates in
+    many forms, are read as the column suggests; `dates`, "day-first" or "month-first", is the order of day and month
+    where it leaves that open. With `bad_cells="missing"`, cells that do not fit the role of their column are missing,
+    with a warning.
+
     >>> import deciban
     >>> taste = {"sour": ["no", "yes", "no", "yes"] * 9, "again": ["no", "yes", "no", "yes"] * 9}
     >>> taste["fruit"] = ["plum", "lemon", "plum", "lemon"] * 8 + ["plum"] * 4
@@ -105,6 +118,7 @@ def train(
         classes=classes, prior=prior, sql=sql, learner=learner, C=C, alpha=alpha, parameter_prior=parameter_prior,
         covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
         encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
+        header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
     )  # fmt: skip
     trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)

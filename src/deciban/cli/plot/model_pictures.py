@@ -146,7 +146,7 @@ def odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) 
     odds, truth = [np.empty(0)], []
     for batches, parts in model.blocks(view, allow_missing):
         odds.append(log_odds(model.scores(parts, "log_posterior"), k))
-        truth += view.copied_columns(batches)[0].to_pylist()
+        truth += view.trim(view.copied_columns(batches)[0]).to_pylist()
     known = np.array([label is not None for label in truth], dtype=bool)
     if not known.any():
         raise InputError(f"{source.name} has no row with a class in {model.target!r}, so there is nothing to draw")

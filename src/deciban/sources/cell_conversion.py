@@ -1,0 +1,238 @@
+"""Conversion of texts to numbers and dates by the formats of their columns, and cells that are neither.
+
+An invalid cell is an error that names it, or is counted as missing (`LenientView`) and reported with the others.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban._lazy import pa, pc
+from deciban.errors import DecibanWarning, InputError, list_names
+from deciban.sources.arrow_types import is_text, replace_columns
+from deciban.sources.date_formats import ORDERS, DateFormat
+from deciban.sources.number_formats import PLAIN, NumberFormat, ParsedCells, infer_number_format
+from deciban.sources.source import ColumnReading, Source, SourceView, role_hint
+
+MAX_EXAMPLES = 3
+"""The number of invalid cells that the report on a column quotes."""
+
+MAX_QUOTED_CHARACTERS = 40
+MAX_REPORTED_COLUMNS = 5
+
+BAD_CELLS_HINT = "--bad-cells missing (bad_cells='missing') counts such cells as missing"
+
+RULES = {NumberFormat: "a number", DateFormat: "a date"}
+"""What a cell is to be, by the format of its column."""
+
+
+class BadCellError(InputError):
+    """A cell is not a number or a date, and its column has the role of one; `row` is its number in the batch."""
+
+    def __init__(self, message: str, column: str = "", value: str = "", kind: Any = None, row: int = 0) -> None:
+        super().__init__(message)
+        self.column, self.value, self.kind, self.row = column, value, kind, row
+
+    def at(self, table: str, place: str) -> BadCellError:
+        """Return the error with the name of the table, and the place in it."""
+        return bad_cell_error(
+            self.column, self.value, self.kind, of=f" of {table}", at=f" in {place}" if place else ""
+        )
+
+
+def convert_batch(
+    batch: pa.RecordBatch, wanted: Mapping[str, ColumnReading], plain: NumberFormat, found: BadCells | None = None
+) -> pa.RecordBatch:
+    """Return a batch with the texts of columns that are wanted as numbers or dates converted.
+
+    `plain` is the format of numbers that have no other. An invalid cell is added to `found` and becomes missing;
+    without `found` it raises a BadCellError.
+    """
+    changed: dict[int, Any] = {}
+    for place, (name, texts) in enumerate(zip(batch.schema.names, batch.columns)):
+        reading = wanted.get(name)
+        kind = plain if reading == "number" else reading
+        if not isinstance(kind, (NumberFormat, DateFormat)) or not is_text(texts.type):
+            continue
+        parsed = parse_texts(texts, kind)
+        if parsed.is_invalid is not None and parsed.is_invalid.any():
+            if found is None:
+                row = int(parsed.is_invalid.argmax())
+                raise bad_cell_error(name, _decode(texts)[row].as_py(), kind, row)
+            found.add(name, RULES[type(kind)], _decode(texts), parsed.is_invalid)
+        changed[place] = parsed.values
+    return replace_columns(batch, changed)
+
+
+def parse_texts(texts: Any, kind: NumberFormat | DateFormat) -> ParsedCells:
+    """Parse an Arrow array of texts of any type, also of dictionaries; see `NumberFormat.parse`."""
+    if not pa.types.is_dictionary(texts.type):
+        return kind.parse(texts)
+    values, is_invalid = parse_texts(texts.dictionary, kind)
+    codes = texts.indices.cast(pa.int64())
+    if is_invalid is not None:
+        is_invalid = np.append(is_invalid, False)[np.asarray(codes.fill_null(len(is_invalid)))]
+    return ParsedCells(values.take(codes), is_invalid)
+
+
+def _decode(texts: Any) -> Any:
+    return texts.cast(pa.string()) if pa.types.is_dictionary(texts.type) else texts
+
+
+def bad_cell_error(
+    column: str, value: str, kind: NumberFormat | DateFormat, row: int = 0, of: str = "", at: str = ""
+) -> BadCellError:
+    """Return the error about a cell that is not a number or a date; `of` names its table, and `at` its place."""
+    what, hint = ("number", hint_at_number) if isinstance(kind, NumberFormat) else ("date", hint_at_date)
+    message = f"column {column!r}{of} holds {value!r}{at}, which is not a {what}. Hint: {hint(column, value, kind)}"
+    return BadCellError(message, column, value, kind, row)
+
+
+def hint_at_number(column: str, value: str, kind: Any) -> str:
+    """Return the ways out where a cell is not a number: none that would leave out a value."""
+    if not any(map(str.isdigit, value)):
+        return f"{role_hint(column, 'category')} reads it as text; {missing_hint(value)} reads it as nothing"
+    marks = {mark: infer_number_format([value.strip()], mark, fixed=True) for mark in (".", ",")}
+    found = {mark: each for mark, each in marks.items() if each is not None}
+    if not found:
+        return f"{role_hint(column, 'category')} reads it as text"
+    if any(each.unit for each in found.values()):
+        return f"write the number {f'in {kind.unit}' if kind.unit else 'without a unit, as the others are'}"
+    read = [
+        f"--decimal {mark} (decimal={mark!r}) reads it as {each.parse(pa.array([value])).values[0].as_py():.12g}"
+        for mark, each in found.items()
+    ]
+    return "; ".join(read)
+
+
+def hint_at_date(column: str, value: str, kind: Any) -> str:
+    """Return the ways out where a cell is not a date."""
+    if not any(map(str.isdigit, value)):
+        return f"{role_hint(column, 'category')} reads it as text; {missing_hint(value)} reads it as nothing"
+    others = [order for order in ORDERS if order not in ("", kind.order)]
+    fits = [order for order in others if not DateFormat(order).parse(pa.array([value])).n_invalid]
+    if not fits:
+        return f"correct that cell, or {role_hint(column, 'category')}"
+    return f"--dates {fits[0]} (dates={fits[0]!r}) in training, if that is the order of day and month in the column"
+
+
+def missing_hint(value: str) -> str:
+    """Return the options that make a text mean a missing value, on the command line and in Python."""
+    return f"--missing {value!r} (missing=[{value!r}])"
+
+
+@dataclass
+class ColumnFaults:
+    """The number of invalid cells of a column, and the first of them with their rows."""
+
+    rule: str
+    n_cells: int = 0
+    examples: list[str] = field(default_factory=list)
+
+
+@dataclass
+class BadCells:
+    """The invalid cells of a table, which are counted as missing; `n_rows` is the number of rows before the batch."""
+
+    n_rows: int = 0
+    columns: dict[str, ColumnFaults] = field(default_factory=dict)
+
+    def add(self, name: str, rule: str, cells: Any, is_invalid: NDArray[np.bool_]) -> None:
+        """Add invalid cells of a column of the batch, which do not meet a rule such as "a number"."""
+        faults = self.columns.setdefault(name, ColumnFaults(rule))
+        rows = np.flatnonzero(is_invalid)
+        faults.n_cells += len(rows)
+        for row in rows[: max(0, MAX_EXAMPLES - len(faults.examples))].tolist():
+            cell = cells[row].as_py()
+            faults.examples.append(f"{shorten_cell(cell)} in row {self.n_rows + row + 1}")
+
+    def describe(self, name: str) -> str:
+        """Describe all cells in a sentence, with the name of their table."""
+        total = sum(faults.n_cells for faults in self.columns.values())
+        parts = [
+            f"column {list_names([repr(column)])} has {faults.n_cells} that {'is' if faults.n_cells == 1 else 'are'} "
+            f"not {faults.rule} ({', '.join(faults.examples)}{', …' if faults.n_cells > MAX_EXAMPLES else ''})"
+            for column, faults in self.columns.items()
+        ]
+        more = f"; and {len(parts) - MAX_REPORTED_COLUMNS} other columns" if len(parts) > MAX_REPORTED_COLUMNS else ""
+        cells = "1 cell" if total == 1 else f"{total} cells"
+        return f"{cells} of {name} counted as missing: {'; '.join(parts[:MAX_REPORTED_COLUMNS])}{more}"
+
+
+def shorten_cell(cell: Any) -> str:
+    """Return a cell in quotes if it is a text, its end left out where it is long."""
+    if not isinstance(cell, str):
+        return f"{cell:g}"
+    return repr(cell if len(cell) <= MAX_QUOTED_CHARACTERS else cell[:MAX_QUOTED_CHARACTERS] + "…")
+
+
+@dataclass(frozen=True)
+class LenientView(SourceView):
+    """A source whose invalid cells are missing; `read_converted` counts them, and reports each finding once."""
+
+    reports: set[str] = field(default_factory=set, compare=False)
+
+    @property
+    def reported_bad_cells(self) -> set[str] | None:
+        """See `SourceView.reported_bad_cells`."""
+        return self.reports
+
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
+        """See `Source.batches`."""
+        yield from self.source.batches(wanted)
+
+
+def read_converted(
+    source: Source, wanted: Mapping[str, ColumnReading], counts: Collection[str] = ()
+) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a source, texts that are wanted as numbers or dates converted.
+
+    In a lenient view invalid cells, infinite numbers and negative values of columns of `counts` are missing; a
+    warning names them when the reading ends.
+    """
+    reports: set[str] | None = getattr(source, "reported_bad_cells", None)
+    plain, n_rows = getattr(source, "number_format", PLAIN), getattr(source, "first_row", 0)
+    if reports is None:
+        for batch in source.batches(wanted):
+            try:
+                converted = convert_batch(batch, wanted, plain)
+            except BadCellError as bad:
+                raise bad.at(source.name, f"row {n_rows + bad.row + 1}") from None
+            yield converted
+            n_rows += batch.num_rows
+        return
+    found = BadCells(n_rows)
+    try:
+        for batch in source.batches(wanted):
+            yield _drop_impossible(convert_batch(batch, wanted, plain, found), wanted, counts, found)
+            found.n_rows += batch.num_rows
+    finally:
+        report = found.describe(source.name)
+        if found.columns and report not in reports:
+            reports.add(report)
+            warnings.warn(report, DecibanWarning, stacklevel=2)
+
+
+def _drop_impossible(
+    batch: pa.RecordBatch, wanted: Mapping[str, ColumnReading], counts: Collection[str], found: BadCells
+) -> pa.RecordBatch:
+    """Return the batch with infinite numbers, and negative ones in columns of counts, as nulls."""
+    changed: dict[int, Any] = {}
+    for place, (name, cells) in enumerate(zip(batch.schema.names, batch.columns)):
+        reading, kind = wanted.get(name), cells.type
+        is_number = pa.types.is_floating(kind) or (pa.types.is_integer(kind) and name in counts)
+        if not is_number or not (reading == "number" or isinstance(reading, NumberFormat)):
+            continue
+        values = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        is_negative = (values < 0) & (name in counts)
+        is_invalid = np.isinf(values) | is_negative
+        if is_invalid.any():
+            found.add(name, "a count ≥ 0" if is_negative.any() else "finite", cells, is_invalid)
+            changed[place] = pc.if_else(pa.array(is_invalid), None, cells)
+    return replace_columns(batch, changed)
