@@ -27,6 +27,7 @@ DOCUMENTS = (
     "README.md",
     "docs/cli.md",
     "docs/guides/first-table.md",
+    "docs/guides/by-hand.md",
     "docs/guides/text.md",
     "docs/guides/mail.md",
     "docs/guides/mail-clients.md",

@@ -5,6 +5,9 @@ import math
 import unicodedata
 from collections.abc import Container, Sequence
 
+MAX_EXPONENT = 700.0
+"""The size of a logarithm up to which its power of e is a double of full precision."""
+
 
 def format_thousands(n: float, form: str = ".0f", gap: str = " ") -> str:
     """Format a number with its thousands separated; `form` is a format specification.
@@ -97,6 +100,38 @@ def format_with_error(value: float, error: float, digits: int = 4) -> str:
     ('0.2500 ± 0.0100', '∞')
     """
     return format_number(value, digits) + ("" if math.isnan(error) else f" ± {error:.{digits}f}")
+
+
+def format_decimal(value: float, digits: int = 4) -> str:
+    """Format a number ≥ 0, such as a probability or a density, in `digits` significant digits.
+
+    >>> format_decimal(0.6), format_decimal(0.020571), format_decimal(2.5e-9), format_decimal(0.0)
+    ('0.6000', '0.02057', '2.500e-09', '0')
+    """
+    if math.isnan(value):
+        return "–"
+    return "0" if value == 0 else f"{value:#.{digits}g}".rstrip(".").replace("inf", "∞")
+
+
+def format_power(log: float) -> str:
+    """Format e to the power of `log` in four significant digits, also where a double cannot hold it.
+
+    >>> format_power(math.log(0.6)), format_power(-1698.93), format_power(-math.inf)
+    ('0.6000', '1.459e-738', '0')
+    """
+    if abs(log) < MAX_EXPONENT or math.isinf(log) or math.isnan(log):
+        return format_decimal(math.exp(log))
+    power = log / math.log(10)
+    return f"{10 ** (power % 1):.3f}e{math.floor(power):+}"
+
+
+def format_quotient(above: float, below: float) -> str:
+    """Format a quotient of counts.
+
+    >>> format_quotient(3.0, 5.0), format_quotient(3.5, 6.0)
+    ('3/5', '3.5/6')
+    """
+    return f"{above:.10g}/{below:.10g}"
 
 
 def to_one_line(text: str) -> str:

@@ -141,6 +141,6 @@ def test_so_are_those_of_tables(learner) -> None:
     words = (["aye", "fine", "sun", "sea"], ["nay", "grim", "sun", "sea"])
     table = {"text": [" ".join(rng.choice(words[i % 2], 4)) for i in range(60)], "y": ["yes", "no"] * 30}
     forms = deciban.train(table, target="y", roles={"text": "text"}, learner=learner, judge=False)
-    (weights,) = [form.weights for form in forms.scorer.solved.forms]
+    (weights,) = [form.weights for form in forms._scorer.solved.forms]
     np.testing.assert_allclose(weights[0], -weights[1], rtol=1e-12)
     assert np.abs(weights).max() > 0

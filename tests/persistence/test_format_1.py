@@ -90,7 +90,7 @@ def test_a_table_model_goes_on_learning():
 
 def test_a_table_model_tells_where_it_comes_from():
     model = deciban.load(HERE / "format-1" / "table.deciban")
-    assert (model.target, model.weights, model.target_type) == ("state", "weight", "string")
+    assert (model.target, model.weights, model._target_type) == ("state", "weight", "string")
     assert (model.origin.rows_read, model.origin.rows_without_class) == (12, 1)
     assert model.quality["rows"] == 10
     assert "temperature °C" in str(model.describe())

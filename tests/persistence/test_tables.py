@@ -50,8 +50,8 @@ def test_predicting_from_a_large_file_unpacks_no_names_of_levels_and_no_sums(mod
     read = deciban.load(path)
     read.predict(ROWS)
     read.explain(ROWS)
-    assert not {"ledger", "schema", "complete"} & vars(read.scorer).keys()
-    used = read.scorer._section.arrays._verified
+    assert not {"ledger", "schema", "complete"} & vars(read._scorer).keys()
+    used = read._scorer._section.arrays._verified
     sums = {name for name in used if name.startswith("belief/ledger/parts")}
     assert sums <= {"belief/ledger/parts/2/offset"}  # stored once, for the scores too
 

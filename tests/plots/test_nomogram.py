@@ -95,7 +95,7 @@ def test_a_temperature_scales_every_mark():
     table = clinic()
     plain = clinic_model()
     warm = deciban.train(table, target="who", roles=ROLES, calibrate="temperature")
-    t = warm.scorer.calibration.map.t
+    t = warm._scorer.calibration.map.t
     for name in ("smoker", "fever"):
         for a, b in zip(scale_of(plain, name).branches, scale_of(warm, name).branches):
             assert [t * mark.decibans for mark in a.marks] == pytest.approx([mark.decibans for mark in b.marks])

@@ -50,9 +50,9 @@ def test_labels_keep_their_type_where_no_row_is_decided(labels, tmp_path):
     pyarrow.csv.write_csv(pa.table({"age": AGE}), tmp_path / "age.csv")
     asked = {"reject": -1.0}  # even certainty costs more
     stream = model.predict(tmp_path / "age.csv", **asked)
-    assert stream.schema.field("ill").type == pa.array(model.labels).type
+    assert stream.schema.field("ill").type == pa.array(model._labels).type
     assert stream.read_all().column("ill").null_count == 200
-    assert model.predict(pa.table({"age": AGE}), **asked).type == pa.array(model.labels).type
+    assert model.predict(pa.table({"age": AGE}), **asked).type == pa.array(model._labels).type
 
 
 def test_a_rule_that_is_none_is_refused_before_a_row_is_read(model):

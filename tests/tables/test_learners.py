@@ -71,7 +71,7 @@ def test_joined_numbers_and_combinations_are_numbers_and_levels():
 def test_binned_numbers_have_an_indicator_for_each_bin():
     rows = people(holes=False)[["height", "age", "group"]]
     model = deciban.train(rows, target="group", numbers="binned", learner="logistic", C=1.0, judge=False)
-    form = model.naive.solved.forms[0]
+    form = model._naive.solved.forms[0]
     X = one_hot(pd.Series(np.digitize(rows["height"], form.cuts[form.start[0] : form.start[1]])))
     if form.start[2] > form.start[1]:
         X = np.column_stack([X, one_hot(pd.Series(np.digitize(rows["age"], form.cuts[form.start[1] :])))])

@@ -293,4 +293,4 @@ def test_rows_of_a_month_that_was_never_learned_are_added():
     model = deciban.train(early, target="diagnosis", roles={"admitted": "date", "age": "number"}, judge=False)
     model.add(rows)
     assert model.ledger.n_rows > early.num_rows
-    assert "12" in model.scorer.level_names[[f.name for f in model.layout.levels].index("admitted.month")]
+    assert "12" in model._scorer.level_names[[f.name for f in model._layout.levels].index("admitted.month")]

@@ -101,7 +101,7 @@ def test_a_missing_text_is_left_out():
     table = reviews()
     model = train_model(table, roles=ROLES)
     seen = [row for row in table.to_pylist() if row["text"] is not None]
-    place = [feature.column for feature in model.layout.texts].index("text") - len(model.layout.texts)
+    place = [feature.column for feature in model._layout.texts].index("text") - len(model._layout.texts)
     weights = model.ledger.parts[place].weight[:, 0]
     assert weights.tolist() == [sum(row["verdict"] == label for row in seen) for label in model.classes]
     without = train_model(table, roles={**ROLES, "text": "skip"})

@@ -76,7 +76,7 @@ def test_the_statistics_bound_the_values_where_the_extremes_are_not_known(model)
     frame = TABLE.to_pandas().dropna(subset=["diagnosis"])
     for numbers, blocks in (("number", None), ("binned", None), ("number", [["age", "dose"]])):
         trained = deciban.train(frame, target="diagnosis", numbers=numbers, blocks=blocks, judge=False)
-        bounds = bound_ranges(trained.layout, trained.ledger)
+        bounds = bound_ranges(trained._layout, trained.ledger)
         for name, (low, high) in trained.ranges.items():
             assert bounds[name][0] <= low <= high <= bounds[name][1]
             assert bounds[name][1] - bounds[name][0] < 30 * frame[name].std()

@@ -259,8 +259,8 @@ def test_columns_counted_together_are_those_counted_alone(missing):
         column = next(c for c in together.columns if c.name == f"x{j}")
         assert column == alone.columns[0]
         (part,) = alone.ledger.parts
-        kind = together.layout.block_index(alone.layout.blocks[0].kind)
-        place = [f.column for f in together.layout.blocks[kind].features].index(f"x{j}")
+        kind = together._layout.block_index(alone._layout.blocks[0].kind)
+        place = [f.column for f in together._layout.blocks[kind].features].index(f"x{j}")
         mine = together.ledger.parts[kind].take_features(np.array([place]))
         for name, array in part.arrays().items():
             np.testing.assert_allclose(np.broadcast_to(mine.arrays()[name], array.shape), array, 1e-12, 1e-14)

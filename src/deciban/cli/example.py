@@ -17,9 +17,11 @@ FLAG_SEPARATOR = ":" if sys.platform != "win32" else "!"
 
 @command(
     argument(
-        "name", metavar="NAME", choices=["patients", "new-patients", "messages", "new-messages", MAILBOX],
+        "name", metavar="NAME",
+        choices=["patients", "new-patients", "messages", "new-messages", "tennis", "iris", MAILBOX],
         help="patients: 400 with a diagnosis. new-patients: 6 without. messages: 400 texts with a topic. "
-        "new-messages: 6 without. mailbox: a Maildir of 222 messages and 158 of junk.",
+        "new-messages: 6 without. tennis: the 14 days of textbooks. iris: Fisher's 150 flowers. "
+        "mailbox: a Maildir of 222 messages and 158 of junk.",
     ),
     option(
         "--folder", "FOLDER", f"Where to write the mailbox: a new or empty folder; by default {MAILBOX}.", type=Path

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len, set_cell_size
 
 from deciban.cli import options as a
+from deciban.cli.command_groups import UsageError
 from deciban.cli.files import open_model, print_json
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
-from deciban.cli.parser import DEBUG, JSON, command, number
+from deciban.cli.parser import DEBUG, JSON, command, flag, number
 from deciban.cli.render import Screen, shorten, to_one_line
 from deciban.cli.row_views import CopyingView, RowRange
 from deciban.errors import InputError
@@ -22,8 +23,9 @@ from deciban.scores.explanation import Reason, format_decibans, format_odds, for
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
+    from deciban.model.posterior_arithmetic import PosteriorArithmetic
     from deciban.scores import Explanation
-    from deciban.scores.explanation import UnseenValue, WordEvidence
+    from deciban.scores.explanation import EvidenceEntry, UnseenValue, WordEvidence
     from deciban.sources.source import Source
 
 BAR_WIDTH = 12
@@ -41,25 +43,29 @@ MAX_WORD_WIDTH = 22
     a.most("How many rows to explain, from the first.", 5, names="--rows"),
     number("--row", "NUMBER", "Explain this row alone; the first after the header is 1.", minimum=1),
     a.PAIR, a.most("How many columns or words to show of each row, the strongest first.", 10),
+    flag("--work", "Show the arithmetic instead: the factors of every class, their product, and its normalisation."),
     a.ALLOW_MISSING, *a.TABLE_OPTIONS, JSON, DEBUG,
     examples=[
         "deciban explain patients.deciban new-patients.csv --rows 2",
+        "deciban explain patients.deciban new-patients.csv --row 4 --work",
         "deciban explain patients.deciban new-patients.csv --row 4 --classes flu,cold",
         "deciban explain newsgroups.deciban post.txt",
     ],
 )  # fmt: skip
 def explain(
-    model: Path, rows: int, row: int | None, classes: tuple[str, str] | None, most: int, allow_missing_columns: bool,
-    json: bool, **options: Any,
+    model: Path, rows: int, row: int | None, classes: tuple[str, str] | None, most: int, work: bool,
+    allow_missing_columns: bool, json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Explain the prediction of each row: how much every column adds to the log-odds."""
+    if work and classes is not None:
+        raise UsageError("--work shows every class. Hint: leave --classes out")
     with direct_role_hints_to_training(), open_table(options) as table:
         start, count = (0, rows) if row is None else (row - 1, 1)
         loaded = open_model(model)
         table = table.for_model(loaded)
         name_column = next(iter(table.identified_by), None)
         explained = explain_table_rows(
-            loaded, table.open(), start, count, classes, allow_missing_columns, name_column
+            loaded, table.open(), start, count, classes, allow_missing_columns, name_column, most if work else None
         )
         if not explained:
             raise InputError(f"{table.name} has no row {start + 1}. Hint: --row counts from 1, without the header")
@@ -84,6 +90,8 @@ class RowExplanation:
     name: str | None = None
     words: RowWords | None = None
     unseen: Sequence[UnseenValue] = ()
+    details: Sequence[EvidenceEntry] = ()
+    work: PosteriorArithmetic | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation for JSON: infinite evidence is None."""
@@ -95,7 +103,7 @@ class RowExplanation:
                 "truth": self.truth,
                 "for": self.favoured,
                 "against": self.against,
-                "evidence": [{"what": name, "decibans": value} for name, value in self.entries],
+                "evidence": [entry._asdict() for entry in self.details],
                 "total": self.total,
                 "unseen": [value.to_dict() for value in self.unseen],
             }
@@ -103,14 +111,18 @@ class RowExplanation:
         result |= {} if self.name is None else {"file": self.name}
         if self.words is not None:  # positions are characters of the text
             result["words"] = to_plain([word._asdict() for word in self.words.words])
-        return result
+        return result | ({} if self.work is None else {"work": self.work.to_dict()})
 
 
 def explain_table_rows(
     model: Model, source: Source, start: int, count: int, pair: tuple[str, str] | None, allow: bool,
-    name_column: str | None = None,
+    name_column: str | None = None, most_factors: int | None = None,
 ) -> list[RowExplanation]:  # fmt: skip
-    """Explain `count` rows from row `start`, named by `name_column`; an empty list if the table is shorter."""
+    """Explain `count` rows from row `start`, named by `name_column`; an empty list if the table is shorter.
+
+    With `most_factors`, the arithmetic of each row has at most so many factors of its own.
+    """
+    from deciban.model.posterior_arithmetic import compute_by_hand
     from deciban.model.table_explanations import explain_rows
 
     part = RowRange(source, start, count)
@@ -119,14 +131,15 @@ def explain_table_rows(
     )
     copied: dict[str, list[Any]] = {name: [] for name in view.copied}
     p: list[Any] = []
-    for batches, parts in model.blocks(view, allow, model.unseen_monitor()):
-        p += model.scores(parts, "posterior").tolist()
+    for batches, parts in model._read_blocks(view, allow, model._make_unseen_monitor()):
+        p += model._score(parts, "posterior").tolist()
         for name, values in zip(view.copied, view.copied_columns(batches)):
             copied[name] += view.trim(values).to_pylist()
     if not p:
         return []
     explanation = explain_rows(model, part, pair, count, allow)
     truths, names = (copied.get(name or "", [None] * len(p)) for name in (model.target, name_column))
+    work = [None] * len(p) if most_factors is None else compute_by_hand(model, part, count, allow, most_factors)
     found, labels = [], {str(label): label for label in model.classes}
     for i, (posterior, truth, name) in enumerate(zip(p, truths, names)):
         k = max(range(len(posterior)), key=posterior.__getitem__)
@@ -134,7 +147,7 @@ def explain_table_rows(
         row = RowExplanation(
             start + i + 1, model.classes[k], posterior[k], labels.get(truth, truth), winner, other,
             explanation.entries(i), float(explanation.total[i]), name, words_of_row(explanation, i),
-            explanation.unseen_values(i),
+            explanation.unseen_values(i), explanation.detailed_entries(i), work[i],
         )  # fmt: skip
         found.append(row)
     return found
@@ -145,6 +158,8 @@ def show(rows: list[RowExplanation], most: int) -> None:
     out = Screen()
     for row in rows:
         _show_row(out, row, most)
+    if any(row.work is not None for row in rows):
+        return
     out.print()
     out.print_line("dB is decibans: +10 is ten to one for, +3 two to one, −10 ten to one against.")
 
@@ -158,13 +173,23 @@ def _show_row(out: Screen, row: RowExplanation, most: int) -> None:
     out.print_heading(f"Row {row.row}", chance if row.name is None else shorten(row.name, out.width - 20))
     if row.name is not None:
         out.print_line(chance)
+    _show_reasons(out, row, most)
+    for value in row.unseen:
+        out.print_line(str(value))
+
+
+def _show_reasons(out: Screen, row: RowExplanation, most: int) -> None:
+    """Print the arithmetic of a row, or else its evidence for one class against another."""
+    if row.work is not None:
+        from deciban.cli.arithmetic_screen import show_arithmetic
+
+        show_arithmetic(out, row.work)
+        return
     out.print_line(f"why {shorten(str(row.favoured), 30)} rather than {shorten(str(row.against), 30)}:")
     if row.words is None:
         _show_columns(out, row, most)
     else:
         _show_words(out, row.words, row.total, most)
-    for value in row.unseen:
-        out.print_line(str(value))
 
 
 def _show_columns(out: Screen, row: RowExplanation, most: int) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import deciban
 from deciban.cli import options as a
 from deciban.cli.files import format_file_size, load, open_model, print_json
-from deciban.cli.parser import DEBUG, JSON, argument, command
+from deciban.cli.parser import DEBUG, JSON, argument, command, option
 from deciban.cli.render import Screen, format_count, shorten
+from deciban.errors import InputError
 from deciban.formatting import format_number, format_signed
 
 if TYPE_CHECKING:
@@ -20,12 +21,23 @@ if TYPE_CHECKING:
 
 
 @command(
-    a.MODEL_FILE, a.most("How many of the strongest columns to show.", 10), JSON, DEBUG,
-    examples=["deciban inspect patients.deciban", "deciban inspect patients.deciban --json"],
+    a.MODEL_FILE, a.most("How many of the strongest columns, or of the commonest values of --table, to show.", 10),
+    option("--table", "COL",
+           "Show the parameters of a column instead: counts, probabilities, means and variances of each class; of "
+           "the target its prior."),
+    JSON, DEBUG,
+    examples=[
+        "deciban inspect patients.deciban",
+        "deciban inspect patients.deciban --table cough",
+        "deciban inspect patients.deciban --json",
+    ],
 )  # fmt: skip
-def inspect(model: Path, most: int, json: bool) -> None:
+def inspect(model: Path, most: int, table: str | None, json: bool) -> None:
     """Show a model: classes, assumptions, columns with roles and reasons, and the evidence of the strongest."""
     found = load(model, verify=True)
+    if table is not None:
+        _show_table(model, found, table, most, json)
+        return
     if not isinstance(found, deciban.Model):
         _show_estimator(found, json)
         return
@@ -36,6 +48,19 @@ def inspect(model: Path, most: int, json: bool) -> None:
         print_json({**facts, **description.to_dict()})
         return
     _show(model, found, description, most)
+
+
+def _show_table(path: Path, found: Any, column: str, most: int, as_json: bool) -> None:
+    """Print the parameters of a column; as JSON those of all its values."""
+    from deciban.cli.arithmetic_screen import show_parameters
+
+    if not hasattr(found, "table"):
+        raise InputError(f"{path} holds a {type(found).__name__} of a matrix; --table is for models of tables")
+    table = found.table(column, None if as_json else most)
+    if as_json:
+        print_json({"file": str(path), **table.to_dict()})
+    else:
+        show_parameters(f"{path}: {table.column} ({table.role}) in each class", table)
 
 
 def _show_estimator(found: Any, as_json: bool) -> None:
@@ -75,7 +100,7 @@ def describe_options(model: Model) -> dict[str, Any]:
         **({} if options.covariance is None else {"covariance": options.covariance}),
         "unseen": options.unseen,
         "most_levels": options.most_levels,
-        **({"texts": options.words.reading} if model.layout.texts else {}),
+        **({"texts": options.words.reading} if model._layout.texts else {}),
         "prior": prior.kind if shares is None else dict(zip(map(str, model.classes), map(float, shares))),
         **({} if model.calibration is None else {"calibration": str(model.calibration)}),
     }
@@ -121,7 +146,7 @@ def _show_columns(out: Any, model: Model, description: Description, most: int) -
     from deciban.cli.report_screen import show_telltales
 
     show_telltales(out, model)
-    texts = [text.column for text in model.layout.texts]
+    texts = [text.column for text in model._layout.texts]
     others = tuple(strength for strength in description.strongest[:most] if strength.feature not in texts)
     if others:
         out.print_heading("Evidence by class" if not texts else "Evidence by class of the other columns")

@@ -90,8 +90,8 @@ class Predictions:
     ) -> None:
         self.model, self.view, self.proba = model, view, proba
         self.rule, self.reject_novel = rule, reject_novel
-        self.monitor = model.unseen_monitor(numbers=True)
-        self.labels = pa.array(model.labels)
+        self.monitor = model._make_unseen_monitor(numbers=True)
+        self.labels = pa.array(model._labels)
         added = ["prediction", "probability", *(f"p({label})" for label in model.classes if proba)]
         for name in view.copied:
             if name in added:
@@ -106,9 +106,9 @@ class Predictions:
         """Yield a batch for each block of rows; `called` counts the predictions."""
         import numpy as np
 
-        for batches, parts in self.model.blocks(self.view, allow, self.monitor):
-            log_p = self.model.scores(parts, "log_posterior")
-            winner = self.model.decide(parts, log_p, self.rule, self.reject_novel)
+        for batches, parts in self.model._read_blocks(self.view, allow, self.monitor):
+            log_p = self.model._score(parts, "log_posterior")
+            winner = self.model._decide(parts, log_p, self.rule, self.reject_novel)
             counts = np.bincount(winner + 1, minlength=len(self.labels) + 1).tolist()
             called.update(dict(zip([UNDECIDED, *map(str, self.model.classes)], counts)))
             p, undecided = np.exp(log_p), winner < 0

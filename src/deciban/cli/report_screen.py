@@ -233,8 +233,8 @@ def show_telltales(out: Screen, model: Model) -> None:
     """Print a line with the telltales of each class; of the first classes if there are many."""
     if model.options.words.hashed is not None:
         return
-    for text in model.layout.texts:
-        where = f", in {to_one_line(text.column)}" if len(model.layout.texts) > 1 else ""
+    for text in model._layout.texts:
+        where = f", in {to_one_line(text.column)}" if len(model._layout.texts) > 1 else ""
         out.print_heading("Telltales", f"of each class, the strongest first{where}")
         shown = model.classes[:MAX_SCREEN_CLASSES]
         body = [[label, ", ".join(_telltale_words(model, label, text.column))] for label in shown]
@@ -260,5 +260,5 @@ def _show_next(out: Screen, path: str, is_named: bool, model: Model, of_document
     new = "NEW.txt" if of_documents else "NEW.csv"
     for words in ("predict", "explain"):
         out.print_command(f"deciban {words} {quote_word(path)} {new}")
-    for words in ("telltales", "inspect") if model.layout.texts else ("inspect",):
+    for words in ("telltales", "inspect") if model._layout.texts else ("inspect",):
         out.print_command(f"deciban {words} {quote_word(path)}")

@@ -54,7 +54,7 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
             model, description, out, is_named=output is not None, to_stderr=json or out == "-", measured=judge,
             of_documents=of_documents, calibrated=options["calibrate"] is not None,
         )  # fmt: skip
-    if any(options[name] for name in WORD_OPTIONS) and not model.layout.texts:
+    if any(options[name] for name in WORD_OPTIONS) and not model._layout.texts:
         print_stderr(
             "warning: no column was read as text, so --ngrams, --tokens, --stop-words and --presence had no effect. "
             "Hint: --as COLUMN=text"

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils._param_validation import Interval
 
 from deciban._typing import Array
 from deciban.engines import encode, encode_known, thread_count
@@ -19,6 +17,7 @@ from deciban.estimators.check_arguments import allow
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.gaussian_estimators import GaussianNB
 from deciban.estimators.generative_base import GenerativeClassifier, make_generator
+from deciban.estimators.parameter_docs import document_estimator
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Schema
 from deciban.linear.boosting import Boosted, BoostingSettings, Examples, boost, iterate_weights
@@ -28,6 +27,7 @@ from deciban.scores import finish
 from deciban.scores.posterior import Finish
 
 
+@document_estimator
 @dataclass(eq=False, repr=False)
 class BoostedBayes(Classifier):
     """AdaBoost for many classes over naive Bayes, or any generative estimator of deciban as `estimator`.
@@ -39,9 +39,10 @@ class BoostedBayes(Classifier):
     probabilities. The last two add scores, so that `explain`, `linear_form` and `quadratic_form` are those of one
     model.
 
-    With `n_iter_no_change` a share of the rows, `validation_fraction`, is held out, boosting stops after that many
-    rounds that did not lower their loss, and the rounds after the minimum are dropped.
+    With `n_iter_no_change` the rounds after the minimum of the loss of the rows held out are dropped.
 
+    Examples
+    --------
     >>> from deciban import BoostedBayes
     >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
     >>> model = BoostedBayes(n_estimators=5).fit(X, y)
@@ -57,8 +58,8 @@ class BoostedBayes(Classifier):
     learning_rate: float = field(default=1.0, metadata=allow("positive"))
     algorithm: str = field(default="SAMME", metadata=allow(set(ALGORITHMS)))
     n_iter_no_change: int | None = field(default=None, metadata=allow("positive integer", None))
-    validation_fraction: float = field(default=0.1, metadata=allow(Interval(Real, 0, 1, closed="neither")))
-    random_state: Any = field(default=None, metadata=allow("random_state", np.random.Generator))
+    validation_fraction: float = field(default=0.1, metadata=allow("proper share"))
+    random_state: Any = field(default=None, metadata=allow("random_state"))
     n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, validate_data
 
@@ -18,33 +18,56 @@ from deciban.families.family import ClassPrior
 from deciban.metrics.calibration_fit import METHODS
 from deciban.sources.arrow_types import to_plain_types
 
-NAMED_VALUES: dict[str, list[Any]] = {
-    "non-negative": [Interval(Real, 0, None, closed="left")],
-    "positive": [Interval(Real, 0, None, closed="neither")],
-    "non-negative integer": [Interval(Integral, 0, None, closed="left")],
-    "positive integer": [Interval(Integral, 1, None, closed="left")],
-    "share": [Interval(Real, 0, 1, closed="both")],
-    "auto": [StrOptions({"auto"})],
-    "missing": [StrOptions({"skip", "error"})],
-    "unseen": [StrOptions({"ignore", "smooth", "error"})],
-    "n_jobs": [None, Interval(Integral, None, None, closed="neither")],
-    "priors": ["array-like", StrOptions({"empirical", "smoothed", "uniform"}), None],
-    "calibrate": [StrOptions({"auto", *METHODS}), None],
+NAMED_VALUES: dict[str, tuple[str, list[Any]]] = {
+    "non-negative": ("float ≥ 0", [Interval(Real, 0, None, closed="left")]),
+    "positive": ("float > 0", [Interval(Real, 0, None, closed="neither")]),
+    "positive or infinite": ("float > 0", [Interval(Real, 0, None, closed="right")]),
+    "non-negative integer": ("int ≥ 0", [Interval(Integral, 0, None, closed="left")]),
+    "positive integer": ("int ≥ 1", [Interval(Integral, 1, None, closed="left")]),
+    "share": ("float from 0 to 1", [Interval(Real, 0, 1, closed="both")]),
+    "proper share": ("float between 0 and 1", [Interval(Real, 0, 1, closed="neither")]),
+    "boolean": ("bool", ["boolean"]),
+    "array-like": ("array-like", ["array-like"]),
+    "auto": ("'auto'", [StrOptions({"auto"})]),
+    "missing": ("'skip' or 'error'", [StrOptions({"skip", "error"})]),
+    "unseen": ("'ignore', 'smooth' or 'error'", [StrOptions({"ignore", "smooth", "error"})]),
+    "n_jobs": ("int or None", [None, Interval(Integral, None, None, closed="neither")]),
+    "priors": (
+        "array-like, 'empirical', 'smoothed', 'uniform' or None",
+        ["array-like", StrOptions({"empirical", "smoothed", "uniform"}), None],
+    ),
+    "calibrate": (
+        f"'auto', {', '.join(map(repr, METHODS))} or None",
+        [StrOptions({"auto", *METHODS}), None],
+    ),
+    "random_state": ("int, Generator, RandomState or None", ["random_state", np.random.Generator]),
+    "verbose": ("int", ["verbose"]),
 }
-"""Values that arguments of several estimators may have, by the names that `allow` takes."""
+"""Values that arguments may have, by the names that `allow` takes: described, with scikit-learn's constraint."""
 
 
-def allow(*values: Any) -> dict[str, list[Any]]:
-    """Return the metadata of a constructor's argument, a dataclass field: the values that it may have.
+def allow(*values: Any) -> dict[str, Any]:
+    """Return the metadata of a constructor's argument, a dataclass field: the values it may have, and their type.
 
     They are given by their names in `NAMED_VALUES`, as a set of texts, or as in scikit-learn's
     `_parameter_constraints`.
+
+    >>> allow("non-negative", "auto", None)["type"]
+    "float ≥ 0, 'auto' or None"
     """
-    allowed: list[Any] = []
-    for each in values:
-        named = NAMED_VALUES.get(each) if isinstance(each, str) else None
-        allowed += named or [StrOptions(each) if isinstance(each, set) else each]
-    return {"allowed": allowed}
+    pairs = [_describe_values(each) for each in values]
+    *first, last = [kind for kind, _ in pairs if kind]
+    kind = f"{', '.join(first)} or {last}" if first else last
+    return {"allowed": [constraint for _, allowed in pairs for constraint in allowed], "type": kind}
+
+
+def _describe_values(values: Any) -> tuple[str, list[Any]]:
+    """Return the description of values, empty for hidden ones, and scikit-learn's constraints."""
+    if isinstance(values, str):
+        return NAMED_VALUES[values]
+    if isinstance(values, set):
+        return ", ".join(map(repr, sorted(values))), [StrOptions(values)]
+    return "" if isinstance(values, Hidden) else str(getattr(values, "__name__", values)), [values]
 
 
 def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, column_or_1d, has_fit_parameter
 
 from deciban._typing import Array, Codes
+from deciban.docstrings import document
 from deciban.engines import encode
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators.check_arguments import check_weight, drop_weightless_rows, take_rows
@@ -42,6 +43,7 @@ class OutOfFoldScores(NamedTuple):
     words: str
 
 
+@document()
 def cross_validate(
     estimator: Any,
     X: Any,
@@ -54,11 +56,34 @@ def cross_validate(
 ) -> Report:
     """Evaluate an estimator on rows it has not learned: exact, and from one pass over the rows.
 
-    `folds`: a number (stratified by class), "loo" (every row alone), the fold of each row (−1: learned, never
-    scored), or a scikit-learn splitter. `groups` keeps the rows of a group together; `order` scores each fold by
-    the model of those before it. The figures are those of as many separate fits, everything estimated again in each;
-    the estimator stays as it is. Other scikit-learn classifiers are refitted.
+    The figures are those of as many separate fits, everything estimated again in each; the estimator stays as it is.
+    Other scikit-learn classifiers are refitted.
 
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier; it need not be fitted.
+    X : array-like, sparse matrix, frame or documents
+        The rows, as the estimator takes them.
+    y : array-like
+        The class of each row.
+    folds : int, 'loo', array-like or splitter
+        A number of folds, stratified by class; 'loo': every row alone; the fold of each row (−1: learned, never
+        scored); or a scikit-learn splitter.
+    groups : array-like or None
+        The group of each row; the rows of a group are in one fold.
+    order : array-like or None
+        Values that order the rows: each fold is scored by the model of those before it.
+    sample_weight : array-like or None
+        The weight of each row.
+
+    Returns
+    -------
+    Report
+        The figures of all rows that were scored.
+
+    Examples
+    --------
     >>> from deciban import GaussianNB, cross_validate
     >>> X, y = [[1.0], [2.0], [1.5], [8.0], [9.0], [8.5]], ["low"] * 3 + ["high"] * 3
     >>> report = cross_validate(GaussianNB(), X, y, folds=3)

@@ -16,6 +16,7 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.estimators.check_arguments import allow, parse_prior
 from deciban.estimators.generative_base import GenerativeClassifier
+from deciban.estimators.parameter_docs import document_estimator
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import NO_LIKELIHOOD, Alpha, ClassPrior, Family, to_dense
 from deciban.families.level_families import Categorical, Joint, Unseen
@@ -122,14 +123,15 @@ class CountClassifier(DiscreteClassifier):
         return self._solved_family.log_theta(self._check_fitted().complete.parts[0])
 
 
+@document_estimator
 @dataclass(kw_only=True, eq=False, repr=False)
 class BernoulliNB(CountClassifier):
     """Naive Bayes over features that are present or absent: ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj).
 
-    Takes scikit-learn's arguments. `alpha` may also be a ledger whose counts are added as pseudo-counts, or "auto":
-    the pseudo-count with the largest marginal likelihood (`alpha_`). `prior_alpha` applies to
-    class_prior="smoothed" only. NaN means missing, and adds no evidence (missing="skip") or is refused ("error").
+    It takes scikit-learn's arguments and others. A ledger as `alpha` holds pseudo-observations.
 
+    Examples
+    --------
     >>> from deciban import BernoulliNB
     >>> model = BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], ["spam", "spam", "ham"])
     >>> model.predict_proba([[1, 0]]).round(3).tolist()
@@ -144,13 +146,14 @@ class BernoulliNB(CountClassifier):
         return Bernoulli(alpha, None if self.binarize is None else float(self.binarize))
 
 
+@document_estimator
 class MultinomialNB(CountClassifier):
     """Naive Bayes over counts, as of words: ln p(z|k) = Σ_v z_v ln θ_kv, θ_kv = (n_kv + α) / (Σ_v n_kv + αV).
 
-    Takes scikit-learn's arguments. `alpha` may also be a ledger whose counts are added as pseudo-counts, or "auto":
-    the pseudo-count with the largest marginal likelihood (`alpha_`). `prior_alpha` applies to
-    class_prior="smoothed" only.
+    It takes scikit-learn's arguments and others. A ledger as `alpha` holds pseudo-observations.
 
+    Examples
+    --------
     >>> from deciban import MultinomialNB
     >>> model = MultinomialNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"])
     >>> model.predict([[1, 0, 0]]).tolist()
@@ -164,13 +167,16 @@ class MultinomialNB(CountClassifier):
         return Multinomial(alpha)
 
 
+@document_estimator
 @dataclass(kw_only=True, eq=False, repr=False)
 class ComplementNB(CountClassifier):
     """Complement naive Bayes (Rennie et al. 2003) over counts: suits classes of very unequal size.
 
-    Takes scikit-learn's arguments. Its score is not a likelihood, so it has no class prior. `alpha` may also be
-    "auto": that under which the words that each class is estimated from, those of all others, are most probable.
+    It takes scikit-learn's arguments and others. Its score is not a likelihood, so it has no class prior. With
+    alpha="auto" the words that each class is estimated from, those of all others, are most probable.
 
+    Examples
+    --------
     >>> from deciban import ComplementNB
     >>> ComplementNB().fit([[2, 1, 0], [0, 1, 3]], ["sport", "science"]).predict([[0, 0, 1]]).tolist()
     ['science']
@@ -193,13 +199,15 @@ class ComplementNB(CountClassifier):
         return self.feature_count_.sum(axis=0)
 
 
+@document_estimator
 class PoissonNB(CountClassifier):
     """Naive Bayes over independent counts: ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!.
 
-    `alpha` pseudo-observations of the column's mean are added to each class: λ_kj = (Σ w x + α m_j) / (Σ w + α);
-    "auto" chooses α by marginal likelihood (`alpha_`). `prior_alpha` applies to class_prior="smoothed" only.
+    With α pseudo-observations of the column's mean m_j in each class, λ_kj = (Σ w x + α m_j) / (Σ w + α).
     Unlike a bag of words the counts have no common total, and a missing one (NaN) can be skipped.
 
+    Examples
+    --------
     >>> from deciban import PoissonNB
     >>> model = PoissonNB().fit([[0, 3], [1, 4], [5, 0]], ["quiet", "quiet", "busy"])
     >>> model.predict([[4, 1], [float("nan"), 5]]).tolist()
@@ -268,14 +276,14 @@ class LevelClassifier(DiscreteClassifier):
             )
 
 
+@document_estimator
 class CategoricalNB(LevelClassifier):
     """Naive Bayes over level codes: ln p(x|k) = Σ_j ln θ_kj,x_j, θ_kjv = (n_kjv + α) / (n_kj + αV_j).
 
-    Takes scikit-learn's arguments. NaN means missing; `unseen` is how a level beyond those learned is treated:
-    no evidence ("ignore"), one more share of the pseudo-counts ("smooth"), or an error ("error"). `alpha` may also
-    be "auto": for each feature the pseudo-count with the largest marginal likelihood (`alpha_`). `prior_alpha`
-    applies to class_prior="smoothed" only.
+    It takes scikit-learn's arguments and others. With alpha="auto" each feature has a pseudo-count of its own.
 
+    Examples
+    --------
     >>> from deciban import CategoricalNB
     >>> model = CategoricalNB().fit([[0, 1], [0, 0], [1, 1]], ["no", "no", "yes"])
     >>> model.predict([[1, 1], [7, float("nan")]]).tolist()
@@ -306,13 +314,15 @@ class CategoricalNB(LevelClassifier):
         return Levels(self._solved_family.log_theta(counts), counts.offset).tables()
 
 
+@document_estimator
 @dataclass(kw_only=True, eq=False, repr=False)
 class JointBayes(LevelClassifier):
     """The Bayes classifier over the full joint table of level codes: p(x|k) = (n_k(x) + α) / (n_k + α Π_j V_j).
 
-    It makes no assumption of independence and has K(Π_j V_j − 1) parameters. `alpha` may be "auto": the pseudo-count
-    with the largest marginal likelihood (`alpha_`). `prior_alpha` applies to class_prior="smoothed" only.
+    It makes no assumption of independence and has K(Π_j V_j − 1) parameters.
 
+    Examples
+    --------
     >>> from deciban import JointBayes
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> JointBayes().fit(X, [0, 1, 1, 0]).predict(X).tolist()

@@ -17,6 +17,7 @@ from deciban.estimators.check_arguments import allow
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.discrete_estimators import MultinomialNB
 from deciban.estimators.logistic_regression import FittedClassifier
+from deciban.estimators.parameter_docs import document_estimator
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block
@@ -43,20 +44,21 @@ class WeightedWord(NamedTuple):
     trust: float
 
 
+@document_estimator
 @dataclass(kw_only=True, eq=False, repr=False)
 class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     """Naive Bayes of words, each with a fitted evidence weight: evidence that words share is not counted twice.
 
     X is documents (a list, an array or a column of texts, tokenized by `words`) or rows of counts, dense or CSR,
     whose columns are words. The features of the logistic regression are the evidence of each word under naive Bayes
-    (pseudo-count `alpha`), its coefficients the evidence weights (`trust_`): 1 everywhere is naive Bayes. `C` is the
-    inverse strength of the penalty; "auto" chooses it by the log-loss of held-out rows, five folds (`C_`). The
-    penalty draws evidence weights towards a common one (`common_trust_`), and this towards 0 with strength `common`
-    (None: there is none). `beta` draws each towards their mean afterwards (Wang & Manning 2012: 0.25).
+    (pseudo-count `alpha`), its coefficients the evidence weights (`trust_`): 1 everywhere is naive Bayes. The penalty
+    draws evidence weights towards a common one (`common_trust_`), and this towards 0.
 
-    With `presence`, a word counts once per document, whatever the values of `words`. With `length`, all documents are
-    scaled to equal length; else the probabilities of long ones are closer to 0 and 1 for their length alone.
+    `presence` replaces the values of `words`. Without `length`, the probabilities of long documents are closer to 0
+    and 1 for their length alone.
 
+    Examples
+    --------
     >>> from deciban import EvidenceRegression
     >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
     >>> model = EvidenceRegression().fit(mail, ["spam", "spam", "ham", "ham"])

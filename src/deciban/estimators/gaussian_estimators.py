@@ -9,6 +9,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import allow, parse_prior
 from deciban.estimators.generative_base import GenerativeClassifier
+from deciban.estimators.parameter_docs import document_estimator
 from deciban.families.family import GAUSSIAN_PARAMETERS
 from deciban.families.gaussian import Gaussian
 from deciban.generative import Assumption
@@ -46,13 +47,15 @@ class GaussianClassifier(GenerativeClassifier):
         return self._check_fitted().solved.prior.astype(self._dtype)
 
 
+@document_estimator
 @dataclass(kw_only=True, eq=False, repr=False)
 class GaussianNB(GaussianClassifier):
     """Naive Bayes over numbers: ln p(x|k) = Σ_j −½ ln(2πσ²_kj) − ½ (x_j − μ_kj)²/σ²_kj.
 
-    Takes scikit-learn's arguments. `parameter_prior` adds that many pseudo-observations per class with each column's
-    own pooled variance, or is a ledger of pseudo-observations; NaN means missing.
+    It takes scikit-learn's arguments and others.
 
+    Examples
+    --------
     >>> from deciban import GaussianNB
     >>> GaussianNB().fit([[1.0], [2.0], [8.0], [9.0]], ["low", "low", "high", "high"]).predict([[3.0]]).tolist()
     ['low']
@@ -79,15 +82,16 @@ class GaussianNB(GaussianClassifier):
         return float(self._solved_family.epsilon(self._check_fitted().complete.parts[0]))
 
 
+@document_estimator
 @dataclass(kw_only=True, eq=False, repr=False)
 class GaussianBayes(GaussianClassifier):
     """The Gaussian Bayes classifier: ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
 
-    `covariance`: "full" (each class its own: quadratic boundary, as QDA), "tied" (one for all: linear, as LDA),
-    "diagonal", "tied_diagonal", "spherical", "tied_spherical" or "identity". `shrinkage` (a share, or "oas"),
-    refused with "identity", pulls towards one common multiple of the identity; `parameter_prior` adds that many
-    pseudo-observations per class with the pooled covariance, or is a ledger of them. NaN means missing.
+    With covariance="full" each class has its own, and the boundary is quadratic, as that of QDA; "tied" is one for
+    all classes, and the boundary linear, as that of LDA. `shrinkage` is refused with "identity".
 
+    Examples
+    --------
     >>> from deciban import GaussianBayes
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [4.0, 4.0], [5.0, 5.0]], [0, 0, 1, 1]
     >>> line = GaussianBayes(covariance="identity").fit(X, y).linear_form()

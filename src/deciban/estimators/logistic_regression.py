@@ -3,13 +3,12 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+from sklearn.utils._param_validation import Hidden, StrOptions
 
 from deciban._typing import Array
 from deciban.engines import encode, is_sparse, thread_count
@@ -17,6 +16,7 @@ from deciban.errors import DecibanWarning, InputError
 from deciban.estimators import check_arguments as checks
 from deciban.estimators.check_arguments import allow
 from deciban.estimators.classifier_base import Classifier
+from deciban.estimators.parameter_docs import document_estimator
 from deciban.ledger import Block, Schema
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
 from deciban.linear.numeric_regression import LogisticSettings, Weights, fit_logistic_regression
@@ -114,18 +114,23 @@ class FittedClassifier(Classifier):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
+@document_estimator
 @dataclass(eq=False, repr=False)
 class LogisticRegression(FittedClassifier):
     """Logistic regression: ln p(k|x) = w_k·x + b_k up to a term that all classes share, fitted to p(k|x) itself.
 
     The objective is scikit-learn's, Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ |w|, ℓ = −ln p(y|x), r = `l1_ratio`;
     C=∞ is without penalty. Two classes have one vector of weights, the log-odds of the second, more have one each.
-    `C="auto"` chooses C by the log-loss of held-out rows, five folds (`C_` is the choice). `start="bayes"` begins at
-    the weights of naive Bayes. With `l1_ratio` above 0 the search may take ten times `max_iter` steps, as they are
-    cheaper. NaN is a missing cell: it counts as its column's mean, without evidence; `missing="error"` refuses it.
-    Every solver finds the same weights, so `solver`, `dual`, `intercept_scaling`, `random_state` and `verbose` are
-    accepted and have no effect; `penalty` is the older form of `l1_ratio` or C=∞.
+    With `l1_ratio` above 0 the search may take ten times `max_iter` steps, as they are cheaper. NaN is a missing
+    cell: it counts as its column's mean, without evidence.
 
+    Parameters
+    ----------
+    random_state : int, RandomState or None, default=None
+        Accepted for scikit-learn's sake; without effect.
+
+    Examples
+    --------
     >>> from deciban import LogisticRegression
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
     >>> model = LogisticRegression(C=1.0, tol=1e-8).fit(X, y)
@@ -143,7 +148,7 @@ class LogisticRegression(FittedClassifier):
         default="deprecated", metadata=allow({"l1", "l2", "elasticnet"}, None, Hidden(StrOptions({"deprecated"})))
     )
     _: KW_ONLY
-    C: float | str = field(default=1.0, metadata=allow(Interval(Real, 0, None, closed="right"), "auto"))
+    C: float | str = field(default=1.0, metadata=allow("positive or infinite", "auto"))
     l1_ratio: float | None = field(default=0.0, metadata=allow("share", None))
     dual: bool = field(default=False, metadata=allow("boolean"))
     tol: float = field(default=1e-4, metadata=allow("non-negative"))

@@ -18,6 +18,7 @@ from deciban.errors import InputError, UndefinedError
 from deciban.estimators.check_arguments import allow, check_labels, drop_weightless_rows, parse_prior
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.generative_base import GenerativeClassifier, make_generator
+from deciban.estimators.parameter_docs import document_estimator
 from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
 from deciban.model.columns import Column, Layout
@@ -37,6 +38,7 @@ from deciban.training.task import Task, join_columns, to_name, to_names
 if TYPE_CHECKING:
     from deciban.families.telltales import Telltale
     from deciban.model.description import Description
+    from deciban.model.parameter_tables import ParameterTable
 
 FRAME_KINDS = ("pandas", "polars", "table", "array")
 """Kinds of frame: pandas, polars, another table with names, or an array."""
@@ -44,18 +46,17 @@ FRAME_KINDS = ("pandas", "polars", "table", "array")
 SAME_COLUMNS_HINT = "Hint: fit both with the same roles= and blocks=, NaiveBayes(roles=other.roles_)"
 
 
+@document_estimator
 @dataclass(kw_only=True, eq=False, repr=False)
 class NaiveBayes(GenerativeClassifier):
     """Naive Bayes over a table: each column by the family of its role.
 
     X is a pandas, polars or pyarrow frame, a mapping of names to arrays, or an array, whose columns are x0, x1 …
-    Roles are inferred from the first rows, or given: `roles={"age": "number"}`; `numbers` is the role of all numbers
-    ("number", "binned", or "auto": whichever predicts the class better); `blocks=[["height", "weight"]]`
-    joins columns that are not independent given the class: numbers as one Gaussian with all covariances, flags and
-    categories as one category of their combinations; `words` is the tokenizer, as `Words` or its arguments in
-    a mapping. A missing cell (NaN, null) is skipped. `calibrate` is the method by which `fit` calibrates the
-    probabilities, see `calibrated`.
+    A missing cell (NaN, null) is skipped. Numbers that are joined (`blocks`) are one Gaussian with all covariances,
+    flags and categories one category of their combinations.
 
+    Examples
+    --------
     >>> from deciban import NaiveBayes
     >>> patients = {"age": [61, 44, 70, 39], "pain": ["chest", "none", "chest", None]}
     >>> model = NaiveBayes(numbers="number").fit(patients, ["ill", "well", "ill", "well"])
@@ -139,18 +140,18 @@ class NaiveBayes(GenerativeClassifier):
         scorer = self._check_fitted()
         options, origin = self._options(len(self.classes_)), Origin(source="a frame")
         model = Model(self._target, self._columns or (), options, scorer=scorer, origin=origin)
-        model.labels = self.classes_
+        model._labels = self.classes_
         return model
 
     def _check_input(self, X: Any) -> pa.Table:
         return _to_table(self, X, self._names)
 
     def _parts(self, rows: pa.Table, threads: int) -> Iterator[list[Any]]:
-        return (parts for _, parts in self._model().blocks(Frame(rows)))
+        return (parts for _, parts in self._model()._read_blocks(Frame(rows)))
 
     def _score_rows(self, rows: pa.Table, wanted: Finish) -> NDArray[Any]:
         model, threads = self._model(), thread_count(self.n_jobs)
-        return np.concatenate([model.scores(parts, wanted, threads) for parts in self._parts(rows, threads)])
+        return np.concatenate([model._score(parts, wanted, threads) for parts in self._parts(rows, threads)])
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
         """Return n rows drawn from the model, in the kind of frame that it was fitted to, and their classes.
@@ -173,6 +174,10 @@ class NaiveBayes(GenerativeClassifier):
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
         """Return the n words with the strongest evidence for a class; `column` names one of several texts."""
         return self._model().telltales(label, n, column)
+
+    def table(self, column: str, most: int | None = None) -> ParameterTable:
+        """Return the parameters of a column in each class, as a textbook prints them; see `Model.table`."""
+        return self._model().table(column, most)
 
     def describe(self) -> Description:
         """Return classes, priors, roles, parameters, and the strongest columns with their numbers of rows."""

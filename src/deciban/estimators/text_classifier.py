@@ -15,6 +15,7 @@ from deciban.estimators.check_arguments import allow, check_labels, drop_weightl
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.discrete_estimators import SmoothedClassifier
 from deciban.estimators.generative_base import make_generator
+from deciban.estimators.parameter_docs import document_estimator
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import By, Event, Text, compute_idf
@@ -34,21 +35,17 @@ EVENTS: dict[str, Event] = {
 }
 
 
+@document_estimator
 @dataclass(kw_only=True, eq=False, repr=False)
 class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
     """Naive Bayes over documents: texts in a list, an array or a column of any kind of frame.
 
-    `event` is the model of a document: counts of words (multinomial), the same with each word once (boolean), the
-    presence of each word (bernoulli), or complement naive Bayes (complement; `norm` as in `ComplementNB`). `words` is
-    the tokenizer, as `Words` or its arguments in a mapping. `alpha` is added to every count; "auto" is the
-    pseudo-count with the largest marginal likelihood (`alpha_`).
+    Words are selected by `least`, `most` and `by` from the counts, so that the selection may change at any time
+    (`select`); so may `idf`. A `weighting` cannot be computed from sums of counts: such a model cannot learn more,
+    forget or be merged. "tfidf" normalises each document to length one after idf.
 
-    Words of fewer than `least` documents are dropped, and of the others all but the `most` most informative (`by`
-    information or chi2). This is computed from the counts and may change at any time (`select`); so may `idf`: rare
-    words count more. `weighting` cannot be computed from sums of counts: "tfidf" normalises each document to length
-    one after idf, as scikit-learn does; "twcnb" is Rennie et al.'s complement model (2003). Such a model cannot learn
-    more, forget or be merged. `calibrate` is the method by which `fit` calibrates probabilities, see `calibrated`.
-
+    Examples
+    --------
     >>> from deciban import TextClassifier
     >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
     >>> model = TextClassifier().fit(mail, ["spam", "spam", "ham", "ham"])

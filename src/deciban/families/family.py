@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.errors import InputError, UndefinedError
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
@@ -131,8 +132,19 @@ def to_dense(part: Counts | Tallies) -> Counts:
 FamilyName = Literal["joint", "bernoulli", "categorical", "multinomial", "poisson", "gaussian"]
 
 
+@document()
 class ParameterCount(NamedTuple):
-    """Numbers to estimate: of p(x|k) for all classes, of the class prior, and together."""
+    """The numbers of parameters that a model estimates; `parameter_count` returns it.
+
+    Parameters
+    ----------
+    conditional : int
+        Those of p(x|k), for all classes.
+    prior : int
+        Those of the class prior.
+    total : int
+        Both together.
+    """
 
     conditional: int
     prior: int
@@ -151,6 +163,7 @@ GAUSSIAN_PARAMETERS: dict[str, Callable[[int, int], int]] = {
 """The number of means and of free entries of the covariance, by its shape, for K classes and d features."""
 
 
+@document()
 def parameter_count(
     family: FamilyName,
     *,
@@ -159,8 +172,28 @@ def parameter_count(
     levels: int | Sequence[int] = 2,
     covariance: str = "diagonal",
 ) -> ParameterCount:
-    """Count a model's parameters; `levels` of "joint" and "categorical": one number for all features, or one each.
+    """Count a model's parameters; no data are needed.
 
+    Parameters
+    ----------
+    family : str
+        'joint', 'bernoulli', 'categorical', 'multinomial', 'poisson' or 'gaussian'.
+    features : int
+        The number of features, or of words.
+    classes : int
+        The number of classes.
+    levels : int or sequence of int
+        The number of levels of each feature, for 'joint' and 'categorical'; one for all, or one each.
+    covariance : str
+        The shape of the covariance, for 'gaussian'; see `GaussianBayes`.
+
+    Returns
+    -------
+    ParameterCount
+        The parameters of p(x|k), of the class prior, and together.
+
+    Examples
+    --------
     >>> parameter_count("joint", features=30).conditional, parameter_count("bernoulli", features=30).conditional
     (2147483646, 60)
     """

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.errors import ForgetError, InputError, PrecisionWarning, UndefinedError
 from deciban.ledger.counts import Bags, Counts, Tallies
 from deciban.ledger.grid import Grid
@@ -22,12 +23,22 @@ from deciban.ledger.statistic import ROUNDING, NotLearnedError, Statistic, subtr
 from deciban.ledger.vocabulary import Vocabulary
 
 
+@document()
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """Weight of each class's rows, and one statistic for each block of the schema.
+    """The sufficient statistics of a generative classifier, as a value that adds.
 
     `a + b` is the ledger of both data, `a - b` of what is left of a, `a * f` of a whose rows each weigh f
     times as much. Classes are united, features aligned by name; ledgers that cannot be aligned are refused.
+
+    Parameters
+    ----------
+    schema : Schema
+        The names of classes and features, in blocks.
+    rows : array
+        The weight of the rows of each class.
+    parts : tuple of Statistic
+        One statistic for each block of the schema.
     """
 
     schema: Schema

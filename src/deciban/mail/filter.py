@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
@@ -51,13 +52,27 @@ def default_store() -> Path:
     return Path(home) / "deciban" / "mail.db"
 
 
+@document()
 class MailFilter:
     r"""A filter that learns from labelled mail and classifies new mail.
 
-    `store` is a path or an open `Store`; `model` one of "evidence", "bayes", "logistic", "fisher" (None: the one that
-    the store is set to). A store that does not exist is made, unless `create` is False or it is only to be read.
     Learning the same message twice is learning it once.
 
+    Parameters
+    ----------
+    store : path or Store
+        The file that the messages are learned into; or an open store.
+    model : 'evidence', 'bayes', 'logistic', 'fisher' or None
+        The model of verdicts; None: the one that the store is set to.
+    reading : TokenOptions or None
+        How messages are split into tokens; None: the default.
+    read_only : bool
+        Whether the store is only read.
+    create : bool
+        Whether a store that does not exist is made.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with MailFilter(f"{tempfile.mkdtemp()}/mail.db") as mail:
     ...     _ = mail.learn(b"Subject: tea\n\nTea at four, in the garden?", "ham")
@@ -83,6 +98,9 @@ class MailFilter:
         except BaseException:
             self.close()
             raise
+
+    def __repr__(self) -> str:
+        return f"<MailFilter: {self.store.path}, {self.model}>"
 
     def close(self) -> None:
         """Close the store, if it was opened here."""

@@ -4,19 +4,33 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.formatting import format_short_percent, format_signed, format_thousands
+from deciban.result import FrameKind, make_frame
 from deciban.scores.explanation import format_odds
 
 DEFAULT_POPULATION = 10_000
 
 
+@document()
 @dataclass(frozen=True)
 class BayesTable:
     """A test for a condition in a population: true and false positives and negatives, and the predictive values.
 
-    `prior` is the share that has it, `sensitivity` p(positive | has it), `specificity` p(negative | has it not).
+    Parameters
+    ----------
+    prior : float from 0 to 1
+        The share that has the condition.
+    sensitivity : float from 0 to 1
+        p(positive | has it).
+    specificity : float from 0 to 1
+        p(negative | has it not).
+    population : int
+        The number of people.
 
+    Examples
+    --------
     >>> table = BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95)
     >>> round(table.true_positives, 9), round(table.false_positives, 9), round(table.positive_predictive_value, 4)
     (90.0, 495.0, 0.1538)
@@ -84,6 +98,11 @@ class BayesTable:
         """Return all figures (`BAYES_FIGURES`) by name; one that is undefined or infinite is None."""
         values = {name: getattr(self, name) for name in BAYES_FIGURES}
         return {name: value if math.isfinite(value) else None for name, value in values.items()}
+
+    def to_frame(self, kind: FrameKind = "pandas") -> Any:
+        """Return a frame with a row for those who have it and one for those who do not, by the result of the test."""
+        positive, negative = [self.true_positives, self.false_positives], [self.false_negatives, self.true_negatives]
+        return make_frame({"has_it": [True, False], "positive": positive, "negative": negative}, kind)
 
     def __str__(self) -> str:
         n, have = self.population, self.population * self.prior

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.formatting import align_columns, format_number, format_percent
 from deciban.metrics.intervals import bounded_losses, effective_rows, standard_error
 from deciban.metrics.report import MAIN_FIGURES, Report
-from deciban.metrics.result import Result
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import to_plain
+from deciban.result import FrameKind, Result, make_frame
 
 ROUNDING_SQUARES = 1e-13
 """A sum of squared differences that is rounding, as a share of the largest."""
@@ -30,7 +31,7 @@ class Setting(Result):
     ('numbers=binned, alpha=0.1', 'defaults')
     """
 
-    renamed_attributes = {"told": "arguments", "taken_by": "estimator"}
+    _renamed_attributes = {"told": "arguments", "taken_by": "estimator"}
 
     arguments: Mapping[str, Any]
     estimator: str = "train"
@@ -42,7 +43,7 @@ class Setting(Result):
         return f"{self.estimator}: {words}" if words else self.estimator
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SettingResult:
     """A setting with its report and the difference of its mean log-loss to that of the best setting.
 
@@ -54,6 +55,9 @@ class SettingResult:
     difference: float
     error: float
 
+    def __repr__(self) -> str:
+        return f"<{self.setting}: log-loss {format_number(self.report.log_loss)}>"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the setting and its figures as JSON values."""
         arguments = {name: getattr(value, "values", value) for name, value in self.setting.arguments.items()}
@@ -62,16 +66,26 @@ class SettingResult:
         return to_plain({**setting, **self.report.select(MAIN_FIGURES), **differences})
 
 
-@dataclass(frozen=True)
+@document()
+@dataclass(frozen=True, repr=False)
 class Choice(Result):
-    """The results of all settings that were tried, the lowest log-loss first.
+    """The results of all settings that were tried; `choose` returns it.
 
-    `best` holds the arguments for `train` (or for the estimator that `estimator` names): among the settings that are
-    not worse than the lowest log-loss by more than one standard error, the one with the fewest arguments, which may
-    be none. The figures of the best of many settings are a little too good: it was chosen on the same rows.
+    Recommended is, among the settings that are not worse than the lowest log-loss by more than one standard error,
+    the one with the fewest arguments, which may be none. The figures of the best of many settings are a little too
+    good: it was chosen on the same rows.
+
+    Parameters
+    ----------
+    results : tuple of SettingResult
+        Each setting with its report and its difference to the best, the lowest log-loss first.
+    measured : str
+        A sentence on how the figures were measured.
+    notes : tuple of str
+        Sentences on what was left out.
     """
 
-    renamed_attributes = {"judged": "results", "chosen": "recommendation"}
+    _renamed_attributes = {"judged": "results", "chosen": "recommendation"}
 
     results: tuple[SettingResult, ...]
     measured: str
@@ -107,6 +121,19 @@ class Choice(Result):
             "measured": self.measured,
             "notes": list(self.notes),
         }
+
+    def to_frame(self, kind: FrameKind = "pandas") -> Any:
+        """Return a frame with a row for each setting, the lowest log-loss first: its figures and its difference."""
+        columns: dict[str, list[Any]] = {"setting": [str(each.setting) for each in self.results]}
+        for name in MAIN_FIGURES:
+            columns[name] = [getattr(each.report, name) for each in self.results]
+        columns["difference"] = [each.difference for each in self.results]
+        return make_frame(columns | {"difference_error": [each.error for each in self.results]}, kind)
+
+    def __repr__(self) -> str:
+        best = self.recommendation
+        loss = format_number(best.report.log_loss)
+        return f"<Choice among {len(self.results)} settings: {best.setting}, log-loss {loss}>"
 
     def table(self) -> list[list[str]]:
         """Return the printed lines of the first `MAX_PRINTED_SETTINGS`, of the default and of the recommended one."""

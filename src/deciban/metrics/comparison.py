@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.docstrings import document
+from deciban.formatting import format_number, format_thousands
 from deciban.metrics import comparison_advice
 from deciban.metrics.comparison_advice import DEFAULT_LEARNER
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.metrics.learning_curves import Figure, LearningCurves, find_learner
 from deciban.metrics.report import MAIN_FIGURES, Report
-from deciban.metrics.result import Result
 from deciban.metrics.scorecard import Scorecard
 from deciban.plain_json import to_plain
+from deciban.result import FrameKind, Result, make_frame
 
 CONFIDENCE_LEVEL = 0.95
 """The confidence that all differences reported as significant are real (Holm 1979)."""
@@ -50,7 +52,7 @@ class CandidateScores:
     n_parameters: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CandidateResult(Result):
     """A learner with its report and its differences to the best learner.
 
@@ -59,7 +61,7 @@ class CandidateResult(Result):
     below the highest; both paired, row by row.
     """
 
-    renamed_attributes = {"told": "arguments"}
+    _renamed_attributes = {"told": "arguments"}
 
     name: str
     arguments: Mapping[str, Any]
@@ -69,39 +71,66 @@ class CandidateResult(Result):
     loss: Gap
     misses: Gap
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the learner and its figures as JSON values."""
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The name and all figures by name."""
         differences = {
             "log_loss_above": self.loss.mean, "log_loss_above_error": self.loss.error,
             "accuracy_below": self.misses.mean, "accuracy_below_error": self.misses.error,
         }  # fmt: skip
-        learner = {"name": self.name, "told": dict(self.arguments)}
+        main = {name: getattr(self.report, name) for name in MAIN_FIGURES}
         effort = {"seconds": self.seconds, "n_parameters": self.n_parameters}
-        return to_plain({**learner, **self.report.select(MAIN_FIGURES), **differences, **effort})
+        return {"name": self.name, **main, **differences, **effort}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the learner and its figures as JSON values."""
+        figures = self.figures
+        return to_plain({"name": figures.pop("name"), "told": dict(self.arguments), **figures})
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: log-loss {format_number(self.report.log_loss)}, accuracy {self.report.accuracy:.4f}>"
 
 
-@dataclass(frozen=True, eq=False)
+@document()
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
-    """The results of learners on the same rows, in the order of the request.
+    """The results of learners on the same rows, in the order of the request; `compare` returns it.
 
-    `advice` is a sentence on which to use. A learner is reported as worse only if the rows show it: differences are
-    paired, row by row, and so many standard errors from zero that all those reported as significant are real with
-    95 % confidence (Holm 1979). The rows are evaluated in folds whose models share most of their rows, so results on
-    another table of the same kind vary a little more than these errors.
+    A learner is reported as worse only if the rows show it: differences are paired, row by row, and so many standard
+    errors from zero that all those reported as significant are real with 95 % confidence (Holm 1979). The rows are
+    evaluated in folds whose models share most of their rows, so results on another table of the same kind vary a
+    little more than these errors. Iteration gives the learners, `comparison["logistic"]` one of them.
+
+    Parameters
+    ----------
+    target : str
+        The column that was predicted.
+    rows : tuple of CandidateResult
+        Each learner with its report and its differences to the best.
+    measured : str
+        A sentence on how the figures were measured.
+    growth : LearningCurves or None
+        Accuracy and log-loss of every learner by the number of rows learned.
+    notes : tuple of str
+        Sentences on what was left out.
+    losses : array, L×n
+        −ln p(truth) of every row by every learner, at most 708 nats; NaN where the class was unknown.
+    hits : array, L×n
+        Whether each row was predicted correctly by each learner.
+    weight : array
+        The weight of each row.
     """
 
-    renamed_attributes = {"growing": "curve_summary"}
+    _renamed_attributes = {"growing": "curve_summary"}
 
     target: str
     rows: tuple[CandidateResult, ...]
     measured: str
     growth: LearningCurves | None = None
     notes: tuple[str, ...] = ()
-    losses: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
-    """L×n: −ln p(truth) of every row by every learner, at most 708 nats; NaN where the class was unknown."""
-    hits: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
-    """L×n: whether each row was predicted correctly by each learner."""
-    weight: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    losses: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    hits: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    weight: Array = field(default_factory=lambda: np.zeros(0))
 
     def __iter__(self) -> Iterator[CandidateResult]:
         return iter(self.rows)
@@ -207,6 +236,16 @@ class Comparison(Result):
             "measured": self.measured,
             "notes": list(self.notes),
         }
+
+    def to_frame(self, kind: FrameKind = "pandas") -> Any:
+        """Return a frame with a row for each learner: its figures, their differences to the best, time and size."""
+        lines = [each.figures for each in self.rows]
+        return make_frame({name: [line[name] for line in lines] for name in lines[0]}, kind)
+
+    def __repr__(self) -> str:
+        learners = ", ".join(map(repr, self.rows))
+        rows = f"{format_thousands(len(self.weight))} rows"
+        return f"<Comparison on {rows} of {self.target}: {learners}; recommended: {self.best.name}>"
 
     def __str__(self) -> str:
         return comparison_advice.text(self)

@@ -14,11 +14,13 @@ from typing import Any, Literal
 import numpy as np
 
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.formatting import align_columns, format_number, format_percent, format_with_error
 from deciban.ledger.statistic import divide
 from deciban.metrics import pair_dependence
 from deciban.metrics.pair_dependence import Sample
 from deciban.plain_json import to_plain
+from deciban.result import FrameKind, make_frame
 
 Action = Literal["drop", "join", "leave"]
 
@@ -99,13 +101,31 @@ class Advice:
         return f"{what}: {self.reason}"
 
 
-@dataclass(frozen=True, eq=False)
+@document()
+@dataclass(frozen=True, eq=False, repr=False)
 class Dependence:
-    """The dependence of all pairs of features, given the class and without it; see `Pair` for the figures.
+    """The dependence of all pairs of features, given the class and without it; `dependence` returns it.
 
-    `matrix` (given the class) and `marginal` are d×d, `information` is I(X;C) of each feature, in decibans per row;
-    `rows` is the number of rows of the sample, `fewest` the number of those of the rarest class, `rows_read` that of
-    the table. `figures` has a d×d matrix for each figure, filled above the diagonal.
+    All figures are in decibans per row; `Pair` documents them.
+
+    Parameters
+    ----------
+    target : str
+        The column of the classes.
+    features : tuple of str
+        The features whose pairs were measured.
+    roles : tuple of str
+        The role of each feature.
+    rows : int
+        The number of rows of the sample.
+    rows_read : int
+        The number of rows of the table.
+    fewest : int
+        The number of rows of the rarest class in the sample.
+    information : array
+        I(X;C) of each feature.
+    figures : mapping of str to array
+        A d×d matrix for each figure of `Pair`, filled above the diagonal.
     """
 
     target: str
@@ -247,6 +267,14 @@ class Dependence:
         }  # fmt: skip
         result: dict[str, Any] = to_plain(values)
         return result
+
+    def to_frame(self, kind: FrameKind = "pandas") -> Any:
+        """Return a frame with a row for each pair, the most dependent first, and the figures of `Pair`."""
+        return make_frame({f.name: [getattr(pair, f.name) for pair in self.pairs] for f in fields(Pair)}, kind)
+
+    def __repr__(self) -> str:
+        advice = "; ".join(str(each).split(":")[0] for each in self.advice) or "nothing to drop or to join"
+        return f"<Dependence: {len(self.features)} features given {self.target}, {self.rows} rows; {advice}>"
 
     def __str__(self) -> str:
         shown = self.pairs[:MAX_PRINTED_PAIRS]

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.errors import InputError, did_you_mean
 from deciban.formatting import (
     align_columns,
@@ -19,8 +20,8 @@ from deciban.formatting import (
     format_with_error,
 )
 from deciban.metrics.report import Report
-from deciban.metrics.result import Result
 from deciban.plain_json import to_plain
+from deciban.result import FrameKind, Result, make_frame
 
 POINT_FIGURES = ("accuracy", "accuracy_interval", "log_loss", "log_loss_interval", "unknown")
 """The figures of a report that `LearningCurve.to_dict` holds for each point."""
@@ -28,23 +29,37 @@ POINT_FIGURES = ("accuracy", "accuracy_interval", "log_loss", "log_loss_interval
 Figure = Literal["accuracy", "log_loss"]
 
 
-@dataclass(frozen=True, eq=False)
+@document()
+@dataclass(frozen=True, eq=False, repr=False)
 class LearningCurve(Result):
-    """Reports on the same held-out rows by models that learned nested sets of more and more rows.
+    """Reports on the same held-out rows by models that learned nested sets of rows; `learning_curve` returns it.
 
-    `sizes` are the numbers of rows learned, `flipped` the shares of their labels that were replaced by another class,
-    `reports[i][j]` the report with share i and size j. The figures (`accuracy`, `log_loss`, and their 95 % intervals)
-    are arrays with a line for each share; for one share that was not given in a list, they have the sizes alone.
+    The figures (`accuracy`, `log_loss`, and their 95 % intervals) are arrays with a line for each share of flipped
+    labels; for one share that was not given in a list, they have the sizes alone.
+
+    Parameters
+    ----------
+    target : str
+        The column that was predicted.
+    sizes : tuple of int
+        The numbers of rows learned.
+    flipped : tuple of float
+        The shares of labels that were replaced by another class.
+    reports : tuple of tuples of Report
+        `reports[i][j]` is the report with share i and size j.
+    several : bool
+        Whether a list of shares was requested.
+    measured : str
+        A sentence on how the figures were measured.
     """
 
-    renamed_attributes = {"unmet": "has_unmet_classes"}
+    _renamed_attributes = {"unmet": "has_unmet_classes"}
 
     target: str
     sizes: tuple[int, ...]
     flipped: tuple[float, ...]
     reports: tuple[tuple[Report, ...], ...]
     several: bool = False
-    """Whether a list of shares was requested."""
     measured: str = ""
 
     def _values(self, figure: str) -> Array:
@@ -125,6 +140,25 @@ class LearningCurve(Result):
         shares = [format_short_percent(share, 6) for share, _, _ in self.points]
         return [["flipped", *head], *([share, *line] for share, line in zip(shares, lines))]
 
+    def to_frame(self, kind: FrameKind = "pandas") -> Any:
+        """Return a frame with a row for each model: rows learned, labels flipped, figures with 95 % intervals."""
+        figures: dict[str, list[Any]] = {
+            "rows": [size for _, size, _ in self.points],
+            "flipped": [share for share, _, _ in self.points],
+        }
+        for name in ("accuracy", "log_loss"):
+            figures[name] = [getattr(report, name) for _, _, report in self.points]
+            for i, end in enumerate(("low", "high")):
+                figures[f"{name}_{end}"] = [getattr(report, f"{name}_interval")[i] for _, _, report in self.points]
+        return make_frame(figures | {"unknown": [report.unknown for _, _, report in self.points]}, kind)
+
+    def __repr__(self) -> str:
+        first, last = self.reports[0][0], self.reports[0][-1]
+        accuracy = f"{format_percent(first.accuracy)} → {format_percent(last.accuracy)}"
+        sizes = f"{format_thousands(self.sizes[0])} → {format_thousands(self.sizes[-1])} rows"
+        flipped = f", {len(self.flipped)} shares of flipped labels" if self.several else ""
+        return f"<LearningCurve of {self.target}: {sizes}, accuracy {accuracy}{flipped}>"
+
     def __str__(self) -> str:
         notes = self.notes()
         return "\n".join([*align_columns(self.table(), left=()), *(["", *notes] if notes else [])])
@@ -144,7 +178,7 @@ class Crossing(NamedTuple):
     first_ahead: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LearningCurves(Result):
     """Accuracy and log-loss of several learners by the number of rows learned, on the same draws of rows.
 
@@ -152,13 +186,17 @@ class LearningCurves(Result):
     rows, an entry for each learner, draw and size: L×R×S.
     """
 
-    renamed_attributes = {"place": "index", "beyond_chance": "critical_errors"}
+    _renamed_attributes = {"place": "index", "beyond_chance": "critical_errors"}
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]
     accuracy: Array
     log_loss: Array
     held_out: int
+
+    def __repr__(self) -> str:
+        sizes = f"{format_thousands(self.sizes[0])} → {format_thousands(self.sizes[-1])} rows"
+        return f"<LearningCurves of {', '.join(self.names)}: {sizes}, {self.draws} draws>"
 
     @property
     def draws(self) -> int:

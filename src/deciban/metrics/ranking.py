@@ -14,7 +14,7 @@ from deciban.errors import InputError
 from deciban.formatting import format_percent, format_percent_range
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.metrics.intervals import Interval, wilson
-from deciban.metrics.result import Result
+from deciban.result import Result
 from deciban.scores.posterior import REJECTED, Decision, log_odds
 
 
@@ -250,7 +250,7 @@ class Threshold(Result):
     will on others.
     """
 
-    renamed_attributes = {"shown": "probability_text"}
+    _renamed_attributes = {"shown": "probability_text"}
 
     label: Any
     probability: float

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.formatting import (
     align_columns,
@@ -20,6 +21,7 @@ from deciban.formatting import (
 from deciban.metrics import ranking
 from deciban.metrics.ranking import DecisionCosts, ScoredRows, ScoreSample, Threshold
 from deciban.metrics.report_figures import Figures
+from deciban.result import FrameKind, make_frame
 from deciban.scores.posterior import Costs, Decision, Thresholds, find_code, take_labels
 
 REPORT_FIGURES = (
@@ -48,22 +50,61 @@ MAX_LISTED_CLASSES = 12
 """The number of classes up to which precision and recall of each are printed."""
 
 
-@dataclass(frozen=True, eq=False)
+@document()
+@dataclass(frozen=True, eq=False, repr=False)
 class Report(Figures):
-    """The quality of a classification of rows whose classes are known.
+    """The quality of a classification of rows whose classes are known; `evaluate` and `cross_validate` return it.
 
-    `log_loss` is the mean of −ln p(truth), ∞ if the model gave the true class of any row the probability 0
-    (`impossible` counts these rows); `brier` the mean of Σ_k (p_k − [k is the truth])², from 0 to 2;
-    `calibration_error` the mean distance between the confidence in the predicted class and the share of hits among
-    rows of about that confidence. `majority` is the accuracy of always predicting `commonest`. Rows of a class the
-    model had no row of (`unknown`) are errors, and are left out of log-loss, Brier score and confusion matrix.
-
-    Weights are how much a row counts in the figures; the uncertainty follows from `effective_rows`, the number of
-    rows of equal weight that would carry as much information (Kish 1965): (Σw)² / Σw², whatever the unit of the
-    weights. The `intervals` are 95 % ones.
+    Weights are how much a row counts in the figures; the uncertainty follows from `effective_rows`, whatever the unit
+    of the weights. The `intervals` are 95 % ones.
 
     Ranking (`roc_auc`, curves, thresholds), `brier_parts` and `cost` need the rows themselves. Where these were not
     kept, the figures are NaN or None; where a sample was kept, they are those of the sample, as a note states.
+
+    Parameters
+    ----------
+    rows : int
+        The number of evaluated rows.
+    weight : float
+        Their weight.
+    effective_rows : float
+        How many rows of equal weight would carry as much information (Kish 1965): (Σw)² / Σw².
+    classes : tuple
+        The classes, in order.
+    accuracy : float
+        The share of rows that were predicted correctly.
+    log_loss : float
+        The mean of −ln p(truth); ∞ if the model gave the true class of any row the probability 0.
+    log_loss_error : float
+        The standard error of the log-loss.
+    brier : float
+        The mean of Σ_k (p_k − [k is the truth])², from 0 to 2.
+    calibration_error : float
+        The mean distance between the confidence in the predicted class and the share of hits at that confidence.
+    confusion : array, K×K
+        The weight of rows by their class (line) and the predicted class (column).
+    commonest : object
+        The most common class.
+    majority : float
+        The accuracy of always predicting the most common class.
+    unknown : int
+        Rows of a class that the model had no row of: errors, left out of log-loss, Brier score and confusion.
+    impossible : int
+        Rows whose true class had the probability 0.
+    measured : str
+        A sentence on how the figures were measured.
+    brier_error : float
+        The standard error of the Brier score.
+    unknown_confusion : array, (K+1)×K, or None
+        The weight of rows of an unknown class, by class (last: none of the K) and predicted class.
+    bins : array, 3×B, or None
+        Weight, confidence and hits of the rows in each bin of confidence.
+    score_sample : ScoreSample or None
+        The evaluated rows, where they were kept.
+    folds : array or None
+        The fold of each row, where there were folds and every row was kept.
+    learned_share : float or None
+        The share of the rows that the evaluated model had learned, where it is above what chance gives.
     """
 
     def _require_rows(self, purpose: str) -> ScoreSample:
@@ -166,6 +207,17 @@ class Report(Figures):
         learned = () if self.learned_share is None else ("learned_share",)
         return figures | self.select(("intervals", "intervals_by_class", *learned))
 
+    def to_frame(self, kind: FrameKind = "pandas") -> Any:
+        """Return a frame with a row for each class: rows, precision and recall with 95 % intervals, F1, ranking."""
+        ends = {
+            f"{name}_{end}": self.intervals_by_class[name][:, i]
+            for name in ("precision", "recall")
+            for i, end in enumerate(("low", "high"))
+        }
+        figures = {"rows": self.rows_by_class, "precision": self.precision, "recall": self.recall, "f1": self.f1}
+        ranking = {"roc_auc": self.roc_auc_by_class, "average_precision": self.average_precision_by_class}
+        return make_frame({"class": list(self.classes), **figures, **ends, **ranking}, kind)
+
     def entries(self) -> list[tuple[str, str]]:
         """Return (name, value) of the main figures, formatted for people; the area under ROC only of two classes."""
         weight = "" if self.weight == self.rows else f" of weight {self.weight:g} together"
@@ -212,6 +264,11 @@ class Report(Figures):
         if sample is not None and not sample.is_complete:
             lines.append(f"ranking and thresholds are those of 1 row in {2**sample.n_halvings}, drawn at random")
         return lines
+
+    def __repr__(self) -> str:
+        accuracy, loss = format_percent(self.accuracy, 2), format_number(self.log_loss)
+        which = f"{format_thousands(self.rows)} rows of {len(self.classes)} classes"
+        return f"<Report: {which}, accuracy {accuracy}, log-loss {loss}>"
 
     def __str__(self) -> str:
         entries = self.entries()

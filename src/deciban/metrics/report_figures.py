@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.metrics.intervals import Interval, area_interval, average_interval, mean_interval, wilson
 from deciban.metrics.ranking import ScoreSample
-from deciban.metrics.result import Result
+from deciban.result import Result
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -121,7 +121,7 @@ def bin_index(p: Array, bins: int) -> NDArray[np.intp]:
 class Figures(Result):
     """The figures of a report with their uncertainty; `Report` documents what they mean."""
 
-    renamed_attributes = {"strangers": "unknown_confusion", "ranks": "score_sample", "decided": "decision_costs"}
+    _renamed_attributes = {"strangers": "unknown_confusion", "ranks": "score_sample", "decided": "decision_costs"}
 
     rows: int
     weight: float

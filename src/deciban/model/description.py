@@ -180,8 +180,8 @@ class Description:
 
 def describe_model(model: Model) -> Description:
     """Return the description of a model; only the strongest features have summaries, so that it is quick for many."""
-    naive, ledger = model.naive.unsolved(), model.ledger
-    n, prior = ledger.rows.tolist(), model.scorer.solved.prior.tolist()
+    naive, ledger = model._naive.unsolved(), model.ledger
+    n, prior = ledger.rows.tolist(), model._scorer.solved.prior.tolist()
     weights = _feature_weights(model)
     with np.errstate(all="ignore"):  # of numbers beyond 1e150 the strengths are infinite or unknown
         strongest = _rank_features(model, naive, weights)
@@ -204,7 +204,7 @@ def _feature_weights(model: Model) -> dict[str, Array]:
     """Return the weight of the rows of each class that have each feature."""
     K = len(model.ledger.rows)
     found: dict[str, Array] = {}
-    for part, (_, features) in zip(model.ledger.parts, model.layout.blocks):
+    for part, (_, features) in zip(model.ledger.parts, model._layout.blocks):
         own = part.moments.weight if isinstance(part, Scatter) else part.weight  # type: ignore[attr-defined]
         weight = np.broadcast_to(own, (K, len(features)))
         found |= {feature.name: weight[:, j] for j, feature in enumerate(features)}
@@ -227,20 +227,20 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
     """
     rng = np.random.default_rng(0)
     evidence_weights = None if model.account is None else model.account.trust
-    fitted = model.scorer if isinstance(model.scorer, FittedModel) and evidence_weights is None else None
+    fitted = model._scorer if isinstance(model._scorer, FittedModel) and evidence_weights is None else None
     found: list[tuple[Strength, int, range]] = []
     summarisers: list[BlockSummariser] = []
-    for block, (kind, features) in enumerate(model.layout.blocks):
+    for block, (kind, features) in enumerate(model._layout.blocks):
         part: Any = naive.complete.parts[block]
         names = [feature.name for feature in features]
         columns = [range(j, j + 1) for j in range(len(features))]
         if fitted is not None:
-            summarisers.append(WeightSummariser(naive, block, model.labels, names, fitted))
+            summarisers.append(WeightSummariser(naive, block, model._labels, names, fitted))
             solved = weight_strengths(fitted.solved.forms[block], part, fitted.solved.prior)
             if solved is None:
                 continue
         else:
-            summarisers.append(BlockSummariser(naive, block, model.labels, names))
+            summarisers.append(BlockSummariser(naive, block, model._labels, names))
             solve = block_strength if kind == "scatter" else strengths
             solved = solve(naive.assumption.families[block], part, naive.solved.prior, rng)  # type: ignore[arg-type]
             if kind == "scatter":  # joined numbers have one strength

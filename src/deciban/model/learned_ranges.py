@@ -25,7 +25,7 @@ Range = tuple[float, float]
 def learned_ranges(model: Model) -> dict[str, Range]:
     """Return the range of each column of numbers: from its extremes or, where these are not known, its statistic."""
     extremes = model.origin.extremes
-    return bound_ranges(model.layout, model.ledger) if extremes is None else extremes.ranges()
+    return bound_ranges(model._layout, model.ledger) if extremes is None else extremes.ranges()
 
 
 def bound_ranges(layout: Layout, ledger: Ledger) -> dict[str, Range]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
-from deciban.errors import InputError
+from deciban.docstrings import document
 from deciban.families.family import broadcast_alpha
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
@@ -22,36 +19,63 @@ from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.learned_ranges import learned_ranges
 from deciban.model.matrices import Matrices, check_columns, invalid_cell_error, row_blocks
+from deciban.model.model_algebra import ModelAlgebra
 from deciban.model.model_options import (
     Options,
     Origin,
-    check_compatible,
-    combine_formats,
     hide_markers,
-    parse_class_prior,
 )
 from deciban.model.output_frames import open_rows, predict_source, to_labels
-from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.model.unseen_values import UnseenColumn, UnseenValueMonitor
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores import Explanation
-from deciban.scores.calibration import Calibration, warn_dropped
 from deciban.scores.posterior import REJECTED, Costs, Decision, Finish, Thresholds, build_rule
-from deciban.sources.source import FileOptions, Source, open_source
+from deciban.sources.source import Source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from deciban.families.telltales import Telltale
     from deciban.model.description import Description
+    from deciban.model.parameter_tables import ParameterTable
 
 
-class Model:
+@document()
+class Model(ModelAlgebra):
     """A model of a table, made by `deciban.train` or `deciban.load`.
 
     `add` and `forget` change the model and return it; `+`, `-`, `*` and `with_priors` give a new one. A refused
     operation changes nothing.
+
+    Parameters
+    ----------
+    target : str
+        The column that is predicted.
+    columns : sequence of Column
+        The other columns, each with its role and the reason for it.
+    options : Options
+        Pseudo-counts, priors and the tokenizer of texts.
+    ledger : Ledger or None
+        The sufficient statistics of the data; with a scorer they are its own.
+    scorer : GenerativeModel, FittedModel or None
+        The model that scores rows; None: naive Bayes of the ledger.
+    target_type : str
+        The Arrow type of the target.
+    weights : str or None
+        The column with the weight of each row.
+    origin : Origin or None
+        The number of rows read, when, and from which source.
+    held_out : Report or None
+        The report on rows that were not learned.
+    quality : mapping or None
+        The figures of `held_out`, where the model comes from a file.
     """
+
+    _renamed_attributes = {
+        "blocks": "_read_blocks", "decide": "_decide", "labels": "_labels", "layout": "_layout",
+        "matrices": "_make_matrices", "naive": "_naive", "scorer": "_scorer", "scores": "_score",
+        "summary": "_summarise", "target_type": "_target_type",
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -68,26 +92,25 @@ class Model:
         quality: Mapping[str, Any] | None = None,
     ) -> None:
         self.target, self.columns, self.options = target, tuple(columns), options
-        self.layout = Layout(self.columns)
-        self.target_type, self.weights = target_type, weights
+        self._layout = Layout(self.columns)
+        self._target_type, self.weights = target_type, weights
         self.origin = origin or Origin()
         self.held_out, self._quality = held_out, quality
         if scorer is None:
             assert ledger is not None
-            scorer = GenerativeModel(options.assumption(self.layout), ledger)
+            scorer = GenerativeModel(options.assumption(self._layout), ledger)
         assert isinstance(scorer, (GenerativeModel, FittedModel))
-        self.scorer: GenerativeModel | FittedModel = scorer
-        """The generative model with the families of the roles, or the model that was fitted to the rows."""
+        self._scorer = scorer
 
     @property
-    def naive(self) -> GenerativeModel:
+    def _naive(self) -> GenerativeModel:
         """The naive Bayes model of the rows: the scorer itself, or the model that fitted weights are based on."""
-        return self.scorer if isinstance(self.scorer, GenerativeModel) else self.scorer.naive
+        return self._scorer if isinstance(self._scorer, GenerativeModel) else self._scorer.naive
 
     @property
     def account(self) -> Account | None:
         """The report on the fit of weights: learner, penalty, loss and evidence weights; None for naive Bayes."""
-        return self.scorer.account if isinstance(self.scorer, FittedModel) else None
+        return self._scorer.account if isinstance(self._scorer, FittedModel) else None
 
     @property
     def learner(self) -> str:
@@ -95,62 +118,47 @@ class Model:
         return "bayes" if self.account is None else self.account.learner
 
     @property
-    def ledger(self) -> Ledger:
-        """The sufficient statistics of the data."""
-        return self.scorer.ledger
-
-    @property
     def quality(self) -> Mapping[str, Any] | None:
         """The figures of `held_out`, also where the model comes from a file."""
         return self._quality if self.held_out is None else self.held_out.to_dict()
 
-    @property
-    def roles(self) -> dict[str, str]:
-        """Each column's role."""
-        return {column.name: column.role for column in self.columns}
-
     @cached_property
-    def labels(self) -> NDArray[Any]:
+    def _labels(self) -> NDArray[Any]:
         """The classes, in order, as the target column had them."""
-        return to_labels([str(label) for label in self.scorer.outline.classes], self.target_type)
+        return to_labels([str(label) for label in self._scorer.outline.classes], self._target_type)
 
     @property
     def classes(self) -> list[Any]:
         """The classes, in order, as the target column had them."""
-        return list(self.labels.tolist())
+        return list(self._labels.tolist())
 
     @property
     def priors(self) -> dict[Any, float]:
         """The prior probability of each class."""
-        return dict(zip(self.classes, self.scorer.solved.prior.tolist()))
+        return dict(zip(self.classes, self._scorer.solved.prior.tolist()))
 
     @property
     def pseudo_counts(self) -> dict[str, float]:
         """The pseudo-count of each column that has one: alpha, or the value that alpha="auto" has chosen."""
-        families: Sequence[Any] = self.scorer.assumption.families
+        families: Sequence[Any] = self._scorer.assumption.families
         return {
             feature.name: float(alpha)
-            for (_, features), family in zip(self.layout.blocks, families)
+            for (_, features), family in zip(self._layout.blocks, families)
             if hasattr(family, "alpha")
             for feature, alpha in zip(features, broadcast_alpha(family.alpha, len(features)))
         }
 
     @property
-    def calibration(self) -> Calibration | None:
-        """The calibration of the probabilities, as `train(..., calibrate=...)` has fitted it."""
-        return self.scorer.calibration
-
-    @property
     def n_parameters(self) -> int:
         """The number of parameters that the model estimates."""
-        return self.scorer.n_parameters
+        return self._scorer.n_parameters
 
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
         """The least and the greatest value that was learned of each column of numbers."""
         return learned_ranges(self)
 
-    def blocks(
+    def _read_blocks(
         self, source: Source, allow_missing_columns: bool = False, monitor: UnseenValueMonitor | None = None
     ) -> Iterator[tuple[list[Any], list[Any]]]:
         """Yield the source's rows in blocks: as Arrow batches, and as the matrices of the model's blocks of features.
@@ -158,10 +166,10 @@ class Model:
         Values that were never learned are refused where `unseen="error"`; else `monitor` counts them, or a warning
         follows the last block.
         """
-        wanted = check_columns(source, self.layout.readings(), allow_missing_columns)
-        watch = monitor or self.unseen_monitor()
-        source, matrices = hide_markers(self, source), self.matrices()
-        for batches in row_blocks(source, wanted, self.layout):
+        wanted = check_columns(source, self._layout.readings(), allow_missing_columns)
+        watch = monitor or self._make_unseen_monitor()
+        source, matrices = hide_markers(self, source), self._make_matrices()
+        for batches in row_blocks(source, wanted, self._layout):
             parts = matrices.convert(batches)
             watch.count(batches, parts)
             if self.options.unseen == "error":
@@ -170,22 +178,22 @@ class Model:
         if monitor is None:
             watch.warn()
 
-    def unseen_monitor(self, numbers: bool = False) -> UnseenValueMonitor:
+    def _make_unseen_monitor(self, numbers: bool = False) -> UnseenValueMonitor:
         """Return a monitor of values that were not learned: of levels and texts, and on request of numbers."""
-        forms = self.naive.solved.forms if self.layout.texts else ()
-        return UnseenValueMonitor(self.layout, self.scorer.level_names, forms, self.ranges if numbers else None)
+        forms = self._naive.solved.forms if self._layout.texts else ()
+        return UnseenValueMonitor(self._layout, self._scorer.level_names, forms, self.ranges if numbers else None)
 
-    def matrices(self) -> Matrices:
+    def _make_matrices(self) -> Matrices:
         """Return the conversion of rows to matrices, with the levels and words that the model has learned."""
-        known, words = vocabularies(self.scorer.outline) if self.layout.texts else (), self.options.words
-        return Matrices.for_levels(self.layout, self.scorer.level_names, words=words, vocabularies=known)
+        known, words = vocabularies(self._scorer.outline) if self._layout.texts else (), self.options.words
+        return Matrices.for_levels(self._layout, self._scorer.level_names, words=words, vocabularies=known)
 
-    def scores(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
+    def _score(self, parts: Sequence[Any], wanted: Finish, threads: int | None = None) -> NDArray[Any]:
         """Return the scores of rows, see `GenerativeModel.scores`; an invalid value is reported with its column."""
         try:
-            return self.scorer.scores(parts, wanted, threads or engines.thread_count(None))
+            return self._scorer.scores(parts, wanted, threads or engines.thread_count(None))
         except engines.InvalidValueError as bad:
-            raise invalid_cell_error(bad, self.layout, parts) from None
+            raise invalid_cell_error(bad, self._layout, parts) from None
 
     def predict(
         self,
@@ -210,14 +218,14 @@ class Model:
         rule = build_rule(self.classes, costs, reject, thresholds)
         return predict_source(self, source, sql, reading, "winner", allow_missing_columns, rule, reject_novel)
 
-    def decide(
+    def _decide(
         self, parts: Sequence[Any], log_posterior: NDArray[Any], rule: Decision | None, reject_novel: float | None
     ) -> NDArray[np.intp]:
         """Return the index of the class decided on for each row; −1 where it is undecided or novel."""
         codes = log_posterior.argmax(axis=1) if rule is None else rule.apply(np.exp(log_posterior))
         if reject_novel is None:
             return codes
-        return np.where(self.scorer.is_novel(parts, reject_novel, engines.thread_count(None)), REJECTED, codes)
+        return np.where(self._scorer.is_novel(parts, reject_novel, engines.thread_count(None)), REJECTED, codes)
 
     def predict_proba(
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
@@ -268,8 +276,8 @@ class Model:
         >>> print(*model.find_unseen({"taste": ["Sour", "sweet"]}))
         'taste' has 1 value never seen in training: Sour (row 1)
         """
-        monitor = self.unseen_monitor(numbers=True)
-        for _ in self.blocks(open_rows(self, source, sql, reading), allow_missing_columns, monitor):
+        monitor = self._make_unseen_monitor(numbers=True)
+        for _ in self._read_blocks(open_rows(self, source, sql, reading), allow_missing_columns, monitor):
             pass
         return list(monitor.columns.values())
 
@@ -291,6 +299,16 @@ class Model:
 
         return find_telltales(self, label, n, column)
 
+    def table(self, column: str, most: int | None = None) -> ParameterTable:
+        """Return the parameters of a column in each class, as a textbook prints them.
+
+        These are counts, and estimates with and without the prior: θ of values, bins and words, μ and σ² of numbers,
+        λ of counts; of the target the class prior. `most` is the number of values or words, the commonest first.
+        """
+        from deciban.model.parameter_tables import make_parameter_table
+
+        return make_parameter_table(self, column, most)
+
     def describe(self) -> Description:
         """Return classes, priors, roles, parameters, and the strongest columns with their numbers of rows."""
         from deciban.model.description import describe_model
@@ -301,110 +319,9 @@ class Model:
         """Write the model into one file, atomically; `deciban.load` reads it."""
         import_module("deciban.persistence.table_models").save(self, path)  # by name: it is a layer above
 
-    def summary(
-        self, source: Any, sql: str | None = None, progress: Progress | None = None, **reading: Any
-    ) -> TableSummariser:
-        """Return the statistics of other rows, read in one pass, for the features of this model."""
-        self._need_sums("learns no more rows, nor forgets any")
-        rows = hide_markers(self, open_source(source, sql, FileOptions.from_arguments(reading)))
-        classes, levels = [str(label) for label in self.scorer.outline.classes], self.scorer.level_names
-        summariser = TableSummariser(
-            self.layout, self.scorer.assumption.needs, self.target, self.weights,
-            known_classes=classes, known_levels=levels, words=self.options.words,
-        )  # fmt: skip
-        for _ in summariser.read(rows, progress):
-            pass
-        return summariser
-
-    def add(
-        self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
-    ) -> Self:
-        """Learn more rows; the model becomes the one that training on all rows, with these roles, would give."""
-        return self._update(operator.add, self.summary(source, sql, progress, **reading))
-
-    def forget(
-        self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
-    ) -> Self:
-        """Unlearn rows: the model becomes the one that it would be had they never been learned.
-
-        Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused.
-        """
-        return self._update(operator.sub, self.summary(source, sql, progress, **reading))
-
-    def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser) -> Self:
-        """Add rows to this model, or subtract them from it, in place; return the model."""
-        self._replace_ledger(operation(self.ledger, rows.ledgers()[0]))
-        self.origin = self.origin.combine(operation, rows.origin())
-        return self
-
-    def _need_sums(self, what: str, *others: Model) -> None:
-        """Refuse an operation on ledgers if this model or another has fitted weights; `what` ends the message."""
-        for model in (self, *others):
-            if isinstance(model.scorer, FittedModel):
-                model.scorer.refuse_sums(what)
-
-    def _replace_ledger(self, ledger: Ledger) -> None:
-        """Replace the ledger; held-out results are dropped, and a calibration is, with a warning."""
-        given = self.options.prior.given
-        if given is not None and len(given) != len(ledger.rows):
-            raise InputError(
-                f"the class priors were given for {len(given)} classes, and now there are {len(ledger.rows)}. "
-                f"Hint: with_priors('empirical') first"
-            )
-        scorer = GenerativeModel(self.options.assumption(self.layout), ledger)
-        warn_dropped(self.calibration, "Hint: train(..., calibrate=...) with all rows fits another")
-        self.scorer, self.held_out, self._quality = scorer, None, None
-        self.__dict__.pop("labels", None)
-
-    def _copy_with(self, ledger: Ledger) -> Self:
-        new = copy.copy(self)
-        new._replace_ledger(ledger)
-        return new
-
-    def _combine(self, operation: Callable[[Any, Any], Any], other: Self, what: str) -> Self:
-        if not isinstance(other, Model):
-            return NotImplemented
-        self._need_sums(what, other)
-        check_compatible(self, other)
-        new = self._copy_with(operation(self.ledger, other.ledger))
-        new.columns = combine_formats(self.columns, other.columns)
-        new.layout = Layout(new.columns)
-        new.origin = self.origin.combine(operation, other.origin)
-        return new
-
-    def __add__(self, other: Self) -> Self:
-        return self._combine(operator.add, other, "cannot be added to another")
-
-    def __sub__(self, other: Self) -> Self:
-        return self._combine(operator.sub, other, "cannot be subtracted from another")
-
-    def __mul__(self, factor: float) -> Self:
-        if not isinstance(factor, (int, float, np.integer, np.floating)):
-            return NotImplemented
-        self._need_sums("cannot be scaled")
-        return self._copy_with(self.ledger * factor)
-
-    __rmul__ = __mul__
-
-    def with_priors(self, priors: Any) -> Self:
-        """Return a model with other class priors: a share for each class, or a name such as 'uniform'."""
-        new = copy.copy(self)
-        new.options = replace(self.options, prior=parse_class_prior(priors, self.ledger.schema.classes))
-        if isinstance(self.scorer, FittedModel):
-            naive = GenerativeModel(new.options.assumption(self.layout), self.ledger)
-            new.scorer = replace(self.scorer.with_prior(naive.solved.prior), basis=naive)
-        else:
-            kept = self.scorer.calibration, self.scorer.novelty
-            new.scorer = GenerativeModel(new.options.assumption(self.layout), self.ledger, *kept)
-        if self.calibration is not None:
-            self.calibration.shift(new.scorer.solved.log_prior)  # refused here, not at the first prediction
-        new.held_out, new._quality = None, None
-        return new
-
     def __repr__(self) -> str:
         used = sum(column.role != "skip" for column in self.columns)
         by = "" if self.learner == "bayes" else f", {self.learner}"
-        return (
-            f"<Model: {self.target} in {self.classes[:5]}{'…' if len(self.classes) > 5 else ''} from {used} columns"
-            f"{by}; weight {self.ledger.n_rows:g}>"
-        )
+        classes = f"{self.classes[:5]}{'…' if len(self.classes) > 5 else ''}"
+        columns = f"{used} column{'' if used == 1 else 's'}"
+        return f"<Model: {self.target} in {classes} from {columns}{by}; weight {self.ledger.n_rows:g}>"

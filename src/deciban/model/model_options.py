@@ -25,7 +25,7 @@ from deciban.sources.source import Source
 from deciban.text import Words
 
 if TYPE_CHECKING:
-    from deciban.model.model import Model
+    from deciban.model.model_algebra import ModelAlgebra
 
 JOINT_COVARIANCES: tuple[Covariance, ...] = ("full", "tied")
 """Types of covariance for joined numbers; the others are for numbers that are not joined."""
@@ -177,13 +177,13 @@ class Origin:
         )
 
 
-def hide_markers(model: Model, source: Source) -> Source:
+def hide_markers(model: ModelAlgebra, source: Source) -> Source:
     """Return a view of a source in which the texts that a model takes for missing values are missing."""
-    classes = [str(label) for label in model.scorer.outline.classes]
+    classes = [str(label) for label in model._scorer.outline.classes]
     return WithoutMarkers(source, model.options.markers, {model.target: classes})
 
 
-def check_compatible(a: Model, b: Model) -> None:
+def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
     """Refuse two models that differ in target, roles or options, naming the first difference."""
     if a.target != b.target:
         raise SchemaError(f"the two models have different targets: {a.target!r} and {b.target!r}")
@@ -192,10 +192,10 @@ def check_compatible(a: Model, b: Model) -> None:
         if x != y and {x, y} != {"skip", "absent"}:
             raise SchemaError(f"the two models differ in column {name!r}: {x} in one, {y} in the other. {LIKE_HINT}")
     check_same_columns(a.columns, b.columns, LIKE_HINT)
-    if a.layout.texts:
+    if a._layout.texts:
         a.options.words.refuse_other(b.options.words, LIKE_HINT)
     names = ["alpha", "parameter_prior", "covariance", "unseen", "most_levels", "prior"]
-    for name in [*names, "markers"] if a.layout.levels or a.layout.texts else names:
+    for name in [*names, "markers"] if a._layout.levels or a._layout.texts else names:
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:
             raise SchemaError(f"the two models differ in {name}: {x!r} and {y!r}. {LIKE_HINT}")

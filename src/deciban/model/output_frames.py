@@ -47,7 +47,7 @@ def open_rows(model: Model, source: Any, sql: str | None, reading: Mapping[str, 
 
 def choose_reading(model: Model, source: Any, sql: str | None, options: FileOptions) -> FileOptions:
     """Return how the rows to predict are read: for a model of whole files, a file that is no table is a document."""
-    if sql is None and model.layout.has_whole_files and holds_documents(source, options):
+    if sql is None and model._layout.has_whole_files and holds_documents(source, options):
         return replace(options, format="text")
     return options
 
@@ -64,16 +64,16 @@ def predict_source(
 ) -> Any:
     """Return the predictions of all rows of a source in its type of object; see `Model.predict`."""
     rows = open_rows(model, source, sql, reading)
-    check_columns(rows, model.layout.readings(), allow_missing)
-    labels = model.labels
+    check_columns(rows, model._layout.readings(), allow_missing)
+    labels = model._labels
 
     def predict_blocks() -> Iterator[NDArray[Any]]:
-        for _, parts in model.blocks(rows, allow_missing):
+        for _, parts in model._read_blocks(rows, allow_missing):
             if rule is not None or reject_novel is not None:
-                log_posterior = model.scores(parts, "log_posterior")
-                yield take_labels(labels, model.decide(parts, log_posterior, rule, reject_novel))
+                log_posterior = model._score(parts, "log_posterior")
+                yield take_labels(labels, model._decide(parts, log_posterior, rule, reject_novel))
             else:
-                scores = model.scores(parts, wanted)
+                scores = model._score(parts, wanted)
                 yield labels[scores] if wanted == "winner" else scores
 
     columns: dict[str, list[Any]] = {"winner": [model.target], "density": ["log_density"]}
@@ -156,11 +156,11 @@ def sample_table(model: Model, n: int, rng: np.random.Generator) -> Any:
     """Return a table of n rows: the columns in the order of the training table, the target last."""
     if n < 0:
         raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
-    model.scorer.require_density("rows to draw")
-    parts, codes = model.naive.sample(n, rng)
+    model._scorer.require_density("rows to draw")
+    parts, codes = model._naive.sample(n, rng)
     drawn: dict[str, Any] = {}
     words = model.options.words
-    for block, X, (kind, features) in zip(model.scorer.schema.blocks, parts, model.layout.blocks):
+    for block, X, (kind, features) in zip(model._scorer.schema.blocks, parts, model._layout.blocks):
         if kind == "bags":
             if not words.unwritable:
                 rows, vocabulary = cast(Any, X).tocsr(), cast(Vocabulary, block.names)
@@ -179,7 +179,7 @@ def sample_table(model: Model, n: int, rng: np.random.Generator) -> Any:
             table[column.name] = _sample_dates({str(f.part): drawn[f.name] for f in features}, n, rng)
         elif features and column.name in drawn:
             table[column.name] = pa.array(drawn[column.name])
-    return pa.table({**table, model.target: pa.array(model.labels[codes])})
+    return pa.table({**table, model.target: pa.array(model._labels[codes])})
 
 
 def _split_combinations(names: Sequence[str | None], columns: tuple[str, ...]) -> dict[str, list[str | None]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban.errors import InputError, unknown_class_error
 from deciban.ledger.schema import NumberedNames
-from deciban.model.cell_values import format_cells
+from deciban.model.cell_values import format_value, read_cells
 from deciban.model.matrices import read_documents
 from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.scorer import vocabularies
@@ -44,7 +44,7 @@ INDENT = 6
 """Spaces before a word below a text."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableExplanation(Explanation):
     """An explanation in which each text is one feature; `documents` explains the texts of a column by their words."""
 
@@ -88,37 +88,53 @@ def explain_rows(
     model: Model, source: Source, classes: tuple[Any, Any] | None, rows: int | None, allow_missing: bool
 ) -> Explanation:
     """Explain all rows, or the first `rows` of them, with the values of their cells; raise an InputError for none."""
+    pair = None if classes is None else class_pair(model, classes)
+    monitor = model._make_unseen_monitor(numbers=True)
+    kept = read_rows(model, source, rows, allow_missing, monitor)
+    batches, parts = concatenate_blocks(kept)
+    result = model._scorer.explain(parts, pair, model._labels, engines.thread_count(None))
+    if model._layout.texts:
+        result = _sum_words(model, result, [part.shape[1] for part in parts], batches)
+    index = {feature.name: i for i, feature in enumerate(model._layout.features_by_block())}
+    order = [index[feature.name] for feature in model._layout.features_in_table_order()]
+    features, cells = [result.features[i] for i in order], read_table_cells(model, batches, len(result))
+    values = np.array([[format_value(cell) for cell in row] for row in cells], dtype=object).reshape(cells.shape)
+    return replace(
+        result, evidence=result.evidence[:, order], features=features, values=values, cells=cells,
+        unseen=_list_unseen(monitor, kept, features, values),
+    )  # fmt: skip
+
+
+def read_rows(
+    model: Model, source: Source, rows: int | None, allow_missing: bool, monitor: UnseenValueMonitor | None = None
+) -> list[tuple[list[Any], list[Any]]]:
+    """Return the blocks of all rows, or of the first `rows`: Arrow batches, the last perhaps longer, and matrices."""
     if rows is not None and rows < 1:
         raise InputError(f"rows must be at least 1, not {rows!r}")
-    pair = None if classes is None else class_pair(model, classes)
     kept: list[tuple[list[Any], list[Any]]] = []
     remaining = sys.maxsize if rows is None else rows
-    monitor = model.unseen_monitor(numbers=True)
-    for batches, parts in model.blocks(source, allow_missing, monitor):
+    for batches, parts in model._read_blocks(source, allow_missing, monitor):
         kept.append((batches, [part[:remaining] for part in parts]))
         remaining -= sum(batch.num_rows for batch in batches)
         if remaining <= 0:
             break
     if not kept:
         raise InputError(f"{source.name} has no rows to explain")
-    parts = [_stack_rows(block) for block in zip(*(parts for _, parts in kept))]
-    result = model.scorer.explain(parts, pair, model.labels, engines.thread_count(None))
-    batches = [batch for each, _ in kept for batch in each]
-    if model.layout.texts:
-        result = _sum_words(model, result, [part.shape[1] for part in parts], batches)
-    index = {feature.name: i for i, feature in enumerate(model.layout.features_by_block())}
-    order = [index[feature.name] for feature in model.layout.features_in_table_order()]
-    features, values = [result.features[i] for i in order], _format_rows(model, batches, len(result))
-    unseen = _list_unseen(monitor, kept, features, values)
-    return replace(result, evidence=result.evidence[:, order], features=features, values=values, unseen=unseen)
+    return kept
 
 
-def _format_rows(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
-    """Return the cells that each feature was read from as text, rows × features in the order of the table."""
-    features = model.layout.features_in_table_order()
+def concatenate_blocks(blocks: list[tuple[list[Any], list[Any]]]) -> tuple[list[Any], list[Any]]:
+    """Return the batches of all blocks of rows, and one matrix for each block of features."""
+    parts = [_stack_rows(part) for part in zip(*(parts for _, parts in blocks))]
+    return [batch for batches, _ in blocks for batch in batches], parts
+
+
+def read_table_cells(model: Model, batches: list[Any], n: int) -> NDArray[Any]:
+    """Return the cells that each feature was read from, rows × features in the order of the table."""
+    features = model._layout.features_in_table_order()
     out = np.empty((n, len(features)), dtype=object)
     for j, feature in enumerate(features):
-        out[:, j] = format_cells(batches, feature, n)
+        out[:, j] = read_cells(batches, feature, n)
     return out
 
 
@@ -149,7 +165,7 @@ def _stack_rows(parts: tuple[Any, ...]) -> Any:
 
 def _sum_words(model: Model, result: Explanation, widths: list[int], batches: list[Any]) -> TableExplanation:
     """Return the explanation with one feature for each text, whose evidence is the sum over its words."""
-    texts, n = model.layout.texts, len(result)
+    texts, n = model._layout.texts, len(result)
     ends = np.cumsum([0, *widths])[len(widths) - len(texts) :].tolist()
     word_evidence = {text.column: result.evidence[:, a:b] for text, a, b in zip(texts, ends, ends[1:])}
     with np.errstate(invalid="ignore"):  # impossible under both classes: the total is undefined
@@ -157,7 +173,7 @@ def _sum_words(model: Model, result: Explanation, widths: list[int], batches: li
     dense = result.evidence[:, : ends[0]]
     evidence = np.column_stack([dense.toarray(), *totals.values()])
     documents = {}
-    for (column, words), vocabulary in zip(word_evidence.items(), vocabularies(model.scorer.outline)):
+    for (column, words), vocabulary in zip(word_evidence.items(), vocabularies(model._scorer.outline)):
         read = [read_documents(column, batch) for batch in batches]
         documents[column] = TextExplanation(
             words, np.zeros(n), totals[column], result.winner, result.runner_up,
@@ -165,13 +181,13 @@ def _sum_words(model: Model, result: Explanation, widths: list[int], batches: li
             texts=[part.text(i) or "" for part in read for i in range(len(part))][:n],  # empty where it is missing
             find=Finder(model.options.words, vocabulary), column=column,
         )  # fmt: skip
-    features = [feature.name for feature in model.layout.features_by_block()]
+    features = [feature.name for feature in model._layout.features_by_block()]
     return TableExplanation(**{**vars(result), "evidence": evidence, "features": features}, documents=documents)
 
 
 def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
     """Return the indices of two classes given by name; refuse unknown and equal ones."""
-    known = {str(label): k for k, label in enumerate(model.scorer.outline.classes)}
+    known = {str(label): k for k, label in enumerate(model._scorer.outline.classes)}
     try:
         first, second = (format_label(label) for label in classes)
     except (TypeError, ValueError):

@@ -178,19 +178,19 @@ class WeightSummariser(BlockSummariser):
 def find_telltales(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]:
     """Return the n words with the strongest evidence for a class in a column of texts."""
     text = _find_text_index(model, column)
-    naive = model.naive.unsolved()
+    naive = model._naive.unsolved()
     known = [str(name) for name in naive.schema.classes]
     if format_label(label) not in known:
         raise unknown_class_error(label, known)
-    k, block = known.index(format_label(label)), len(naive.complete.parts) - len(model.layout.texts) + text
+    k, block = known.index(format_label(label)), len(naive.complete.parts) - len(model._layout.texts) + text
     words = naive.complete.schema.blocks[block].names
     if words is None:
         raise UndefinedError(
             f"words were hashed (hashed={model.options.words.hashed}), so there are none to name. "
             f"Hint: train without hashed, and the words are kept"
         )
-    if isinstance(model.scorer, FittedModel):
-        return _find_fitted_telltales(model.scorer, block, k, n)
+    if isinstance(model._scorer, FittedModel):
+        return _find_fitted_telltales(model._scorer, block, k, n)
     family: Any = naive.assumption.families[block]
     part: Any = naive.complete.parts[block]
     return telltales(family, part, k, n, words)
@@ -219,7 +219,7 @@ def _split_by_class(part: Tallies, k: int) -> tuple[Array, Array]:
 
 def _find_text_index(model: Model, column: str | None) -> int:
     """Return the index of the text column: the only one, or the one that is named."""
-    names = [feature.column for feature in model.layout.texts]
+    names = [feature.column for feature in model._layout.texts]
     if not names:
         raise UndefinedError(
             "the model has no column of texts, so it has no telltales. "

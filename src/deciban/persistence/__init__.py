@@ -9,6 +9,7 @@ import os
 from importlib import import_module
 from typing import Any
 
+from deciban.docstrings import document
 from deciban.persistence.container import Contents, read, write
 from deciban.persistence.section import Section
 
@@ -18,11 +19,23 @@ KINDS = {"estimator": "deciban.persistence.estimator_files", "table": "deciban.p
 """The kinds of model that a file may hold, and the module whose `read_model` reads each; imported when needed."""
 
 
+@document()
 def load(path: str | os.PathLike[str], verify: bool = False) -> Any:
     """Return the model that `save` wrote to this file: it predicts the same, and can learn more.
 
-    A large file is mapped, and its arrays are checked when they are first used; `verify` checks all of them now.
-    Raises ModelFileError where the file is not what was written; it can hold no code.
+    It raises ModelFileError where the file is not what was written; a file can hold no code.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    verify : bool
+        Whether all arrays of a large file are checked now, and not when they are first used.
+
+    Returns
+    -------
+    Model or estimator
+        The model.
     """
     section = read(path, verify).section()
     return import_module(KINDS[section.text("kind", among=KINDS)]).read_model(section)

@@ -47,13 +47,13 @@ EXTREMES_ARRAYS = ("value", "rows", "limit")
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, atomically; refuse one that could not be read again."""
-    section = Section({"kind": "table", "target": model.target, "target_type": model.target_type}, eager=False)
+    section = Section({"kind": "table", "target": model.target, "target_type": model._target_type}, eager=False)
     section.put("weights", model.weights).put("rows", model.ledger.n_rows)
     write_columns(section, model.columns, model.options.words)
-    section.add("options", _write_options(model.options, model.layout))
-    section.add("origin", _write_origin(model.origin, model.layout))
+    section.add("options", _write_options(model.options, model._layout))
+    section.add("origin", _write_origin(model.origin, model._layout))
     section.put("held_out", model.quality)
-    section.add("belief", write_scorer(model.scorer))
+    section.add("belief", write_scorer(model._scorer))
     read_model(section)
     persistence.write(path, section.header, section.arrays)
 

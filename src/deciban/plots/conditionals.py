@@ -50,11 +50,11 @@ class Conditional:
         if not self.is_count:  # of a joint Gaussian, the marginal of this column
             middle, spread = self._mean_and_deviation()
             return Diagonal(middle[:, None], spread[:, None] ** 2).log_likelihoods(x[:, None])
-        return self.model.naive.solved.forms[self.block].log_likelihoods(self._make_rows(x))
+        return self.model._naive.solved.forms[self.block].log_likelihoods(self._make_rows(x))
 
     def _make_rows(self, x: Array) -> Array:
         """Return rows of the feature's block in which all but x is missing."""
-        rows = np.full((len(x), len(self.model.layout.blocks[self.block].features)), np.nan)
+        rows = np.full((len(x), len(self.model._layout.blocks[self.block].features)), np.nan)
         rows[:, self.j] = x
         return rows
 
@@ -83,16 +83,16 @@ class Conditional:
 
     def scores_at(self, x: Array) -> Array:
         """Return the scores at each x, n×K: ln p(x|k), or fitted weights."""
-        if not isinstance(self.model.scorer, FittedModel):
+        if not isinstance(self.model._scorer, FittedModel):
             return self.log_likelihood(x)
-        return self.model.scorer.solved.forms[self.block].log_likelihoods(self._make_rows(x))
+        return self.model._scorer.solved.forms[self.block].log_likelihoods(self._make_rows(x))
 
     def reach(self, deviations: float, classes: Sequence[int] | None = None) -> tuple[float, float]:
         """Return the range up to `deviations` beyond the means of these classes, by default all; counts from 0."""
         chosen = slice(None) if classes is None else list(classes)
         if self.is_count:
-            family: Any = self.model.naive.assumption.families[self.block]
-            rates = np.asarray(family.rates(self.model.naive.complete.parts[self.block]))[
+            family: Any = self.model._naive.assumption.families[self.block]
+            rates = np.asarray(family.rates(self.model._naive.complete.parts[self.block]))[
                 :, self.j
             ]  # λ of each class
             rate = float(rates[chosen].max())
@@ -102,7 +102,7 @@ class Conditional:
 
     def _mean_and_deviation(self) -> tuple[Array, Array]:
         """Return the mean and the standard deviation of the number in each class."""
-        form: Any = self.model.naive.solved.forms[self.block]
+        form: Any = self.model._naive.solved.forms[self.block]
         if hasattr(form, "variance"):
             return form.mean[:, self.j], np.sqrt(form.variance[:, self.j])
         full = np.broadcast_to(form.covariance, (len(form.mean), *form.covariance.shape[-2:]))
@@ -146,16 +146,16 @@ def select_conditionals(model: Model, columns: Sequence[str] | None, most: int) 
 
 def _make_conditionals(model: Model, description: Description) -> dict[str, Conditional]:
     """Return every feature except texts, by name."""
-    naive, names = model.naive.unsolved(), [group.features for group in model.layout.blocks]
-    summarisers = make_block_summarisers(naive, model.labels, names)
+    naive, names = model._naive.unsolved(), [group.features for group in model._layout.blocks]
+    summarisers = make_block_summarisers(naive, model._labels, names)
     fitted_summarisers: Sequence[BlockSummariser] = ()  # of models other than naive Bayes
-    if isinstance(model.scorer, FittedModel):
-        fitted_summarisers = make_block_summarisers(naive, model.labels, names)
-        for summariser, form in zip(fitted_summarisers, model.scorer.solved.forms):
+    if isinstance(model._scorer, FittedModel):
+        fitted_summarisers = make_block_summarisers(naive, model._labels, names)
+        for summariser, form in zip(fitted_summarisers, model._scorer.solved.forms):
             summariser.form = form
     missing = {note.name: note.missing or 0.0 for note in description.columns}
     found: dict[str, Conditional] = {}
-    for block, (kind, features) in enumerate(model.layout.blocks):
+    for block, (kind, features) in enumerate(model._layout.blocks):
         for j, feature in enumerate(features if kind != "bags" else ()):
             lacking = max(missing.get(column, 0.0) for column in feature.columns)
             fitted = fitted_summarisers[block].table(j) if fitted_summarisers else None

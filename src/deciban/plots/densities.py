@@ -63,7 +63,7 @@ def _read_rows(model: Model, rows: Any, drawn: Sequence[Conditional]) -> dict[st
         return {}
     source = rows if hasattr(rows, "batches") else open_source(rows)
     X, y = read_numbers_and_classes(source, names, model.target)
-    place = {str(label): k for k, label in enumerate(model.scorer.outline.classes)}
+    place = {str(label): k for k, label in enumerate(model._scorer.outline.classes)}
     codes = np.array([place.get(label, -1) for label in y.tolist()], dtype=np.intp)
     kept = draw_sample(len(X))
     X, codes = X[kept], codes[kept]

@@ -94,7 +94,7 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
     if explanation is not None:
         classes = explanation.winner[0], explanation.runner_up[0]
     k, l = choose_pair(model, classes)
-    by = model.scorer.calibration
+    by = model._scorer.calibration
     t = by.map.t if by is not None and isinstance(by.map, Temperature) else 1.0
     points: dict[str, float] = {}
     values: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
             placed.append(scale)
     shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
     extra = sum(v for name, v in points.items() if name not in {s.name for s in placed})
-    texts = [] if explanation is None else [text.column for text in model.layout.texts]
+    texts = [] if explanation is None else [text.column for text in model._layout.texts]
     together = _sum_scales(placed[most:], extra, explanation is not None, texts)
     prior = _sum_prior_evidence(explanation) if explanation is not None else _measure_blank_row(model, k, l)
     total = None if explanation is None else float(explanation.total[0])
@@ -130,18 +130,18 @@ def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int
         return class_pair(model, classes)
     if len(model.classes) == 2:
         return 1, 0
-    order = np.argsort(-model.scorer.solved.prior, kind="stable")
+    order = np.argsort(-model._scorer.solved.prior, kind="stable")
     return int(order[0]), int(order[1])
 
 
 def _measure_blank_row(model: Model, k: int, l: int) -> float:
     """Return the evidence of prior and bias, as of a row in which all is missing; refuse a model that reads texts."""
     rows = []
-    for kind, features in model.layout.blocks:
+    for kind, features in model._layout.blocks:
         if kind == "bags":
             raise InputError("the model reads texts, whose words have no scale. Hint: name a row, or plot telltales")
         rows.append(np.full((1, len(features)), -1) if kind == "levels" else np.full((1, len(features)), np.nan))
-    return _sum_prior_evidence(model.scorer.explain(rows, (k, l), model.labels, engines.thread_count(None)))
+    return _sum_prior_evidence(model._scorer.explain(rows, (k, l), model._labels, engines.thread_count(None)))
 
 
 def _sum_prior_evidence(explanation: Any) -> float:
@@ -151,13 +151,13 @@ def _sum_prior_evidence(explanation: Any) -> float:
 
 def _refuse_non_additive(model: Model) -> None:
     """Refuse a model with joined columns, or whose calibration is not a temperature: its evidence does not add up."""
-    by = model.scorer.calibration
+    by = model._scorer.calibration
     if by is not None and not isinstance(by.map, Temperature):
         raise UndefinedError(
             f"a nomogram adds evidence up, and after this calibration ({by.method}) what a value gives depends on "
             f"the others. Hint: train without --calibrate, or with --calibrate temperature"
         )
-    joined = [feature for kind, features in model.layout.blocks if kind == "scatter" for feature in features]
+    joined = [feature for kind, features in model._layout.blocks if kind == "scatter" for feature in features]
     if joined:
         raise UndefinedError(
             f"column {joined[0].name!r} is joined with others, so what it gives depends on them: it has no scale. "

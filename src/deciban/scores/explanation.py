@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.formatting import format_signed, format_thousands
+from deciban.result import FrameKind, make_frame
 
 DECIBAN = 10 / math.log(10)
 """Decibans in a nat: 10 / ln 10."""
@@ -63,12 +65,44 @@ class UnseenValue(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """The evidence for `winner[i]` rather than `runner_up[i]` of row i, in decibans.
+class EvidenceEntry(NamedTuple):
+    """The evidence of a row's feature in decibans: a text to show, the feature (None of the prior), and its value."""
 
-    `evidence` (rows × features, sparse for wide input), `prior` and the named `extras` of a row add up to
-    its `total`, ten times the base-10 logarithm of the odds of its two classes. Indexing gives single rows.
+    what: str
+    column: str | None
+    value: Any
+    decibans: float
+
+
+@document()
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """The evidence for one class rather than another in each row, in decibans; `explain` returns it.
+
+    The evidence of all features, the prior and the extras of a row add up to its total, ten times the base-10
+    logarithm of the odds of its two classes. `str` prints it, indexing gives single rows.
+
+    Parameters
+    ----------
+    evidence : array or sparse matrix, rows × features
+        The evidence of each feature.
+    prior : array
+        The evidence of the class prior in each row.
+    total : array
+        The sum of all evidence in each row.
+    winner, runner_up : array
+        The class that the evidence is for, and the one that it is against, in each row.
+    features : sequence of str
+        The names of the features.
+    extras : mapping of str to array
+        Terms of no feature, by name.
+    values : array of str, rows × features, or None
+        The value of each feature in each row as text to show, if known.
+    unseen : sequence of sequences of UnseenValue
+        The values of each row that were not learned: levels never seen, numbers outside the learned range, texts
+        without a known word. Empty where it is not known what was learned.
+    cells : array, rows × features, or None
+        The value of each feature in each row as it was read, if known; of a text as much as is shown.
     """
 
     evidence: Any
@@ -79,10 +113,8 @@ class Explanation:
     features: Sequence[str]
     extras: Mapping[str, Array] = field(default_factory=dict)
     values: NDArray[Any] | None = None
-    """The value of each feature in each row as text to show, if known."""
     unseen: Sequence[Sequence[UnseenValue]] = ()
-    """The values of each row that were not learned: levels never seen, numbers outside the learned range, texts
-    without a known word. Empty where it is not known what was learned."""
+    cells: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.prior)
@@ -92,8 +124,9 @@ class Explanation:
         rows = self._slice(rows)
         arrays = {name: getattr(self, name)[rows] for name in ("evidence", "prior", "total", "winner", "runner_up")}
         extras = {name: values[rows] for name, values in self.extras.items()}
-        values = None if self.values is None else self.values[rows]
-        return replace(self, **arrays, extras=extras, values=values, unseen=self.unseen[rows])
+        for name, cells in (("values", self.values), ("cells", self.cells)):
+            arrays[name] = None if cells is None else cells[rows]
+        return replace(self, **arrays, extras=extras, unseen=self.unseen[rows])
 
     def _slice(self, rows: int | slice) -> slice:
         """Return the rows as a slice; refuse a number out of range."""
@@ -104,7 +137,28 @@ class Explanation:
 
     def entries(self, row: int = 0) -> list[tuple[str, float]]:
         """Return (name, decibans) of all evidence in a row, strongest first; they add up to its total."""
-        return [(name, value) for name, value, _ in Explanation.reasons(self, row)]
+        return [(entry.what, entry.decibans) for entry in self.detailed_entries(row)]
+
+    def detailed_entries(self, row: int = 0) -> list[EvidenceEntry]:
+        """Return all evidence in a row, strongest first, each with its feature and value."""
+        row = range(len(self))[row]
+        columns, decibans = self.nonzero_evidence(row)
+        values = [None] * len(columns) if self.cells is None else self.cells[row, columns].tolist()
+        found = zip(self._feature_labels(row, columns), self._feature_names(row, columns), values, decibans.tolist())
+        others = (EvidenceEntry(name, None, None, value) for name, value, _ in self._with_prior(row, ()))
+        return sorted([*others, *(EvidenceEntry(*entry) for entry in found)], key=lambda entry: -abs(entry.decibans))
+
+    def to_frame(self, kind: FrameKind = "pandas") -> Any:
+        """Return a frame with a row for each entry: its row, the two classes, feature, value as text, evidence."""
+        each = [(row, entry) for row in range(len(self)) for entry in self.detailed_entries(row)]
+        rows = [row for row, _ in each]
+        columns = {
+            "row": rows, "for": self.winner[rows].tolist(), "against": self.runner_up[rows].tolist(),
+            "feature": [entry.what if entry.column is None else entry.column for _, entry in each],
+            "value": [None if entry.value is None else str(entry.value) for _, entry in each],
+            "decibans": [entry.decibans for _, entry in each],
+        }  # fmt: skip
+        return make_frame(columns, kind)
 
     def reasons(self, row: int = 0) -> list[Reason]:
         """Return the lines of a row's table, strongest first; like the entries they add up to its total."""
@@ -136,10 +190,14 @@ class Explanation:
         columns = np.flatnonzero(values)
         return columns, values[columns]
 
+    def _feature_names(self, row: int, columns: NDArray[np.intp]) -> list[str]:
+        """Return the names of the features."""
+        return [self.features[j] for j in columns.tolist()]
+
     def _feature_labels(self, row: int, columns: NDArray[np.intp]) -> list[str]:
         """Return the names of the features, with their values where these are known."""
         values = [None if self.values is None else self.values[row, j] for j in columns]
-        names = [self.features[j] for j in columns.tolist()]
+        names = self._feature_names(row, columns)
         return [name if value is None else f"{name} = {value}" for name, value in zip(names, values)]
 
     def text(self, row: int = 0, most: int = 10) -> str:
@@ -164,6 +222,12 @@ class Explanation:
 
     def _line(self, reason: Reason, width: int) -> str:
         return f"  {reason.name:<{width}}  {format_decibans(reason.decibans)}"
+
+    def __repr__(self) -> str:
+        rows = f"{len(self)} row{'' if len(self) == 1 else 's'}, {len(self.features)} features"
+        for winner, other, total in zip(self.winner[:1], self.runner_up, self.total):
+            rows += f"; {winner} rather than {other}: {format_decibans(total).strip()}{', …' * (len(self) > 1)}"
+        return f"<{type(self).__name__}: {rows}>"
 
     def __str__(self) -> str:
         shown = [self.text(row) for row in range(min(len(self), 5))]
@@ -236,7 +300,7 @@ class WordEvidence(NamedTuple):
         return clip_text(format_word(self.word), TABLE_WORD_WIDTH)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TextExplanation(Explanation):
     """An explanation whose features are words with their positions.
 
@@ -266,7 +330,7 @@ class TextExplanation(Explanation):
         evidence = dict(zip(*(values.tolist() for values in self.nonzero_evidence(row))))
         return evidence, [one for one in self.find(self.texts[row]) if one.column in evidence]
 
-    def _feature_labels(self, row: int, columns: NDArray[np.intp]) -> list[str]:
+    def _feature_names(self, row: int, columns: NDArray[np.intp]) -> list[str]:
         """Return the words of each feature, as the text has them."""
         words: dict[int, dict[str, None]] = {}
         for one in self.find(self.texts[row]):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.errors import DecibanWarning, InputError, unknown_class_error
 
 Finish = Literal["joint", "log_posterior", "posterior", "winner", "density", "observed", "typicality"]
@@ -171,17 +172,31 @@ Costs = Mapping[tuple[Any, Any], float]
 Thresholds = Mapping[Any, float]
 
 
+@document()
 @dataclass(frozen=True, eq=False)
 class Decision:
     """The rule of least expected cost: predict the class a with the smallest Σ_k p(k|x) C[k, a].
 
-    C[k, a] is the cost of predicting `a` for a row of class `k`: 0 if correct and 1 if wrong, unless `costs`
-    gives another; a negative cost is a gain. Of equals the more probable class is predicted, then the first. `reject`
-    is the cost of not deciding: a row is left undecided where every prediction is expected to cost more (Chow 1970).
+    C[k, a] is the cost of predicting `a` for a row of class `k`: 0 if correct and 1 if wrong, unless `Decision.of` is
+    given another; a negative cost is a gain. Of equals the more probable class is predicted, then the first. A row is
+    left undecided where every prediction is expected to cost more than `reject` (Chow 1970).
 
     A class with a threshold is predicted where its probability reaches it, and nowhere else; where several do, costs
     choose among them, where none does, among the classes without a threshold. If there is none, the row is undecided.
 
+    Parameters
+    ----------
+    classes : tuple
+        The classes, in order.
+    cost : array, K×K
+        The cost of predicting the class of the column for the class of the line.
+    reject : float or None
+        The cost of not deciding; None: every row is decided.
+    thresholds : mapping of int to float, or None
+        Thresholds by class code.
+
+    Examples
+    --------
     >>> rule = Decision.of(["healthy", "sick"], costs={("sick", "healthy"): 20}, reject=0.6)
     >>> rule.apply(np.array([[0.99, 0.01], [0.96, 0.04], [0.3, 0.7]])).tolist()
     [0, -1, 1]
@@ -189,10 +204,8 @@ class Decision:
 
     classes: tuple[Any, ...]
     cost: Array
-    """K×K: the cost of predicting the class of the column for the class of the line."""
     reject: float | None = None
     thresholds: Mapping[int, float] | None = None
-    """Thresholds by class code."""
 
     @classmethod
     def of(

@@ -35,6 +35,35 @@ NO_QUOTE = "none"
 """The value of `quote` for files in which quotes are ordinary characters."""
 
 
+READING_PARAMETERS = """
+format : str or None
+    The format of the files, where their names do not show it: csv, tsv, jsonl, parquet, arrow, lines or text.
+encoding : str
+    The encoding of text files.
+errors : 'strict' or 'replace'
+    How bytes of documents that the encoding does not have are treated.
+missing : str or sequence of str
+    Texts that stand for a missing value in any column.
+hive : bool
+    Whether folders that are named KEY=VALUE are columns.
+table : str or None
+    The table of a SQLite file, or the sheet of an Excel file.
+header : bool or None
+    Whether the first line of a CSV file names the columns; None: it does, unless it looks like data.
+names : sequence of str
+    Names of the columns of a CSV file, to use instead.
+quote : str
+    The quotation mark of cells of a CSV file; 'none': quotes are ordinary characters.
+decimal : '.', ',' or None
+    The decimal mark of all numbers; None: as the cells suggest.
+dates : 'day-first', 'month-first' or None
+    The order of day and month in dates such as 01/02/2024, where the column leaves it open.
+bad_cells : 'error' or 'missing'
+    Whether a cell that does not fit the role of its column is an error, or missing, with a warning.
+"""
+"""The descriptions of the options of reading, for the functions that take them."""
+
+
 @dataclass(frozen=True)
 class FileOptions:
     """Properties that a file does not state: its format, its encoding, and the texts that stand for a missing value.

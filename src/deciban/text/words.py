@@ -15,6 +15,7 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal, Self, TypeVar, get_args
 
+from deciban.docstrings import document
 from deciban.errors import InputError, SchemaError
 from deciban.ledger.hashing import SURROGATES, hash_word
 
@@ -33,21 +34,40 @@ MAX_HASH_BITS = 24
 MAX_NGRAM_LENGTH = 100
 """The greatest number of tokens of an n-gram, in fitting and in model files: memory and time grow with it."""
 
+MAX_SHOWN_STOP_WORDS = 5
+"""The number of stop words up to which they are shown, and not only counted."""
+
 SPACES = re.compile(r"\s\s+")
 PATTERNS: Mapping[str, str] = {"words": r"\w+", "whitespace": r"\S+"}
 
 
+@document()
 @dataclass(frozen=True)
 class Words:
     r"""The settings by which a text is split into words and counted.
 
-    `tokens`: runs of word characters (`\w`), runs without whitespace, or single characters, of the whole text or of
-    each word with a space on either side. `ngrams`: the least and the greatest number of neighbours that form an
-    n-gram; 2 means 1 to 2. `stop`: words that are left out, "english" for scikit-learn's list. `least_length`:
-    shorter words are left out (2; between whitespace 1). `values`: a word counts as often as it occurs, once, or
-    ln(1 + times). `length`: a document's values are divided by their sum (l1) or Euclidean length (l2). `hashed`:
-    the number of bits of a hash that stands for a word; no words are kept.
+    Parameters
+    ----------
+    lower : bool
+        Whether words are written in lower case.
+    tokens : 'words', 'whitespace', 'characters' or 'characters in words'
+        Runs of word characters (`\w`), runs without whitespace, or single characters, of the whole text or of each
+        word with a space on either side.
+    ngrams : int or (int, int)
+        The least and the greatest number of neighbours that form an n-gram; 2 means 1 to 2.
+    stop : sequence of str, 'english' or None
+        Words that are left out; 'english': scikit-learn's list.
+    least_length : int or None
+        Shorter words are left out; None: 2, between whitespace 1.
+    values : 'counts', 'presence' or 'log'
+        A word counts as often as it occurs, once, or ln(1 + times).
+    length : 'l1', 'l2' or None
+        A document's values are divided by their sum, or by their Euclidean length.
+    hashed : int or None
+        The number of bits of a hash that stands for a word; no words are kept.
 
+    Examples
+    --------
     >>> Words().tokens_of("The cat, the hat; a bat.")
     ['the', 'cat', 'the', 'hat', 'bat']
     >>> Words(ngrams=2, stop=["the"]).tokens_of("The cat, the hat")
@@ -62,6 +82,14 @@ class Words:
     values: Values = "counts"
     length: Length | None = None
     hashed: int | None = None
+
+    def __repr__(self) -> str:
+        default = Words()
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        shown = {name: value for name, value in given.items() if value != getattr(default, name)}
+        if len(self.stop or ()) > MAX_SHOWN_STOP_WORDS:
+            shown["stop"] = f"{len(self.stop or ())} words"
+        return f"Words({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def __post_init__(self) -> None:
         self._check_choices()

@@ -13,6 +13,7 @@ import numpy as np
 
 from deciban import engines
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.families.family import ClassPrior, Family, log
 from deciban.families.gaussian import Covariance, Gaussian
@@ -28,7 +29,7 @@ from deciban.scores.posterior import finish
 from deciban.training.column_roles import decide
 from deciban.training.evaluate import Split
 from deciban.training.table_folds import rescale_texts, select_columns
-from deciban.training.task import Task, check_fold_settings
+from deciban.training.task import TABLE_PARAMETERS, Task, check_fold_settings
 from deciban.training.train import Trained, train_task
 from deciban.validation.fold_models import ledgers_excluding_each
 from deciban.validation.splits import check_n_folds
@@ -49,6 +50,7 @@ ScoredSettings = Iterator[tuple[Setting, Array, Array]]
 """Settings, and ln p(x|k) of a fold's rows and ln π_k under each."""
 
 
+@document(TABLE_PARAMETERS)
 def choose(
     source: Any = None,
     *,
@@ -64,11 +66,24 @@ def choose(
 
     The search varies pseudo-counts (`alpha`), numbers as Gaussians, in bins or by the better of both (`numbers`),
     prior rows of Gaussians (`parameter_prior`), class priors, of texts counts or presence; for a table of numbers
-    only also every covariance of `GaussianBayes`, for one text also the events and idf of `TextClassifier`. Given
-    `settings` (those of `train`) are not varied. Nothing is counted again: the ledgers of the folds, from one reading
-    (for covariances two), are solved for each setting; `groups` as in `evaluate`. All rows are scored, of more than
-    100 000 a sample of that size.
+    only also every covariance of `GaussianBayes`, for one text also the events and idf of `TextClassifier`. Nothing
+    is counted again: the ledgers of the folds, from one reading (for covariances two), are solved for each setting.
+    All rows are scored, of more than 100 000 a sample of that size.
 
+    Parameters
+    ----------
+    folds : int
+        The number of folds.
+    **settings
+        Further arguments of `train`: those that are given are not varied.
+
+    Returns
+    -------
+    Choice
+        All settings with their figures, and the recommended one.
+
+    Examples
+    --------
     >>> import deciban
     >>> taste = {"sour": ["no", "yes"] * 20, "fruit": ["plum", "lemon"] * 20}
     >>> choice = deciban.choose(taste, target="fruit", prior="uniform")
@@ -244,7 +259,7 @@ class CovarianceSearch:
             return None
         names = tuple(sorted(column.name for column in columns))
         n_folds = len(trained.folds)
-        if n_folds * len(trained.model.labels) * len(names) ** 2 > MAX_COMOMENTS:
+        if n_folds * len(trained.model._labels) * len(names) ** 2 > MAX_COMOMENTS:
             notes.append(f"no shapes of covariance were tried: {len(names)} columns have too many pairs")
             return None
         number: Any = "number"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.engines.threads import limit_products_to_one_core
 from deciban.errors import InputError, did_you_mean
 from deciban.families.gaussian import Covariance
@@ -23,7 +24,14 @@ from deciban.model.summarise_table import Progress, Rows
 from deciban.training.evaluate import Split
 from deciban.training.table_diagnostics import HELD_OUT_SHARE, MIN_CURVE_ROWS
 from deciban.training.table_folds import FoldModel, count_rows, learn, score_out_of_fold
-from deciban.training.task import NUMBER_ROLES, PENALISED_LEARNERS, Task, check_fold_settings, check_learner
+from deciban.training.task import (
+    NUMBER_ROLES,
+    PENALISED_LEARNERS,
+    TABLE_PARAMETERS,
+    Task,
+    check_fold_settings,
+    check_learner,
+)
 from deciban.training.train import Trained, train_task
 from deciban.validation.splits import check_n_folds, is_integer_above_one
 
@@ -47,6 +55,7 @@ MAX_PAIR_COMOMENTS = 1 << 22
 """The number of co-moments of all classes up to which joined numbers are tried."""
 
 
+@document(TABLE_PARAMETERS)
 def compare(
     source: Any = None,
     *,
@@ -66,13 +75,32 @@ def compare(
     """Compare learners on a table: naive Bayes, Gaussian Bayes, logistic, evidence regression and boosted.
 
     Every learner learns all folds but one and is evaluated on that one, the same folds for all; differences are
-    paired, row by row. Rows of one value of the column `groups` are in one fold. `learners` are some of "bayes",
-    "gaussian" (Gaussian numbers with each covariance: or one by its name, "full", "tied" …), "logistic", "evidence",
-    "boosted". With `curve`, rows are drawn `draws` times: a fifth (at most 10 000) is held out, and of the others 10,
-    20, 40 … up to 5 120 are learned, or as many as `sizes` lists. All rows are used, of more than 100 000 a sample of
-    that size, in memory. `C` is one over the weight of the penalty of logistic and evidence regression; other
-    `settings` are those of `train`, except `learner`, `covariance` and `calibrate`.
+    paired, row by row. All rows are used, of more than 100 000 a sample of that size, in memory.
 
+    Parameters
+    ----------
+    learners : sequence of str, str or None
+        Some of 'bayes', 'gaussian' (numbers with each covariance; or one by its name, 'full', 'tied' …), 'logistic',
+        'evidence' and 'boosted'; None: all of them.
+    folds : int
+        The number of folds.
+    curve : bool
+        Whether learning curves are measured: a fifth of the rows (at most 10 000) is held out, and more and more of
+        the others are learned.
+    draws : int
+        How often rows are drawn for the learning curves.
+    sizes : sequence of int or None
+        The numbers of rows learned; None: 10, 20, 40 … up to 5 120.
+    **settings
+        Further arguments of `train`, except `learner`, `covariance` and `calibrate`.
+
+    Returns
+    -------
+    Comparison
+        The learners with their figures, and which to use.
+
+    Examples
+    --------
     >>> import deciban
     >>> points = {"x": [i % 7 + 3 * (i % 2) for i in range(200)], "odd": [i % 2 for i in range(200)]}
     >>> found = deciban.compare(points, target="odd", learners=["bayes", "tied_diagonal"], curve=False)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import check_method
@@ -26,13 +27,14 @@ from deciban.text import Documents
 from deciban.training import table_folds
 from deciban.training.column_roles import decide
 from deciban.training.table_rows import assign_by_column, concatenate_rows, read_labelled_rows
-from deciban.training.task import Task, check_settings, plan, to_name
+from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, plan, to_name
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import LeaveOneOutScores
 from deciban.validation.splits import FoldAssignment
 
 
+@document(TABLE_PARAMETERS)
 def evaluate(
     source: Any = None,
     *,
@@ -51,12 +53,32 @@ def evaluate(
     """Evaluate a model on these rows, or k models that each learned all folds but one.
 
     With folds, the rows are read twice: once for the ledgers of all folds, once to score each row by the model
-    without its fold, everything estimated without it. Folds are stratified by class; with `groups`, a column, rows of
-    one group are in one fold; with `order`, a column of numbers, dates or texts, each fold is scored by the model of
-    the folds before it, the first by none. Neither column is learned from (the one of the order, unless it is given a
-    role). `folds="loo"` leaves out each row alone. `calibrate` as in `train`: the rows (of more than 100 000 a sample
-    of that size) are scored by model and map without their fold. `settings` are those of `train`.
+    without its fold, everything estimated without it. Folds are stratified by class.
 
+    Parameters
+    ----------
+    target : str or None
+        The column to predict, for cross-validation.
+    model : Model or None
+        A model to evaluate on these rows, instead of cross-validation.
+    folds : int or 'loo'
+        The number of folds; 'loo' leaves out each row alone.
+    order : str or None
+        A column of numbers, dates or texts: each fold is scored by the model of the folds before it, the first by
+        none. It is not learned from, unless it is given a role.
+    calibrate : 'auto', 'temperature', 'platt', 'isotonic' or None
+        How probabilities are corrected, see `train`: the rows (of more than 100 000 a sample of that size) are scored
+        by model and map without their fold.
+    allow_missing_columns : bool
+        Whether a column of the model that the table lacks is missing in every row, and no error.
+
+    Returns
+    -------
+    Report
+        The figures of all rows.
+
+    Examples
+    --------
     >>> import deciban
     >>> taste = {"sweet": [1, 2, 1, 8, 9, 7, 2, 8], "fruit": ["lemon"] * 3 + ["plum"] * 3 + ["lemon", "plum"]}
     >>> deciban.evaluate(taste, target="fruit", numbers="number", folds="loo").accuracy
@@ -149,10 +171,10 @@ class Split:
 def _evaluate_model(
     model: Model, source: Source, weights: str | None, allow_missing: bool, progress: Progress | None
 ) -> Report:
-    matrices, monitor = model.matrices(), model.unseen_monitor()
-    labels = [str(label) for label in model.scorer.schema.classes]
-    hasher = RowHasher(model.layout, matrices.names)
-    known = model.scorer.ledger.rows > 0  # a class that the model has learned no row of is unknown to it
+    matrices, monitor = model._make_matrices(), model._make_unseen_monitor()
+    labels = [str(label) for label in model._scorer.schema.classes]
+    hasher = RowHasher(model._layout, matrices.names)
+    known = model._scorer.ledger.rows > 0  # a class that the model has learned no row of is unknown to it
     card = Scorecard.empty(len(known))
     read = read_labelled_rows(source, model.target, labels, to_name(weights), matrices, progress, allow_missing)
     for batches, rows in read:
@@ -161,9 +183,9 @@ def _evaluate_model(
         parts, index = rows.parts, rows.number - monitor.n_rows
         monitor.count(batches, parts, index)
         if len(rows.codes):
-            posterior = model.scorer.scores(parts, "log_posterior", engines.thread_count(None))
+            posterior = model._scorer.scores(parts, "log_posterior", engines.thread_count(None))
             card += Scorecard.of(posterior, rows.codes, rows.weight, known, keep=True, number=rows.number)
-            hasher.add(_with_documents(model.layout, rows, batches, index), rows.codes, labels)
+            hasher.add(_with_documents(model._layout, rows, batches, index), rows.codes, labels)
     monitor.warn()
     report = card.report(model.classes, f"evaluated on {source.name}")
     return _compare_with_learned_rows(report, model, hasher)
@@ -190,7 +212,7 @@ def _evaluate_folds(task: Task, split: Split, progress: Progress | None) -> Repo
     trained, assignment = split.train(task, progress, "; or hold rows out, and evaluate a model on them")
     learn = table_folds.learn_excluding_each if split.order is None else table_folds.learn_before_each
     models = list(learn(trained.task, trained.folds, trained.sample))
-    card = Scorecard.empty(len(trained.model.labels))
+    card = Scorecard.empty(len(trained.model._labels))
     for _, rows in trained.read_rows(progress):
         assigned = replace(rows, fold=assignment.lookup(rows.number))
         scored = table_folds.score_out_of_fold(models, assigned, "log_posterior")
@@ -258,7 +280,7 @@ def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[
     decision = decide(task.layout, trained.total, task.options)
     if not decision.is_certain(task.columns) or (task.options.words.length is not None and task.layout.texts):
         return None
-    naive, threads = trained.model.naive, engines.thread_count(None)
+    naive, threads = trained.model._naive, engines.thread_count(None)
     batches, scored = [], []
     for _, batch in trained.read_rows(progress):
         rows = batch[is_learned(batch)]

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._lazy import pa
+from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.ledger.schema import sort_classes
@@ -29,10 +30,10 @@ from deciban.metrics.report import Report
 from deciban.metrics.scorecard import Scorecard
 from deciban.model.summarise_table import Progress
 from deciban.sources.arrow_cells import LevelEncoder
-from deciban.sources.source import ColumnReading, SourceView, role_hint
+from deciban.sources.source import READING_PARAMETERS, ColumnReading, SourceView, role_hint
 from deciban.training.table_folds import learn_up_to
 from deciban.training.table_rows import Reservoir, read_labelled_batches
-from deciban.training.task import Task, check_fold_settings, plan
+from deciban.training.task import TABLE_PARAMETERS, Task, check_fold_settings, plan
 from deciban.training.train import train_task
 
 HELD_OUT_SHARE = 0.2
@@ -55,6 +56,7 @@ MAX_DEPENDENCE_FEATURES = 1000
 """The number of features whose pairs are measured."""
 
 
+@document(TABLE_PARAMETERS)
 def learning_curve(
     source: Any = None,
     *,
@@ -66,12 +68,23 @@ def learning_curve(
 ) -> LearningCurve:
     """Evaluate models by the number of rows learned, and with `flipped` by the share of wrong labels.
 
-    A fifth of the rows, drawn at random, is held out and scored by every model. `sizes` are numbers of rows, or
-    shares (up to 1.0) of the rows that are not held out; by default all of these, half, a quarter and so on.
-    `flipped` is a share (or several) of the labels learned that are replaced by another class; those held out
-    stay as they are. `settings` are those of `train`. The rows are read once for each share of flipped labels, and
-    the target alone once more, where sizes or shares are given.
+    A fifth of the rows, drawn at random, is held out and scored by every model. The rows are read once for each share
+    of flipped labels, and the target alone once more, where sizes or shares are given.
 
+    Parameters
+    ----------
+    sizes : sequence of float or None
+        Numbers of rows, or shares (up to 1.0) of those that are not held out; None: all of these, half, a quarter …
+    flipped : float or sequence of float
+        The share of the labels learned that are replaced by another class; those held out stay as they are.
+
+    Returns
+    -------
+    LearningCurve
+        The report on each model.
+
+    Examples
+    --------
     >>> import deciban
     >>> points = {"x": [i % 7 + 3 * (i % 2) for i in range(200)], "odd": [i % 2 for i in range(200)]}
     >>> curve = deciban.learning_curve(points, target="odd", sizes=[20, 100], numbers="number")
@@ -244,6 +257,7 @@ class FlippedLabels(SourceView):
         return np.where(chosen, (codes + step) % K, codes)
 
 
+@document(TABLE_PARAMETERS, READING_PARAMETERS)
 def dependence(
     source: Any = None,
     *,
@@ -276,6 +290,13 @@ def dependence(
     In an example of a lecture, taxi drivers who wear coats have more accidents, and yet a coat causes none: given
     rain the two are independent, and naive Bayes is right to assume so.
 
+    Returns
+    -------
+    Dependence
+        The figures of all pairs, and the advice.
+
+    Examples
+    --------
     >>> import deciban
     >>> days = [("rain", 9), ("dry", 1)]  # of ten drivers this many wear coats, and as many of ten have accidents
     >>> rows = [(sky, i < n, j < n) for sky, n in days for i in range(10) for j in range(10)]

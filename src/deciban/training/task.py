@@ -48,6 +48,33 @@ Blocks = Sequence[Sequence[str]]
 """Groups of columns by their names."""
 
 
+TABLE_PARAMETERS = """
+source : path, frame, mapping or DuckDB relation
+    The table: a path or glob (CSV, TSV, JSON lines, Parquet, Arrow, Excel, ARFF, SQLite), a frame that exports Arrow
+    (pandas, polars, pyarrow, …), a mapping of names to arrays, or a DuckDB relation.
+target : str or int
+    The column to predict: its name, or its number, 1 for the first and −1 for the last.
+roles : mapping of str to str, or None
+    The roles of columns, {'age': 'number'}; those of the others are inferred from the first rows.
+weights : str or None
+    A column with the weight of each row.
+sql : str or None
+    A DuckDB query whose result is read instead of a source.
+groups : str or None
+    A column: rows with the same value in it are in one fold. It is not learned from.
+C : float or 'auto'
+    One over the strength of the penalty of logistic and evidence regression; 'auto': by cross-validation.
+keep_markers : bool
+    Whether a usual marker of a missing value, such as `?` or `NA`, is a value, except among numbers; otherwise it is
+    missing, and counted (`Model.origin.markers`).
+progress : callable or None
+    A function that is called with the number of rows read so far.
+**settings
+    Further arguments of `train`.
+"""
+"""The descriptions of arguments that several functions of tables have."""
+
+
 @dataclass(frozen=True)
 class Task:
     """A table and its target, with the columns, options and learner of a training."""
@@ -219,7 +246,7 @@ def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
     priors = like.options.prior.given
     if priors is None:
         return like.options, prior
-    named = dict(zip(like.scorer.schema.classes, priors))
+    named = dict(zip(like._scorer.schema.classes, priors))
     return replace(like.options, prior=ClassPrior()), named if prior is None else prior
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from deciban import engines
 from deciban._typing import Array
+from deciban.docstrings import document
 from deciban.errors import DecibanWarning, InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
@@ -26,15 +27,17 @@ from deciban.scorer import vocabularies
 from deciban.scores.calibration import Calibration
 from deciban.scores.posterior import Novelty, density_per_cell
 from deciban.sources.document_files import EVALUATION_FOLDS
+from deciban.sources.source import READING_PARAMETERS
 from deciban.text import build_word_matrix
 from deciban.training import table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
 from deciban.training.table_folds import TableFoldScores
 from deciban.training.table_rows import LEARNED_ROWS_FACTOR, Reservoir, read_labelled_rows
-from deciban.training.task import Task, plan
+from deciban.training.task import TABLE_PARAMETERS, Task, plan
 from deciban.validation.splits import StratifiedAssigner
 
 
+@document(TABLE_PARAMETERS, READING_PARAMETERS)
 def train(
     source: Any = None,
     *,
@@ -74,37 +77,51 @@ def train(
 ) -> Model:
     """Learn to predict a table's `target` from its other columns.
 
-    The source is a path or glob (CSV, TSV, JSON lines, Parquet, Arrow, Excel, ARFF, SQLite), a DuckDB relation, a
-    query (`sql`), a frame that exports Arrow (pandas, polars, pyarrow, …), or a mapping of names to arrays. Roles are
-    inferred from the first rows; `roles` overrides them, `numbers` is the role of all numbers ("number", "binned" or
-    "auto"); `blocks` joins columns that are not independent given the class, `[["height", "weight"], …]`: numbers as
-    a Gaussian with all covariances, flags and categories as one category of their combinations; `blocks="numbers"`
-    joins all numbers.
-    `covariance` is the shape of Gaussians, "full" or "tied" for numbers that are joined, one of the others of
-    `GaussianBayes` for those that are not. `like` takes all options from another model, so that the two can be added.
-    `words` are the text options, a `deciban.Words` or a mapping of its arguments. `alpha` is added to every count
-    of a level, bin, rate and word; "auto" chooses it by marginal likelihood (`Model.pseudo_counts`).
-    `calibrate` corrects the probabilities by the outcomes of held-out rows: "temperature", "platt",
-    "isotonic", or "auto", the simplest that is as good as any (`Model.calibration`). The model's `held_out` is the
-    report on rows that were not learned.
+    Naive Bayes learns any number of rows in one pass; a discriminative learner keeps the rows themselves in memory,
+    of very many a sample.
 
-    `learner` is naive Bayes, "bayes", or a discriminative learner of the rows themselves, in memory (of very many
-    a sample): "logistic" regression, "evidence" regression, which learns a weight of the evidence of each column, or
-    "boosted" naive Bayes; by default that of `like`. `C` is one over the weight of the penalty of the first two,
-    "auto" by cross-validation (`Model.account`).
+    Parameters
+    ----------
+    blocks : sequence of sequences of str, 'numbers' or None
+        Columns to join, [['height', 'weight'], …], that are not independent given the class: numbers as a Gaussian
+        with all covariances, flags and categories as one category of their combinations. 'numbers': all numbers.
+    like : Model or None
+        A model whose options are taken, so that the two can be added.
+    numbers : 'number', 'binned', 'auto' or None
+        The role of all numbers: Gaussian, in bins, or whichever predicts the class better.
+    classes : sequence of str or None
+        All classes, where some may have no row yet.
+    prior : mapping, sequence, 'empirical', 'smoothed', 'uniform' or None
+        The class prior: a share for each class, or its name; None: the shares of the rows.
+    learner : 'bayes', 'logistic', 'evidence', 'boosted' or None
+        Naive Bayes; logistic regression; evidence regression, which learns a weight of the evidence of each column;
+        or boosted naive Bayes. None: that of `like`, else naive Bayes.
+    judge : bool
+        Whether the model is evaluated on rows that were not learned (`Model.held_out`).
+    calibrate : 'auto', 'temperature', 'platt', 'isotonic' or None
+        How probabilities are corrected by the outcomes of held-out rows (`Model.calibration`); 'auto': by the
+        simplest map that is as good as any.
+    alpha : float or 'auto'
+        The pseudo-count added to every count of a level, bin, rate and word; 'auto': the one with the largest
+        marginal likelihood (`Model.pseudo_counts`).
+    parameter_prior : float
+        The number of pseudo-observations with the pooled variance that each class of a Gaussian gets.
+    covariance : str or None
+        The shape of Gaussians: 'full' or 'tied' for joined numbers, another of `GaussianBayes` for the others.
+    unseen : 'ignore', 'smooth' or 'error'
+        How a level that was never learned is treated: no evidence, one more pseudo-count, or an error.
+    most_levels : int
+        How many levels of a category are distinguished; the rarer ones are counted as one.
+    words : Words, mapping or None
+        How texts are split into words: `Words`, or its arguments in a mapping.
 
-    `format`, `encoding`, `errors` and `missing` are options of reading files; `table` is the table of a SQLite file,
-    or the sheet of an Excel file. With `hive` its folders that are named KEY=VALUE give it columns; otherwise the
-    names of files and folders change nothing. A cell that is a usual marker of a missing value, such as `?` or `NA`,
-    is missing (`Model.origin.markers` has their numbers); `keep_markers` reads it as a value, except among numbers.
+    Returns
+    -------
+    Model
+        The model, with a report on rows that were not learned.
 
-    For CSV files: `header=False` reads the first line as a row, `names` are the columns' names, with `quote="none"`
-    quotes are ordinary characters, and `decimal` is the decimal mark of all numbers. `target` may be the number of a
-    column, 1 for the first and −1 for the last. Numbers with thousands separators, currencies or units, and dates in
-    many forms, are read as the column suggests; `dates`, "day-first" or "month-first", is the order of day and month
-    where it leaves that open. With `bad_cells="missing"`, cells that do not fit the role of their column are missing,
-    with a warning.
-
+    Examples
+    --------
     >>> import deciban
     >>> taste = {"sour": ["no", "yes", "no", "yes"] * 9, "again": ["no", "yes", "no", "yes"] * 9}
     >>> taste["fruit"] = ["plum", "lemon", "plum", "lemon"] * 8 + ["plum"] * 4
@@ -144,7 +161,7 @@ class Trained:
         if self.sample is None or len(self.folds) < 2:
             return None
         model, n = self.model, len(self.sample.codes)
-        with engines.part_of_work(n * len(model.labels) * len(model.layout.features_by_block())):
+        with engines.part_of_work(n * len(model._labels) * len(model._layout.features_by_block())):
             models = table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided)
             return table_folds.score_out_of_fold(models, self.sample, "joint", count_cells=True)
 
@@ -159,7 +176,7 @@ class Trained:
         is_known = scored.known[np.arange(len(rows.codes)), rows.codes]
         truth = np.where(is_known, rows.codes, -1)
         assert rows.fold is not None
-        log_prior = self.model.scorer.solved.log_prior
+        log_prior = self.model._scorer.solved.log_prior
         return fit_calibration(method, log_posterior, truth, rows.weight, rows.fold, log_prior)
 
     def read_rows(self, progress: Progress | None = None) -> Iterator[tuple[list[Any], Rows]]:
@@ -220,7 +237,7 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
         task.target, columns, task.options, scorer=learned.scorer,
         target_type=task.target_type, weights=task.weights, origin=summariser.origin(now, task.source.name),
     )  # fmt: skip
-    model.scorer.solved  # noqa: B018  a model that cannot be solved is an error here
+    model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here
     return Trained(task, model, total, folds, sampled, summariser.n_learned, certain if assign is None else {})
 
 
@@ -274,11 +291,11 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
             )
         return
     calibration, log_posterior = trained.calibrate(method)
-    is_probabilistic = isinstance(model.scorer, GenerativeModel) and model.scorer.assumption.probabilistic
+    is_probabilistic = isinstance(model._scorer, GenerativeModel) and model._scorer.assumption.probabilistic
     novelty = None
     if is_probabilistic and scored.cells is not None and (scored.cells > 0).any():  # else no row has a word in common
         novelty = Novelty.of(density_per_cell(scored.finish("density"), scored.cells), scored.rows.weight)
-    model.scorer = model.scorer.with_maps(calibration=calibration, novelty=novelty)
+    model._scorer = model._scorer.with_maps(calibration=calibration, novelty=novelty)
     if judge:
         model.held_out = trained.report(log_posterior, "" if calibration is None else describe_map(calibration))
 

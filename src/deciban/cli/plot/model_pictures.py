@@ -144,14 +144,14 @@ def odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) 
         raise InputError(f"{source.name} has no column {model.target!r}, which has the true classes")
     view = CopyingView(source, [model.target])
     odds, truth = [np.empty(0)], []
-    for batches, parts in model.blocks(view, allow_missing):
-        odds.append(log_odds(model.scores(parts, "log_posterior"), k))
+    for batches, parts in model._read_blocks(view, allow_missing):
+        odds.append(log_odds(model._score(parts, "log_posterior"), k))
         truth += view.trim(view.copied_columns(batches)[0]).to_pylist()
     known = np.array([label is not None for label in truth], dtype=bool)
     if not known.any():
         raise InputError(f"{source.name} has no row with a class in {model.target!r}, so there is nothing to draw")
     labels = [label if isinstance(label, str) else format_label(label) for label in truth if label is not None]
-    return np.concatenate(odds)[known], np.array(labels) == str(model.scorer.outline.classes[k])
+    return np.concatenate(odds)[known], np.array(labels) == str(model._scorer.outline.classes[k])
 
 
 @picture_command(examples=["deciban plot losses -o losses.svg"])
