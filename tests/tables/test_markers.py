@@ -1,6 +1,8 @@
 """`?`, `NA` and the like are missing in columns of every kind, are counted, and are values on request."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import deciban
-from deciban.errors import SchemaError
+from deciban.errors import InputError, SchemaError
+from deciban.model.model import Model
 from deciban.sources.markers import MISSING_MARKERS, MISSING_NUMBERS, remove_markers
 from tests.cli.terminal import done
 
@@ -161,7 +164,7 @@ def test_none_and_dashes_are_values_but_among_numbers(tmp_path):
 def test_a_class_that_is_declared_is_no_marker(tmp_path):
     columns = {**COLUMNS, "diagnosis": ["NA" if label == "ill" else "EU" for label in COLUMNS["diagnosis"]]}
     path = write_csv(columns, tmp_path / "t.csv")
-    with pytest.raises(deciban.errors.InputError, match="one class only"):
+    with pytest.raises(InputError, match="one class only"):
         deciban.train(path, target="diagnosis")
     model = deciban.train(path, target="diagnosis", classes=["EU", "NA"])
     assert model.classes == ["EU", "NA"]
@@ -209,3 +212,15 @@ def test_removing_markers_is_what_a_loop_over_the_cells_does(kind):
     assert chunked.to_pylist() == 2 * expected
     assert counted == counts + counts
     assert remove_markers(array, ()) == (array, {})
+
+
+def test_an_older_model_file_reads_markers_as_it_did():
+    """It was written before markers were missing in every column; with unseen="error" a marker is refused."""
+    old = deciban.load(Path(__file__).parents[1] / "persistence" / "format-1" / "table.deciban")
+    assert old.options.markers == ()
+    assert old.origin.markers == {}
+    marked, missing = ({"pain": pa.array([cell, "none"])} for cell in ("?", None))
+    strict = Model(old.target, old.columns, replace(old.options, unseen="error"), old.ledger)
+    with pytest.raises(InputError, match=r"'pain' holds '\?', which was never learned"):
+        strict.predict(pa.table(marked), allow_missing_columns=True)
+    strict.predict(pa.table(missing), allow_missing_columns=True)
