@@ -53,8 +53,9 @@ class WithoutMarkers(SourceView):
             yield self._remove(batch, wanted) if self.markers else batch
 
     def all_counts(self) -> dict[str, dict[str, int]]:
-        """Return the counts of the last reading, those of markers within columns of numbers too."""
-        return {column: dict(counts) for column, counts in {**self.number_markers, **self.counts}.items() if counts}
+        """Return the counts of the last reading in the order of the table, those within columns of numbers too."""
+        found = {**self.number_markers, **self.counts}
+        return {column: dict(found[column]) for column in self.columns if found.get(column)}
 
     def _remove(self, data: Any, names: Collection[str]) -> Any:
         """Return a batch or table in which the markers of these columns are nulls."""

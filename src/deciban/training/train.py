@@ -96,7 +96,8 @@ def train(
     `format`, `encoding`, `errors` and `missing` are options of reading files; `table` is the table of a SQLite file,
     or the sheet of an Excel file. With `hive` its folders that are named KEY=VALUE give it columns; otherwise the
     names of files and folders change nothing. A cell that is a usual marker of a missing value, such as `?` or `NA`,
-    is missing (`Model.origin.markers` has their numbers); `keep_markers` reads it as a value, except among numbers.
+    is missing (`Model.origin.markers` has their numbers); `keep_markers` reads it as a value, except among numbers
+    and dates.
 
     For CSV files: `header=False` reads the first line as a row, `names` are the columns' names, with `quote="none"`
     quotes are ordinary characters, and `decimal` is the decimal mark of all numbers. `target` may be the number of a
