@@ -129,7 +129,7 @@ def test_excels_line_names_the_delimiter(first, line_end, tmp_path):
 def test_files_with_and_without_excels_line_are_not_read_together(tmp_path):
     (tmp_path / "1.csv").write_text("sep=;\nx;y\n1;a\n")
     (tmp_path / "2.csv").write_text("x;y\n1;a\n")
-    with pytest.raises(InputError, match=r"2.csv' has another delimiter .* or only one of them has a line sep="):
+    with pytest.raises(InputError, match=r"2.csv' has another delimiter .* or only one has a line sep="):
         open_source(tmp_path / "*.csv")
 
 

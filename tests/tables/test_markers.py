@@ -133,7 +133,7 @@ def test_the_report_names_the_markers_and_the_option(tmp_path, monkeypatch):
     assert facts["markers"]["smoker"] == {"?": 34}
     assert "was read as missing" in str(deciban.load(tmp_path / "t.deciban").describe())
     kept = done("train", "t.csv", "--target", "diagnosis", "--keep-markers").stdout
-    assert "? was read as missing in 35 cells: age 35" in " ".join(kept.split())
+    assert "? was read as missing in 69 cells: age 35, seen 34" in " ".join(kept.split())
 
 
 def test_markers_are_values_on_request_and_the_model_remembers(tmp_path):

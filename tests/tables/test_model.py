@@ -196,7 +196,7 @@ def test_a_column_that_means_something_else_is_noticed(model):
     other = TABLE.to_pandas().assign(smoker="oui")
     with pytest.warns(DecibanWarning, match="not one of the 300 values in column 'smoker'"):
         model.predict(other)
-    with pytest.raises(InputError, match="'age' holds 'old'"):
+    with pytest.raises(InputError, match=r"'age' of the table holds 'old' in row 1"):
         model.predict(TABLE.to_pandas().assign(age="old"))
 
 

@@ -203,12 +203,13 @@ def test_the_decimal_mark_of_a_file_is_that_of_cells_that_leave_no_choice(cells,
 
 def test_thousands_in_a_file_with_tabs_and_decimal_points(tmp_path):
     path = tmp_path / "t.tsv"
-    lines = [f"{1000 + 37 * i:,}\t{i / 8}\t{'ab'[i % 2]}" for i in range(200)]
+    amounts, sizes = 1000 + AMOUNTS.astype(int), np.random.default_rng(2).permutation(200) / 8
+    lines = [f"{amounts[i]:,}\t{sizes[i]}\t{'ab'[i % 2]}" for i in range(200)]
     path.write_text("\n".join(["income\tx\ty", *lines]) + "\n")
     model = deciban.train(path, target="y", numbers="number", judge=False)
     assert model.columns[0].format == NumberFormat(".", ",")
     means = model.ledger.parts[0].mean.mean(axis=0)
-    assert np.allclose(means, [1000 + 37 * 99.5, 99.5 / 8])
+    assert np.allclose(means, [amounts.mean(), sizes.mean()])
 
 
 def test_a_comma_that_may_be_either_is_noted_and_can_be_decided(tmp_path):

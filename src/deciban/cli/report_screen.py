@@ -194,7 +194,7 @@ def show_markers(out: Screen, description: Description) -> None:
     for line in lines:
         out.print_line(to_one_line(line))
     if lines:
-        out.print_line("(--keep-markers takes them for values, except in columns of numbers)")
+        out.print_line("(--keep-markers takes them for values, except among numbers and dates)")
 
 
 def format_missing(note: ColumnNote) -> str:

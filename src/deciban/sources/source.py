@@ -198,7 +198,7 @@ class SourceView:
 
     @property
     def number_markers(self) -> dict[str, Counter[str]]:
-        """The numbers of cells of each marker within columns of numbers, where these come as texts."""
+        """The numbers of cells of each marker within columns of numbers and dates, where these are read as texts."""
         return getattr(self.source, "number_markers", {})
 
 
