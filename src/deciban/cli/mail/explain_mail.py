@@ -12,7 +12,7 @@ from deciban.cli.error_handling import handle_errors
 from deciban.cli.files import escape_for_terminal
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.mail_inputs import open_to_classify, read_messages
-from deciban.formatting import format_signed, format_thousands
+from deciban.formatting import format_probability, format_signed, format_thousands
 from deciban.mail.tokens.word_tokens import CURRENCIES
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _show(name: str, verdict: Verdict, raw: bytes) -> None:
     out = Screen()
     out.print_heading(to_one_line(name))
     evidence = f"{format_signed(verdict.decibans, 1)} dB for {verdict.of}, by {verdict.model}"
-    out.print_line(f"{verdict.label}: p({verdict.of}) = {verdict.probability:.4f}, {evidence}")
+    out.print_line(f"{verdict.label}: p({verdict.of}) = {format_probability(verdict.probability)}, {evidence}")
     headers = dict(reversed(read_message(raw).headers))
     out.print_pairs(
         [(name, headers[name][:MAX_HEADER_CHARACTERS]) for name in ("from", "subject") if headers.get(name)]
