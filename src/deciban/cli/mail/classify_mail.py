@@ -21,7 +21,7 @@ from deciban.cli.files import escape_for_terminal
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.mail_inputs import MessageReader, check_paths, count_messages, handle_signals, open_to_classify
 from deciban.errors import DecibanError
-from deciban.formatting import to_one_line
+from deciban.formatting import format_probability, to_one_line
 
 if TYPE_CHECKING:
     from deciban.mail.model.verdicts import Verdict
@@ -79,13 +79,15 @@ def classify(
 
         check_paths(paths)
         with count_messages("classifying") as tick:
-            reader = MessageReader(paths, tick, subfolders, trashed)
+            reader = MessageReader(paths, subfolders, trashed)
             with (
                 ReaderPool(reader.iterate(list_messages), None, digests=False) as pool,
                 open_to_classify(store, model) as mail,
             ):
                 for name, verdict in mail.classify_all(pool.messages, pool, clues=top):
-                    columns = f"{verdict.label:<8} {verdict.probability:.4f} {verdict.decibans:+8.1f} dB"
+                    tick()
+                    p = format_probability(verdict.probability)
+                    columns = f"{verdict.label:<8} {p:<12} {verdict.decibans:+8.1f} dB"
                     line = f"{columns}  {to_one_line(name)}"  # the name comes last, as it may be long
                     print(escape_for_terminal(format_json(name, verdict)) if json else line)
         reader.raise_error()
