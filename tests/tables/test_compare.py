@@ -8,7 +8,8 @@ import pytest
 import deciban
 from deciban.errors import DecibanError, InputError
 from deciban.families.gaussian import Covariance
-from deciban.training.compare import CANDIDATE_NAMES, Draws, _interleave_classes, check_candidates
+from deciban.training.candidates import CANDIDATE_NAMES, check_candidates
+from deciban.training.row_draws import RowDraws, _interleave_classes
 from tests.tables.clinic import patients
 from tests.tables.reviews import reviews
 
@@ -64,7 +65,7 @@ def test_the_parameters_are_those_of_a_model_of_the_other_folds(generative):
 def test_each_point_of_a_curve_is_a_training_on_the_rows_drawn(generative):
     table, growth = clinic(), generative.growth
     codes = np.unique(table["diagnosis"], return_inverse=True)[1].astype(np.int32)
-    held, order = next(iter(Draws(codes, 2, growth.held_out, growth.sizes)))
+    held, order = next(iter(RowDraws(codes, 2, growth.held_out, growth.sizes)))
     for s, size in enumerate(growth.sizes):
         part = table.iloc[np.sort(order[:size])]
         roles = {**ROLES, **{c.name: c.role for c in _columns(table) if c.role not in ("undecided", "countable")}}
@@ -87,7 +88,7 @@ def test_draws_are_the_same_for_all_and_have_their_share_of_every_class():
     for n in (10, 20, 50):
         shares = np.bincount(codes[order[:n]], minlength=3)
         np.testing.assert_allclose(shares, n * np.array([0.6, 0.3, 0.1]), atol=1.0)
-    first, second = Draws(codes, 2, 20, (10,)), Draws(codes, 2, 20, (10,))
+    first, second = RowDraws(codes, 2, 20, (10,)), RowDraws(codes, 2, 20, (10,))
     for (held, rest), (also, others) in zip(first, second):
         assert held.tolist() == also.tolist()
         assert rest.tolist() == others.tolist()
@@ -159,10 +160,11 @@ def test_texts_stay_words_with_gaussians():
 
 
 def test_learners_are_in_their_order_however_they_are_named():
-    assert check_candidates(None) == list(CANDIDATE_NAMES)
-    assert check_candidates("logistic") == ["logistic"]
-    assert check_candidates(["logistic", "tied", "bayes"]) == ["bayes", "tied", "logistic"]
-    assert check_candidates(["gaussian"]) == list(COVARIANCES)
+    assert check_candidates(None, full=True) == list(CANDIDATE_NAMES)
+    assert check_candidates(None, full=False) is None
+    assert check_candidates("logistic", full=True) == ["logistic"]
+    assert check_candidates(["logistic", "tied", "bayes"], full=False) == ["bayes", "tied", "logistic"]
+    assert check_candidates(["gaussian"], full=False) == list(COVARIANCES)
 
 
 @pytest.mark.parametrize(
