@@ -178,7 +178,7 @@ def check_command(stage):
     assert "Written" in stage.run(*entry, "train", "patients.csv", "--target", "diagnosis")
     stage.run(*entry, "plot", "densities", "patients.deciban", "-o", "columns.png")
     assert stage.locate("columns.png").exists()
-    assert "naive Bayes" in stage.run(*entry, "demo", "--folder", "demo")
+    assert "Forgetting" in stage.run(*entry, "demo", "--folder", "demo")
 
 
 def check_mail_server(stage):
@@ -205,3 +205,9 @@ def check_mail_server(stage):
 
 def is_healthy(health, env):
     return subprocess.run(health, env=env, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def test_the_commands_of_the_documents_are_those_of_the_file():
+    written = re.findall(r"(?m)^(docker .*)$", (ROOT / "docs" / "cli.md").read_text())
+    assert len(written) == 4
+    assert all(f"#   {command}\n" in (ROOT / "Dockerfile").read_text() for command in written)

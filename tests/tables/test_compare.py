@@ -129,7 +129,7 @@ def test_numbers_that_have_a_given_role_are_no_gaussians(result):
 
 def test_too_few_rows_for_curves_are_reported_to_be():
     table = {"x": [1.0, 2.0, 8.0, 9.0] * 2, "k": ["a", "a", "b", "b"] * 2}
-    found = deciban.compare(table, target="k", learners=["bayes", "tied_diagonal"], folds=2)
+    found = deciban.compare(table, target="k", learners=["bayes", "tied_diagonal"], folds=2, curve=True)
     assert found.growth is None
     assert "too few rows for learning curves" in found.notes[-1]
 
@@ -177,6 +177,9 @@ def test_learners_are_in_their_order_however_they_are_named():
         ({"sizes": [10, 100000]}, "sizes asks for 100000 rows"),
         ({"sizes": [0.5]}, "whole numbers of rows"),
         ({"sizes": []}, "sizes is empty"),
+        ({"seconds": 0}, "seconds must be a number above 0"),
+        ({"seconds": "10"}, "seconds must be a number above 0"),
+        ({"n_jobs": 0}, "n_jobs == 0 has no meaning"),
         ({"learner": "logistic"}, "compare tries every learner"),
         ({"C": -1.0}, "C must be"),
         ({"calibrate": "auto"}, "without a calibration"),

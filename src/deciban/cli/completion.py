@@ -12,7 +12,7 @@ import warnings
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from deciban.cli.app import GROUP
 from deciban.cli.command_groups import HELP_COMMAND, Group, UsageError
@@ -193,7 +193,8 @@ class CommandLine:
             if paths:
                 with open_table({**self.values, "data": paths}) as table:
                     return list(table.open().columns)
-            return [column.name for column in open_model(self.values["model"]).columns]
+            model: Any = self.values["model"]
+            return [column.name for column in open_model(model).columns]
         except Exception:  # whatever is wrong with the line or the file, the command itself will say it
             return []
 

@@ -55,7 +55,7 @@ def _announce_compilation() -> None:
     def print_once() -> None:
         print("deciban: compiling once (about 10 s) …", file=sys.stderr, flush=True)
 
-    class CompilationNotice(event.Listener):  # type: ignore[misc]
+    class CompilationNotice(event.Listener):
         def on_start(self, compilation: Any) -> None:
             module = compilation.data["dispatcher"].py_func.__module__ or ""
             if module.startswith("deciban.") and sys.stderr is not None and sys.stderr.isatty():
@@ -64,7 +64,7 @@ def _announce_compilation() -> None:
         def on_end(self, compilation: Any) -> None:
             pass
 
-    event.register("numba:compile", CompilationNotice())
+    event.register("numba:compile", CompilationNotice())  # type: ignore[no-untyped-call]
 
 
 @cache

@@ -19,7 +19,7 @@ from deciban.model.columns import Layout
 from deciban.model.summarise_table import Progress, Rows, begin_counting
 from deciban.training.candidates import Candidate, LearnedRows
 from deciban.training.row_draws import RowDraws
-from deciban.training.worker_processes import Task, TaskRunner
+from deciban.training.worker_processes import TaskRunner, WorkerTask
 from deciban.validation.fold_models import scatter_rows
 
 MIN_PARALLEL_SECONDS = 3.0
@@ -128,7 +128,7 @@ class CandidateEvaluation:
             self._runner.start_processes()
         chosen: list[tuple[int, ...]] = []
 
-        def plan_folds() -> Iterator[Task]:
+        def plan_folds() -> Iterator[WorkerTask]:
             for f in range(1, n_folds):
                 if self._drop_slow_candidates(n_folds - f):
                     self._expect(n_folds - f + n_curve_models)
@@ -196,7 +196,7 @@ class CandidateEvaluation:
         cost = self._expected_seconds * sum(max(size / n, MIN_SIZE_COST) for size in draws.sizes) / self._runner.jobs
         taken = 0
 
-        def plan_draws() -> Iterator[Task]:
+        def plan_draws() -> Iterator[WorkerTask]:
             nonlocal taken
             for held, order in draws:
                 if cost * max(1, 2 - taken) > self._budget.left:

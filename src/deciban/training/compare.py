@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deciban.engines.threads import limit_products_to_one_core, thread_count
+from deciban.engines.threads import limit_products_to_one_core, limit_threads, thread_count
 from deciban.errors import InputError
 from deciban.metrics.comparison import Comparison, compare_candidates
 from deciban.model.summarise_table import Progress
@@ -86,7 +86,7 @@ def compare(
     import scipy.optimize  # noqa: F401  it has a thread pool of its own, which can be limited once it is loaded
 
     # Thousands of small searches: products on two cores wait for each other longer than they compute.
-    with limit_products_to_one_core(True), TaskRunner(rows, jobs) as runner:
+    with limit_products_to_one_core(True), limit_threads(jobs), TaskRunner(rows, jobs) as runner:
         evaluation = CandidateEvaluation(rows, runner, budget, progress)
         found = _compare_in_folds(trained, evaluation, assignment.n_folds, draws_of_rows)
         growth = evaluation.measure_curves(draws_of_rows, found.names) if draws_of_rows else None
