@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Byte code is written: the tests start hundreds of processes, and packages are installed without it, which is quicker.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test thorough fuzz soak check lint bench lab guide gallery format lock audit clean
+.PHONY: demo test thorough fuzz soak check lint bench lab guide gallery format build lock audit clean
 
 demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
@@ -81,11 +81,16 @@ LOCKED := import sys; sys.exit(not (sys.implementation.name == "cpython" and sys
 	$(PIP) --no-deps --no-build-isolation --editable .
 	touch .venv/installed
 
-# Tools of these two rules alone, in an environment of their own.
-.venv-tools/installed:
+# Tools of these three rules alone, in an environment of their own.
+.venv-tools/installed: Makefile
 	$(PYTHON) -m venv .venv-tools
-	.venv-tools/bin/python -m pip install --quiet --disable-pip-version-check uv pip-audit
+	.venv-tools/bin/python -m pip install --quiet --disable-pip-version-check build uv pip-audit
 	touch .venv-tools/installed
+
+# A source distribution, and a wheel for every platform, in dist/.
+build: .venv-tools/installed
+	rm -rf dist
+	.venv-tools/bin/python -m build --outdir dist
 
 # The newest versions that pyproject.toml allows, for every platform, with hashes and without the address of an index.
 lock: .venv-tools/installed
@@ -102,4 +107,4 @@ audit: .venv-tools/installed
 	touch .venv/peers
 
 clean:
-	rm -rf .venv .venv-tools demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-tools demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

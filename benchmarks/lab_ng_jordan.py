@@ -23,7 +23,7 @@ import numpy as np
 
 import deciban
 from deciban.metrics.learning_curves import Crossing, LearningCurves
-from deciban.training.compare import doubling_sizes
+from deciban.training.row_draws import doubling_sizes
 from deciban.training.table_diagnostics import HELD_OUT_SHARE
 
 from . import data, machine

@@ -30,14 +30,45 @@ def format_percent(share: float, digits: int = 1) -> str:
 def format_short_percent(share: float, digits: int = 4) -> str:
     """Format a share in percent with at most `digits` significant digits, without trailing zeros.
 
+    There are more where it would be rounded to 100 %.
+
     >>> format_short_percent(0.5), format_short_percent(90 / 585, 3), format_short_percent(1e-7)
     ('50 %', '15.4 %', '0.00001 %')
+    >>> format_short_percent(0.9999912), format_short_percent(1.0)
+    ('99.99912 %', '100 %')
     """
-    value = 100 * share
-    if not 0 < value < 1e-3:
-        return f"{value:.{digits}g} %"
-    places = min(digits - 1 - math.floor(math.log10(value)), 20)
-    return f"{value:.{places}f}".rstrip("0").rstrip(".") + " %"
+    value, left = 100 * share, 100 * (1 - share)
+    short = f"{value:.{digits}g}"
+    if 0 < value < 1e-3:
+        places = digits - 1 - math.floor(math.log10(value))
+    elif short == "100" and left > 0:
+        places = 1 - math.floor(math.log10(left))
+    else:
+        return f"{short} %"
+    return f"{value:.{min(places, 20)}f}".rstrip("0").rstrip(".") + " %"
+
+
+MAX_PROBABILITY_PLACES = 10
+"""The digits after the point of a probability, at most."""
+
+
+def format_probability(p: float, is_certain: bool = False) -> str:
+    """Format a probability: four digits after the point, and as many more as two digits of p and of 1 − p need.
+
+    Only what is certain is 0 or 1; other probabilities are printed as at least 0.0000000001, and as at most
+    0.9999999999.
+
+    >>> [format_probability(p) for p in (0.5, 0.9996, 0.9999914152, 1.0)]
+    ['0.5000', '0.99960', '0.9999914', '0.9999999999']
+    >>> [format_probability(p) for p in (0.0213, 0.00000302, 0.0)], format_probability(1.0, is_certain=True)
+    (['0.0213', '0.0000030', '0.0000000001'], '1')
+    """
+    if math.isnan(p) or (is_certain and p in (0.0, 1.0)):
+        return "–" if math.isnan(p) else f"{p:.0f}"
+    least = 10.0**-MAX_PROBABILITY_PLACES
+    p = min(max(p, least), 1.0 - least)
+    places = max(4, 1 - math.floor(math.log10(min(p, 1.0 - p))))
+    return f"{p:.{min(places, MAX_PROBABILITY_PLACES)}f}"
 
 
 def format_percent_range(ends: tuple[float, float]) -> str:

@@ -19,7 +19,7 @@ from tests.cli.mail_commands import command, has_verdict_header, make_store, pro
 from tests.mail.spamds import make_message
 
 NEW = make_message("spam", 1000)
-HEADER = re.compile(rb"X-Deciban: (\w+); p=[01]\.\d{4}; evidence=[+-]\d+\.\ddB; top=\S+\r?\n")
+HEADER = re.compile(rb"X-Deciban: (\w+); p=0\.\d{4,10}; evidence=[+-]\d+\.\ddB; top=\S+\r?\n")
 
 
 @pytest.fixture(scope="module")

@@ -118,16 +118,17 @@ def test_another_model_is_fitted_at_once_and_classifies_from_then_on(store, mode
     [
         ([], 2, "nothing to set"),
         (["--spam-at", "0.1"], 1, "ham must end below where spam begins"),
-        (["--ham-at", "-1"], 1, "both from 0 to 1"),
-        (["--spam-at", "nan"], 1, "ham must end below"),
+        (["--ham-at", "-1"], 2, "'-1' is less than 0"),
+        (["--spam-at", "nan"], 2, "'nan' is not a number"),
         (["--model", "oracle"], 1, "model 'oracle' is not known"),
-        (["--half-life", "soon"], 2, "neither a number of days nor none"),
-        (["--half-life", "0"], 1, "at least 1 second"),
-        (["--half-life", "inf"], 1, "half-life"),
-        (["--most-messages", "0"], 1, "at least 1 message"),
-        (["--spam-at", "0.5", "--most-messages", "-3"], 1, "at least 1 message"),
+        (["--half-life", "soon"], 2, "neither a number nor none"),
+        (["--half-life", "0"], 2, "'0' is not above 0"),
+        (["--half-life", "1e-9"], 1, "at least 1 second"),
+        (["--half-life", "inf"], 2, "'inf' is not finite"),
+        (["--most-messages", "0"], 2, "'0' is less than 1"),
+        (["--spam-at", "0.5", "--most-messages", "-3"], 2, "'-3' is less than 1"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_choices_that_cannot_be_are_refused_and_nothing_is_set(store, arguments, code, words):
     before = read_status(store)

@@ -8,7 +8,8 @@ import pytest
 import deciban
 from deciban.errors import DecibanError, InputError
 from deciban.families.gaussian import Covariance
-from deciban.training.compare import CANDIDATE_NAMES, Draws, _interleave_classes, check_candidates
+from deciban.training.candidates import CANDIDATE_NAMES, check_candidates
+from deciban.training.row_draws import RowDraws, _interleave_classes
 from tests.tables.clinic import patients
 from tests.tables.reviews import reviews
 
@@ -64,7 +65,7 @@ def test_the_parameters_are_those_of_a_model_of_the_other_folds(generative):
 def test_each_point_of_a_curve_is_a_training_on_the_rows_drawn(generative):
     table, growth = clinic(), generative.growth
     codes = np.unique(table["diagnosis"], return_inverse=True)[1].astype(np.int32)
-    held, order = next(iter(Draws(codes, 2, growth.held_out, growth.sizes)))
+    held, order = next(iter(RowDraws(codes, 2, growth.held_out, growth.sizes)))
     for s, size in enumerate(growth.sizes):
         part = table.iloc[np.sort(order[:size])]
         roles = {**ROLES, **{c.name: c.role for c in _columns(table) if c.role not in ("undecided", "countable")}}
@@ -87,7 +88,7 @@ def test_draws_are_the_same_for_all_and_have_their_share_of_every_class():
     for n in (10, 20, 50):
         shares = np.bincount(codes[order[:n]], minlength=3)
         np.testing.assert_allclose(shares, n * np.array([0.6, 0.3, 0.1]), atol=1.0)
-    first, second = Draws(codes, 2, 20, (10,)), Draws(codes, 2, 20, (10,))
+    first, second = RowDraws(codes, 2, 20, (10,)), RowDraws(codes, 2, 20, (10,))
     for (held, rest), (also, others) in zip(first, second):
         assert held.tolist() == also.tolist()
         assert rest.tolist() == others.tolist()
@@ -128,7 +129,7 @@ def test_numbers_that_have_a_given_role_are_no_gaussians(result):
 
 def test_too_few_rows_for_curves_are_reported_to_be():
     table = {"x": [1.0, 2.0, 8.0, 9.0] * 2, "k": ["a", "a", "b", "b"] * 2}
-    found = deciban.compare(table, target="k", learners=["bayes", "tied_diagonal"], folds=2)
+    found = deciban.compare(table, target="k", learners=["bayes", "tied_diagonal"], folds=2, curve=True)
     assert found.growth is None
     assert "too few rows for learning curves" in found.notes[-1]
 
@@ -159,10 +160,11 @@ def test_texts_stay_words_with_gaussians():
 
 
 def test_learners_are_in_their_order_however_they_are_named():
-    assert check_candidates(None) == list(CANDIDATE_NAMES)
-    assert check_candidates("logistic") == ["logistic"]
-    assert check_candidates(["logistic", "tied", "bayes"]) == ["bayes", "tied", "logistic"]
-    assert check_candidates(["gaussian"]) == list(COVARIANCES)
+    assert check_candidates(None, full=True) == list(CANDIDATE_NAMES)
+    assert check_candidates(None, full=False) is None
+    assert check_candidates("logistic", full=True) == ["logistic"]
+    assert check_candidates(["logistic", "tied", "bayes"], full=False) == ["bayes", "tied", "logistic"]
+    assert check_candidates(["gaussian"], full=False) == list(COVARIANCES)
 
 
 @pytest.mark.parametrize(
@@ -175,6 +177,9 @@ def test_learners_are_in_their_order_however_they_are_named():
         ({"sizes": [10, 100000]}, "sizes asks for 100000 rows"),
         ({"sizes": [0.5]}, "whole numbers of rows"),
         ({"sizes": []}, "sizes is empty"),
+        ({"seconds": 0}, "seconds must be a number above 0"),
+        ({"seconds": "10"}, "seconds must be a number above 0"),
+        ({"n_jobs": 0}, "n_jobs == 0 has no meaning"),
         ({"learner": "logistic"}, "compare tries every learner"),
         ({"C": -1.0}, "C must be"),
         ({"calibrate": "auto"}, "without a calibration"),

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from deciban.cli.command_groups import WRONG_USAGE, CommandEntry, Group, UsageError
+from deciban.cli.command_groups import WRONG_USAGE, CommandEntry, Group, UsageError, to_help_option
 from deciban.cli.error_handling import handle_errors
 
 GROUP: Final = Group(
@@ -34,7 +34,7 @@ GROUP: Final = Group(
     "  Exit codes: 0 success, 1 error, 2 wrong usage, 130 interrupted, 141 unread.\n"
     "  Begin with: deciban example patients > patients.csv",
     (
-        ("--version", "Show the version and exit."),
+        ("-V, --version", "Show the version and exit."),
         ("--install-completion [SHELL]", "Install completion for a shell: bash, zsh, fish or powershell."),
         ("--show-completion [SHELL]", "Show completion for a shell, to copy it."),
     ),
@@ -44,7 +44,7 @@ GROUP: Final = Group(
 
 def run(words: Sequence[str], group: Group = GROUP) -> int:
     """Run the command of a group that the words of a command line name, and return its exit code."""
-    name, *others = words or [""]
+    name, *others = to_help_option(words)
     if group is GROUP and name == "mail":
         from deciban.cli.mail.commands import run as run_mail
 
@@ -53,7 +53,7 @@ def run(words: Sequence[str], group: Group = GROUP) -> int:
         if name in ("", "-h", "--help"):
             print(group.format_help(), file=sys.stdout if name else sys.stderr, flush=True)
             return 0 if name else WRONG_USAGE
-        if group is GROUP and name in ("--version", "--install-completion", "--show-completion"):
+        if group is GROUP and name in ("-V", "--version", "--install-completion", "--show-completion"):
             return _run_option(name, *others[:1])
         found = group.find(name)
         if isinstance(found, Group):
@@ -67,7 +67,7 @@ def run(words: Sequence[str], group: Group = GROUP) -> int:
 
 
 def _run_option(name: str, shell: str | None = None) -> int:
-    if name == "--version":
+    if name in ("-V", "--version"):
         from deciban import __version__
 
         print(f"deciban {__version__}", flush=True)

@@ -3,12 +3,12 @@
 from typing import Any
 
 from deciban.cli.files import print_json
-from deciban.cli.parser import DEBUG, JSON, command, number, option
+from deciban.cli.parser import DEBUG, JSON, Argument, command, number, option
 from deciban.cli.plot.picture_options import PICTURE_OPTIONS, Picture, plots
 
 
-def _share(name: str, help: str) -> Any:
-    return number(name, "SHARE", help, kind=float, required=True)
+def _share(name: str, help: str) -> Argument:
+    return number(name, "SHARE", help, kind=float, minimum=0, maximum=1, required=True)
 
 
 @command(

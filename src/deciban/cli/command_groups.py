@@ -7,7 +7,7 @@ with 0 for success, 1 for an error (in the data, a file, or the request), 2 for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -30,6 +30,7 @@ TEMPORARY_FAILURE: Final = 75
 
 MAX_HELP_COLUMNS: Final = 80
 HELP_ENTRY: Final = ("-h, --help", "Show this message and exit.")
+HELP_COMMAND: Final = ("help", "Show the options of a command.")
 
 
 class UsageError(Exception):
@@ -87,11 +88,20 @@ class Group(NamedTuple):
 
     def format_help(self) -> str:
         """Return the help text."""
-        commands = [(name, entry.summary) for name, entry in self.commands.items()]
+        commands = [*((name, entry.summary) for name, entry in self.commands.items()), HELP_COMMAND]
         options = format_table("Options", [*self.options, HELP_ENTRY])
         return "\n\n".join(
             [self.usage, format_paragraph(self.description), options, format_table("Commands", commands), self.ending]
         )
+
+
+def to_help_option(words: Sequence[str]) -> Sequence[str]:
+    """Return the words of a command line, `help COMMAND` as `COMMAND --help`; of no words an empty one.
+
+    >>> to_help_option(["help", "train"]), to_help_option(["help"]), to_help_option([])
+    (['train', '--help'], ['--help'], [''])
+    """
+    return [*words[1:], "--help"] if list(words[:1]) == ["help"] else words or [""]
 
 
 def format_paragraph(text: str, first: str = "  ", others: str = "  ") -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
-from deciban.cli.parser import DEBUG, JSON, command, number, option, switch, without
+from deciban.cli.parser import DEBUG, JSON, NumberRange, command, flag, number, option, switch, without
 from deciban.cli.render import Screen, format_row_count, quote_word, shorten
 from deciban.cli.training_options import call_on_table, find_target, format_training_command
 
@@ -30,18 +31,22 @@ MAX_PAIR_NAME_WIDTH = 12
 @command(
     option("--learners", "NAME,NAME,…",
            "The learners to compare: bayes, gaussian (under each covariance, or by name full, tied, diagonal …), "
-           "logistic, evidence, boosted; all by default.", type=a.split_list),
+           "logistic, evidence, boosted; by default these five, with one covariance.", type=a.split_list),
+    flag("--full", "Compare all learners, with every covariance, and measure learning curves."),
+    number("--seconds", "NUMBER", "Leave out learners, and draws of curves, that would take longer than this.",
+           minimum=0, excluded=(0.0, inf), kind=float),
+    number("--jobs", "NUMBER", "How many processes learn, at most (default: as many as there are cores).", minimum=1),
     number("--folds", "NUMBER", "How many folds the rows are split into.", minimum=2, default=10),
     option("--groups", "COL", "Keep rows with the same value in this column in one fold."),
-    number("--draws", "NUMBER", "How often rows are drawn for the learning curves.", minimum=2, default=10),
-    option(
-        "--sizes", "N,N,…", "How many rows are learned for the curves (default: 10, 20, 40 …).", type=a.parse_numbers
-    ),
-    switch("--curve", "Whether learning curves are measured."),
+    number("--draws", "NUMBER", "How often rows are drawn for the learning curves (default: 10).", minimum=2),
+    a.numbers("--sizes", "N,N,…", "How many rows are learned for the curves (default: 10, 20, 40 …).",
+              NumberRange(int, 2)),
+    switch("--curve", "Whether learning curves are measured: by default with --full, --draws or --sizes.", None),
     switch("--times", "Whether training times are shown, which vary from run to run."),
     a.TARGET, *without(a.MODEL_OPTIONS, "learner", "covariance"), *a.TABLE_OPTIONS, JSON, DEBUG,
     examples=[
         "deciban compare patients.csv --target diagnosis",
+        "deciban compare patients.csv --target diagnosis --full --seconds 60",
         "deciban compare patients.csv --target diagnosis --learners bayes,tied,logistic --draws 30",
     ],
 )  # fmt: skip
@@ -59,9 +64,10 @@ def compare(times: bool, json: bool, **options: Any) -> None:
 
 
 def compare_learners(table: TableInput, options: Mapping[str, Any]) -> Comparison:
-    """Compare the learners of --learners, or all, on a table with the given options."""
-    names, curve = ("learners", "folds", "groups", "draws", "sizes"), options["curve"]
-    comparison: Comparison = call_on_table("compare", table, options, names, again="comparing", curve=curve)
+    """Compare the learners of --learners, or the usual ones, on a table with the given options."""
+    names = ("learners", "full", "seconds", "folds", "groups", "draws", "sizes")
+    own = {"curve": options["curve"], "n_jobs": options["jobs"]}
+    comparison: Comparison = call_on_table("compare", table, options, names, **own)
     return comparison
 
 
@@ -94,12 +100,12 @@ def _show_comparison(comparison: Comparison, data: TableInput, as_json: bool, ti
 
 
 @command(
-    option("--sizes", "N,N,…",
-           "How many rows to learn, or shares of those that are not held out: 0.5 (default: all, half, a quarter …).",
-           type=a.parse_numbers),
-    option("--flipped", "SHARE,…",
-           "Replace a share of the training labels by another class, to measure the effect of label noise.",
-           type=a.parse_numbers),
+    a.numbers("--sizes", "N,N,…",
+              "How many rows to learn, or shares of those that are not held out: 0.5 (default: all, half, a quarter "
+              "…).", NumberRange(minimum=0, excluded=(0.0, inf))),
+    a.numbers("--flipped", "SHARE,…",
+              "Replace a share of the training labels by another class, to measure the effect of label noise.",
+              NumberRange(minimum=0, maximum=1, excluded=(1.0,))),
     a.TARGET, *a.MODEL_OPTIONS, *a.TABLE_OPTIONS, JSON, DEBUG,
     examples=[
         "deciban learning patients.csv --target diagnosis",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from deciban.cli.command_groups import UsageError
-from deciban.cli.parser import list_option, number
+from deciban.cli.parser import NumberRange, list_option, number
 
 if TYPE_CHECKING:
     from deciban.metrics.ranking import DecisionCosts
@@ -29,11 +30,12 @@ THRESHOLD: Final = list_option(
 REJECT_NOVEL: Final = number(
     "--reject-novel", "SHARE",
     "Leave rows undecided that are unlike the training rows, and SHARE of the usual rows with them: 0.01.",
-    kind=float,
+    kind=float, minimum=0, maximum=1, excluded=(1.0,),
 )  # fmt: skip
 WANT: Final = list_option(
     "--want", "CLASS:FIGURE=P", "Find the threshold of CLASS for a precision or recall of P: spam:precision=0.99."
 )
+PROBABILITY: Final = NumberRange(minimum=0, maximum=1)
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[t
         first, second = next((names for names in found if names[0] in known and names[1] in known), found[0])
         return known.get(first, first), known.get(second, second)
 
-    return _parse_numbers(options, "--cost sick:healthy=20", find_pair)
+    return _parse_numbers(options, "--cost sick:healthy=20", find_pair, NumberRange())
 
 
 def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[Any, float] | None:
@@ -100,7 +102,7 @@ def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> d
     {3: 0.9}
     """
     known = {str(label): label for label in classes}
-    return _parse_numbers(options, "--threshold spam=0.98", lambda name: known.get(name, name))
+    return _parse_numbers(options, "--threshold spam=0.98", lambda name: known.get(name, name), PROBABILITY)
 
 
 def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[tuple[Any, str, float]]:
@@ -112,7 +114,7 @@ def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[t
     known = {str(label): label for label in classes}
     wants = []
     for option in options or ():
-        target, share = _parse_number(option, "--want spam:precision=0.99")
+        target, share = _parse_number(option, "--want spam:precision=0.99", PROBABILITY._replace(excluded=(0.0,)))
         name, _, figure = target.rpartition(":")
         if figure not in ("precision", "recall") or not name:
             raise UsageError(f"{option!r} is not CLASS:precision=P or CLASS:recall=P")
@@ -121,23 +123,23 @@ def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[t
 
 
 def _parse_numbers(
-    options: Sequence[str] | None, example: str, find: Callable[[str], Any]
+    options: Sequence[str] | None, example: str, find: Callable[[str], Any], allowed: NumberRange
 ) -> dict[Any, float] | None:
     """Return the number of each thing that `find` returns for a name; None if there are no options."""
     numbers: dict[Any, float] = {}
     for option in options or ():
-        name, number = _parse_number(option, example)
+        name, number = _parse_number(option, example, allowed)
         if numbers.setdefault(find(name), number) != number:
             raise UsageError(f"{example.split()[0]} gives {name} both {numbers[find(name)]:g} and {number:g}")
     return numbers or None
 
 
-def _parse_number(option: str, example: str) -> tuple[str, float]:
+def _parse_number(option: str, example: str, allowed: NumberRange) -> tuple[str, float]:
     """Return the text before the last '=', and the number after it."""
     name, equals, number = option.rpartition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"{option!r} is not of the form of {example}")
     try:
-        if not equals or not name.strip():
-            raise ValueError
-        return name.strip(), float(number)
-    except ValueError:
-        raise UsageError(f"{option!r} is not of the form of {example}") from None
+        return name.strip(), allowed.parse(number)
+    except ArgumentTypeError as error:
+        raise UsageError(f"{option!r} is not of the form of {example}: {error}") from None

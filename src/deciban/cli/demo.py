@@ -15,7 +15,7 @@ from deciban import __version__
 from deciban.cli.files import check_folder, print_json, write_folder
 from deciban.cli.parser import DEBUG, JSON, command, option
 from deciban.cli.render import Screen
-from deciban.formatting import format_signed
+from deciban.formatting import format_probability, format_signed
 from deciban.plain_json import to_json
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def explain(out: Screen, reason: Reason) -> None:
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
     out.print(
         f"  The prior and {len(reason.evidence) - 1} features add up to {format_signed(reason.added_up)} dB, "
-        f"which is p({reason.winner}) = {reason.probability:.3f}.\n"
+        f"which is p({reason.winner}) = {format_probability(reason.probability)}.\n"
         "  dB is decibans: +10 is ten to one for, −10 ten to one against.",
         soft_wrap=True,
     )

@@ -1,7 +1,7 @@
 """Errors, warnings, interrupts and progress of commands.
 
-Errors and warnings are messages of a line or two with a hint. Long reads have a progress bar on a terminal: rows,
-rate and time left.
+Errors and warnings are messages of a line or two with a hint. Long work has a progress bar on a terminal: how many
+rows, models or messages are done, their rate, and the time left.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -181,41 +181,53 @@ def show_spinner(message: str) -> Any:
 
 
 @contextmanager
-def progress(table: TableInput, doing: str, again: str = "evaluating") -> Iterator[Callable[[int], None]]:
-    """Yield a function that takes the number of rows read, updates the bar, and raises a suppressed Ctrl-C.
+def progress(table: TableInput, doing: str, again: str = "evaluating") -> Iterator[ProgressCounter]:
+    """Yield a counter of the rows that are read; on a terminal a bar shows it.
 
     A number lower than the last one means that a second pass has begun, which `again` describes.
     """
     if not sys.stderr.isatty():
-        yield lambda rows: stop_if_interrupted()
+        yield ProgressCounter(None, again)
         return
-    total = table.estimate_rows()
-    with make_progress_bar("rows") as bar:
-        task = bar.add_task(doing, total=total, rate="")
-        last = 0
-
-        def update(rows: int) -> None:
-            nonlocal last
-            stop_if_interrupted()
-            if rows < last:
-                bar.reset(task, description=again, total=last)
-            last = rows
-            known = bar.tasks[task].total
-            beyond = rows if known is not None and rows > known else known  # the total was an estimate
-            bar.update(task, completed=rows, total=beyond, rate=rate(bar.tasks[task].speed, "rows"))
-
-        yield update
+    with make_progress_bar() as bar:
+        bar.add_task(doing, total=table.estimate_rows(), rate="", things="rows")
+        yield ProgressCounter(bar, again)
 
 
-def make_progress_bar(things: str) -> Any:
-    """Return a progress bar that counts things of this name; tasks need a field `rate`, a text."""
+class ProgressCounter:
+    """A function of how many things are done, first of rows that are read; it raises a suppressed Ctrl-C."""
+
+    def __init__(self, bar: Any, again: str) -> None:
+        self._bar, self._again, self._things, self._last = bar, again, "rows", 0
+
+    def __call__(self, n: int) -> None:
+        """Show that n things are done."""
+        stop_if_interrupted()
+        if self._bar is None:
+            return
+        (task,) = self._bar.tasks
+        if n < self._last:
+            self._bar.reset(task.id, description=self._again, total=self._last)
+        self._last = n
+        total = n if task.total is not None and n > task.total else task.total  # the total was an estimate
+        self._bar.update(task.id, completed=n, total=total, rate=rate(task.speed, self._things))
+
+    def begin(self, doing: str, things: str, total: int) -> None:
+        """Begin work of other things than rows, of which there are `total`."""
+        self._things, self._last = things, 0
+        if self._bar is not None:
+            self._bar.reset(self._bar.tasks[0].id, description=doing, total=total, rate="", things=things)
+
+
+def make_progress_bar() -> Any:
+    """Return a progress bar; tasks need the fields `things`, the name of what is counted, and `rate`, a text."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
-        TextColumn("{task.completed:,.0f} " + things),
+        TextColumn("{task.completed:,.0f} {task.fields[things]}"),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(compact=True),
         TextColumn("left"),

@@ -28,7 +28,7 @@ FOLD_OPTIONS = ("folds", "groups", "order", "calibrate")
 @command(
     option("--model", "MODEL", "Evaluate this model on DATA instead.", type=Path),
     number("--folds", "NUMBER|loo", "How many folds the rows are split into (default 10), or loo: leave-one-out.",
-           word="loo"),
+           minimum=2, word="loo"),
     option("--groups", "COL", "Keep rows with the same value in this column in one fold; it is not learned from."),
     option(
         "--order", "COL",

@@ -18,6 +18,7 @@ from deciban.cli.parser import DEBUG, JSON, command, flag, number
 from deciban.cli.render import Screen, shorten, to_one_line
 from deciban.cli.row_views import CopyingView, RowRange
 from deciban.errors import InputError
+from deciban.formatting import format_probability
 from deciban.plain_json import to_plain
 from deciban.scores.explanation import Reason, format_decibans, format_odds, format_word, in_context
 
@@ -167,8 +168,7 @@ def show(rows: list[RowExplanation], most: int) -> None:
 def _show_row(out: Screen, row: RowExplanation, most: int) -> None:
     width = 20 if row.name is None else 30
     truth = "" if row.truth is None else f"; in truth {shorten(str(row.truth), width)}"
-    p, is_doubtful = row.probability, math.isfinite(row.total)  # a doubtful probability is not printed as 1
-    probability = "over 0.9999" if 0.9999 < p < 1 or (p == 1 and is_doubtful) else f"{p:.4f}"
+    probability = format_probability(row.probability, is_certain=math.isinf(row.total))
     chance = f"{shorten(str(row.prediction), width)}, probability {probability}{truth}"
     out.print_heading(f"Row {row.row}", chance if row.name is None else shorten(row.name, out.width - 20))
     if row.name is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from deciban.cli.command_groups import UsageError
-from deciban.cli.parser import argument, choice, flag, in_section, list_option, number, option
+from deciban.cli.parser import Argument, NumberRange, argument, choice, flag, in_section, list_option, number, option
 
 COVARIANCES: Final = "full|tied|diagonal|tied_diagonal|spherical|tied_spherical|identity"
 TABLE_FILES: Final = ".csv, .tsv, .jsonl, .parquet or .arrow file"
@@ -30,12 +30,18 @@ def join_list(parts: Iterable[str]) -> str:
     return written.getvalue()
 
 
-def parse_numbers(text: str) -> list[float]:
-    """Parse numbers between commas; whole numbers remain integers."""
-    try:
-        return [float(part) if "." in part or "e" in part.lower() else int(part) for part in split_list(text)]
-    except ValueError:
-        raise ArgumentTypeError(f"numbers between commas are needed, not {text!r}") from None
+def numbers(name: str, metavar: str, help: str, allowed: NumberRange) -> Argument:
+    """Declare an option that takes numbers between commas, of which whole numbers remain integers."""
+
+    def parse(text: str) -> list[float]:
+        parts = split_list(text)
+        try:
+            found = [allowed.parse(part) for part in parts]
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"numbers between commas are needed; {error}") from None
+        return [int(part) if part.lstrip("+").isdecimal() else value for part, value in zip(parts, found)]
+
+    return option(name, metavar, help, type=parse)._replace(limits=str(allowed))
 
 
 def parse_pair(text: str) -> tuple[str, str]:
@@ -115,7 +121,7 @@ MODEL_OPTIONS: Final = in_section(
     ),
     number("--C", "NUMBER|auto",
            "Inverse strength of the penalty of logistic and evidence regression; auto (the default): chosen by "
-           "cross-validation.", kind=float, word="auto"),
+           "cross-validation.", kind=float, minimum=0, excluded=(0.0,), word="auto"),
     ROLES,
     option("--join", "COL,COL,…",
            "Model columns jointly: numbers with their covariances, flags and categories as combinations. May be "
@@ -132,17 +138,18 @@ MODEL_OPTIONS: Final = in_section(
     number(
         "--alpha", "NUMBER|auto",
         "Pseudo-count of every level, bin, rate and word (default 1); auto: the one of greatest marginal likelihood.",
-        kind=float, word="auto",
+        kind=float, minimum=0, word="auto",
     ),
     number("--parameter-prior", "NUMBER",
-           "Pseudo-rows with a number's overall variance in every class (default 1).", kind=float),
+           "Pseudo-rows with a number's overall variance in every class (default 1).", kind=float, minimum=0),
     choice("--covariance", COVARIANCES,
            "The covariance of Gaussians: full or tied for joined numbers; diagonal, tied_diagonal, spherical, "
            "tied_spherical or identity for the others.", metavar="SHAPE"),
     choice("--unseen", "ignore|smooth|error",
            "How a value never seen in training is treated: ignored, as a rare value (smooth), or as an error."),
     number("--most-levels", "NUMBER",
-           "How many values of a category are distinguished; rarer ones count as one value (default 1000)."),
+           "How many values of a category are distinguished; rarer ones count as one value (default 1000).",
+           minimum=1),
     option("--ngrams", "N",
            "Count n-grams of texts up to length N: 2 counts pairs of words too. 3-5: lengths 3 to 5."),
     choice("--tokens", "words|whitespace|characters|'characters in words'",
@@ -171,7 +178,7 @@ SAFE_CELLS: Final = flag(
 )
 
 
-def most(help: str, default: int, maximum: float = inf, names: str = "--most") -> Any:
+def most(help: str, default: int, maximum: float = inf, names: str = "--most") -> Argument:
     """Declare the option for the number of columns, words or rows that are shown."""
     return number(names, "NUMBER", help, minimum=1, maximum=maximum, default=default)
 
@@ -205,7 +212,7 @@ def parse_prior(text: str) -> Any:
     for part in split_list(text):
         label, _, share = part.rpartition("=")
         try:
-            shares[label.strip()] = float(share)
-        except ValueError:
-            raise UsageError(f"{part!r} is not CLASS=SHARE, as in --prior ill=0.1,well=0.9") from None
+            shares[label.strip()] = NumberRange(minimum=0, maximum=1).parse(share)
+        except ArgumentTypeError as error:
+            raise UsageError(f"{part!r} is not CLASS=SHARE, as in --prior ill=0.1,well=0.9: {error}") from None
     return shares

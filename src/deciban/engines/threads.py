@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
@@ -21,9 +22,10 @@ LIMIT_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
 def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads that a call may use.
 
-    It is `n_jobs` (−1: all cores); else that of joblib's context; else all the cores that this process may run on,
-    within OMP_NUM_THREADS and similar limits. Inside a joblib worker it is one.
+    It is `n_jobs` (−1: all cores); else that of `limit_threads`; else that of joblib's context; else all the cores
+    that this process may run on, within OMP_NUM_THREADS and similar limits. Inside a joblib worker it is one.
     """
+    n_jobs = _thread_limit.get() if n_jobs is None else n_jobs
     if n_jobs is not None:
         return _resolve_n_jobs(n_jobs)
     joblib = sys.modules.get("joblib")
@@ -34,6 +36,19 @@ def thread_count(n_jobs: int | None) -> int:
         if workers is not None:
             return _resolve_n_jobs(workers)
     return min([_count_cores(), *filter(None, map(_read_limit, LIMIT_VARIABLES))])
+
+
+_thread_limit: ContextVar[int | None] = ContextVar("thread_limit", default=None)
+
+
+@contextmanager
+def limit_threads(n_threads: int) -> Iterator[None]:
+    """Let calls in this context that name no number of threads use this many."""
+    token = _thread_limit.set(n_threads)
+    try:
+        yield
+    finally:
+        _thread_limit.reset(token)
 
 
 def _read_limit(name: str) -> int | None:

@@ -126,17 +126,22 @@ class Categorical(Family):
 
     def log_theta(self, part: Levels) -> Array:
         """Return ln θ_kjv, the tables of all features in one array."""
+        return self._log_theta_and_unseen(part)[0]
+
+    def _log_theta_and_unseen(self, part: Levels) -> tuple[Array, Array]:
+        """Return ln θ_kjv, and ln θ_kj of an unseen level."""
         separate = self.separate_levels(part)
-        shares = self._log_shares(separate.counts)
+        shares, unseen = self._log_shares(separate.counts), self._log_unseen(separate.counts)
         if separate.counts is part:
-            return shares
-        unseen = self._log_unseen(separate.counts)[:, part.owner]
-        return np.where(separate.column < 0, unseen, np.column_stack([shares, unseen[:, :1]])[:, separate.column])
+            return shares, unseen
+        by_level = np.column_stack([shares, unseen[:, :1]])[:, separate.column]
+        return np.where(separate.column < 0, unseen[:, part.owner], by_level), unseen
 
     def solve(self, part: Levels) -> ScoreForm:
         """See `Family.solve`."""
         part = self.full(part)
-        return Lookup(self.log_theta(part), part.offset, self._log_unseen(self.separate_levels(part).counts))
+        log_theta, unseen = self._log_theta_and_unseen(part)
+        return Lookup(log_theta, part.offset, unseen)
 
     def sample(self, part: Levels, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """See `Family.sample`; the code after the last level represents an unseen one, if it has a probability.

@@ -4,6 +4,7 @@ Whether a kernel is used depends on the size of the work alone, so that equal qu
 is imported without Numba, which is imported where a kernel is defined.
 """
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,16 +29,42 @@ _total_steps: ContextVar[int] = ContextVar("total_steps", default=0)
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` with Numba for one core, without the interpreter's lock, and cache the machine code.
 
-    It is compiled on first use. Where neither the package's folder nor the user's cache can be written, Numba refuses
-    to cache; then the kernel is compiled again in each process, and one warning tells how to change that.
+    It is compiled on first use, which a notice on a terminal tells. Where neither the package's folder nor the user's
+    cache can be written, Numba refuses to cache; then the kernel is compiled again in each process, and one warning
+    tells how to change that.
     """
     import numba
 
+    _announce_compilation()
     try:
         return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:
         _warn_once()
         return numba.njit(nogil=True)(function)
+
+
+@cache
+def _announce_compilation() -> None:
+    """Make Numba print a notice before the first kernel that it compiles: on a terminal, once in a process.
+
+    Machine code that is read from the cache is no such event.
+    """
+    from numba.core import event
+
+    @cache
+    def print_once() -> None:
+        print("deciban: compiling once (about 10 s) …", file=sys.stderr, flush=True)
+
+    class CompilationNotice(event.Listener):
+        def on_start(self, compilation: Any) -> None:
+            module = compilation.data["dispatcher"].py_func.__module__ or ""
+            if module.startswith("deciban.") and sys.stderr is not None and sys.stderr.isatty():
+                print_once()
+
+        def on_end(self, compilation: Any) -> None:
+            pass
+
+    event.register("numba:compile", CompilationNotice())  # type: ignore[no-untyped-call]
 
 
 @cache

@@ -4,6 +4,7 @@ Rows are split into stripes and blocks whatever the number of threads, and their
 result is the same to the last bit.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -175,7 +176,7 @@ class Rows:
         return [weights for weights, _ in pairs], bias + sum(offset for _, offset in pairs)
 
     def _rows_per_block(self) -> int:
-        cells = sum(int(np.prod(block.X.shape[1:])) for block in self.blocks if not isinstance(block, SparseBlock))
+        cells = sum(math.prod(block.X.shape[1:]) for block in self.blocks if not isinstance(block, SparseBlock))
         return max(64, PASS_BLOCK_CELLS // (cells + self.n_scores))
 
     def _slice_rows(self, rows: slice) -> list[slice]:

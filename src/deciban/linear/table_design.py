@@ -17,6 +17,7 @@ from deciban.engines import thread_count
 from deciban.generative import GenerativeModel
 from deciban.linear.design import Dense, Part, Shared, Sparse
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, Account, FittedModel, LearnerName
+from deciban.linear.loss_pass import Rows
 from deciban.linear.penalty_choice import (
     CHOICE_TOL,
     MAX_C,
@@ -27,7 +28,7 @@ from deciban.linear.penalty_choice import (
     ScoreFold,
     choose_C_by_folds,
 )
-from deciban.linear.solvers.logistic import LogisticFit, fit_parts
+from deciban.linear.solvers.logistic import LogisticFit, fit_parts, prepare_rows
 from deciban.linear.solvers.logistic_objective import as_scores, expand_to_classes
 from deciban.scores import Linear, Lookup, ScoreForm, Steps
 
@@ -134,13 +135,14 @@ def _to_all_classes(t: Array, seen: NDArray[np.intp], n_classes: int, absent: fl
 
 
 def _fit(
-    parts: Design, rows: FoldedRows, n_classes: int, C: float, tol: float, start: LogisticFit | None = None
-) -> LogisticFit:
+    parts: Design, rows: FoldedRows, n_classes: int, C: float, tol: float, start: LogisticFit | None = None,
+    prepared: Rows | None = None,
+) -> LogisticFit:  # fmt: skip
     """Fit the parts to these rows; their penalties are those at C = 1."""
     penalised = [replace(part, l1=part.l1 / C, l2=part.l2 / C) for part in parts]
     return fit_parts(
         penalised, rows.codes, rows.weight, n_classes, start=None if start is None else (start.parts, start.bias),
-        tol=tol, max_iter=FINAL_MAX_ITER, threads=thread_count(None),
+        tol=tol, max_iter=FINAL_MAX_ITER, threads=thread_count(None), prepared=prepared,
     )  # fmt: skip
 
 
@@ -161,14 +163,19 @@ def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n
 
         same = take_sample(parts) if fold_design is None else []
         design_of = cache(lambda f: same if fold_design is None else take_sample(fold_design(f)))
+        held_of = cache(lambda f: _take_rows(design_of(f), np.flatnonzero(sample.fold == f)))
+        others_of = cache(lambda f: sample._replace(weight=np.where(sample.fold == f, 0.0, sample.weights)))
+
+        @cache
+        def prepare_fold(f: int) -> Rows:
+            others = others_of(f)
+            return prepare_rows(design_of(f), others.codes, others.weight, n_classes, True, thread_count(None))
 
         def refit(f: int, C: float, before: LogisticFit | None) -> LogisticFit:
-            others = sample._replace(weight=np.where(sample.fold == f, 0.0, sample.weights))
-            return _fit(design_of(f), others, n_classes, C, CHOICE_TOL, before)
+            return _fit(design_of(f), others_of(f), n_classes, C, CHOICE_TOL, before, prepare_fold(f))
 
         def score(f: int, state: LogisticFit) -> Array:
-            design = _take_rows(design_of(f), np.flatnonzero(sample.fold == f))
-            return np.asarray(sum(part.scores(t) for part, t in zip(design, state.parts)) + state.bias)
+            return np.asarray(sum(part.scores(t) for part, t in zip(held_of(f), state.parts)) + state.bias)
 
         return refit, score
 

@@ -32,10 +32,23 @@ MIN_CELLS_PER_JOB = 1 << 15
 """Columns that have fewer cells are counted several at a time: 1000 columns of 50 rows took 2.2 s one by one."""
 
 Progress = Callable[[int], None]
-"""A function that is called with the number of rows read so far."""
+"""A function that is called with the number of rows read so far; see `begin_counting`."""
 
 FoldAssigner = Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int32]]
 """A function that returns the fold of each row, by its class code and its number in the table; rows come in order."""
+
+
+def begin_counting(progress: Progress | None, doing: str, things: str, total: int) -> Progress | None:
+    """Begin to count other things than rows read, of which there are `total`; return the function to call.
+
+    A progress function that can do that has a method `begin`; it is called as `begin(doing, things, total)`. Of any
+    other function None is returned: it would take the number for one of rows.
+    """
+    begin = getattr(progress, "begin", None)
+    if begin is None:
+        return None
+    begin(doing, things, total)
+    return progress
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Discriminative learners of tables, which fit the rows themselves, with the roles and bins of naive Bayes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ from deciban.training.task import Task
 from deciban.validation.fold_models import ledgers_excluding_each
 from deciban.validation.splits import assign_by_content
 
+T = TypeVar("T")
+
 EVIDENCE_FOLDS = 10
 """The number of folds without which the evidence of their rows is computed: a row adds no evidence for itself."""
 
@@ -35,13 +38,36 @@ MAX_BOOSTING_ROUNDS = 30
 """The number of rounds of boosting, at most."""
 
 
+class SharedParts:
+    """Results that several learners of the same rows use: each is computed once."""
+
+    def __init__(self) -> None:
+        self._parts: dict[Hashable, tuple[Any, float]] = {}
+        self.reused_seconds = 0.0
+        """The time that results took which were not computed again."""
+
+    def get(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return the result of this key; compute it where it is not known yet."""
+        if key in self._parts:
+            self.reused_seconds += self._parts[key][1]
+        else:
+            start = time.perf_counter()
+            self._parts[key] = compute(), time.perf_counter() - start
+        value: T = self._parts[key][0]
+        return value
+
+
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows to learn from, with the naive Bayes model of them, which decides roles, bins and levels."""
+    """The rows to learn from, with the naive Bayes model of them, which decides roles, bins and levels.
+
+    Of the task the learner and its penalty are not used: several can learn the same rows.
+    """
 
     task: Task
     model: FoldModel
     rows: Rows
+    shared: SharedParts = field(default_factory=SharedParts)
 
     @property
     def basis(self) -> GenerativeModel:
@@ -59,20 +85,29 @@ class TrainingRows:
         """The rows' classes and weights, and the folds that choose a penalty."""
         return FoldedRows(self.rows.codes, self.rows.weight, inner_folds(self.rows, CHOICE_FOLDS))
 
-    def ledgers_excluding_folds(self, fold: NDArray[np.int32], n_folds: int) -> list[Ledger]:
-        """Return the ledgers of all rows but those of each fold; rows of no fold (−1) are in all ledgers."""
-        part = np.where(fold < 0, n_folds, fold).astype(np.int32)
-        counted = count_parts(self.task, self.model.ledger.schema, self.rows, part, n_folds + 1)
-        return list(ledgers_excluding_each(counted))[:n_folds]
+    def ledgers_excluding_folds(self, fold: NDArray[np.int32], n_folds: int, decided: bool) -> list[Ledger]:
+        """Return the ledgers of all rows but those of each fold; rows of no fold (−1) are in all ledgers.
 
-    @cached_property
-    def excluding_folds(self) -> "list[TrainingRows]":
-        """The rows outside each of the folds, with roles and bins that have seen no label of the fold."""
-        fold = self.folded_rows.fold
-        return [
-            TrainingRows(self.task, solve_ledger(self.task, ledger), self.rows[np.flatnonzero(fold != f)])
-            for f, ledger in enumerate(self.ledgers_excluding_folds(fold, CHOICE_FOLDS))
-        ]
+        With `decided` they have the features of the model alone, not those of other roles that a column might have.
+        """
+        part = np.where(fold < 0, n_folds, fold).astype(np.int32)
+        task, schema, rows = self.task, self.model.ledger.schema, self.rows
+        if decided:
+            task, schema = replace(task, columns=self.model.columns), self.basis.schema
+            rows = select_columns(rows, self.model.kept)
+        return list(ledgers_excluding_each(count_parts(task, schema, rows, part, n_folds + 1)))[:n_folds]
+
+    def exclude_fold(self, f: int) -> "TrainingRows":
+        """Return the rows outside of a fold, with roles and bins that have seen no label of it."""
+
+        def learn() -> TrainingRows:
+            fold = self.folded_rows.fold
+            ledgers = self.shared.get(
+                "inner ledgers", lambda: self.ledgers_excluding_folds(fold, CHOICE_FOLDS, decided=False)
+            )
+            return TrainingRows(self.task, solve_ledger(self.task, ledgers[f]), self.rows[np.flatnonzero(fold != f)])
+
+        return self.shared.get(("inner fold", f), learn)
 
 
 def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
@@ -81,40 +116,40 @@ def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
     return exclude_single_fold_classes(rows.codes, assign_by_content(columns, rows.codes, rows.weight, n_folds))
 
 
-def fit_logistic(data: TrainingRows) -> FittedModel:
+def fit_logistic(data: TrainingRows, C: float | str) -> FittedModel:
     """Fit a logistic regression over indicators, standardised numbers and words."""
     uses_labels = any(column.role == "binned" or column.role in OPEN_ROLES for column in data.task.columns)
     fold_design = partial(_logistic_fold_design, data) if uses_labels else None  # else no label influences the design
-    return table_design.fit_table_logistic(data.basis, data.parts, data.folded_rows, data.task.C, fold_design)
+    return table_design.fit_table_logistic(data.basis, data.parts, data.folded_rows, C, fold_design)
 
 
 def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
     """Return the design of all rows by the model of those outside fold f."""
-    rows, other = data.rows, data.excluding_folds[f]
+    rows, other = data.rows, data.exclude_fold(f)
     weight = np.where(data.folded_rows.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
     parts = select_columns(rows, other.model.kept).parts
     return [block.part for block in build_table_blocks(other.basis, parts, weight)]
 
 
-def fit_evidence(data: TrainingRows) -> FittedModel:
+def fit_evidence(data: TrainingRows, C: float | str) -> FittedModel:
     """Fit the evidence weight of each column, to a sample of very many rows; 1 if no class is in two folds."""
     index = evidence_weights.sample_evidence_rows(len(data.rows.codes), data.basis)
     if len(index) < len(data.rows.codes):
-        data = replace(data, rows=data.rows[index])
+        data = replace(data, rows=data.rows[index], shared=SharedParts())
     names = [feature.column for feature in data.task.layout.texts]
     if (data.folded_rows.fold < 0).all():
         return evidence_weights.use_unit_weights(data.basis, len(data.rows.codes), names)
-    weights, text_evidence = _fit_texts(data)
+    weights, text_evidence = _fit_texts(data, C)
     evidence = _set_text_evidence(out_of_fold_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
     fold_design = partial(_evidence_fold_design, data, text_evidence)
     return evidence_weights.fit_evidence_weights(
-        data.basis, evidence, data.folded_rows, data.task.C, dict(zip(names, weights)), fold_design
+        data.basis, evidence, data.folded_rows, C, dict(zip(names, weights)), fold_design
     )
 
 
 def _evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array], f: int) -> Design:
     """Return the evidence of all rows by the model of those outside fold f; of these, without their inner fold."""
-    other, own = data.excluding_folds[f], data.folded_rows.fold == f
+    other, own = data.exclude_fold(f), data.folded_rows.fold == f
     out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
     parts = select_columns(data.rows[np.flatnonzero(own)], other.model.kept).parts
     out[own] = evidence_weights.compute_column_evidence(other.basis, parts)
@@ -127,15 +162,15 @@ def out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
     rows, kept, assumption = data.rows, data.model.kept, data.basis.assumption
     fold = inner_folds(rows, n_folds)
     out = np.zeros((len(fold), evidence_weights.count_weights(data.basis), len(data.basis.ledger.rows)))
-    for f, ledger in enumerate(data.ledgers_excluding_folds(fold, n_folds)):
+    for f, ledger in enumerate(data.ledgers_excluding_folds(fold, n_folds, decided=True)):
         own = np.flatnonzero(fold == f)
         if len(own):
-            model = GenerativeModel(assumption, ledger.choose(kept))
+            model = GenerativeModel(assumption, ledger)
             out[own] = evidence_weights.compute_column_evidence(model, select_columns(rows[own], kept).parts)
     return out
 
 
-def _fit_texts(data: TrainingRows) -> tuple[list[words.TextWeights], list[Array]]:
+def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[words.TextWeights], list[Array]]:
     """Return the fitted weights of the words of each text column, and its evidence without each row's fold."""
     found, evidence = [], []
     for X, block, family in zip(data.parts, data.basis.schema.blocks, data.basis.assumption.families):
@@ -143,7 +178,7 @@ def _fit_texts(data: TrainingRows) -> tuple[list[words.TextWeights], list[Array]
             alpha: float = getattr(family, "alpha", 1.0)
             K, threads = len(data.basis.ledger.rows), engines.thread_count(None)
             rows = words.WordRows(X, X, data.rows.codes, data.rows.weight, K, threads=threads)
-            found.append(words.fit_text_weights(rows, alpha, data.task.C, data.folded_rows.fold))
+            found.append(words.fit_text_weights(rows, alpha, C, data.folded_rows.fold))
             evidence.append(words.compute_out_of_fold_evidence(rows, alpha, found[-1].C, data.folded_rows.fold))
     return found, evidence
 
@@ -155,8 +190,11 @@ def _set_text_evidence(evidence: Array, data: TrainingRows, text_evidence: Seque
     return evidence
 
 
-def fit_boosted(data: TrainingRows) -> FittedModel:
-    """Fit boosted naive Bayes: the number of rounds is chosen on held-out rows, then all rows are learned."""
+def fit_boosted(data: TrainingRows, C: float | str) -> FittedModel:
+    """Fit boosted naive Bayes: the number of rounds is chosen on held-out rows, then all rows are learned.
+
+    It has no penalty, so C is not used.
+    """
     threads, (codes, weight, fold) = engines.thread_count(None), data.folded_rows
     assumption, schema = replace(data.basis.assumption, prior=ClassPrior()), data.basis.schema
     learned, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
@@ -168,20 +206,24 @@ def fit_boosted(data: TrainingRows) -> FittedModel:
     return boost(assumption, schema, examples, BoostingSettings(rounds=rounds, threads=threads), data.basis)
 
 
-FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows], FittedModel]] = {
+FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows, float | str], FittedModel]] = {
     "logistic": fit_logistic,
     "evidence": fit_evidence,
     "boosted": fit_boosted,
 }
-"""The function that fits the model of each learner, by the name of the learner."""
+"""The function that fits the model of each learner to rows, with a penalty, by the name of the learner."""
 
 
 def learn_from_rows(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns | None) -> FoldModel:
     """Learn a model by the discriminative learner that a task names, with the task's class prior; see `learn`."""
     if rows is None or not len(rows.codes):
         raise InputError(f"learner={task.learner!r} learns from rows, and there are none")
-    data = TrainingRows(task, solve_ledger(task, ledger, decided), rows)
-    learned = FIT_FUNCTIONS[task.learner](data)
+    return fit_learner(TrainingRows(task, solve_ledger(task, ledger, decided), rows), task)
+
+
+def fit_learner(data: TrainingRows, task: Task) -> FoldModel:
+    """Fit the learner of a task to rows, with the task's class prior."""
+    learned = FIT_FUNCTIONS[task.learner](data, task.C)
     if data.basis.assumption.prior != ClassPrior():  # else the class prior is that of the rows
         learned = learned.with_prior(data.basis.solved.prior)
     return replace(data.model, scorer=learned)

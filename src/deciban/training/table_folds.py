@@ -78,6 +78,8 @@ class FoldModel:
     scorer: Scorer
     kept: Sequence[Sequence[int] | None]
     ledger: Ledger
+    columns: Sequence[Column]
+    """The columns with every role decided."""
     words: Words
     """The text options."""
 
@@ -114,7 +116,7 @@ def solve_ledger(task: Task, ledger: Ledger, decided: DecidedColumns | None = No
     """Return the naive Bayes model of a ledger, all undecided roles decided by it but those of `decided` columns."""
     columns, kept, _ = decide(task.layout, ledger, task.options, decided)
     model = GenerativeModel(task.options.assumption(Layout(tuple(columns))), ledger.choose(kept))
-    return FoldModel(model, kept, ledger, task.options.words)
+    return FoldModel(model, kept, ledger, columns, task.options.words)
 
 
 def learn(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns | None = None) -> FoldModel:

@@ -29,7 +29,7 @@ from deciban.cli.mail.mail_inputs import (
     open_to_classify,
 )
 from deciban.errors import DecibanError
-from deciban.formatting import format_thousands, to_one_line
+from deciban.formatting import format_probability, format_thousands, to_one_line
 
 if TYPE_CHECKING:
     from deciban.mail.model.verdicts import Verdict
@@ -94,13 +94,14 @@ def classify(
 
         check_paths(paths)
         with count_messages("classifying") as tick:
-            reader = MessageReader(paths, tick, subfolders, trashed)
+            reader = MessageReader(paths, subfolders, trashed)
             with (
                 ReaderPool(reader.iterate(list_messages), None, digests=False) as pool,
                 open_to_classify(store, model) as mail,
             ):
                 counts = Counter[str]()
                 for name, verdict in mail.classify_all(pool.messages, pool, clues=top):
+                    tick()
                     counts[verdict.label] += 1
                     print(escape_for_terminal(format_json(name, verdict)) if json else format_row(name, verdict))
         if not json and counts.total() > 1:
@@ -116,7 +117,8 @@ def format_row(name: str, verdict: Verdict) -> str:
     On a terminal the columns line up, and sender and subject are cut to theirs; elsewhere tabs are between them.
     """
     heading = [to_one_line(text or "") for text in (verdict.sender, verdict.subject)]
-    path, probability, evidence = to_one_line(name), f"{verdict.probability:.4f}", f"{verdict.decibans:+.1f} dB"
+    path, evidence = to_one_line(name), f"{verdict.decibans:+.1f} dB"
+    probability = format_probability(verdict.probability)
     if not sys.stdout.isatty():
         return "\t".join([verdict.label, probability, evidence, *heading, path])
     from rich.cells import cell_len, set_cell_size
@@ -125,7 +127,7 @@ def format_row(name: str, verdict: Verdict) -> str:
         set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
         for text, width in zip(heading, (SENDER_CELLS, SUBJECT_CELLS))
     ]
-    return "  ".join([f"{verdict.label:<8}", probability, f"{evidence:>11}", *shown, path])
+    return "  ".join([f"{verdict.label:<8}", f"{probability:<12}", f"{evidence:>11}", *shown, path])
 
 
 def classify_stdin(store: str | None, model: str | None, top: int, json: bool, debug: bool) -> int:

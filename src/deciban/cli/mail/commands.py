@@ -14,6 +14,7 @@ from deciban.cli.command_groups import (
     Group,
     UsageError,
     format_examples,
+    to_help_option,
 )
 
 COPY_BUFFER_BYTES: Final = 1 << 13
@@ -55,9 +56,9 @@ def run(arguments: Sequence[str]) -> int:
     A message must not be lost, and no verdict invented, where memory is too short to load a command: `filter` then
     copies the message with nothing but system calls, and `classify` returns the exit code of an error.
     """
-    name, *words = arguments or [""]
+    name, *words = to_help_option(arguments)
     if name in ("", "-h", "--help"):
-        print(GROUP.format_help())
+        print(GROUP.format_help(), file=sys.stdout if name else sys.stderr)
         raise SystemExit(0 if name else WRONG_USAGE)
     is_loaded = False
     try:

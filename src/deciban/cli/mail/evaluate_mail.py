@@ -9,9 +9,9 @@ from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.mail_inputs import ProblemReporter, check_paths, count_messages
+from deciban.cli.mail.mail_inputs import ProblemReporter, check_paths, count_done, count_messages
 from deciban.cli.render import Screen, to_one_line
-from deciban.formatting import format_signed
+from deciban.formatting import format_probability, format_signed
 from deciban.mail.tokens.token_descriptions import describe_token
 
 if TYPE_CHECKING:
@@ -135,13 +135,15 @@ def _evaluate(
     cost = LOST_HAM_COST if lost_ham is None else lost_ham
     if sizes and draws == 1:
         return method.evaluate_split(mail, sizes, seed, model, cost)
-    with count_messages("classifying" if sizes or online else "folds") as tick:
+    n_folds = folds or DEFAULT_FOLDS
+    things, total = ("draws", draws) if sizes else ("messages", len(mail)) if online else ("folds", n_folds)
+    with count_done("classifying", things, total) as tick:
         if sizes:
             return method.evaluate_draws(mail, sizes, range(seed, seed + draws), model, cost, tick)
         if online:
             ordered = mail.sort_by_name() if order == "name" else mail.sort_by_arrival()
             return method.evaluate_online(ordered, model, tick)
-        return method.evaluate_folds(mail, folds or DEFAULT_FOLDS, seed, model, tick)
+        return method.evaluate_folds(mail, n_folds, seed, model, tick)
 
 
 def percent(share: float) -> str:
@@ -231,7 +233,8 @@ def _show_mistakes(out: Screen, mistakes: Sequence[Mistake]) -> None:
     for mistake in mistakes[:MAX_MISTAKES]:
         verdict = mistake.verdict
         out.print_line(f"{mistake.label}: {mistake.name}")
-        out.print_line(f"p(spam) = {verdict.probability:.4f}, {format_signed(verdict.decibans, 1)} dB", indent=6)
+        p = format_probability(verdict.probability)
+        out.print_line(f"p(spam) = {p}, {format_signed(verdict.decibans, 1)} dB", indent=6)
         for words, sign in (("for spam", 1), ("for ham", -1)):
             clues = [clue for clue in verdict.clues if clue.decibans * sign > 0][:MAX_MISTAKE_CLUES]
             found = ", ".join(f"{describe_token(clue.token)} {format_signed(clue.decibans, 1)}" for clue in clues)

@@ -12,7 +12,7 @@ from deciban.cli.files import escape_for_terminal
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.classify_mail import format_json
 from deciban.cli.mail.mail_inputs import open_to_classify, read_messages
-from deciban.formatting import format_signed, format_thousands
+from deciban.formatting import format_probability, format_signed, format_thousands
 from deciban.mail.tokens.token_descriptions import describe_token
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _show(name: str, verdict: Verdict) -> None:
     out = Screen()
     out.print_heading(to_one_line(name))
     evidence = f"{format_signed(verdict.decibans, 1)} dB for {verdict.of}, by {verdict.model}"
-    out.print_line(f"{verdict.label}: p({verdict.of}) = {verdict.probability:.4f}, {evidence}")
+    out.print_line(f"{verdict.label}: p({verdict.of}) = {format_probability(verdict.probability)}, {evidence}")
     heading = (("from", verdict.sender), ("subject", verdict.subject))
     out.print_pairs([(name, value[:MAX_HEADER_CHARACTERS]) for name, value in heading if value])
     labels = list(verdict.learned)

@@ -61,11 +61,11 @@ def learn(
         start = perf_counter()
         with ExitStack() as opened:
             with count_messages("learning") as tick:
-                readers = {name: MessageReader(paths, tick, subfolders, trashed) for name, paths in paths_of.items()}
+                readers = {name: MessageReader(paths, subfolders, trashed) for name, paths in paths_of.items()}
                 messages = ((name, m) for name, reader in readers.items() for m in reader.iterate(list_messages))
                 pool = opened.enter_context(ReaderPool(messages, None))
                 mail = opened.enter_context(open_to_learn(store, create=True))
-                counts = mail.learn_each(pool.messages, pool)
+                counts = mail.learn_each(pool.messages, pool, progress=tick)
             learned = {name: counts.get(name, LearnCounts(0, 0, 0)) for name in paths_of}
             seconds = perf_counter() - start
             if not json:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -141,11 +141,8 @@ class ProblemReporter:
 class MessageReader:
     """The messages of some paths; after an error the remainder of a path is skipped, and the other paths are read."""
 
-    def __init__(
-        self, paths: Sequence[str], tick: Callable[[], None], subfolders: bool = False, trashed: bool = False
-    ) -> None:
-        self._paths, self._tick = paths, tick
-        self._subfolders, self._trashed = subfolders, trashed
+    def __init__(self, paths: Sequence[str], subfolders: bool = False, trashed: bool = False) -> None:
+        self._paths, self._subfolders, self._trashed = paths, subfolders, trashed
         self._problems = ProblemReporter()
         self._error: InputError | OSError | None = None
 
@@ -155,7 +152,7 @@ class MessageReader:
             try:
                 options = {"subfolders": self._subfolders, "trashed": self._trashed, "problems": self._problems}
                 for message in source(path, **options):
-                    self._tick()
+                    stop_if_interrupted()
                     yield message
             except (InputError, OSError) as error:
                 self._error = self._error or error
@@ -175,7 +172,7 @@ def read_messages(paths: Sequence[str], stdin_name: str) -> Iterator[tuple[str, 
     from deciban.mail.sources.message_sources import read_mail
 
     check_paths(paths)
-    reader, n = MessageReader(paths, stop_if_interrupted), 0
+    reader, n = MessageReader(paths), 0
     for n, message in enumerate(reader.iterate(read_mail), start=1):  # noqa: B007  n is their number at last
         yield message.name, message.raw
     reader.finish(n)
@@ -193,27 +190,35 @@ def read_stdin() -> bytes:
     return raw
 
 
+def count_messages(activity: str) -> AbstractContextManager[Callable[..., None]]:
+    """Return a context with a function to call for each message that is done; see `count_done`."""
+    return count_done(activity, "messages")
+
+
 @contextmanager
-def count_messages(activity: str) -> Iterator[Callable[[], None]]:
-    """Yield a function to call for each message, which raises on Ctrl-C and, on a terminal, updates a bar."""
+def count_done(activity: str, things: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Yield a function to call for each thing, or n of them, that is done; on a terminal it updates a bar.
+
+    It raises on Ctrl-C. `things` is the name of what is counted, of which there are `total`.
+    """
     if not sys.stderr.isatty():
-        yield stop_if_interrupted
+        yield lambda more=1: stop_if_interrupted()
         return
     from deciban.cli.error_handling import make_progress_bar, rate
 
-    with make_progress_bar("messages") as bar:
-        task = bar.add_task(activity, total=None, rate="")
+    with make_progress_bar() as bar:
+        task = bar.add_task(activity, total=total, rate="", things=things)
         n, start = 0, monotonic()
         updated = start
 
-        def tick() -> None:
+        def tick(more: int = 1) -> None:
             nonlocal n, updated
             stop_if_interrupted()
-            n += 1
+            n += more
             now = monotonic()
             if now - updated >= PROGRESS_SECONDS:
                 updated = now
-                bar.update(task, completed=n, rate=rate(n / (now - start), "messages"))
+                bar.update(task, completed=n, rate=rate(n / (now - start), things))
 
         yield tick
 

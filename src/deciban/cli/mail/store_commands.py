@@ -5,13 +5,13 @@ These are `deciban mail status`, `set`, `fit`, `tidy`, `check`, `backup`, `merge
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
+from math import inf
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -112,30 +112,21 @@ def _format_time(seconds: float | None) -> str:
     return f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(seconds))}, {n} {name if n != 1 else name[:-1]} ago"
 
 
-def parse_half_life(text: str) -> str:
-    """Check that the value of `--half-life` is a number of days or none, and return it."""
-    try:
-        float("0" if text == "none" else text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of days nor none") from None
-    return text
-
-
 @a.command(
     a.option("--model", "MODEL", "The model: evidence, bayes, logistic or fisher."),
-    a.option("--ham-at", "P", "Ham up to this probability of spam.", type=float),
-    a.option("--spam-at", "P", "Spam from this probability on.", type=float),
-    a.option(
+    a.number("--ham-at", "P", "Ham up to this probability of spam.", minimum=0, maximum=1, kind=float),
+    a.number("--spam-at", "P", "Spam from this probability on.", minimum=0, maximum=1, kind=float),
+    a.number(
         "--half-life", "DAYS", "Days in which a message loses half its weight; none: it never does.",
-        type=parse_half_life,
+        minimum=0, excluded=(0.0, inf), kind=float, word="none",
     ),
-    a.option("--most-messages", "NUMBER", "Messages that are kept; of more, tidying unlearns the oldest.", type=int),
+    a.number("--most-messages", "NUMBER", "Messages that are kept; of more, tidying unlearns the oldest.", minimum=1),
     a.STORE, a.NO_FIT, a.DEBUG,
     examples=["deciban mail set --spam-at 0.99", "deciban mail set --half-life 180 --most-messages 50000"],
 )  # fmt: skip
 def set_options(
-    model: str | None, ham_at: float | None, spam_at: float | None, half_life: str | None, most_messages: int | None,
-    store: str | None, no_fit: bool, debug: bool,
+    model: str | None, ham_at: float | None, spam_at: float | None, half_life: float | str | None,
+    most_messages: int | None, store: str | None, no_fit: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Choose the model, where ham ends and spam begins, how messages age, and how many are kept."""
     given: dict[str, Any] = {"ham_at": ham_at, "spam_at": spam_at, "most_messages": most_messages, "model": model}
@@ -152,9 +143,8 @@ def set_options(
                 mail.store.set(key, value)
             changes = [f"{key.replace('_', '-')} {value}" for key, value in values.items()]
             if half_life is not None:
-                ages = half_life != "none"
-                mail.store.age(float(half_life) * DAY if ages else None)
-                changes.append(f"half-life {half_life}" + (" days" if ages else ""))
+                mail.store.age(None if isinstance(half_life, str) else half_life * DAY)
+                changes.append(f"half-life {half_life if isinstance(half_life, str) else f'{half_life:g} days'}")
         print_stderr(f"{store_path(store)}: {', '.join(changes)}")
         if model is not None:  # another model may never have been fitted
             from deciban.mail.filter import MailFilter

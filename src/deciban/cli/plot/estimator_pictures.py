@@ -24,7 +24,7 @@ def parse_columns(text: str) -> list[str]:
 
 
 @picture_command(
-    option("--columns", "A,B", "The columns of numbers to draw: two, or one.", type=parse_columns, required=True),
+    option("--columns", "COL,COL", "The columns of numbers to draw: two, or one.", type=parse_columns, required=True),
     a.TARGET,
     choice("--covariance", a.COVARIANCES,
            "The covariance of the classes: full, diagonal or spherical (a conic), or tied, tied_diagonal, "

@@ -24,7 +24,7 @@ ROW = number_option("--row", "NUMBER", "The row to explain; the first after the 
 
 @picture_command(
     a.MODEL_FILE,
-    option("--columns", "A,B,…", "The columns to draw; by default those with the strongest evidence.",
+    option("--columns", "COL,COL,…", "The columns to draw; by default those with the strongest evidence.",
            type=a.split_list),
     a.most("How many columns to draw, the strongest first.", 9, maximum=40), *NUMBER_TABLE_OPTIONS,
     examples=[

@@ -133,13 +133,15 @@ def learning(picture: Picture, figure: str, **options: Any) -> None:
 @picture_command(
     FIGURE, *without(compare.compare.arguments, "times", "json", "debug"),
     examples=[
-        "deciban plot comparison patients.csv --target diagnosis -o learners.png",
+        "deciban plot comparison patients.csv --target diagnosis --full -o learners.png",
         "deciban plot comparison patients.csv --target diagnosis --learners bayes,logistic --figure log-loss "
         "-o two.svg",
     ],
 )  # fmt: skip
 def comparison(picture: Picture, figure: str, **options: Any) -> None:
-    """Draw how much worse each learner is than the best, and the quality of each by how many rows it has learned."""
+    """Draw how much worse each learner is than the best; with --full, --draws or --sizes, the quality of each by how
+    many rows it has learned too.
+    """
     _draw_measured(
         "comparison", picture, options, compare.compare_learners,
         lambda found: f"the {figure} of {len(found)} learners, by {len(found.weight)} rows",

@@ -64,6 +64,7 @@ def fit_parts(
     tol: float = 1e-4,
     max_iter: int = 100,
     threads: int = 1,
+    prepared: Rows | None = None,
 ) -> LogisticFit:
     """Fit the weights and bias that minimise Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W² + l1 Σ |W|.
 
@@ -71,7 +72,8 @@ def fit_parts(
     a block with a scale, returned and penalised, are those of the features scale_k · x of class k.
 
     The search ends where the possible gain is about tol² of the objective, or after `max_iter` steps; with l1, whose
-    steps are cheaper, after ten times as many.
+    steps are cheaper, after ten times as many. `prepared` are the rows as `prepare_rows` returns them, for several
+    fits that differ in their penalties alone.
 
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1], dtype=np.int32)
     >>> fit = fit_parts([Dense(X, l2=1.0)], y, None, 2)
@@ -81,9 +83,8 @@ def fit_parts(
     if not any(isinstance(part.X, CsrMatrix) for part in parts) and _is_scipy_installed():
         import scipy.linalg  # noqa: F401  before threads are limited: SciPy has a BLAS of its own
 
-    codes = np.ascontiguousarray(codes, dtype=np.int32)
     with limit_products_to_one_core(True):  # threads that wait for each other cost more than small products take
-        rows = _prepare_rows(parts, codes, weight, n_classes, intercept, threads)
+        rows = prepared or prepare_rows(parts, codes, weight, n_classes, intercept, threads)
         first = _build_initial_state(parts, rows, start)
         max_iter *= lbfgs.STEPS_PER_ITERATION if any(part.l1 for part in parts) else 1
         if any(map(_is_screened, parts)):
@@ -167,16 +168,16 @@ def _fit_columns(
     scales = [None if p.scale is None else np.ascontiguousarray(p.scale[..., c]) for p, c in zip(parts, columns)]
     some = [replace(p, X=p.X[:, c], scale=scale) for p, c, scale in zip(parts, columns, scales)]
     ts, bias = _to_original_units(parts, rows, state)
-    narrow = _prepare_rows(some, rows.codes, rows.weight, max(rows.n_scores, 2), rows.intercept, rows.threads)
+    narrow = prepare_rows(some, rows.codes, rows.weight, max(rows.n_scores, 2), rows.intercept, rows.threads)
     first = _build_initial_state(some, narrow, ([t[..., c] for t, c in zip(ts, columns)], bias))
     return _summarise(some, narrow, _search(some, narrow, first, tol, max_iter))
 
 
-def _prepare_rows(
+def prepare_rows(
     parts: Sequence[Part], codes: Codes, weight: Array | None, n_classes: int, intercept: bool, threads: int
 ) -> Rows:
     """Convert parts to blocks that are ready for passes."""
-    M = count_scores(n_classes)
+    codes, M = np.ascontiguousarray(codes, dtype=np.int32), count_scores(n_classes)
     work = M * sum(int(part.X.nnz if isinstance(part, Sparse) else part.X.size) for part in parts)
     kernels = load_kernels("logistic_loss", work)
     sample = sample_rows(len(codes), MIN_SAMPLE_ROWS)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.formatting import format_thousands
+from deciban.formatting import format_probability, format_thousands
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, POSITIVE_LABEL, MessageScores, WeightParameters
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
@@ -88,7 +88,7 @@ class Verdict:
         """Return the value of the header X-Deciban, in ASCII, with at most so many clues."""
         top = ",".join(f"{_to_ascii(clue.token)}{clue.decibans:+.1f}" for clue in self.clues[:clues])
         label = _to_ascii(self.label)
-        return f"{label}; p={self.probability:.4f}; evidence={self.decibans:+.1f}dB; top={top or '-'}"
+        return f"{label}; p={format_probability(self.probability)}; evidence={self.decibans:+.1f}dB; top={top or '-'}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict in the terms of JSON; what there is none of is left out."""
@@ -205,11 +205,11 @@ class VerdictBuilder:
         if len(p) == 2:
             label = totals.labels[1 if p[1] >= spam_at else 0]
             if ham_at < p[1] < spam_at:
-                why = f"p({totals.labels[1]}) = {p[1]:.4g} lies between {ham_at:g} and {spam_at:g}"
+                why = f"p({totals.labels[1]}) = {format_probability(p[1])} lies between {ham_at:g} and {spam_at:g}"
         else:
             label = totals.labels[best]
             if p[best] < least:
-                why = f"the likeliest, {label}, has p = {p[best]:.2f}, less than {least:g}"
+                why = f"the likeliest, {label}, has p = {format_probability(p[best])}, less than {least:g}"
         return UNSURE if why else label, NOT_FITTED if empty else why
 
 

@@ -16,6 +16,7 @@ from enum import IntEnum
 from typing import Final
 
 from deciban.errors import DecibanError
+from deciban.formatting import format_probability
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import insert_header
 from deciban.mail.model.mail_models import logit
@@ -254,8 +255,8 @@ def format_report(verdict: Verdict) -> str:
     """Return a verdict and its clues, for people."""
     learned = ", ".join(f"{count} {label}" for label, count in verdict.learned.items())
     label = f"classifies this message as {verdict.label}" if verdict.label != UNSURE else "is unsure"
-    figures = f"p({verdict.of}) = {verdict.probability:.4f}, {verdict.decibans:+.1f} dB; learned: {learned}"
-    lines = [f"Deciban {label} ({figures})."]
+    p = f"p({verdict.of}) = {format_probability(verdict.probability)}"
+    lines = [f"Deciban {label} ({p}, {verdict.decibans:+.1f} dB; learned: {learned})."]
     lines += [f"Why: {verdict.why}."] if verdict.why else []
     lines += [f"Left unread: {cut}." for cut in verdict.cut]
     lines += ["", "decibans  clue", "--------  " + "-" * 40]
