@@ -29,7 +29,7 @@ MAX_REPORTED_COLUMNS = 5
 BAD_CELLS_HINT = "--bad-cells missing (bad_cells='missing') counts such cells as missing"
 
 RULES = {NumberFormat: "a number", DateFormat: "a date"}
-"""What a cell is to be, by the format of its column."""
+"""The kind of value that a cell must be, by the format of its column."""
 
 
 class BadCellError(InputError):

@@ -28,7 +28,7 @@ from deciban.sources.source import NO_QUOTE, FileOptions, convert_read_errors, q
 HEADER_BYTES = 1 << 20
 HEADER_HINT = "Hint: the first line names the columns"
 SAMPLE_BYTES = 1 << 16
-SAMPLE_ROWS = 100
+START_SAMPLE_ROWS = 100
 """The number of rows that the first line is compared with."""
 
 MAX_COLUMNS = 100_000
@@ -210,7 +210,7 @@ def _check_first_line(start: FileStart, has_header: bool, path: str) -> None:
     cells = [cell.strip(SPACES) for cell in start.cells]
     numbers = [number for cell in cells if (number := parse_number(cell, start.decimal)) is not None]
     is_scale, verdicts = _is_scale(numbers), Counter[str]()
-    for cell, column in zip(cells, zip(*start.rows[:SAMPLE_ROWS])):
+    for cell, column in zip(cells, zip(*start.rows[:START_SAMPLE_ROWS])):
         verdict = _judge_cell(cell, column, start.decimal)
         if verdict == "name":
             break
