@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from deciban._typing import Array
 from deciban.cli.render import MAX_NAME_WIDTH, Screen, shorten, to_one_line
-from deciban.formatting import format_decimal, format_number, format_power
+from deciban.formatting import format_decimal, format_number, format_power, format_probability
 
 if TYPE_CHECKING:
     from deciban.model.parameter_tables import ParameterTable
@@ -137,6 +137,6 @@ def _format_term(log: float, first: bool) -> str:
 
 
 def _format_probabilities(p: Array, logs: Array) -> list[str]:
-    """Format the probability of each class; one near 1 is not printed as 1, unless all others are impossible."""
+    """Format the probability of each class; 1 if all others are impossible, and of small ones the first digits."""
     is_certain = sum(map(math.isfinite, logs)) == 1
-    return ["over 0.9999" if x >= 0.99995 and not is_certain else format_decimal(x) for x in p.tolist()]
+    return [format_probability(x, is_certain) if x > 0.99 else format_decimal(x) for x in p.tolist()]
