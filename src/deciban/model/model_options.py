@@ -49,6 +49,8 @@ class Options:
     words: Words = field(default_factory=Words)
     covariance: Covariance | None = None
     """The covariance of Gaussians: of joined numbers if it is full (their default) or tied, else of all others."""
+    bounded: bool = True
+    """Whether the densities of numbers are bounded from below; models of files without this option are not."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
@@ -96,10 +98,9 @@ class Options:
 
     def _family(self, kind: Kind, features: tuple[Feature, ...]) -> Family:
         match kind:
-            case "moments":
-                return Gaussian(self._choose_covariance("diagonal"), prior_rows=float(self.parameter_prior))
-            case "scatter":
-                return Gaussian(self._choose_covariance("full"), prior_rows=float(self.parameter_prior))
+            case "moments" | "scatter":
+                covariance = self._choose_covariance("full" if kind == "scatter" else "diagonal")
+                return Gaussian(covariance, prior_rows=float(self.parameter_prior), bounded=self.bounded)
             case "grid":
                 return Binned(self.pseudo_count)
             case "counts":
@@ -161,7 +162,7 @@ def check_compatible(a: Model, b: Model) -> None:
     check_same_columns(a.columns, b.columns, LIKE_HINT)
     if a.layout.texts:
         a.options.words.refuse_other(b.options.words, LIKE_HINT)
-    for name in ("alpha", "parameter_prior", "covariance", "unseen", "most_levels", "prior"):
+    for name in ("alpha", "parameter_prior", "covariance", "unseen", "most_levels", "prior", "bounded"):
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:
             raise SchemaError(f"the two models differ in {name}: {x!r} and {y!r}. {LIKE_HINT}")

@@ -71,6 +71,8 @@ def _write_options(options: Options, layout: Layout) -> Section:
     section = Section({name: getattr(options, name) for name in names})
     if options.covariance is not None:
         section.put("covariance", options.covariance)
+    if options.bounded:
+        section.put("bounded", True)
     return section.put("words", options.words.to_dict()) if layout.texts else section
 
 
@@ -200,6 +202,7 @@ def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Op
             scorer.assumption.prior,
             Words.from_dict(section.part("words").header) if section.has("words") else Words(),
             section.optional(section.text, "covariance"),  # type: ignore[arg-type]
+            section.has("bounded") and section.flag("bounded"),
         )
     except InputError as error:
         section.refuse(str(error))

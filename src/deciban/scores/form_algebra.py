@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
+from deciban.scores.bounded_forms import BoundedDiagonal, BoundedFull
 from deciban.scores.explanation import Pieces
 from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import ImpossibleValues, Linear, SparseLinear
@@ -294,7 +295,9 @@ SCALES: dict[type, Callable[[Any, Array], ScoreForm]] = {
     Lookup: _scale_lookup,
     Steps: _scale_steps,
     Diagonal: _scale_diagonal,
+    BoundedDiagonal: _scale_diagonal,
     Full: _scale_together,
+    BoundedFull: _scale_together,
     Table: _scale_together,
 }
 """The function that scales a form, by kind."""

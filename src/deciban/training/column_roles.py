@@ -6,6 +6,7 @@ counted, by the leave-one-out log-loss of the column alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -49,6 +50,13 @@ DOCUMENT_COLUMNS = {
 
 MAX_DISPERSION = 2.0
 """The ratio of variance and mean up to which whole numbers are inferred to be counts."""
+
+MAX_LEVEL_NUMBERS, MIN_ROWS_PER_LEVEL = 3, 3
+"""The number of different numbers up to which they are levels, and the mean number of rows of each from which they
+are: a variance of so few values says nothing of values in between."""
+
+WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d*)")
+"""The one way in which a text writes a whole number."""
 
 FLAG_VALUES = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"))
 """The pairs of values, in lower case, that make a column a flag."""
@@ -96,7 +104,8 @@ def infer_roles(
         elif isinstance(source, (TextLines, DocumentFiles)) and name in DOCUMENT_COLUMNS:
             columns.append(DOCUMENT_COLUMNS[name])
         else:
-            columns.append(_apply_numbers(_infer_column(name, values, source.typed, is_complete), numbers))
+            levels = numbers in (None, "auto")
+            columns.append(_apply_numbers(_infer_column(name, values, source.typed, is_complete, levels), numbers))
     used = {column.name for column in columns if column.role != "skip"}
     for date, part in ((column.name, part) for column in columns for part in column.parts):
         if f"{date}.{part}" in used:
@@ -144,8 +153,11 @@ def rule_out_counts(columns: Sequence[Column], negative: Collection[str]) -> lis
     ]
 
 
-def _infer_column(name: str, values: Any, typed: bool, is_complete: bool) -> Column:
-    """Infer the role of one column from its first values; `is_complete`: these are all values."""
+def _infer_column(name: str, values: Any, typed: bool, is_complete: bool, levels: bool) -> Column:
+    """Infer the role of one column from its first values; `is_complete`: these are all values.
+
+    `levels`: numbers may be taken for levels.
+    """
     known = values.drop_null() if values.null_count else values
     if pa.types.is_floating(known.type):
         known = known.filter(pa.array(~np.isnan(known.to_numpy(zero_copy_only=False))))
@@ -167,18 +179,20 @@ def _infer_column(name: str, values: Any, typed: bool, is_complete: bool) -> Col
     if is_date:
         return _infer_from_dates(name, known, is_complete)
     if is_number:
+        levels = levels and not types.is_duration(kind)
         numbers = known.cast(pa.int64()) if types.is_duration(kind) else known
-        return _infer_from_numbers(name, numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-    return _infer_from_strings(name, known.cast(pa.string()), typed, is_complete)
+        doubles = numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return _infer_from_numbers(name, doubles, levels)
+    return _infer_from_strings(name, known.cast(pa.string()), typed, is_complete, levels)
 
 
-def _infer_from_strings(name: str, known: Any, typed: bool, is_complete: bool) -> Column:
+def _infer_from_strings(name: str, known: Any, typed: bool, is_complete: bool, levels: bool) -> Column:
     """Infer the role of strings: numbers in a file without types, dates, or texts."""
     numbers = None if typed else _parse_numbers(known)
     if numbers is not None:
         if is_complete and (numbers == numbers[0]).all():
             return Column(name, "skip", "always the same value")
-        return _infer_from_numbers(name, numbers)
+        return _infer_from_numbers(name, numbers, levels, known)
     if len(known[0].as_py()) >= len("2024-01-01"):
         with suppress(pa.ArrowInvalid):
             to_timestamps(known)
@@ -206,11 +220,19 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _infer_from_numbers(name: str, values: Any) -> Column:
+def _infer_from_numbers(name: str, values: Any, levels: bool, texts: Any = None) -> Column:
+    """Infer the role of numbers, without missing ones; `levels`: two or three different numbers are levels.
+
+    Levels are texts, so numbers that were read from `texts` must have been written in one way, none as "?".
+    """
     whole_numbers = bool((values == np.rint(values)).all())
     distinct = np.unique(values)
     if len(distinct) == 2 and set(distinct.tolist()) == {0.0, 1.0}:
         return Column(name, "flag", "0 or 1")
+    few = 1 < len(distinct) <= MAX_LEVEL_NUMBERS and len(values) >= MIN_ROWS_PER_LEVEL * len(distinct)
+    if levels and few and (texts is None or all(map(WHOLE_NUMBER.fullmatch, texts.unique().to_pylist()))):
+        *first, last = (f"{number:.6g}" for number in distinct.tolist())
+        return Column(name, "flag" if len(distinct) == 2 else "category", f"{', '.join(first)} or {last}")
     if whole_numbers and len(values) >= MIN_VALUES and (np.diff(values) == 1).all():
         return Column(name, "skip", "numbers the rows")
     is_finite = distinct[0] >= 0 and distinct[-1] < np.inf
