@@ -30,7 +30,11 @@ def by_hand(frame, row, label, alpha=1.0, prior_rows=1.0):
             pooled = sum(((g - g.mean()) ** 2).sum() for g in groups) / sum(map(len, groups))
             x = mine[name].dropna()
             variance = (prior_rows * pooled + ((x - x.mean()) ** 2).sum()) / (prior_rows + len(x))
-            score += stats.norm.logpdf(row[name], x.mean(), np.sqrt(variance))
+            column = pd.concat(groups)
+            tail = np.log(prior_rows / (len(column) + 2 * prior_rows)) - np.log(
+                np.sqrt(2 * np.pi) * column.std(ddof=0)
+            )
+            score += max(stats.norm.logpdf(row[name], x.mean(), np.sqrt(variance)), tail)
     if not pd.isna(row.visits):
         rate = (mine.visits.sum() + alpha * frame.visits.mean()) / (mine.visits.notna().sum() + alpha)
         score += stats.poisson.logpmf(row.visits, rate)

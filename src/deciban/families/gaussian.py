@@ -148,7 +148,7 @@ class Gaussian(Family):
 
     def log_likelihood(self, part: Moments | Scatter, solved: Moments | Scatter) -> float:
         """See `Family.log_likelihood`: squares about the solved mean are those about the data's mean plus n·gap²."""
-        if self.bounded:
+        if self.bounded and self.prior_rows:
             raise UndefinedError(
                 "the ledger does not say which values lie beyond the bound of a number's density, so it does not "
                 "determine the likelihood. Hint: log_likelihood(X, y) computes it from the rows."

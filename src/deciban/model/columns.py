@@ -64,7 +64,8 @@ class Column:
     """A column of the table, its role and the reason for it; for a date also the parts that it is split into.
 
     `block` names the columns that it is joined with, itself among them: numbers as one Gaussian with covariances,
-    flags and categories as one category of their combinations.
+    flags and categories as one category of their combinations. The levels of a flag or category may be `numeric`: it
+    is read as numbers, so that 1.0 is the level 1 and ? is missing.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Column:
     reason: str = ""
     parts: tuple[str, ...] = ()
     block: tuple[str, ...] = ()
+    numeric: bool = False
 
     @property
     def features(self) -> "tuple[Feature, ...]":
@@ -168,7 +170,8 @@ class Layout:
         """Return how each column that is not skipped is read from CSV: as number, text (levels, dates) or words."""
         levels: tuple[Role, ...] = BLOCKS["levels"]
         readings: dict[Role, ColumnReading] = {**dict.fromkeys(levels, "text"), "text": "words"}
-        return {column.name: readings.get(column.role, "number") for column in self.columns if column.role != "skip"}
+        used = [column for column in self.columns if column.role != "skip"]
+        return {c.name: "number" if c.numeric else readings.get(c.role, "number") for c in used}
 
     def features_in_table_order(self) -> tuple[Feature, ...]:
         """Return every feature of a decided role once, in the order of the table."""

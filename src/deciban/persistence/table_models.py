@@ -51,14 +51,21 @@ def write_columns(section: Section, columns: Sequence[Column], words: Words) -> 
     parts = []
     for column in columns:
         part = Section({"name": column.name, "role": column.role, "reason": column.reason})
-        parts.append(part.put_all({n: list(getattr(column, n)) for n in ("block", "parts") if getattr(column, n)}))
+        part.put_all({n: list(getattr(column, n)) for n in ("block", "parts") if getattr(column, n)})
+        parts.append(part.put("numeric", True) if column.numeric else part)
     section.add_all("columns", parts)
 
 
 def compute_fingerprint(columns: Sequence[Column], words: Words) -> str:
     """Return a hash of how a table is read: equal for equal columns in equal roles with the same tokenizer."""
     description: list[Any] = [
-        [column.name, column.role, list(column.parts), *([list(column.block)] if column.block else [])]
+        [
+            column.name,
+            column.role,
+            list(column.parts),
+            *([list(column.block)] if column.block else []),
+            *(["numeric"] if column.numeric else []),
+        ]
         for column in columns
     ]
     if any(column.role == "text" for column in columns):
@@ -139,8 +146,10 @@ def _read_column(section: Section) -> Column:
     block = section.value("block") if section.has("block") else []
     if not isinstance(block, list) or not all(isinstance(name, str) for name in block):
         section.refuse("'block' should be a list of names")
-    reason = section.text("reason")
-    return Column(section.text("name"), role, reason, tuple(parts), tuple(block))  # type: ignore[arg-type]
+    reason, numeric = section.text("reason"), section.has("numeric") and section.flag("numeric")
+    if numeric and role not in ("flag", "category"):
+        section.refuse(f"the levels of a {role} cannot be numbers")
+    return Column(section.text("name"), role, reason, tuple(parts), tuple(block), numeric)  # type: ignore[arg-type]
 
 
 def _check_joined(section: Section, columns: tuple[Column, ...]) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.gaussian_forms import LOG_2PI, Diagonal, Full
+from deciban.scores.gaussian_forms import LOG_2PI, MAX_EVIDENCE, Diagonal, Full
 from deciban.scores.score_form import Boundary, Conic
 
 NOT_QUADRATIC = (
@@ -32,7 +32,7 @@ def mix_absent_classes(terms: Array, shares: Array) -> Array:
     >>> np.exp(mix_absent_classes(np.log([[0.5], [0.1], [9.0]]), np.array([[0.25], [0.75], [0.0]]))).round(3).tolist()
     [[0.5], [0.1], [0.2]]
     """
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # a share of 0, a missing value
         mixed = np.logaddexp.reduce(terms + np.log(shares), axis=-2, keepdims=True)
     return np.where(shares == 0, mixed, terms)
 
@@ -69,7 +69,10 @@ class BoundedDiagonal(Diagonal):
     @cached_property
     def max_squares(self) -> Array:
         """The square (x − μ)²/σ², times the evidence weight, beyond which the log-density is ln τ, K×d."""
-        return (1.0 if self.evidence_weight is None else self.evidence_weight) * 2 * (self.peak - self.log_tail)
+        squares = 2 * (self.peak - self.log_tail)
+        if self.evidence_weight is None:
+            return squares
+        return np.where(self.evidence_weight == 0, 0.0, squares) * self.evidence_weight
 
     @cached_property
     def absent_features(self) -> NDArray[np.intp]:
@@ -79,7 +82,7 @@ class BoundedDiagonal(Diagonal):
     def _weigh(self, terms: Array, offsets: Array | None) -> Array:
         """Return log-densities times the evidence weight, plus the offsets."""
         if self.evidence_weight is not None:
-            terms = self.evidence_weight * terms
+            terms = self.evidence_weight * np.maximum(terms, -MAX_EVIDENCE)
         return terms if offsets is None else terms + offsets
 
     def take_features(self, index: NDArray[np.intp]) -> "BoundedDiagonal":
@@ -114,14 +117,20 @@ class BoundedDiagonal(Diagonal):
         def score(c: NDArray[np.intp]) -> Array:
             return self._weigh(self._bounded_terms(x, c), None if self.offsets is None else self.offsets[c])
 
-        gap = score(k) - score(l)
-        if len(absent):
-            form = self.take_features(absent)
-            for rows in form.row_chunks(len(x)):
-                terms = form.terms(x[rows, absent])
-                i = np.arange(len(terms))
-                gap[rows, absent] = terms[i, k[rows]] - terms[i, l[rows]]
+        with np.errstate(invalid="ignore"):  # without a bound both densities may underflow to zero: undefined
+            gap = score(k) - score(l)
+            if len(absent):
+                gap[:, absent] = self.take_features(absent)._contrast(x[:, absent], k, l)
         return Pieces(np.where(np.isnan(x), 0.0, gap))
+
+    def _contrast(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> Array:
+        """Return the scores of classes k minus those of classes l by feature, from the scores of all classes."""
+        out = np.empty_like(x)
+        for rows in self.row_chunks(len(x)):
+            terms = self.terms(x[rows])
+            i = np.arange(len(terms))
+            out[rows] = terms[i, k[rows]] - terms[i, l[rows]]
+        return out
 
     def linear(self) -> Boundary:
         """Raise UndefinedError: a bounded score is not linear."""

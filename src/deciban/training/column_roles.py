@@ -6,7 +6,6 @@ counted, by the leave-one-out log-loss of the column alone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -54,9 +53,6 @@ MAX_DISPERSION = 2.0
 MAX_LEVEL_NUMBERS, MIN_ROWS_PER_LEVEL = 3, 3
 """The number of different numbers up to which they are levels, and the mean number of rows of each from which they
 are: a variance of so few values says nothing of values in between."""
-
-WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d*)")
-"""The one way in which a text writes a whole number."""
 
 FLAG_VALUES = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"))
 """The pairs of values, in lower case, that make a column a flag."""
@@ -192,7 +188,7 @@ def _infer_from_strings(name: str, known: Any, typed: bool, is_complete: bool, l
     if numbers is not None:
         if is_complete and (numbers == numbers[0]).all():
             return Column(name, "skip", "always the same value")
-        return _infer_from_numbers(name, numbers, levels, known)
+        return _infer_from_numbers(name, numbers, levels)
     if len(known[0].as_py()) >= len("2024-01-01"):
         with suppress(pa.ArrowInvalid):
             to_timestamps(known)
@@ -220,19 +216,17 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _infer_from_numbers(name: str, values: Any, levels: bool, texts: Any = None) -> Column:
-    """Infer the role of numbers, without missing ones; `levels`: two or three different numbers are levels.
-
-    Levels are texts, so numbers that were read from `texts` must have been written in one way, none as "?".
-    """
+def _infer_from_numbers(name: str, values: Any, levels: bool) -> Column:
+    """Infer the role of numbers, without missing ones; `levels`: two or three different numbers are levels."""
     whole_numbers = bool((values == np.rint(values)).all())
     distinct = np.unique(values)
     if len(distinct) == 2 and set(distinct.tolist()) == {0.0, 1.0}:
-        return Column(name, "flag", "0 or 1")
+        return Column(name, "flag", "0 or 1", numeric=True)
     few = 1 < len(distinct) <= MAX_LEVEL_NUMBERS and len(values) >= MIN_ROWS_PER_LEVEL * len(distinct)
-    if levels and few and (texts is None or all(map(WHOLE_NUMBER.fullmatch, texts.unique().to_pylist()))):
+    if levels and few and np.isfinite(distinct).all():
         *first, last = (f"{number:.6g}" for number in distinct.tolist())
-        return Column(name, "flag" if len(distinct) == 2 else "category", f"{', '.join(first)} or {last}")
+        role: Role = "flag" if len(distinct) == 2 else "category"
+        return Column(name, role, f"{', '.join(first)} or {last}", numeric=True)
     if whole_numbers and len(values) >= MIN_VALUES and (np.diff(values) == 1).all():
         return Column(name, "skip", "numbers the rows")
     is_finite = distinct[0] >= 0 and distinct[-1] < np.inf
