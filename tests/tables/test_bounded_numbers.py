@@ -208,7 +208,7 @@ def test_rounding_is_known_only_where_no_class_has_spread():
     np.testing.assert_allclose(variances, Gaussian(prior_rows=1.0).variances(part + part * 0).clip(variances))
 
 
-@pytest.mark.parametrize("power", [-250, -20, 0, 20, 140])
+@pytest.mark.parametrize("power", [-140, -20, 0, 20, 140])
 def test_units_do_not_matter(power):
     scale = 10.0**power
     x = np.array([1.0, 1.5, 2.0, 7.0, 8.0, 9.0])[:, None]

@@ -96,8 +96,12 @@ class BoundedDiagonal(Diagonal):
 
     def _bounded_terms(self, x: Array, c: Any) -> Array:
         """Return ln p(x_j|c) of every feature for classes c, bounded; NaN where it is missing."""
+        terms = x - self.mean[c]
         with np.errstate(over="ignore"):  # beyond about 1e154 deviations a square overflows
-            return np.maximum(self.peak[c] - 0.5 * (x - self.mean[c]) ** 2 / self.variance[c], self.log_tail)
+            terms *= terms
+            terms *= -0.5 / self.variance[c]
+        terms += self.peak[c]
+        return np.maximum(terms, self.log_tail, out=terms)
 
     def terms(self, x: Array) -> Array:
         """See `Diagonal.terms`."""
@@ -108,7 +112,8 @@ class BoundedDiagonal(Diagonal):
 
     def _chunk(self, x: Array) -> Array:
         terms = self.terms(x)
-        return np.where(np.isnan(terms), 0.0, terms).sum(axis=2)
+        score = terms.sum(axis=2)
+        return np.where(np.isnan(terms), 0.0, terms).sum(axis=2) if np.isnan(score).any() else score
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`."""
