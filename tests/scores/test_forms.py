@@ -8,7 +8,18 @@ from scipy.sparse import csr_array
 from scipy.stats import bernoulli, multivariate_normal, norm, poisson
 
 from deciban.errors import UndefinedError
-from deciban.scores import BoundedDiagonal, BoundedFull, Diagonal, Full, Linear, Lookup, SparseLinear, Steps, Table
+from deciban.scores import (
+    BoundedDiagonal,
+    BoundedFull,
+    BoundedRates,
+    Diagonal,
+    Full,
+    Linear,
+    Lookup,
+    SparseLinear,
+    Steps,
+    Table,
+)
 from deciban.scores.linear import ImpossibleValues
 
 K, D, N = 4, 3, 40
@@ -37,6 +48,7 @@ TAIL = np.array([-4.0, -5.0, -6.0])
 CLASS_SHARES = np.array([[0.5, 0.2, 0.0], [0.5, 0.3, 1.0], [0.0, 0.1, 0.0], [0.0, 0.4, 0.0]])
 FLAGS = remove_values(generator(13).integers(0, 2, (N, D)).astype(float), NAN)
 COUNTS = remove_values(generator(14).poisson(2, (N, D)).astype(float), NAN)
+WIDE_COUNTS = COUNTS * generator(28).choice([1.0, 30.0, 1e9], (N, D), p=[0.7, 0.2, 0.1])
 CODES = remove_values(generator(15).integers(0, 4, (N, D)), -1)  # 3 is a level never seen
 WORDS = generator(16).poisson(0.8, (N, D)).astype(float)
 THETA = generator(17).uniform(0.1, 0.9, (K, D))
@@ -80,6 +92,7 @@ FORMS = {
     "bounded": (BoundedDiagonal(MEAN, RATE, log_tail=TAIL), WIDE_NUMBERS),
     "bounded, absent classes": (BoundedDiagonal(MEAN, RATE, log_tail=TAIL, shares=CLASS_SHARES), WIDE_NUMBERS),
     "bounded, no tail": (BoundedDiagonal(MEAN, RATE, log_tail=np.full(D, -np.inf)), NUMBERS),
+    "bounded rates": (BoundedRates(RATE, 1.0), WIDE_COUNTS),
     "bounded full": (BoundedFull(MEAN, covariances(K), log_tail=TAIL), WIDE_NUMBERS),
     "bounded full, shared": (BoundedFull(MEAN, covariances(1), log_tail=TAIL), WIDE_NUMBERS),
     "table": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5), CODES),
@@ -161,6 +174,22 @@ def test_a_feature_does_not_change_the_posterior_of_a_class_that_never_had_it():
     np.testing.assert_allclose((joint / joint.sum(axis=1, keepdims=True))[:, 2:], np.tile(prior[2:], (N, 1)))
 
 
+def test_a_bounded_count_is_no_less_probable_than_a_share_of_its_best_rate():
+    form, X = FORMS["bounded rates"]
+    x = X[:, None]
+    with np.errstate(invalid="ignore"):
+        best = np.where(x > 0, poisson.logpmf(x, np.where(x > 0, x, 1.0)), 0.0)
+        expected = np.maximum(poisson.logpmf(x, RATE), best - form.bound)
+    expected = np.where(np.isnan(x), 0.0, expected).sum(axis=2)
+    np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-6, atol=1e-9)
+    small = np.where(X > 1e3, NAN, X)
+    with np.errstate(invalid="ignore"):
+        best = np.where(small > 0, poisson.logpmf(small, np.where(small > 0, small, 1.0)), 0.0)[:, None]
+        terms = np.maximum(poisson.logpmf(small[:, None], RATE), best - form.bound)
+    expected = np.where(np.isnan(small)[:, None], 0.0, terms).sum(axis=2)
+    np.testing.assert_allclose(form.log_likelihoods(small), expected, rtol=1e-11, atol=1e-11)
+
+
 @pytest.mark.parametrize("name", ["bounded full", "bounded full, shared"])
 def test_a_joint_score_is_bounded_by_the_tails_of_the_features_present(name):
     form, X = FORMS[name]
@@ -172,10 +201,13 @@ def test_a_joint_score_is_bounded_by_the_tails_of_the_features_present(name):
     assert (plain > bound[:, None]).any()
 
 
-@pytest.mark.parametrize("name", ["bounded", "bounded, absent classes", "bounded full", "bounded full, shared"])
+@pytest.mark.parametrize(
+    "name", ["bounded", "bounded, absent classes", "bounded full", "bounded full, shared", "bounded rates"]
+)
 def test_far_from_all_classes_nothing_is_evidence(name):
     form, _ = FORMS[name]
     far = np.array([[1e5, -1e5, 1e9], [1e200, NAN, 1e300]])
+    far = np.abs(far) if name == "bounded rates" else far
     assert np.ptp(form.log_likelihoods(far), axis=1).tolist() == [0.0, 0.0]
     evidence, extras = form.pieces(far, np.array([0, 3]), np.array([1, 2]))
     assert not evidence.any()

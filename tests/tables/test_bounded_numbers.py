@@ -1,7 +1,6 @@
 """Numbers of tables are bounded: no cell decides alone, and a class says nothing of a column that it never had."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ import pytest
 import deciban
 from deciban import NaiveBayes
 from deciban.errors import SchemaError
-from deciban.families.gaussian import Gaussian, log_tails, rounding_variance
+from deciban.families.gaussian import Gaussian, rounding_variance
 from deciban.ledger import Moments
 from tests import oracle
 from tests.metrics.refits import assert_as_refitted
@@ -47,12 +46,12 @@ def posterior(model, rows):
 
 
 def test_a_column_without_spread_is_as_certain_as_its_rounding_allows():
-    """σ² = 1/12, a step of 1 rounded; 12 values, of total variance 1/4, have the tail 1/14 · 1/√(2π/4)."""
+    """σ² = 1/12, a step of 1 rounded; values of total variance 1/4 have the tail 10⁻⁴/√(2π/4)."""
     exact = oracle.gaussian([[x] for x in GRADES["grade"] if x], [*"ab"] * 6, "ab")
     assert exact == [[(1, 0)], [(2, 0)]]
-    peak, tail = 1 / math.sqrt(2 * math.pi / 12), float(Fraction(1, 12 + 2)) / math.sqrt(2 * math.pi * 0.25)
-    near = peak * math.exp(-0.5 * 12 * 0.5**2)
-    expected = np.array([[peak, tail], [tail, peak], [near, near], [tail, tail]])
+    peak, tail = 1 / math.sqrt(2 * math.pi / 12), 1e-4 / math.sqrt(2 * math.pi / 4)
+    near, far = peak * math.exp(-0.5 * 12 / 4), peak * math.exp(-0.5 * 12)
+    expected = np.array([[peak, far], [far, peak], [near, near], [tail, tail]])
     both = expected.sum(axis=1) / 2
     joint = np.column_stack([expected, both]) / 3
     found = posterior(grades(), {"grade": [1.0, 2.0, 1.5, 77.0]})
@@ -105,13 +104,13 @@ def test_one_cell_never_decides_everything(settings, calibrate):
     np.testing.assert_allclose(parts, result.total, atol=1e-9)
 
 
-def test_the_bound_is_that_of_laplaces_rule_and_grows_with_the_rows():
+def test_the_bound_is_a_ten_thousandth_of_a_gaussian_as_wide_as_the_column():
     model = patients()
-    n, deviation = 60, PATIENTS["temperature"].std(ddof=0)
     (form, *_) = model.scorer.solved.forms
-    np.testing.assert_allclose(form.log_tail[0], -math.log(n + 2) - 0.5 * math.log(2 * math.pi * deviation**2))
-    (doubled, *_) = (model + model).scorer.solved.forms
-    np.testing.assert_allclose(doubled.log_tail[0] - form.log_tail[0], math.log((n + 2) / (2 * n + 2)), rtol=1e-9)
+    deviation = PATIENTS["temperature"].std(ddof=0)
+    np.testing.assert_allclose(form.log_tail[0], math.log(1e-4 / math.sqrt(2 * math.pi) / deviation), rtol=1e-12)
+    (halved, *_) = (model * 0.5).scorer.solved.forms
+    np.testing.assert_allclose(halved.log_tail, form.log_tail, rtol=1e-12)
 
 
 def test_maximum_likelihood_is_not_bounded():
@@ -223,8 +222,7 @@ def test_units_do_not_matter(power):
 
 
 def test_a_tail_needs_no_rows_and_no_spread():
-    empty = Moments.empty(2, 3)
-    np.testing.assert_allclose(log_tails(empty, 1.0), math.log(0.5) - 0.5 * math.log(2 * math.pi))
-    assert np.isneginf(log_tails(empty, 0.0)).all()
-    form = Gaussian(prior_rows=1.0, bounded=True).solve(empty)
-    assert np.ptp(form.log_likelihoods(np.array([[0.0, 1e9, np.nan]]))) == 0
+    empty, family = Moments.empty(2, 3), Gaussian(prior_rows=1.0, bounded=True)
+    np.testing.assert_allclose(family.log_tails(empty), math.log(1e-4) - 0.5 * math.log(2 * math.pi))
+    assert np.isneginf(Gaussian(bounded=True).log_tails(empty)).all()
+    assert np.ptp(family.solve(empty).log_likelihoods(np.array([[0.0, 1e9, np.nan]]))) == 0

@@ -41,8 +41,8 @@ def test_joined_numbers_with_pseudo_observations_are_bounded(covariance, holes):
 
 
 def bound(score, table):
-    """max(ln p(x|k), Σ_j ln τ_j) over the numbers that are present, τ_j = 1/(n_j + 2) / √(2πs²_j)."""
-    tails = [-np.log(table[name].count() + 2) - 0.5 * np.log(2 * np.pi * table[name].var(ddof=0)) for name in NUMBERS]
+    """max(ln p(x|k), Σ_j ln τ_j) over the numbers that are present, τ_j = 10⁻⁴ / √(2πs²_j)."""
+    tails = [np.log(1e-4) - 0.5 * np.log(2 * np.pi * table[name].var(ddof=0)) for name in NUMBERS]
     return np.maximum(score, (table[NUMBERS].notna().to_numpy() * tails).sum(axis=1)[:, None])
 
 

@@ -21,7 +21,7 @@ from deciban.ledger.double_double import Pair
 from deciban.ledger.grid import KEY_BITS
 from deciban.ledger.moments import moments_about
 from deciban.ledger.scatter import comoment_about
-from deciban.scores import BoundedDiagonal, Diagonal, Full, Linear, Lookup, ScoreForm, Steps
+from deciban.scores import BoundedDiagonal, BoundedRates, Diagonal, Full, Linear, Lookup, ScoreForm, Steps
 from deciban.scores.form_algebra import Summed
 from deciban.scores.linear import sum_log_factorials
 from deciban.scores.posterior import Finish
@@ -286,6 +286,8 @@ def score_by_kernel(
     """
     if isinstance(form, Summed):
         return all(score_by_kernel(kernels, each, X, needs, wanted, out) for each in form.forms)
+    if isinstance(form, BoundedRates):
+        return _bounded_rates(form, X, needs, wanted, out)
     if isinstance(form, Full):
         return type(form) is Full and form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
     if kernels is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Steps, Linear)):
@@ -331,6 +333,14 @@ def _bounded_diagonal(form: BoundedDiagonal, X: NDArray[Any], needs: Needs, out:
     if n_done == len(X) or not needs.skips:
         return bool(n_done == len(X))
     return bool(kernels.add_bounded_scores_with_missing(X[n_done:], *bounded, form.log_norm, out[n_done:]))
+
+
+def _bounded_rates(form: BoundedRates, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
+    """Add scores of counts by their definition, so that other columns may have kernels; False at invalid values."""
+    if not X.size or (X < 0).any() or np.isinf(X).any() or (np.isnan(X).any() and not needs.skips):
+        return False
+    out += form.log_likelihoods(X) if wanted in ("joint", "density") else form.contrasts(X)
+    return True
 
 
 def _lookup(kernels: ModuleType, form: Lookup, X: NDArray[Any], needs: Needs, out: Array) -> bool:

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.families.binned import Binned
-from deciban.families.count_families import Poisson
+from deciban.families.count_families import MAX_DEVIANCE, Poisson
 from deciban.families.family import log
 from deciban.families.gaussian import (
     VARIANCE_FLOOR,
     Gaussian,
-    log_tails,
     pooled_variance,
     positive_variance,
     rounding_variance,
@@ -50,10 +49,11 @@ def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:
     left = np.maximum(n - 1, 0.0)
     lever = divide(np.ones_like(n), left)
     mean, pooled = moments.mean + moments.rest, pooled_variance(moments)
-    variance = Gaussian(prior_rows=prior_rows, bounded=True).variances(moments)
+    family = Gaussian(prior_rows=prior_rows, bounded=True)
+    variance = family.variances(moments)
     total = positive_variance(total_variance(moments))
     floor = np.maximum(VARIANCE_FLOOR * total, rounding_variance(moments))
-    tail = log_tails(moments, prior_rows) + 0.5 * LOG_2PI  # as `_log_density`, without that constant
+    tail = family.log_tails(moments) + 0.5 * LOG_2PI  # as `_log_density`, without that constant
 
     def scores(cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
         low, high = edges(cells), edges(cells + 1)
@@ -81,15 +81,17 @@ def binned_loss(grid: Grid, alpha: float, priced: bool = False) -> Array:
 
 
 def poisson_loss(counts: Counts, grid: Grid, alpha: float) -> Array:
-    """Return the loss of one Poisson rate per class; each row has the lowest whole number of its cell."""
-    rates = Poisson(alpha).rates(counts)
+    """Return the loss of one Poisson rate per class, bounded; each row has the lowest whole number of its cell."""
+    rates, bound = Poisson(alpha).rates(counts), MAX_DEVIANCE if alpha else np.inf
     weight = np.broadcast_to(counts.weight, counts.total.shape)
     mean = divide(counts.total.sum(axis=0), weight.sum(axis=0))
 
     def scores(cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
         x, n, total = np.ceil(edges(cells)), weight[:, j], counts.total[:, j]
         own = divide(np.maximum(total - x, 0.0) + alpha * mean[j], np.maximum(n - 1, 0.0) + alpha)
-        return _poisson_score(x, rates[:, j]) + log(n), _poisson_score(x, own) + log(np.maximum(n - 1, 0.0))
+        lowest = x * np.log(np.maximum(x, 1.0)) - x - bound  # see `BoundedRates`
+        with_all, without = (np.maximum(_poisson_score(x, rate), lowest) for rate in (rates[:, j], own))
+        return with_all + log(n), without + log(np.maximum(n - 1, 0.0))
 
     return _loss_by_groups(scores, grid)
 

@@ -27,7 +27,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.binned import Binned
-from deciban.families.count_families import Poisson
+from deciban.families.count_families import MAX_DEVIANCE, Poisson
 from deciban.families.family import Alpha, broadcast_alpha, log, to_dense
 from deciban.families.gaussian import Gaussian
 from deciban.families.level_families import Categorical
@@ -217,7 +217,9 @@ def _rate_strengths(family: Poisson, part: Any, prior: Array, rng: np.random.Gen
     total = n + family.alpha
     drawn = np.maximum(rng.standard_gamma(rate * total, (DRAWS, *rate.shape)), TINY) / np.where(total > 0, total, 1.0)
     silent = (rate == 0).all(axis=0)  # a column without counts carries no evidence
-    return _interval_about(rate_strength(rate, pi), np.where(silent, 0.0, rate_strength(drawn, pi)))
+    most = MAX_DEVIANCE if family.bounded and np.all(np.asarray(family.alpha) > 0) else np.inf
+    value, draws = np.minimum(rate_strength(rate, pi), most), np.minimum(rate_strength(drawn, pi), most)
+    return _interval_about(value, np.where(silent, 0.0, draws))
 
 
 def _table_strengths(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.Generator) -> Strengths:

@@ -3,6 +3,7 @@
 Covariance matrices are computed from scatter: pooled, shrunk, and repaired where they are not positive definite.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import UndefinedError
-from deciban.families.family import GAUSSIAN_PARAMETERS, Family, log, pool_empty
+from deciban.families.family import CONTAMINATION, GAUSSIAN_PARAMETERS, Family, pool_empty
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import divide
 from deciban.scores import BoundedDiagonal, BoundedFull, Diagonal, Full, ScoreForm
@@ -36,8 +37,9 @@ class Gaussian(Family):
     `var_smoothing` adds that fraction of the widest column's variance to all (scikit-learn's ε);
     `shrinkage` shrinks towards s̄·I, one s̄ for all classes: the mean pooled variance.
 
-    `bounded`, for tables: densities are bounded from below (`log_tails`), a variance is at least that of rounding to
-    the column's smallest step, and a class that never had a feature has the density of all classes together.
+    `bounded`, for tables: with pseudo-observations, densities are bounded from below (`log_tails`); a variance is at
+    least that of rounding to the column's smallest step; and a class that never had a feature has the density of all
+    classes together.
     """
 
     covariance: Covariance = "diagonal"
@@ -62,13 +64,21 @@ class Gaussian(Family):
         if isinstance(part, Scatter) and self.has_pairs:
             covariance = self._covariances(part)
             if self.bounded:
-                return BoundedFull(mean, covariance, log_tail=log_tails(moments, self.prior_rows))
+                return BoundedFull(mean, covariance, log_tail=self.log_tails(moments))
             return Full(mean, covariance)
         variance = self.variances(moments)
         if not self.bounded:
             return Diagonal(mean, variance)
-        tail, shares = log_tails(moments, self.prior_rows), class_shares(moments)
+        tail, shares = self.log_tails(moments), class_shares(moments)
         return BoundedDiagonal(mean, variance, log_tail=tail, shares=None if shares.all() else shares)
+
+    def log_tails(self, part: Moments) -> Array:
+        """Return ln τ_j = ln ε − ½ ln(2πs²_j), the log-density below which no class falls; −∞ for maximum likelihood.
+
+        It is that of a component of weight ε, `CONTAMINATION`, as wide as the column, whose total variance is s².
+        """
+        log_share = math.log(CONTAMINATION) if self.prior_rows else -math.inf
+        return log_share - 0.5 * np.log(2 * np.pi * positive_variance(total_variance(part)))
 
     def _covariances(self, part: Scatter) -> Array:
         """Return (ν₀ S + C_k) / (ν₀ + n_k) pair by pair, S the pooled covariance; S where a class lacks the pair."""
@@ -211,17 +221,6 @@ def rounding_variance(part: Moments) -> Array:
     smallest = squares.min(axis=-2, initial=np.inf)
     has_step = (pooled_variance(part) <= VARIANCE_FLOOR * total) & np.isfinite(smallest)
     return np.where(has_step, smallest, 0.0) / 12
-
-
-def log_tails(part: Moments, prior_rows: float) -> Array:
-    """Return ln τ_j = ln ν₀/(n_j + 2ν₀) − ½ ln(2πs²_j), the log-density below which no class falls; ν₀ = 0: −∞.
-
-    It is that of a component as wide as the column, whose total variance is s². Of n values none came from it, so the
-    next does with probability 1/(n + 2), by Laplace's rule of succession, here with ν₀ in place of 1.
-    """
-    n = np.broadcast_to(part.weight, part.mean.shape).sum(axis=-2)
-    foreign = divide(np.full_like(n, prior_rows), n + 2 * prior_rows)
-    return log(foreign) - 0.5 * np.log(2 * np.pi * positive_variance(total_variance(part)))
 
 
 def class_shares(part: Moments) -> Array:

@@ -104,7 +104,7 @@ class Options:
             case "grid":
                 return Binned(self.pseudo_count)
             case "counts":
-                return Poisson(self.pseudo_count)
+                return Poisson(self.pseudo_count, self.bounded)
             case "bags":
                 return Text(self.words.reading, alpha=self.pseudo_count)
         # the levels known in advance, even if not all were seen: 2 of a flag, 12 months of a year

@@ -9,7 +9,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.persistence import Section
-from deciban.scores.bounded_forms import BoundedDiagonal, BoundedFull
+from deciban.scores.bounded_forms import BoundedDiagonal, BoundedFull, BoundedRates
 from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
 from deciban.scores.form_algebra import Summed
 from deciban.scores.gaussian_forms import Diagonal, Full
@@ -91,6 +91,11 @@ def _read_diagonal(section: Section, K: int, d: int) -> Diagonal:
     return BoundedDiagonal(*arguments, log_tail=section.floats("log_tail", (d,), minimum=-np.inf), shares=shares)
 
 
+def _read_rates(section: Section, K: int, d: int) -> BoundedRates:
+    rate, bound = section.floats("rate", (K, d), minimum=0), section.number("bound", minimum=0)
+    return BoundedRates(rate, bound, section.optional(section.floats, "trust", (d,)))
+
+
 def _read_linear(section: Section, K: int, d: int) -> Linear:
     part = section.optional(section.part, "barrier")
     return Linear(
@@ -148,13 +153,15 @@ def _read_full(section: Section, K: int, d: int) -> Full:
 CARRIERS = ("log_factorial",)
 """The carrier measures that a linear form may name."""
 
-SUMMABLE_FORMS = ("Diagonal", "BoundedDiagonal", "Full", "BoundedFull", "Lookup", "SparseLinear", "Table")
+SUMMABLE_FORMS = (
+    "Diagonal", "BoundedDiagonal", "Full", "BoundedFull", "BoundedRates", "Lookup", "SparseLinear", "Table",
+)  # fmt: skip
 """The forms that a sum may consist of."""
 
 READERS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
     "Linear": _read_linear, "SparseLinear": _read_sparse_linear, "Steps": _read_steps,
     "Diagonal": _read_diagonal, "BoundedDiagonal": _read_diagonal, "Full": _read_full,
-    "BoundedFull": _read_full,
+    "BoundedFull": _read_full, "BoundedRates": _read_rates,
 }  # fmt: skip
 """The readers of the forms that `read_score_form` does not read itself."""
 
@@ -162,7 +169,7 @@ FORMS = ("Lookup", "Table", "Summed", *READERS)
 """The names of the forms in files."""
 
 SOLVED_FORMS: Mapping[str, tuple[str, ...]] = {
-    "counts": ("Linear", "SparseLinear"),
+    "counts": ("Linear", "SparseLinear", "BoundedRates"),
     "levels": ("Lookup",),
     "moments": ("Diagonal", "BoundedDiagonal"),
     "scatter": ("Full", "BoundedFull"),
@@ -174,6 +181,7 @@ SOLVED_FORMS: Mapping[str, tuple[str, ...]] = {
 
 FITTED_FORMS: Mapping[str, tuple[str, ...]] = {
     **SOLVED_FORMS,
+    "counts": ("Linear", "SparseLinear", "BoundedRates", "Summed"),
     "levels": ("Lookup", "Summed"),
     "moments": ("Diagonal", "BoundedDiagonal", "Linear", "Summed"),
     "scatter": ("Full", "BoundedFull", "Linear", "Summed"),

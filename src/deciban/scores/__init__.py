@@ -4,7 +4,7 @@ A score form gives ln p(x|k) for rows x and classes k. This package is plain Num
 score; kernels compute the same numbers faster.
 """
 
-from deciban.scores.bounded_forms import BoundedDiagonal, BoundedFull
+from deciban.scores.bounded_forms import BoundedDiagonal, BoundedFull, BoundedRates
 from deciban.scores.explanation import DECIBAN, Explanation, Pieces
 from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import Linear, SparseLinear
@@ -17,6 +17,7 @@ __all__ = [
     "Boundary",
     "BoundedDiagonal",
     "BoundedFull",
+    "BoundedRates",
     "Conic",
     "Diagonal",
     "Explanation",

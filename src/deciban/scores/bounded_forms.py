@@ -1,10 +1,11 @@
-"""The scores of Gaussian features in tables, bounded from below: far from all classes a value is no evidence.
+"""The scores of numbers and counts in tables, bounded from below: far from all classes a value is no evidence.
 
 The tails of a Gaussian fall so fast that one mistyped cell would outweigh all others, in favour of the class that
-happens to be widest. Here the log-density of feature j falls to ln τ_j and no further, which is the same for all
-classes: the density of a rare, wide component that may occur in any of them. The family computes τ.
+happens to be widest. Here the log-density of feature j falls to a bound and no further, which is the same for all
+classes: the density of a rare, wide component that may occur in any of them. The family computes the bound.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,12 +17,17 @@ from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
 from deciban.scores.gaussian_forms import LOG_2PI, MAX_EVIDENCE, Diagonal, Full
-from deciban.scores.score_form import Boundary, Conic
+from deciban.scores.linear import log_factorials
+from deciban.scores.score_form import Boundary, Conic, ScoreForm, row_chunks
 
 NOT_QUADRATIC = (
     "the score is bounded, so it is neither linear nor quadratic in x: it has no weights and no quadratic_form(). "
     "Hint: explain(X) gives the evidence of each column; GaussianNB and GaussianBayes have both."
 )
+
+
+MIN_STIRLING_COUNT = 1e4
+"""Counts from which Stirling's formula is accurate to 1e-15."""
 
 
 def mix_absent_classes(terms: Array, shares: Array) -> Array:
@@ -37,8 +43,57 @@ def mix_absent_classes(terms: Array, shares: Array) -> Array:
     return np.where(shares == 0, mixed, terms)
 
 
+class BoundedTerms(ScoreForm):
+    """A score that is a sum over features, of terms n×K×d, each bounded from below; NaN is a missing feature.
+
+    Where `evidence_weight` is given, the terms of feature j are multiplied by it.
+    """
+
+    evidence_weight: Array | None
+    not_linear = NOT_QUADRATIC
+
+    @abstractmethod
+    def bounded_terms(self, x: Array, c: Any) -> Array:
+        """Return the term of every feature for classes c, not weighted; for x n×1×d and all classes n×K×d."""
+
+    def weigh(self, terms: Array) -> Array:
+        """Return terms times the evidence weight."""
+        if self.evidence_weight is None:
+            return terms
+        return self.evidence_weight * np.maximum(terms, -MAX_EVIDENCE)
+
+    def terms(self, x: Array) -> Array:
+        """Return the score of every class and feature, n×K×d; NaN where a feature is missing."""
+        return self.weigh(self.bounded_terms(x[:, None, :], slice(None)))
+
+    def _chunk(self, x: Array) -> Array:
+        """Return the scores of rows, all at once."""
+        terms = self.terms(x)
+        score = terms.sum(axis=2)
+        return np.where(np.isnan(terms), 0.0, terms).sum(axis=2) if np.isnan(score).any() else score
+
+    def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+        """See `ScoreForm.pieces`."""
+        x = np.asarray(X, dtype=np.float64)
+        with np.errstate(invalid="ignore"):  # without a bound both densities may underflow to zero: undefined
+            gap = self.contrast(x, k, l)
+        return Pieces(np.where(np.isnan(x), 0.0, gap))
+
+    def contrast(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> Array:
+        """Return the terms of classes k minus those of classes l."""
+        return self.weigh(self.bounded_terms(x, k)) - self.weigh(self.bounded_terms(x, l))
+
+    def linear(self) -> Boundary:
+        """Raise UndefinedError: a bounded score is not linear."""
+        raise UndefinedError(NOT_QUADRATIC)
+
+    def quadratic(self) -> Conic:
+        """Raise UndefinedError: a bounded score is not quadratic."""
+        raise UndefinedError(NOT_QUADRATIC)
+
+
 @dataclass(frozen=True, eq=False)
-class BoundedDiagonal(Diagonal):
+class BoundedDiagonal(BoundedTerms, Diagonal):
     """The score of independent Gaussian features, each bounded from below.
 
     score_k(x) = Σ_j max(−½ ln(2πσ²_kj) − ½ (x_j − μ_kj)² / σ²_kj, ln τ_j) over the features that are present.
@@ -54,8 +109,6 @@ class BoundedDiagonal(Diagonal):
     log_tail: Array = field(kw_only=True)
     shares: Array | None = field(default=None, kw_only=True)
 
-    not_linear = NOT_QUADRATIC
-
     @cached_property
     def peak(self) -> Array:
         """The log-density at the mean, K×d: −½ ln(2πσ²), or ln τ if that is larger; not weighted."""
@@ -64,7 +117,7 @@ class BoundedDiagonal(Diagonal):
     @cached_property
     def log_norm(self) -> Array:
         """The log-density at the mean times the evidence weight, and the offsets."""
-        return self._weigh(self.peak, self.offsets)
+        return self.weigh(self.peak) + (0.0 if self.offsets is None else self.offsets)
 
     @cached_property
     def max_squares(self) -> Array:
@@ -79,12 +132,6 @@ class BoundedDiagonal(Diagonal):
         """The features that some class never had."""
         return np.zeros(0, dtype=np.intp) if self.shares is None else np.flatnonzero((self.shares == 0).any(axis=0))
 
-    def _weigh(self, terms: Array, offsets: Array | None) -> Array:
-        """Return log-densities times the evidence weight, plus the offsets."""
-        if self.evidence_weight is not None:
-            terms = self.evidence_weight * np.maximum(terms, -MAX_EVIDENCE)
-        return terms if offsets is None else terms + offsets
-
     def take_features(self, index: NDArray[np.intp]) -> "BoundedDiagonal":
         """Return the form of these features alone."""
         weight, offsets, shares = (
@@ -94,8 +141,8 @@ class BoundedDiagonal(Diagonal):
         mean, variance = self.mean[:, index], self.variance[:, index]
         return BoundedDiagonal(mean, variance, weight, offsets, log_tail=self.log_tail[index], shares=shares)
 
-    def _bounded_terms(self, x: Array, c: Any) -> Array:
-        """Return ln p(x_j|c) of every feature for classes c, bounded; NaN where it is missing."""
+    def bounded_terms(self, x: Array, c: Any) -> Array:
+        """See `BoundedTerms.bounded_terms`."""
         terms = x - self.mean[c]
         with np.errstate(over="ignore"):  # beyond about 1e154 deviations a square overflows
             terms *= terms
@@ -104,46 +151,79 @@ class BoundedDiagonal(Diagonal):
         return np.maximum(terms, self.log_tail, out=terms)
 
     def terms(self, x: Array) -> Array:
-        """See `Diagonal.terms`."""
-        terms = self._bounded_terms(x[:, None, :], slice(None))
+        """See `BoundedTerms.terms`."""
+        terms = self.bounded_terms(x[:, None, :], slice(None))
         if self.shares is not None:
             terms = mix_absent_classes(terms, self.shares)
-        return self._weigh(terms, self.offsets)
+        return self.weigh(terms) + (0.0 if self.offsets is None else self.offsets)
 
-    def _chunk(self, x: Array) -> Array:
-        terms = self.terms(x)
-        score = terms.sum(axis=2)
-        return np.where(np.isnan(terms), 0.0, terms).sum(axis=2) if np.isnan(score).any() else score
+    def contrast(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> Array:
+        """See `BoundedTerms.contrast`; of features that some class never had, the terms of all classes are needed."""
+        gap, absent = super().contrast(x, k, l), self.absent_features
+        if self.offsets is not None:
+            gap += self.offsets[k] - self.offsets[l]
+        if len(absent):
+            form = self.take_features(absent)
+            for rows in row_chunks(len(x), form.mean.size):
+                terms = form.terms(x[rows][:, absent])
+                i = np.arange(len(terms))
+                gap[rows, absent] = terms[i, k[rows]] - terms[i, l[rows]]
+        return gap
 
-    def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-        """See `ScoreForm.pieces`."""
-        x, absent = np.asarray(X, dtype=np.float64), self.absent_features
 
-        def score(c: NDArray[np.intp]) -> Array:
-            return self._weigh(self._bounded_terms(x, c), None if self.offsets is None else self.offsets[c])
+@dataclass(frozen=True, eq=False)
+class BoundedRates(BoundedTerms):
+    """The score of independent Poisson counts, each bounded from below.
 
-        with np.errstate(invalid="ignore"):  # without a bound both densities may underflow to zero: undefined
-            gap = score(k) - score(l)
-            if len(absent):
-                gap[:, absent] = self.take_features(absent)._contrast(x[:, absent], k, l)
-        return Pieces(np.where(np.isnan(x), 0.0, gap))
+    score_k(x) = Σ_j ln p(x_j; x_j) − min(x_j ln(x_j/λ_kj) − x_j + λ_kj, bound) over the features that are present.
 
-    def _contrast(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> Array:
-        """Return the scores of classes k minus those of classes l by feature, from the scores of all classes."""
-        out = np.empty_like(x)
-        for rows in self.row_chunks(len(x)):
-            terms = self.terms(x[rows])
-            i = np.arange(len(terms))
-            out[rows] = terms[i, k[rows]] - terms[i, l[rows]]
-        return out
+    p(x; x) is the probability of a count under the rate that suits it best: no class gives it less than e^−bound
+    times that. Where `evidence_weight` is given, the second term of feature j is multiplied by it.
 
-    def linear(self) -> Boundary:
-        """Raise UndefinedError: a bounded score is not linear."""
-        raise UndefinedError(NOT_QUADRATIC)
+    >>> form = BoundedRates(np.array([[2.0], [4.0]]), 5.0)
+    >>> np.diff(form.log_likelihoods(np.array([[0.0], [4.0], [99.0]]))).round(3).ravel().tolist()
+    [-2.0, 0.773, 0.0]
+    """
 
-    def quadratic(self) -> Conic:
-        """Raise UndefinedError: a bounded score is not quadratic."""
-        raise UndefinedError(NOT_QUADRATIC)
+    rate: Array
+    bound: float
+    evidence_weight: Array | None = None
+
+    class_array = "rate"
+
+    @cached_property
+    def log_rate(self) -> Array:
+        """ln λ; 0 in a column without counts, whose rate is 0 in every class."""
+        return np.log(np.where(self.rate > 0, self.rate, 1.0))
+
+    def bounded_terms(self, x: Array, c: Any) -> Array:
+        """See `BoundedTerms.bounded_terms`."""
+        with np.errstate(over="ignore", invalid="ignore"):  # counts of 1e306 overflow
+            deviance = x * (np.log(np.where(x > 0, x, 1.0)) - self.log_rate[c]) - x + self.rate[c]
+        return -np.where(deviance < self.bound, deviance, np.where(np.isnan(x), np.nan, self.bound))
+
+    def contrasts(self, X: NDArray[Any]) -> Array:
+        """Return the score without ln p(x; x), which all classes share, n×K."""
+        x = np.asarray(X, dtype=np.float64)
+        scores = [self._chunk(x[rows]) for rows in row_chunks(len(x), self.rate.size)]
+        return np.concatenate(scores) if scores else np.empty((0, self.n_classes))
+
+    def log_likelihoods(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.log_likelihoods`."""
+        x = np.asarray(X, dtype=np.float64)
+        return self.contrasts(x) + sum_best_log_probabilities(x)[:, None]
+
+
+def sum_best_log_probabilities(x: Array) -> Array:
+    """Return Σ_j x_j ln x_j − x_j − ln x_j! of each row, the log-probabilities of counts under their best rates.
+
+    Large counts by Stirling's formula, −½ ln(2πx) − 1/(12x), since the terms would cancel; NaN adds nothing.
+    """
+    count = np.where(x > 0, x, 1.0)
+    small = np.where(count < MIN_STIRLING_COUNT, count, 1.0)
+    exact = small * np.log(small) - small - log_factorials(small)
+    logs = np.where(count < MIN_STIRLING_COUNT, exact, -0.5 * np.log(2 * np.pi * count) - 1 / (12 * count))
+    return np.asarray(np.where(x > 0, logs, 0.0).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.scores.explanation import Pieces
-from deciban.scores.score_form import Boundary, Conic, ScoreForm, centred_conic
+from deciban.scores.score_form import Boundary, Conic, ScoreForm, centred_conic, row_chunks
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -22,9 +22,6 @@ NOT_LINEAR = (
 
 MAX_EVIDENCE = 1e300
 """Largest evidence of a feature with an evidence weight below zero, so that sums stay finite."""
-
-CHUNK_NUMBERS = 1 << 16
-"""Largest number of squared deviations held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +63,8 @@ class Diagonal(ScoreForm):
     def log_likelihoods(self, X: NDArray[Any]) -> Array:
         """See `ScoreForm.log_likelihoods`; in blocks of rows, so that rows × K × d stays small."""
         x = np.asarray(X, dtype=np.float64)
-        chunks = self.row_chunks(len(x))
+        chunks = row_chunks(len(x), self.mean.size)
         return self._chunk(x) if len(chunks) < 2 else np.concatenate([self._chunk(x[rows]) for rows in chunks])
-
-    def row_chunks(self, n: int) -> list[slice]:
-        """Return slices of n rows for which rows × K × d stays small."""
-        step = max(1, CHUNK_NUMBERS // max(1, self.mean.size))
-        return [slice(start, start + step) for start in range(0, n, step)]
 
     def _chunk(self, x: Array) -> Array:
         """Return `log_likelihoods` of rows, all at once."""

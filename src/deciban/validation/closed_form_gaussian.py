@@ -119,7 +119,7 @@ def _score_diagonal(family: Gaussian, part: Moments, X: NDArray[Any], rows: Left
         with np.errstate(over="ignore"):  # beyond about 1e154 deviations the density is zero
             terms = -0.5 * (LOG_2PI + np.log(variance) + gap * gap / variance)
         if family.bounded:
-            bounded = np.maximum(terms, gaussian.log_tails(others, family.prior_rows)[:, None, :])
+            bounded = np.maximum(terms, family.log_tails(others)[:, None, :])
             terms = mix_absent_classes(bounded, gaussian.class_shares(others))
         out[some] = np.where(np.isnan(gap), 0.0, terms).sum(axis=2)
     return out
