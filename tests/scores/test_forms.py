@@ -75,6 +75,7 @@ FORMS = {
     "linear": (Linear(MEAN, MEAN[:, 0]), WORDS),
     "linear, bernoulli": (Linear(np.log(THETA / (1 - THETA)), np.zeros(K), np.log1p(-THETA), threshold=0.0), FLAGS),
     "linear, poisson": (Linear(np.log(RATE), np.zeros(K), -RATE, carrier="log_factorial"), COUNTS),
+    "linear, limited": (Linear(MEAN, np.zeros(K), RATE, limits=np.array([[-1.0] * D, [0.0, 0.5, 1.0]])), NUMBERS),
     "linear, impossible": (Linear(MEAN, np.zeros(K), impossible=IMPOSSIBLE_FLAGS), FLAGS),
     "sparse linear": (SparseLinear(*LISTS, *LINES), csr_array(WORDS)),
     "sparse linear, hard": (SparseLinear(*LISTS, np.zeros(K), *LINES[1:3], np.zeros(K), hard=HARD), csr_array(WORDS)),
@@ -234,6 +235,14 @@ def test_count_scores_are_those_of_scipy():
             each.logpmf(np.where(np.isnan(X), -1, X)[:, None]) * np.where(np.isnan(X), NAN, 1)[:, None], axis=2
         )
         np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-11, atol=1e-11)
+
+
+def test_a_limited_score_goes_on_no_further():
+    form, X = FORMS["linear, limited"]
+    plain = Linear(form.weights, form.bias, form.offsets)
+    np.testing.assert_allclose(form.log_likelihoods(X), plain.log_likelihoods(np.clip(X, *form.limits)))
+    with np.errstate(invalid="ignore"):
+        assert not np.isfinite(form.log_likelihoods(np.array([[np.inf, 0.0, 0.0]]))).any()
 
 
 def test_diagonal_scores_are_sums_of_scipys_normal_log_densities():

@@ -303,7 +303,7 @@ def score_by_kernel(
         return bool(
             kernels.add_step_scores(to_kernel_array(X), form.cuts, form.start, by_bin, needs.skips, out) == len(X)
         )
-    return form.impossible is None and _linear(kernels, form, to_kernel_array(X), needs, wanted, out)
+    return form.impossible is None and _linear(kernels, form, to_kernel_array(form.limit(X)), needs, wanted, out)
 
 
 def _contrast(form: Full, X: NDArray[Any], out: Array) -> bool:

@@ -107,7 +107,15 @@ def _read_linear(section: Section, K: int, d: int) -> Linear:
         part
         if part is None
         else ImpossibleValues(*(part.floats(n, (K, d), minimum=0, maximum=1) for n in ("on", "off"))),
+        _read_limits(section, d),
     )
+
+
+def _read_limits(section: Section, d: int) -> Array | None:
+    limits = section.optional(section.floats, "limits", (2, d))
+    if limits is not None and (limits[0] > limits[1]).any():
+        section.refuse("a smallest value is larger than the largest one")
+    return limits
 
 
 def _read_sparse_linear(section: Section, K: int, d: int) -> SparseLinear:
