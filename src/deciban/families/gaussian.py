@@ -73,9 +73,9 @@ class Gaussian(Family):
         return BoundedDiagonal(mean, variance, log_tail=tail, shares=None if shares.all() else shares)
 
     def log_tails(self, part: Moments) -> Array:
-        """Return ln τ_j = ln ε − ½ ln(2πs²_j), the log-density below which no class falls; −∞ for maximum likelihood.
+        """Return ln τ_j = ln c − ½ ln(2πs²_j), the log-density below which no class falls; −∞ for maximum likelihood.
 
-        It is that of a component of weight ε, `CONTAMINATION`, as wide as the column, whose total variance is s².
+        It is that of a component of weight c, `CONTAMINATION`, as wide as the column, whose total variance is s².
         """
         log_share = math.log(CONTAMINATION) if self.prior_rows else -math.inf
         return log_share - 0.5 * np.log(2 * np.pi * positive_variance(total_variance(part)))
