@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import deciban
 from deciban import NaiveBayes
-from deciban.errors import SchemaError
+from deciban.errors import SchemaError, UndefinedError
 from tests.tables.reviews import reviews
 
 ROLES = {"text": "text", "stars": "number", "head": "text", "country": "category"}
@@ -77,5 +77,7 @@ def test_drawn_rows_are_a_frame_with_texts():
 
 def test_the_likelihood_from_the_ledger_is_that_of_the_rows():
     X, y = data()
-    model = NaiveBayes(roles=ROLES).fit(X, y)
+    model = NaiveBayes(roles=ROLES, parameter_prior=0.0).fit(X, y)
     assert model.log_likelihood() == pytest.approx(model.log_likelihood(X, y))
+    with pytest.raises(UndefinedError, match=r"beyond the bound.*Hint: log_likelihood\(X, y\)"):
+        NaiveBayes(roles=ROLES).fit(X, y).log_likelihood()

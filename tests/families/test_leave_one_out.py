@@ -63,7 +63,7 @@ def test_imagined_rows_have_the_variance_of_all_rows():
     pooled = Moments.of(x, y, None, 3)
 
     def joint(x, y, row):
-        form = Gaussian(prior_rows=2.0).solve(Moments.of(x, y, None, 3))
+        form = Gaussian(prior_rows=2.0, bounded=True).solve(Moments.of(x, y, None, 3))
         return form.log_likelihoods(row[None])[0]
 
     loss = gaussian_loss(pooled, Grid.of(x, y, None, 3), 2.0)

@@ -8,6 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import entropy, norm, poisson
 
 from deciban.errors import UndefinedError
+from deciban.families import feature_strength, gaussian
 from deciban.families.binned import Binned
 from deciban.families.count_families import Bernoulli, Poisson
 from deciban.families.feature_strength import Strengths, strengths
@@ -60,6 +61,32 @@ def test_the_strength_of_gaussians_is_their_integral(of):
     np.testing.assert_allclose(find_strengths(family, part).value, expected, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("share", [1e-4, 1e-1])
+def test_the_strength_of_bounded_gaussians_is_the_integral_of_their_bounded_evidence(share, monkeypatch):
+    monkeypatch.setattr(gaussian, "CONTAMINATION", share)
+    part, family = Moments.of(NUMBERS, Y, None, K), Gaussian(prior_rows=1.0, bounded=True)
+    form = family.solve(part)
+    gaussians = [[norm(form.mean[k, j], np.sqrt(form.variance[k, j])) for k in range(K)] for j in range(3)]
+
+    def evidence(p, q, tail):
+        x = np.linspace(p.mean() - 10 * p.std(), p.mean() + 10 * p.std(), 400_001)
+        gap = np.maximum(p.logpdf(x), tail) - np.maximum(q.logpdf(x), tail)
+        return np.trapezoid(p.pdf(x) * gap, x)
+
+    expected = [
+        average_over_pairs(lambda k, l, b=b, t=t: evidence(b[k], b[l], t)) for b, t in zip(gaussians, form.log_tail)
+    ]
+    np.testing.assert_allclose(find_strengths(family, part).value, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_many_values_of_the_normal_distribution_are_those_of_few(monkeypatch):
+    part, family = Moments.of(NUMBERS, Y, None, K), Gaussian(prior_rows=1.0, bounded=True)
+    few = find_strengths(family, part)
+    monkeypatch.setattr(feature_strength, "MIN_SCIPY_VALUES", 0)
+    for a, b in zip(few, find_strengths(family, part)):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
 def test_rates_are_as_strong_as_their_sum():
     part = Counts.of(COUNTS, Y, None, K)
     rate, x = Poisson().rates(part), np.arange(60)
@@ -99,6 +126,7 @@ def test_bins_are_as_strong_as_their_table():
 
 CASES = {
     "gaussian": (Gaussian(prior_rows=1.0), Moments.of, NUMBERS),
+    "gaussian, bounded": (Gaussian(prior_rows=1.0, bounded=True), Moments.of, NUMBERS),
     "gaussian, full": (Gaussian("full"), Scatter.of, NUMBERS),
     "poisson": (Poisson(), Counts.of, COUNTS),
     "categorical": (Categorical(), Levels.of, CODES),

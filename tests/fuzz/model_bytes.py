@@ -116,6 +116,11 @@ def table_with_texts(**arguments):
     return deciban.train(reviews(30), target="verdict", roles=roles, **arguments)
 
 
+def table_with_absent_class():
+    rows = {"x": [1.0, 2.5, 4.0, None] * 6, "n": [0, 1, 5, 3] * 6, "level": [1, 2, 3, 3] * 6, "y": [*"abac"] * 6}
+    return deciban.train(rows, target="y", roles={"x": "number", "n": "count"}, judge=False)
+
+
 def text_model(**arguments):
     documents = ["tea pot tea", "milk, cup and pot", "", "sugar leaf leaf", "tea with milk", "go to the pot"]
     return deciban.TextClassifier(**arguments).fit(documents, [*"abcabc"])
@@ -136,6 +141,7 @@ MODELS = {example.name: example.make_fitted for example in EXAMPLES} | {
     "table with blocks": lambda: deciban.train(
         clinic.patients(80), target="diagnosis", blocks=[["age", "dose"], ["smoker", "code"]], numbers="number"
     ),
+    "table, a class without a column": table_with_absent_class,
     "calibrated, temperature": lambda: calibrate("GaussianNB", "temperature"),
     "calibrated, isotonic": lambda: calibrate("CategoricalNB", "isotonic"),
     "table, calibrated": lambda: deciban.train(clinic.patients(80), target="diagnosis", calibrate="platt"),

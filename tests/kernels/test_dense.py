@@ -1,5 +1,7 @@
 """The kernels over dense rows against their definitions, on awkward shapes and kinds of number."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, example, given
@@ -9,7 +11,8 @@ from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
 from deciban.kernels import moments, score, value_counts
 from deciban.ledger import Counts, Levels, Needs
-from deciban.scores import Diagonal, Linear, Lookup, Steps, finish, log_sum_exp
+from deciban.scores import BoundedDiagonal, Diagonal, Linear, Lookup, Steps, finish, log_sum_exp
+from deciban.scores.form_algebra import scale_form
 from tests.kernels.matrix import (
     BAG,
     COUNTS,
@@ -134,6 +137,11 @@ def diagonal_form(rng, K, d):
     return Diagonal(rng.normal(1, 3, (K, d)), rng.uniform(0.1, 9, (K, d)))
 
 
+def bounded_form(rng, K, d, weighted=False):
+    mean, variance, weight = rng.normal(1, 3, (K, d)), rng.uniform(0.1, 9, (K, d)), rng.uniform(0, 2, d).round()
+    return BoundedDiagonal(mean, variance, weight if weighted else None, log_tail=rng.uniform(-6, -2, d))
+
+
 def linear_form(rng, K, d, threshold):
     return Linear(rng.normal(-3, 2, (K, d)), rng.normal(size=K), rng.normal(size=(K, d)), threshold=threshold)
 
@@ -166,6 +174,28 @@ def test_diagonal_scores(table, seed, holes):
     if done:
         squares = np.nansum((X[:, None].astype(float) - form.mean) ** 2 * form.precision, axis=2)
         assert_near(out, 0.5 + form.log_likelihoods(X), 0.5 + np.abs(form.log_norm).sum(axis=1) + squares)
+
+
+@given(table=tables(), seed=st.integers(0, 999), holes=st.booleans(), weighted=st.booleans())
+def test_bounded_scores(table, seed, holes, weighted):
+    X, _, _, K = table
+    X = remove_values(X, seed) if holes and X.dtype.kind == "f" else X
+    form = bounded_form(np.random.default_rng(seed), K, X.shape[1], weighted)
+    out, done = score_rows(form, X, MOMENTS, K)
+    assert done == bool(X.size)
+    if done:
+        assert_near(out, 0.5 + form.log_likelihoods(X), 0.5 + 40.0 * X.shape[1])
+
+
+def test_a_bounded_kernel_takes_numbers_whose_squares_overflow_and_leaves_the_rest_to_the_definition():
+    form = bounded_form(np.random.default_rng(0), 3, 2)
+    far = np.array([[1e200, -1e300], [1.0, np.nan]])
+    out, done = score_rows(form, far, MOMENTS, 3)
+    assert done
+    np.testing.assert_allclose(out, 0.5 + form.log_likelihoods(far), rtol=1e-12)
+    assert not score_rows(scale_form(form, [1.0, -1.0]), far, MOMENTS, 3)[1]
+    shares = np.array([[1.0, 0.5], [0.0, 0.5], [0.0, 0.0]])
+    assert not score_rows(replace(form, shares=shares), far, MOMENTS, 3)[1]
 
 
 @given(
@@ -235,6 +265,7 @@ def test_rows_a_kernel_cannot_score_it_leaves_to_the_definition(value, table, se
     d = X.shape[1]
     known = not np.isinf(value)  # a missing value says nothing, an infinite one has no meaning
     assert score_rows(diagonal_form(rng, K, d), X, MOMENTS, K)[1] == known
+    assert score_rows(bounded_form(rng, K, d), X, MOMENTS, K)[1] == known
     assert score_rows(linear_form(rng, K, d, 0.0), X, INDICATOR, K)[1] == known
     assert not score_rows(linear_form(rng, K, d, None), X, BAG, K)[1]
     assert score_rows(lookup_form(rng, K, d), X, LEVELS, K)[1] == np.isnan(value)

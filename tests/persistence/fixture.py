@@ -231,6 +231,30 @@ def fitted_models():
     }
 
 
+def bounded_models():
+    """Return models of bounded numbers and counts: one with a class that never had a column, joined, and fitted."""
+    rows = {name: PATIENTS[name] * 3 for name in (*ROLES, "state")}
+    rows["pulse"] = [None if state == "flu" else 60.0 + i for i, state in enumerate(rows["state"])]
+    rows["grade"] = [1, 2, 2] * 12  # a flag whose levels are numbers
+    given = {"target": "state", "roles": {**ROLES, "pulse": "number"}, "judge": False}
+    joined = {**given, "roles": {**given["roles"], "visits": "number"}, "blocks": [["visits", "temperature °C"]]}
+    return {
+        "bounded": deciban.train(pa.table(rows), **given),
+        "bounded-joined": deciban.train(pa.table(rows), **joined),
+        "bounded-boosted": deciban.train(pa.table(rows), learner="boosted", **given),
+        "bounded-logistic": deciban.train(pa.table(rows), learner="logistic", C=1.0, **given),
+    }
+
+
+def bounded_predictions(model):
+    """Return the log-probabilities of patients, some with absurd numbers, and of the written forms of a level."""
+    rows = {**NEW_PATIENTS, "pulse": [70.0, 1e6, None, 75.0], "grade": [1.0, 2.0, None, 3.0]}
+    rows |= {"temperature °C": [375.0, 38.9, 36.6, -1.0], "visits": [2, 1000, None, 0]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DecibanWarning)
+        return {"log_proba": np.asarray(model.predict_log_proba(pd.DataFrame(rows))).tolist()}
+
+
 def fitted_predictions(model):
     """Return the log-probabilities and classes of a fitted model."""
     classes = model.classes if isinstance(model, deciban.Model) else model.classes_.tolist()
@@ -268,3 +292,4 @@ if __name__ == "__main__":
     write(folder, text_models(), "expected-texts.json", text_predictions)
     write(folder, calibrated_models(), "expected-calibrated.json", calibrated_predictions)
     write(folder, fitted_models(), "expected-fitted.json", fitted_predictions)
+    write(folder, bounded_models(), "expected-bounded.json", bounded_predictions)

@@ -12,6 +12,7 @@ from deciban import persistence
 from tests.persistence.fixture import (
     NEW_PATIENTS,
     PATIENTS,
+    bounded_predictions,
     calibrated_predictions,
     fitted_predictions,
     predictions,
@@ -26,6 +27,7 @@ TEXTS = json.loads((HERE / "format-1" / "expected-texts.json").read_text())
 JOINED = json.loads((HERE / "format-1" / "expected-joined.json").read_text())
 CALIBRATED = json.loads((HERE / "format-1" / "expected-calibrated.json").read_text())
 FITTED = json.loads((HERE / "format-1" / "expected-fitted.json").read_text())
+BOUNDED = json.loads((HERE / "format-1" / "expected-bounded.json").read_text())
 CASES = pd.DataFrame({"temperature °C": [36.8, 39.0, np.nan], "pulse": [65.0, 91.0, 80.0]})
 
 PREDICTED = ["well", "flu", "well"]
@@ -127,3 +129,12 @@ def test_every_discriminative_model_is_read(name):
     predictions = fitted_predictions(deciban.load(HERE / "format-1" / f"{name}.deciban"))
     np.testing.assert_allclose(predictions["log_proba"], FITTED[name]["log_proba"], rtol=1e-12, atol=1e-12)
     assert predictions["classes"] == FITTED[name]["classes"]
+
+
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("name", BOUNDED)
+def test_every_bounded_model_is_read(name):
+    model = deciban.load(HERE / "format-1" / f"{name}.deciban")
+    np.testing.assert_allclose(bounded_predictions(model)["log_proba"], BOUNDED[name]["log_proba"], rtol=1e-9)
+    assert model.options.bounded
+    assert model.roles["grade"] == "flag"

@@ -139,7 +139,7 @@ def test_a_form_that_does_not_score_what_is_counted_is_refused(model, path):
     contents = persistence.read(path)
     contents.header["belief"]["solved"]["forms"][0]["form"] = "Full"
     persistence.write(path, contents.header, contents.arrays)
-    with pytest.raises(ModelFileError, match=r"should be one of \['Diagonal'\]"):
+    with pytest.raises(ModelFileError, match=r"should be one of \['BoundedDiagonal', 'Diagonal'\]"):
         deciban.load(path)
 
 

@@ -8,7 +8,18 @@ from scipy.sparse import csr_array
 from scipy.stats import bernoulli, multivariate_normal, norm, poisson
 
 from deciban.errors import UndefinedError
-from deciban.scores import Diagonal, Full, Linear, Lookup, SparseLinear, Steps, Table
+from deciban.scores import (
+    BoundedDiagonal,
+    BoundedFull,
+    BoundedRates,
+    Diagonal,
+    Full,
+    Linear,
+    Lookup,
+    SparseLinear,
+    Steps,
+    Table,
+)
 from deciban.scores.linear import ImpossibleValues
 
 K, D, N = 4, 3, 40
@@ -32,8 +43,12 @@ def covariances(n):
 MEAN = generator(11).normal(size=(K, D))
 NUMBERS = remove_values(generator(12).normal(size=(N, D)), NAN)
 NUMBERS[0], NUMBERS[1] = NAN, 1.0  # nothing there, and nothing missing
+WIDE_NUMBERS = NUMBERS * generator(27).choice([1.0, 4.0, 1e3, 1e200], (N, D), p=[0.5, 0.3, 0.1, 0.1])
+TAIL = np.array([-4.0, -5.0, -6.0])
+CLASS_SHARES = np.array([[0.5, 0.2, 0.0], [0.5, 0.3, 1.0], [0.0, 0.1, 0.0], [0.0, 0.4, 0.0]])
 FLAGS = remove_values(generator(13).integers(0, 2, (N, D)).astype(float), NAN)
 COUNTS = remove_values(generator(14).poisson(2, (N, D)).astype(float), NAN)
+WIDE_COUNTS = COUNTS * generator(28).choice([1.0, 30.0, 1e9], (N, D), p=[0.7, 0.2, 0.1])
 CODES = remove_values(generator(15).integers(0, 4, (N, D)), -1)  # 3 is a level never seen
 WORDS = generator(16).poisson(0.8, (N, D)).astype(float)
 THETA = generator(17).uniform(0.1, 0.9, (K, D))
@@ -60,6 +75,7 @@ FORMS = {
     "linear": (Linear(MEAN, MEAN[:, 0]), WORDS),
     "linear, bernoulli": (Linear(np.log(THETA / (1 - THETA)), np.zeros(K), np.log1p(-THETA), threshold=0.0), FLAGS),
     "linear, poisson": (Linear(np.log(RATE), np.zeros(K), -RATE, carrier="log_factorial"), COUNTS),
+    "linear, limited": (Linear(MEAN, np.zeros(K), RATE, limits=np.array([[-1.0] * D, [0.0, 0.5, 1.0]])), NUMBERS),
     "linear, impossible": (Linear(MEAN, np.zeros(K), impossible=IMPOSSIBLE_FLAGS), FLAGS),
     "sparse linear": (SparseLinear(*LISTS, *LINES), csr_array(WORDS)),
     "sparse linear, hard": (SparseLinear(*LISTS, np.zeros(K), *LINES[1:3], np.zeros(K), hard=HARD), csr_array(WORDS)),
@@ -74,6 +90,12 @@ FORMS = {
     "diagonal": (Diagonal(MEAN, RATE), NUMBERS),
     "full": (Full(MEAN, covariances(K)), NUMBERS),
     "full, shared": (Full(MEAN, covariances(1)), NUMBERS),
+    "bounded": (BoundedDiagonal(MEAN, RATE, log_tail=TAIL), WIDE_NUMBERS),
+    "bounded, absent classes": (BoundedDiagonal(MEAN, RATE, log_tail=TAIL, shares=CLASS_SHARES), WIDE_NUMBERS),
+    "bounded, no tail": (BoundedDiagonal(MEAN, RATE, log_tail=np.full(D, -np.inf)), NUMBERS),
+    "bounded rates": (BoundedRates(RATE, 1.0), WIDE_COUNTS),
+    "bounded full": (BoundedFull(MEAN, covariances(K), log_tail=TAIL), WIDE_NUMBERS),
+    "bounded full, shared": (BoundedFull(MEAN, covariances(1), log_tail=TAIL), WIDE_NUMBERS),
     "table": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5), CODES),
     "table, smoothed": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5, smooth_unseen=True), CODES),
     "table, maximum likelihood": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.0), CODES),
@@ -124,6 +146,88 @@ def test_gaussian_scores_marginalise_as_scipy_does_on_the_features_present(name)
     np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-10, atol=1e-10)
 
 
+def test_a_bounded_score_is_the_larger_of_density_and_tail():
+    form, X = FORMS["bounded"]
+    with np.errstate(over="ignore"):
+        density = norm(MEAN, np.sqrt(RATE)).logpdf(X[:, None])
+    expected = np.where(np.isnan(X)[:, None], 0.0, np.maximum(density, TAIL)).sum(axis=2)
+    np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-12)
+    assert (density < TAIL).any()
+    assert (density > TAIL).any()
+
+
+def test_a_class_that_never_had_a_feature_has_the_density_of_all_by_their_shares():
+    form, X = FORMS["bounded, absent classes"]
+    with np.errstate(over="ignore"):
+        density = np.maximum(norm(MEAN, np.sqrt(RATE)).pdf(X[:, None]), np.exp(TAIL))
+    mixture = (CLASS_SHARES * density).sum(axis=1, keepdims=True)
+    density = np.where(CLASS_SHARES == 0, mixture, density)
+    expected = np.where(np.isnan(X)[:, None], 0.0, np.log(density)).sum(axis=2)
+    np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-12)
+
+
+def test_a_feature_does_not_change_the_posterior_of_a_class_that_never_had_it():
+    form, X = FORMS["bounded, absent classes"]
+    alone = np.where(np.isnan(X[:, :1]), 0.3, X[:, :1])
+    rows = np.column_stack([alone, np.full((N, 2), NAN)])
+    prior = np.array([0.35, 0.35, 0.2, 0.1])  # classes 0 and 1 by their shares in the feature
+    joint = np.exp(form.log_likelihoods(rows)) * prior
+    np.testing.assert_allclose((joint / joint.sum(axis=1, keepdims=True))[:, 2:], np.tile(prior[2:], (N, 1)))
+
+
+def test_a_bounded_count_is_no_less_probable_than_a_share_of_its_best_rate():
+    form, X = FORMS["bounded rates"]
+    x = X[:, None]
+    with np.errstate(invalid="ignore"):
+        best = np.where(x > 0, poisson.logpmf(x, np.where(x > 0, x, 1.0)), 0.0)
+        expected = np.maximum(poisson.logpmf(x, RATE), best - form.bound)
+    expected = np.where(np.isnan(x), 0.0, expected).sum(axis=2)
+    np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-6, atol=1e-9)
+    small = np.where(X > 1e3, NAN, X)
+    with np.errstate(invalid="ignore"):
+        best = np.where(small > 0, poisson.logpmf(small, np.where(small > 0, small, 1.0)), 0.0)[:, None]
+        terms = np.maximum(poisson.logpmf(small[:, None], RATE), best - form.bound)
+    expected = np.where(np.isnan(small)[:, None], 0.0, terms).sum(axis=2)
+    np.testing.assert_allclose(form.log_likelihoods(small), expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["bounded full", "bounded full, shared"])
+def test_a_joint_score_is_bounded_by_the_tails_of_the_features_present(name):
+    form, X = FORMS[name]
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain = np.nan_to_num(Full(form.mean, form.covariance).log_likelihoods(X), neginf=-1e300)
+    bound = np.where(np.isnan(X), 0.0, TAIL).sum(axis=1)
+    np.testing.assert_allclose(form.log_likelihoods(X), np.maximum(plain, bound[:, None]), rtol=1e-10)
+    assert (plain < bound[:, None]).any()
+    assert (plain > bound[:, None]).any()
+
+
+@pytest.mark.parametrize(
+    "name", ["bounded", "bounded, absent classes", "bounded full", "bounded full, shared", "bounded rates"]
+)
+def test_far_from_all_classes_nothing_is_evidence(name):
+    form, _ = FORMS[name]
+    far = np.array([[1e5, -1e5, 1e9], [1e200, NAN, 1e300]])
+    far = np.abs(far) if name == "bounded rates" else far
+    assert np.ptp(form.log_likelihoods(far), axis=1).tolist() == [0.0, 0.0]
+    evidence, extras = form.pieces(far, np.array([0, 3]), np.array([1, 2]))
+    assert not evidence.any()
+    assert not any(value.any() for value in extras.values())
+
+
+@pytest.mark.parametrize("name", ["bounded full", "bounded full, shared"])
+def test_evidence_of_joined_numbers_at_the_bound_has_the_size_of_the_bound(name):
+    form, _ = FORMS[name]
+    rows = form.mean[[0, 1]] + np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1e150]])
+    k, l = np.array([0, 1]), np.array([1, 0])
+    rows[0] += 0.1
+    features, extras = form.pieces(rows, k, l)
+    assert np.isfinite(features).all()
+    joint = form.log_likelihoods(rows)
+    total = features.sum(axis=1) + sum(extras.values())
+    np.testing.assert_allclose(total, joint[[0, 1], k] - joint[[0, 1], l], atol=1e-12)
+
+
 def test_count_scores_are_those_of_scipy():
     for name, each in {"linear, bernoulli": bernoulli(THETA), "linear, poisson": poisson(RATE)}.items():
         form, X = FORMS[name]
@@ -131,6 +235,14 @@ def test_count_scores_are_those_of_scipy():
             each.logpmf(np.where(np.isnan(X), -1, X)[:, None]) * np.where(np.isnan(X), NAN, 1)[:, None], axis=2
         )
         np.testing.assert_allclose(form.log_likelihoods(X), expected, rtol=1e-11, atol=1e-11)
+
+
+def test_a_limited_score_goes_on_no_further():
+    form, X = FORMS["linear, limited"]
+    plain = Linear(form.weights, form.bias, form.offsets)
+    np.testing.assert_allclose(form.log_likelihoods(X), plain.log_likelihoods(np.clip(X, *form.limits)))
+    with np.errstate(invalid="ignore"):
+        assert not np.isfinite(form.log_likelihoods(np.array([[np.inf, 0.0, 0.0]]))).any()
 
 
 def test_diagonal_scores_are_sums_of_scipys_normal_log_densities():
@@ -207,8 +319,15 @@ def test_a_conic_is_the_score(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["linear, impossible", "sparse linear, hard", "lookup", "steps", "diagonal", "full", "table"]
+    "name", ["linear, impossible", "sparse linear, hard", "lookup", "steps", "diagonal", "full", "table", "bounded"]
 )
 def test_a_form_without_finite_weights_says_so(name):
     with pytest.raises(UndefinedError):
         FORMS[name][0].linear()
+
+
+@pytest.mark.parametrize("name", ["bounded", "bounded full, shared"])
+def test_a_bounded_score_has_no_line_and_no_conic(name):
+    for form in (FORMS[name][0].linear, FORMS[name][0].quadratic):
+        with pytest.raises(UndefinedError, match=r"is bounded.*Hint: explain"):
+            form()

@@ -10,11 +10,30 @@ from deciban.families.count_families import Bernoulli, Multinomial, Poisson
 from deciban.kernels import execution
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.persistence.score_forms import read_score_form, write_score_form
-from deciban.scores import Diagonal, Full, Linear, Lookup, Steps, Table
+from deciban.scores import BoundedDiagonal, Diagonal, Full, Linear, Lookup, Steps, Table
 from deciban.scores.form_algebra import scale_form
-from tests.scores.test_forms import CELL_COUNTS, CELLS, CODES, COUNTS, FORMS, MEAN, NUMBERS, RATE, K, N, every_form
+from tests.scores.test_forms import (
+    CELL_COUNTS,
+    CELLS,
+    CLASS_SHARES,
+    CODES,
+    COUNTS,
+    FORMS,
+    MEAN,
+    NUMBERS,
+    RATE,
+    TAIL,
+    WIDE_COUNTS,
+    WIDE_NUMBERS,
+    K,
+    N,
+    every_form,
+)
 
-TOGETHER = ("full", "full, shared", "table", "table, smoothed", "table, maximum likelihood")
+TOGETHER = (
+    "full", "full, shared", "bounded full", "bounded full, shared", "table", "table, smoothed",
+    "table, maximum likelihood",
+)  # fmt: skip
 ALONE = [name for name in FORMS if name not in TOGETHER]
 INFINITE = [name for name in FORMS if name.endswith(("hard", "impossible")) or name == "table, maximum likelihood"]
 WEIGHTS = np.array([0.5, 0.0, 2.0])
@@ -126,6 +145,14 @@ DENSE = {
     "lookup": (FORMS["lookup"][0], Needs("levels"), CODES.astype(float)),
     "steps": (FORMS["steps"][0], Needs("grid"), NUMBERS),
     "diagonal": (Diagonal(MEAN, RATE, offsets=MEAN), Needs("moments"), NUMBERS),
+    "bounded": (
+        BoundedDiagonal(MEAN, RATE, offsets=MEAN, log_tail=TAIL, shares=CLASS_SHARES),
+        Needs("moments"),
+        WIDE_NUMBERS,
+    ),
+    "bounded rates": (FORMS["bounded rates"][0], Needs("counts", signed=False), WIDE_COUNTS),
+    "bounded full": (FORMS["bounded full"][0], Needs("scatter"), NUMBERS),
+    "bounded full, shared": (FORMS["bounded full, shared"][0], Needs("scatter"), NUMBERS),
     "full": (FORMS["full"][0], Needs("scatter"), NUMBERS),
     "full, shared": (FORMS["full, shared"][0], Needs("scatter"), NUMBERS),
     "table": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5), Needs("cells"), CODES.astype(float)),
@@ -144,7 +171,7 @@ def test_kernels_of_dense_rows_use_the_evidence_weight(name, wanted, holes, monk
     form = scale_form(plain, 0.7 if name in TOGETHER else WEIGHTS)
     prior = np.log(np.full(K, 1 / K))
     found = engines.apply([form], [X], [needs], prior, wanted, 1)
-    codes = np.nan_to_num(X, nan=-1).astype(np.int64)
+    codes = np.nan_to_num(X, nan=-1).clip(-1, 1e9).astype(np.int64)
     compare(found, form.log_likelihoods(codes if name in ("lookup", "table") else X) + prior)
 
 

@@ -48,19 +48,18 @@ def posterior(model, rows):
 def test_numbers_that_are_joined_are_a_gaussian_with_full_covariance():
     rows = people()
     columns = ["height", "weight"]
-    mine = deciban.train(rows[[*columns, "group"]], target="group", blocks=[columns])
-    bayes = deciban.GaussianBayes(covariance="full", parameter_prior=1.0).fit(rows[columns], rows["group"])
+    mine = deciban.train(rows[[*columns, "group"]], target="group", blocks=[columns], parameter_prior=0.0)
+    bayes = deciban.GaussianBayes(covariance="full").fit(rows[columns], rows["group"])
     assert posterior(mine, rows) == pytest.approx(bayes.predict_log_proba(rows[columns]), abs=1e-9)
     assert np.asarray(mine.score_samples(rows)) == pytest.approx(bayes.score_samples(rows[columns]), abs=1e-9)
 
 
 def test_numbers_with_other_columns_add_what_the_gaussian_states():
     rows = people(holes=False)
-    whole = deciban.train(rows, target="group", blocks=[["height", "weight"]], numbers="number", prior="uniform")
-    rest = deciban.train(rows.drop(columns=["height", "weight"]), target="group", numbers="number", prior="uniform")
-    bayes = deciban.GaussianBayes(parameter_prior=1.0, priors=[1 / 3] * 3).fit(
-        rows[["height", "weight"]], rows["group"]
-    )
+    given = {"target": "group", "numbers": "number", "prior": "uniform", "parameter_prior": 0.0}
+    whole = deciban.train(rows, blocks=[["height", "weight"]], **given)
+    rest = deciban.train(rows.drop(columns=["height", "weight"]), **given)
+    bayes = deciban.GaussianBayes(priors=[1 / 3] * 3).fit(rows[["height", "weight"]], rows["group"])
     both = posterior(rest, rows) + bayes.predict_log_proba(rows[["height", "weight"]])
     assert posterior(whole, rows) == pytest.approx(both - np.logaddexp.reduce(both, axis=1, keepdims=True), abs=1e-9)
 
@@ -122,8 +121,8 @@ def test_every_part_of_an_explanation_adds_up_to_the_odds(model):
 def test_each_number_has_its_own_square_and_half_of_each_cross_term():
     rows = people(holes=False)
     columns = ["height", "weight"]
-    mine = deciban.train(rows[[*columns, "group"]], target="group", blocks=[columns])
-    bayes = deciban.GaussianBayes(parameter_prior=1.0).fit(rows[columns], rows["group"])
+    mine = deciban.train(rows[[*columns, "group"]], target="group", blocks=[columns], parameter_prior=0.0)
+    bayes = deciban.GaussianBayes().fit(rows[columns], rows["group"])
     result, expected = (m.explain(rows[columns][:20], classes=("a", "c")) for m in (mine, bayes))
     assert result.evidence == pytest.approx(expected.evidence, abs=1e-9)
     assert result.extras["shape"] == pytest.approx(expected.extras["shape"], abs=1e-9)

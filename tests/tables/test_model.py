@@ -30,10 +30,13 @@ def by_hand(frame, row, label, alpha=1.0, prior_rows=1.0):
             pooled = sum(((g - g.mean()) ** 2).sum() for g in groups) / sum(map(len, groups))
             x = mine[name].dropna()
             variance = (prior_rows * pooled + ((x - x.mean()) ** 2).sum()) / (prior_rows + len(x))
-            score += stats.norm.logpdf(row[name], x.mean(), np.sqrt(variance))
+            column = pd.concat(groups)
+            tail = np.log(1e-4 / np.sqrt(2 * np.pi) / column.std(ddof=0))
+            score += max(stats.norm.logpdf(row[name], x.mean(), np.sqrt(variance)), tail)
     if not pd.isna(row.visits):
         rate = (mine.visits.sum() + alpha * frame.visits.mean()) / (mine.visits.notna().sum() + alpha)
-        score += stats.poisson.logpmf(row.visits, rate)
+        best = stats.poisson.logpmf(row.visits, row.visits) if row.visits else 0.0
+        score += max(stats.poisson.logpmf(row.visits, rate), best + np.log(1e-4))
     month, weekday = pd.to_datetime(frame.admitted).dt.month, pd.to_datetime(frame.admitted).dt.day_of_week
     levels = [("smoker", frame.smoker, 2), ("code", frame.code, 6), ("month", month, 12), ("weekday", weekday, 7)]
     when = pd.to_datetime(row.admitted)

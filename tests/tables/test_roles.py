@@ -71,7 +71,7 @@ def test_roles_follow_type_and_values(values, role, reason):
         (["007", "012", "100"] * 200, "category"),
         (["2024-01", "2024-02", "2024-03"] * 200, "category"),
         (["2024-01-15", "2024-02-20", "2024-03-31"] * 200, "date"),
-        (["1.5", "NA", "2.5", "3.7"] * 150, "number"),
+        (["1.5", "NA", "2.5", "3.7", "4.1"] * 120, "number"),
         (["yes", "no"] * 300, "flag"),
         (["1", "x", "2"] * 200, "category"),
         (["1e5", "2e5", "3e7", "-1"] * 150, "number"),
@@ -86,6 +86,52 @@ def test_counts_are_inferred_only_where_they_vary_as_counts_do():
     assert column(COUNTS).role == "count"
     spread = np.concatenate([np.zeros(N // 2), np.full(N // 2, 40)]).astype(int)
     assert column(spread + rng().integers(0, 3, N)).role != "count"
+
+
+@pytest.mark.parametrize(
+    ("values", "role", "reason"),
+    [
+        ([1, 2] * 300, "flag", "1 or 2"),
+        ([1.0, 2.0, None] * 200, "flag", "1 or 2"),
+        ([0.5, 1.5, 7.25] * 200, "category", "0.5, 1.5 or 7.25"),
+        ([-1, 0, 1] * 200, "category", "-1, 0 or 1"),
+        ([1, 2, 3, 4] * 150, "number", ""),
+    ],
+)
+def test_two_or_three_numbers_are_levels(values, role, reason):
+    found = column(values)
+    assert found.role == role or (role == "number" and found.role in ("binned", "count", "number"))
+    assert reason in found.reason
+    assert found.numeric == (role != "number")
+
+
+def test_numbers_of_few_rows_and_numbers_that_are_to_be_numbers_are_no_levels():
+    few = deciban.train({"it": [1.0, 2.0, 2.0, 1.0, 1.0], "y": [*"ababa"]}, target="y", judge=False)
+    assert few.roles["it"] != "flag"
+    for numbers in ("number", "binned"):
+        assert column([1, 2] * 300, numbers=numbers).role == numbers
+    assert column([1, 2] * 300, numbers="auto").role == "flag"
+    assert column([1, 2] * 300, roles={"it": "number"}).role == "number"
+
+
+def test_levels_that_are_numbers_are_the_same_however_they_are_written(tmp_path):
+    cells = [1.0, 2.0, None, 2.0] * 150
+    frame = pd.DataFrame({"other": rng(9).normal(size=N), "it": cells, "y": LABELS})
+    whole = frame.assign(it=frame["it"].astype("Int64"))
+    marked = frame.assign(it=["1.00", "2e0", "?", " 2"] * 150)
+    models = []
+    for i, table in enumerate((frame, whole, marked)):
+        table.to_csv(tmp_path / f"{i}.csv", index=False)
+        models.append(deciban.train(tmp_path / f"{i}.csv", target="y", judge=False, roles={"other": "number"}))
+    models += [deciban.train(table, target="y", judge=False, roles={"other": "number"}) for table in (frame, whole)]
+    assert {model.roles["it"] for model in models} == {"flag"}
+    assert all(model.ledger == models[0].ledger for model in models)
+    expected = np.asarray(models[0].predict_proba(frame))
+    for asked in (frame, whole):
+        np.testing.assert_array_equal(np.asarray(models[-1].predict_proba(asked)), expected)
+    path = str(tmp_path / "2.csv")
+    from_file = np.concatenate([np.asarray(block) for block in models[-1].predict_proba(path)])
+    np.testing.assert_array_equal(from_file, expected)
 
 
 def test_a_given_role_is_taken_and_a_wish_for_numbers_overrides_counts():

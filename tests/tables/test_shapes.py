@@ -22,16 +22,36 @@ def posterior(model, table):
 @pytest.mark.parametrize("holes", [False, True])
 def test_all_numbers_joined_are_gaussian_bayes(covariance, holes):
     table = rows(holes)
+    given = {"covariance": covariance, "parameter_prior": 0.0}
+    mine = deciban.train(table, target="group", blocks="numbers", judge=False, **given)
+    theirs = deciban.GaussianBayes(**given).fit(table[NUMBERS], table["group"])
+    assert posterior(mine, table) == pytest.approx(theirs.predict_log_proba(table[NUMBERS]), abs=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied"])
+@pytest.mark.parametrize("holes", [False, True])
+def test_joined_numbers_with_pseudo_observations_are_bounded(covariance, holes):
+    table = rows(holes)
     mine = deciban.train(table, target="group", blocks="numbers", covariance=covariance, judge=False)
     theirs = deciban.GaussianBayes(covariance=covariance, parameter_prior=1.0).fit(table[NUMBERS], table["group"])
-    assert posterior(mine, table) == pytest.approx(theirs.predict_log_proba(table[NUMBERS]), abs=1e-9)
+    log_prior = np.log(theirs.class_prior_)
+    expected = bound(theirs.predict_joint_log_proba(table[NUMBERS]) - log_prior, table) + log_prior
+    expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
+    assert posterior(mine, table) == pytest.approx(expected, abs=1e-9)
+
+
+def bound(score, table):
+    """max(ln p(x|k), Σ_j ln τ_j) over the numbers that are present, τ_j = 10⁻⁴ / √(2πs²_j)."""
+    tails = [np.log(1e-4) - 0.5 * np.log(2 * np.pi * table[name].var(ddof=0)) for name in NUMBERS]
+    return np.maximum(score, (table[NUMBERS].notna().to_numpy() * tails).sum(axis=1)[:, None])
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"])
 def test_numbers_that_are_not_joined_are_gaussian_bayes_too(covariance):
     table = rows()
-    mine = deciban.train(table, target="group", numbers="number", covariance=covariance, judge=False)
-    theirs = deciban.GaussianBayes(covariance=covariance, parameter_prior=1.0).fit(table[NUMBERS], table["group"])
+    given = {"covariance": covariance, "parameter_prior": 0.0}
+    mine = deciban.train(table, target="group", numbers="number", judge=False, **given)
+    theirs = deciban.GaussianBayes(**given).fit(table[NUMBERS], table["group"])
     assert posterior(mine, table) == pytest.approx(theirs.predict_log_proba(table[NUMBERS]), abs=1e-9)
 
 

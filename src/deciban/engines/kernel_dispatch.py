@@ -21,7 +21,7 @@ from deciban.ledger.double_double import Pair
 from deciban.ledger.grid import KEY_BITS
 from deciban.ledger.moments import moments_about
 from deciban.ledger.scatter import comoment_about
-from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm, Steps
+from deciban.scores import BoundedDiagonal, BoundedRates, Diagonal, Full, Linear, Lookup, ScoreForm, Steps
 from deciban.scores.form_algebra import Summed
 from deciban.scores.linear import sum_log_factorials
 from deciban.scores.posterior import Finish
@@ -286,10 +286,14 @@ def score_by_kernel(
     """
     if isinstance(form, Summed):
         return all(score_by_kernel(kernels, each, X, needs, wanted, out) for each in form.forms)
+    if isinstance(form, BoundedRates):
+        return _bounded_rates(form, X, needs, wanted, out)
     if isinstance(form, Full):
-        return form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
+        return type(form) is Full and form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
     if kernels is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Steps, Linear)):
         return False
+    if isinstance(form, BoundedDiagonal):
+        return _bounded_diagonal(form, to_kernel_array(X), needs, out)
     if isinstance(form, Diagonal):
         return _diagonal(kernels, form, to_kernel_array(X), needs, out)
     if isinstance(form, Lookup):
@@ -299,7 +303,7 @@ def score_by_kernel(
         return bool(
             kernels.add_step_scores(to_kernel_array(X), form.cuts, form.start, by_bin, needs.skips, out) == len(X)
         )
-    return form.impossible is None and _linear(kernels, form, to_kernel_array(X), needs, wanted, out)
+    return form.impossible is None and _linear(kernels, form, to_kernel_array(form.limit(X)), needs, wanted, out)
 
 
 def _contrast(form: Full, X: NDArray[Any], out: Array) -> bool:
@@ -317,6 +321,26 @@ def _diagonal(kernels: ModuleType, form: Diagonal, X: NDArray[Any], needs: Needs
         return bool(n_done == len(X))
     add = kernels.add_diagonal_scores_with_missing
     return bool(add(X[n_done:], form.mean, form.precision, form.log_norm, np.zeros(form.n_classes), out[n_done:]))
+
+
+def _bounded_diagonal(form: BoundedDiagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:
+    """Add bounded scores; False with negative evidence weights, or where a class never had a feature."""
+    if len(form.absent_features) or (form.precision < 0).any():
+        return False
+    kernels = import_module("deciban.kernels.bounded_score")
+    bounded = form.mean, form.precision, form.max_squares
+    n_done = kernels.add_bounded_scores(X, *bounded, form.constant, out)
+    if n_done == len(X) or not needs.skips:
+        return bool(n_done == len(X))
+    return bool(kernels.add_bounded_scores_with_missing(X[n_done:], *bounded, form.log_norm, out[n_done:]))
+
+
+def _bounded_rates(form: BoundedRates, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
+    """Add scores of counts by their definition, so that other columns may have kernels; False at invalid values."""
+    if not X.size or (X < 0).any() or np.isinf(X).any() or (np.isnan(X).any() and not needs.skips):
+        return False
+    out += form.log_likelihoods(X) if wanted in ("joint", "density") else form.contrasts(X)
+    return True
 
 
 def _lookup(kernels: ModuleType, form: Lookup, X: NDArray[Any], needs: Needs, out: Array) -> bool:

@@ -17,19 +17,27 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.families.binned import Binned
-from deciban.families.count_families import Poisson
+from deciban.families.count_families import MAX_DEVIANCE, Poisson
 from deciban.families.family import log
-from deciban.families.gaussian import VARIANCE_FLOOR, Gaussian, pooled_variance, positive_variance, total_variance
+from deciban.families.gaussian import (
+    VARIANCE_FLOOR,
+    Gaussian,
+    pooled_variance,
+    positive_variance,
+    rounding_variance,
+    total_variance,
+)
 from deciban.ledger import Counts, Grid, Levels, Moments
 from deciban.ledger.grid import edges
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
+from deciban.scores.gaussian_forms import LOG_2PI
 
 
 def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:
     """Return the loss of one Gaussian per class, each row at the midpoint of its cell, uncertain by the cell's width.
 
-    It is the mean in nats of each column; 0 where a column has no values.
+    It is the mean in nats of each column; 0 where a column has no values. Densities are bounded as in tables.
 
     >>> x, y = np.array([[1.0], [1.5], [2.0], [8.0], [8.5], [9.0]]), np.array([0, 0, 0, 1, 1, 1], np.int32)
     >>> gaussian_loss(Moments.of(x, y, None, 2), Grid.of(x, y, None, 2), 1.0).round(2).tolist()
@@ -41,17 +49,20 @@ def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:
     left = np.maximum(n - 1, 0.0)
     lever = divide(np.ones_like(n), left)
     mean, pooled = moments.mean + moments.rest, pooled_variance(moments)
-    variance = Gaussian(prior_rows=prior_rows).variances(moments)
-    floor = VARIANCE_FLOOR * positive_variance(total_variance(moments))
+    family = Gaussian(prior_rows=prior_rows, bounded=True)
+    variance = family.variances(moments)
+    total = positive_variance(total_variance(moments))
+    floor = np.maximum(VARIANCE_FLOOR * total, rounding_variance(moments))
+    tail = family.log_tails(moments) + 0.5 * LOG_2PI  # as `_log_density`, without that constant
 
     def scores(cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
         low, high = edges(cells), edges(cells + 1)
         width, gap = high - low, low / 2 + high / 2 - mean[:, j]
         squares = np.maximum(moments.m2[:, j] - gap**2 * (n * lever)[:, j], 0.0)
         own = divide(prior_rows * pooled[j] + squares, prior_rows + left[:, j], pooled[j])
-        with_all = log(n)[:, j] + _log_density(gap, variance[:, j], width)
-        without = _log_density(gap + gap * lever[:, j], np.maximum(own, floor[j]), width)
-        return with_all, log(left)[:, j] + without
+        with_all = np.maximum(_log_density(gap, variance[:, j], width), tail[j])
+        without = np.maximum(_log_density(gap + gap * lever[:, j], np.maximum(own, floor[j]), width), tail[j])
+        return log(n)[:, j] + with_all, log(left)[:, j] + without
 
     return _loss_by_groups(scores, grid)
 
@@ -70,15 +81,17 @@ def binned_loss(grid: Grid, alpha: float, priced: bool = False) -> Array:
 
 
 def poisson_loss(counts: Counts, grid: Grid, alpha: float) -> Array:
-    """Return the loss of one Poisson rate per class; each row has the lowest whole number of its cell."""
-    rates = Poisson(alpha).rates(counts)
+    """Return the loss of one Poisson rate per class, bounded; each row has the lowest whole number of its cell."""
+    rates, bound = Poisson(alpha).rates(counts), MAX_DEVIANCE if alpha else np.inf
     weight = np.broadcast_to(counts.weight, counts.total.shape)
     mean = divide(counts.total.sum(axis=0), weight.sum(axis=0))
 
     def scores(cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
         x, n, total = np.ceil(edges(cells)), weight[:, j], counts.total[:, j]
         own = divide(np.maximum(total - x, 0.0) + alpha * mean[j], np.maximum(n - 1, 0.0) + alpha)
-        return _poisson_score(x, rates[:, j]) + log(n), _poisson_score(x, own) + log(np.maximum(n - 1, 0.0))
+        lowest = x * np.log(np.maximum(x, 1.0)) - x - bound  # see `BoundedRates`
+        with_all, without = (np.maximum(_poisson_score(x, rate), lowest) for rate in (rates[:, j], own))
+        return with_all + log(n), without + log(np.maximum(n - 1, 0.0))
 
     return _loss_by_groups(scores, grid)
 

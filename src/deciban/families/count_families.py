@@ -7,6 +7,7 @@
   a likelihood: there is no p(x|k), so there is no density, no sampling and no prior in it.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.family import (
+    CONTAMINATION,
     Alpha,
     EnumeratedRows,
     Family,
@@ -28,7 +30,7 @@ from deciban.families.family import (
 from deciban.families.level_families import combinations
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
-from deciban.scores import Linear, ScoreForm, SparseLinear
+from deciban.scores import BoundedRates, Linear, ScoreForm, SparseLinear
 from deciban.scores.linear import ImpossibleValues
 
 MAX_DRAWN_RATE = 1e18
@@ -224,14 +226,22 @@ def _make_linear(log_theta: Array, **options: Any) -> Linear:
     return Linear(np.where(ruled_out, 0.0, log_theta), np.zeros(len(log_theta)), impossible=impossible, **options)
 
 
+MAX_DEVIANCE = -math.log(CONTAMINATION)
+"""The bound of ln p(x; x) − ln p(x; λ), half the deviance of a count, in tables."""
+
+
 @dataclass(frozen=True)
 class Poisson(Family):
     """Independent Poisson counts, with α pseudo-observations of the column's mean m_j.
 
     ln p(x|k) = Σ_j x_j ln λ_kj − λ_kj − ln x_j!.
+
+    `bounded`, for tables: unless α is 0, no class gives a count less than `CONTAMINATION` times its probability under
+    the rate that suits it best.
     """
 
     alpha: Alpha = 1.0
+    bounded: bool = False
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
@@ -249,6 +259,8 @@ class Poisson(Family):
         if isinstance(part, Tallies):
             return self._solve_sparse(part)
         rate = self.rates(part)
+        if self.bounded and np.all(np.asarray(self.alpha) > 0):
+            return BoundedRates(rate, MAX_DEVIANCE)
         silent = (rate == 0).all(axis=0)  # a column without counts carries no evidence
         return _make_linear(np.where(silent, 0.0, log(rate)), offsets=-rate, carrier="log_factorial")
 

@@ -12,9 +12,14 @@ with a full covariance is that of the block:
     KL = ½[tr(Σ_l⁻¹ Σ_k) + (μ_k−μ_l)ᵀ Σ_l⁻¹ (μ_k−μ_l) − d + ln|Σ_l| − ln|Σ_k|],
 
 with covariances drawn from the inverse Wishart distribution, means from the normal one.
+
+Where densities are bounded, ln p is max(ln p, ln τ). The expectation of a single number is still a closed form; that
+of a block is replaced by an upper bound, E_k[max(ln p_l, ln τ)] ≥ max(E_k[ln p_l], ln τ).
 """
 
+import math
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +27,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.binned import TINY, Binned
-from deciban.families.count_families import Poisson
+from deciban.families.count_families import MAX_DEVIANCE, Poisson
 from deciban.families.family import Alpha, broadcast_alpha, log, to_dense
 from deciban.families.gaussian import Gaussian
 from deciban.families.level_families import Categorical
@@ -31,7 +36,7 @@ from deciban.ledger import Bags, Levels, Moments, Scatter, Tallies
 from deciban.ledger.grid import RUN_CELLS
 from deciban.ledger.levels import feature_runs
 from deciban.ledger.statistic import divide
-from deciban.scores import Diagonal, Full
+from deciban.scores import BoundedDiagonal, BoundedFull, Diagonal, Full
 from deciban.scores.gaussian_forms import NO_COVARIANCE
 
 DRAWS = 200
@@ -51,6 +56,12 @@ MIN_DRAWS = 20
 
 INTERVAL_QUANTILES = (0.05, 0.5, 0.95)
 """Quantiles of the ends and the middle of a 90 % interval."""
+
+ERF = np.frompyfunc(math.erf, 1, 1)
+"""The error function of each number of an array."""
+
+MIN_SCIPY_VALUES = 1 << 18
+"""The number of values from which importing scipy.special pays."""
 
 
 class Strengths(NamedTuple):
@@ -108,6 +119,44 @@ def gaussian_strength(mean: Array, variance: Array, pi: Array) -> Array:
     return _average_over_classes(kl, pi)
 
 
+def bounded_strength(mean: Array, variance: Array, log_tail: Array, pi: Array) -> Array:
+    """Return the strength of Gaussians whose log-densities are bounded by `log_tail` (d), as `gaussian_strength`.
+
+    E_k[max(ln p_l, ln τ)] = peak_l − ½ E_k[min((x − μ_l)²/σ_l², c_l)], the peak being the log-density at the mean
+    and c_l twice its distance from the bound.
+    """
+    peak = np.maximum(-0.5 * np.log(2 * np.pi * variance), log_tail)
+    own, others = np.zeros_like(mean), np.zeros_like(mean)
+    for l in range(mean.shape[-2]):
+        at = (..., slice(l, l + 1), slice(None))
+        squares = _mean_bounded_squares(mean - mean[at], variance, variance[at], 2 * (peak[at] - log_tail))
+        score = peak[at] - 0.5 * squares
+        own[at], share = score[at], np.broadcast_to(pi[l], mean.shape).copy()
+        share[at] = 0.0
+        others += share * score
+    return _average_over_classes(own - divide(others, np.broadcast_to(1 - pi, mean.shape)), pi)
+
+
+def _mean_bounded_squares(gap: Array, variance: Array, other: Array, most: Array) -> Array:
+    """Return E[min((x + gap)²/other, most)] of normal x with mean 0 and this variance."""
+    deviation, reach = np.sqrt(variance), np.sqrt(most * other)
+    a, b = (-reach - gap) / deviation, (reach - gap) / deviation
+    density_a, density_b = (np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi) for z in (a, b))
+    inside = _normal_cdf(b) - _normal_cdf(a)
+    second = inside + a * density_a - b * density_b
+    squares = variance * second + 2 * deviation * gap * (density_a - density_b) + gap**2 * inside
+    return squares / other + most * (1 - inside)
+
+
+def _normal_cdf(z: Array) -> Array:
+    """Return Φ(z); of few values without scipy.special, which takes longer to import."""
+    if z.size < MIN_SCIPY_VALUES:
+        return 0.5 + 0.5 * np.asarray(ERF(z / math.sqrt(2)), dtype=np.float64)
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(z))
+
+
 def rate_strength(rate: Array, pi: Array) -> Array:
     """Return the strength of Poisson rates (… K×d) with priors (K×d): KL = λ_k ln(λ_k/λ_l) − λ_k + λ_l."""
     log_rate = np.where(pi == 0, 0.0, log(rate))
@@ -151,9 +200,13 @@ def _gaussian_strengths(
     n = np.broadcast_to((part.moments if isinstance(part, Scatter) else part).weight, (K, d))
     pi = _normalise_prior(prior, n)
     degrees_of_freedom = np.maximum(n + family.prior_rows - 1, 1.0)
-    spread = variance * degrees_of_freedom / np.maximum(rng.chisquare(degrees_of_freedom, (DRAWS, K, d)), TINY)
-    centre = mean + rng.standard_normal((DRAWS, K, d)) * np.sqrt(spread / np.maximum(n, 1.0))
-    return _interval_about(gaussian_strength(mean, variance, pi), gaussian_strength(centre, spread, pi))
+    strength, times = gaussian_strength, DRAWS
+    if isinstance(form, BoundedDiagonal) and np.isfinite(form.log_tail).all():
+        strength = partial(bounded_strength, log_tail=form.log_tail)
+        times = int(np.clip(MAX_BLOCK_NUMBERS // (K * K * d), MIN_DRAWS, DRAWS))
+    spread = variance * degrees_of_freedom / np.maximum(rng.chisquare(degrees_of_freedom, (times, K, d)), TINY)
+    centre = mean + rng.standard_normal((times, K, d)) * np.sqrt(spread / np.maximum(n, 1.0))
+    return _interval_about(strength(mean, variance, pi=pi), strength(centre, spread, pi=pi))
 
 
 def _rate_strengths(family: Poisson, part: Any, prior: Array, rng: np.random.Generator) -> Strengths:
@@ -162,7 +215,9 @@ def _rate_strengths(family: Poisson, part: Any, prior: Array, rng: np.random.Gen
     total = n + family.alpha
     drawn = np.maximum(rng.standard_gamma(rate * total, (DRAWS, *rate.shape)), TINY) / np.where(total > 0, total, 1.0)
     silent = (rate == 0).all(axis=0)  # a column without counts carries no evidence
-    return _interval_about(rate_strength(rate, pi), np.where(silent, 0.0, rate_strength(drawn, pi)))
+    most = MAX_DEVIANCE if family.bounded and np.all(np.asarray(family.alpha) > 0) else np.inf
+    value, draws = np.minimum(rate_strength(rate, pi), most), np.minimum(rate_strength(drawn, pi), most)
+    return _interval_about(value, np.where(silent, 0.0, draws))
 
 
 def _table_strengths(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.Generator) -> Strengths:
@@ -244,12 +299,13 @@ def block_strength(family: Gaussian, part: Scatter, prior: Array, rng: np.random
     K, d = form.mean.shape
     covariance = np.broadcast_to(form.covariance, (K, d, d))
     times = int(np.clip(MAX_BLOCK_NUMBERS // (K * K * d * d), MIN_DRAWS, DRAWS))
+    tail = form.log_tail.sum() if isinstance(form, BoundedFull) else -np.inf
     try:
         drawn = [
-            _full_strength(*_draw_gaussians(form.mean, covariance, n + family.prior_rows, rng), pi)
+            _full_strength(*_draw_gaussians(form.mean, covariance, n + family.prior_rows, rng), pi, tail)
             for _ in range(times)
         ]
-        value = _full_strength(form.mean, covariance, pi)
+        value = _full_strength(form.mean, covariance, pi, tail)
     except np.linalg.LinAlgError:
         raise InputError(NO_COVARIANCE) from None
     return _interval_about(np.array([max(value, 0.0)]), np.array(drawn)[:, None])
@@ -268,13 +324,15 @@ def _draw_gaussians(mean: Array, covariance: Array, n: Array, rng: np.random.Gen
     return mean + shift, np.asarray(lower @ np.swapaxes(lower, 1, 2), dtype=np.float64)
 
 
-def _full_strength(mean: Array, covariance: Array, pi: Array) -> float:
-    """Return Σ_k π_k Σ_{l≠k} π_l/(1−π_k) KL(k ‖ l) of Gaussians, in nats."""
+def _full_strength(mean: Array, covariance: Array, pi: Array, tail: float) -> float:
+    """Return Σ_k π_k Σ_{l≠k} π_l/(1−π_k) KL(k ‖ l) of Gaussians in nats, at most E_k[ln p_k] minus the bound."""
     precision, log_det = np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
     gap = mean[:, None] - mean[None]
     squares = np.einsum("kli,lij,klj->kl", gap, precision, gap)
     squares += np.einsum("lij,kij->kl", precision, covariance) - mean.shape[1]
     kl = 0.5 * (squares + log_det[None] - log_det[:, None])
+    expected = -0.5 * (log_det + mean.shape[1] * (1 + math.log(2 * math.pi)))
+    kl = np.minimum(kl, np.maximum(expected - tail, 0.0)[:, None])
     weight = divide(pi[:, None] * pi[None], np.broadcast_to(1 - pi[:, None], kl.shape))
     np.fill_diagonal(weight, 0.0)
     return float(np.where(weight > 0, weight * kl, 0.0).sum())

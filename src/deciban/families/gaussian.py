@@ -3,6 +3,7 @@
 Covariance matrices are computed from scatter: pooled, shrunk, and repaired where they are not positive definite.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import UndefinedError
-from deciban.families.family import GAUSSIAN_PARAMETERS, Family, pool_empty
+from deciban.families.family import CONTAMINATION, GAUSSIAN_PARAMETERS, Family, pool_empty
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import divide
-from deciban.scores import Diagonal, Full, ScoreForm
+from deciban.scores import BoundedDiagonal, BoundedFull, Diagonal, Full, ScoreForm
 from deciban.scores.gaussian_forms import cholesky
 
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
@@ -35,12 +36,17 @@ class Gaussian(Family):
     `prior_rows` is the number of pseudo-observations per class with the column's pooled variance;
     `var_smoothing` adds that fraction of the widest column's variance to all (scikit-learn's ε);
     `shrinkage` shrinks towards s̄·I, one s̄ for all classes: the mean pooled variance.
+
+    `bounded`, for tables: with pseudo-observations, densities are bounded from below (`log_tails`); a variance is at
+    least that of rounding to the column's smallest step; and a class that never had a feature has the density of all
+    classes together.
     """
 
     covariance: Covariance = "diagonal"
     shrinkage: float | Literal["oas"] | None = None
     prior_rows: float = 0.0
     var_smoothing: float = 0.0
+    bounded: bool = False
 
     @property
     def has_pairs(self) -> bool:
@@ -53,10 +59,26 @@ class Gaussian(Family):
 
     def solve(self, part: Moments | Scatter) -> ScoreForm:
         """See `Family.solve`."""
-        if isinstance(part, Scatter) and self.has_pairs:
-            return Full(means(part.moments), self._covariances(part))
         moments = part.moments if isinstance(part, Scatter) else part
-        return Diagonal(means(moments), self.variances(moments))
+        mean = means(moments)
+        if isinstance(part, Scatter) and self.has_pairs:
+            covariance = self._covariances(part)
+            if self.bounded:
+                return BoundedFull(mean, covariance, log_tail=self.log_tails(moments))
+            return Full(mean, covariance)
+        variance = self.variances(moments)
+        if not self.bounded:
+            return Diagonal(mean, variance)
+        tail, shares = self.log_tails(moments), class_shares(moments)
+        return BoundedDiagonal(mean, variance, log_tail=tail, shares=None if shares.all() else shares)
+
+    def log_tails(self, part: Moments) -> Array:
+        """Return ln τ_j = ln c − ½ ln(2πs²_j), the log-density below which no class falls; −∞ for maximum likelihood.
+
+        It is that of a component of weight c, `CONTAMINATION`, as wide as the column, whose total variance is s².
+        """
+        log_share = math.log(CONTAMINATION) if self.prior_rows else -math.inf
+        return log_share - 0.5 * np.log(2 * np.pi * positive_variance(total_variance(part)))
 
     def _covariances(self, part: Scatter) -> Array:
         """Return (ν₀ S + C_k) / (ν₀ + n_k) pair by pair, S the pooled covariance; S where a class lacks the pair."""
@@ -81,10 +103,11 @@ class Gaussian(Family):
             spread = self._shrink_variances(spread, part)
         spread = spread + np.asarray(self.epsilon(part))[..., None, None]
         total = total_variance(part)
+        floor = VARIANCE_FLOOR * positive_variance(total)
+        if self.bounded and self.covariance != "identity":
+            floor = np.maximum(floor, rounding_variance(part))
         never = np.broadcast_to(part.weight, part.mean.shape).sum(axis=-2, keepdims=True) == 0
-        floored = np.where(
-            never, UNIT_SCALE, np.maximum(spread, VARIANCE_FLOOR * positive_variance(total)[..., None, :])
-        )
+        floored = np.where(never, UNIT_SCALE, np.maximum(spread, floor[..., None, :]))
         varied = np.asarray(total.any(axis=-1))[..., None, None]
         return np.where(varied, floored, np.where(spread == 0, UNIT_SCALE, spread))
 
@@ -123,7 +146,8 @@ class Gaussian(Family):
         form = self.solve(part)
         noise = rng.standard_normal((len(codes), part.n_features))
         if isinstance(form, Diagonal):
-            return form.mean[codes] + noise * np.sqrt(form.variance[codes])
+            k, j = _draw_donors(form, codes, rng), np.arange(part.n_features)
+            return form.mean[k, j] + noise * np.sqrt(form.variance[k, j])
         assert isinstance(form, Full)
         lower = cholesky(form.covariance)
         correlated = np.empty_like(noise)
@@ -134,6 +158,11 @@ class Gaussian(Family):
 
     def log_likelihood(self, part: Moments | Scatter, solved: Moments | Scatter) -> float:
         """See `Family.log_likelihood`: squares about the solved mean are those about the data's mean plus n·gap²."""
+        if self.bounded and self.prior_rows:
+            raise UndefinedError(
+                "the ledger does not say which values lie beyond the bound of a number's density, so it does not "
+                "determine the likelihood. Hint: log_likelihood(X, y) computes it from the rows."
+            )
         form = self.solve(solved)
         moments = part.moments if isinstance(part, Scatter) else part
         if isinstance(form, Diagonal):
@@ -177,6 +206,37 @@ def total_variance(part: Moments) -> Array:
     n = np.broadcast_to(part.weight, part.mean.shape)
     gap = part.mean - pooled_mean(part)[..., None, :]
     return divide((part.m2 + n * gap**2).sum(axis=-2), n.sum(axis=-2))
+
+
+def rounding_variance(part: Moments) -> Array:
+    """Return r²/12 of columns without spread within the classes, r the smallest step between their values; else 0.
+
+    A value that was rounded to steps of r is uncertain by r²/12 (Sheppard 1898). Without spread the values of a
+    column are the means of its classes, so this, too, is a function of the moments.
+    """
+    total = total_variance(part)
+    own = np.where(np.broadcast_to(part.weight, part.mean.shape) > 0, part.mean + part.rest, np.nan)
+    squares = np.diff(np.sort(own, axis=-2), axis=-2) ** 2
+    squares = np.where(squares > VARIANCE_FLOOR * total[..., None, :], squares, np.inf)  # not NaN, nor rounding
+    smallest = squares.min(axis=-2, initial=np.inf)
+    has_step = (pooled_variance(part) <= VARIANCE_FLOOR * total) & np.isfinite(smallest)
+    return np.where(has_step, smallest, 0.0) / 12
+
+
+def class_shares(part: Moments) -> Array:
+    """Return the share of each class in the weight of each column, K×d; equal shares where nobody had it."""
+    n = np.broadcast_to(part.weight, part.mean.shape)
+    return divide(n, np.broadcast_to(n.sum(axis=-2, keepdims=True), n.shape), 1 / n.shape[-2])
+
+
+def _draw_donors(form: Diagonal, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the class that each value is drawn from, n×d: that of the row, or any by its share if it has none."""
+    donors = np.repeat(codes[:, None], form.mean.shape[1], axis=1)
+    if isinstance(form, BoundedDiagonal) and form.shares is not None:
+        for j in form.absent_features:
+            absent = np.flatnonzero(form.shares[codes, j] == 0)
+            donors[absent, j] = rng.choice(len(form.shares), size=len(absent), p=form.shares[:, j])
+    return donors
 
 
 def positive_variance(total: Array) -> Array:

@@ -215,13 +215,15 @@ def _build_table_block(form: Any, family: Any, counted: Any, X: Any, weight: Arr
 def standardise_numbers(X: NDArray[Any], weight: Array | None) -> TableBlock:
     """Build a block of z_j = (x_j − m_j) / s_j, 0 where x_j is missing; s_j is 1 for a constant column.
 
-    The rows are divided by the largest number first, so that 1e300² does not overflow.
+    The rows are divided by the largest number first, so that 1e300² does not overflow. In the form, a number beyond
+    those of these rows counts as the nearest of them: how far the score goes on rising there is not known.
 
     >>> part, form = standardise_numbers(np.array([[1.0], [3.0], [np.nan]]), None)
     >>> part.X.ravel().round(9).tolist(), form(np.array([[1.0], [2.0]])).offsets.tolist()
     ([-1.0, 1.0, 0.0], [[-2.0], [-4.0]])
     """
     x = np.asarray(X, dtype=np.float64)
+    limits = _find_range(x, weight)
     top = np.nanmax(np.abs(x), axis=0, initial=0.0)
     top[top == 0] = 1.0
     x = x / top
@@ -237,9 +239,17 @@ def standardise_numbers(X: NDArray[Any], weight: Array | None) -> TableBlock:
 
     def form(weights: Array) -> Linear:
         slopes = weights / (deviation * top)
-        return Linear(slopes, np.zeros(len(weights)), -slopes * (mean * top))
+        return Linear(slopes, np.zeros(len(weights)), -slopes * (mean * top), limits=limits)
 
     return TableBlock(Dense(standard, 1.0), form)
+
+
+def _find_range(x: Array, weight: Array | None) -> Array:
+    """Return the smallest and the largest value of each column, 2×d, in rows that have weight; 0 without values."""
+    there = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)[:, None]
+    low = np.where(there, x, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(there, x, -np.inf).max(axis=0, initial=-np.inf)
+    return np.where(there.any(axis=0), np.stack([low, high]), 0.0)
 
 
 def _build_indicators(

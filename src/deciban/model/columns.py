@@ -68,7 +68,8 @@ class Column:
 
     `block` names the columns that it is joined with, itself among them: numbers as one Gaussian with covariances,
     flags and categories as one category of their combinations. `format` is how its numbers or dates are written,
-    where that is not as programs write them; `note` says so until the role is decided.
+    where that is not as programs write them; `note` says so until the role is decided. The levels of a flag or
+    category may be `numeric`: it is read as numbers, so that 1.0 is the level 1.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Column:
     block: tuple[str, ...] = ()
     format: NumberFormat | DateFormat | None = None
     note: str = field(default="", compare=False)
+    numeric: bool = False
 
     @property
     def reading(self) -> ColumnReading:
@@ -86,7 +88,7 @@ class Column:
             return "words"
         if self.role == "date":
             return self.format if isinstance(self.format, DateFormat) else ISO
-        if self.role in BLOCKS["levels"]:
+        if self.role in BLOCKS["levels"] and not self.numeric:
             return "text"
         return self.format if isinstance(self.format, NumberFormat) else "number"
 

@@ -55,6 +55,8 @@ class Options:
     """The covariance of Gaussians: of joined numbers if it is full (their default) or tied, else of all others."""
     markers: tuple[str, ...] = ()
     """The texts that stand for a missing value in columns of any kind."""
+    bounded: bool = True
+    """Whether the densities of numbers are bounded from below; models of files without this option are not."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
@@ -102,14 +104,13 @@ class Options:
 
     def _family(self, kind: Kind, features: tuple[Feature, ...]) -> Family:
         match kind:
-            case "moments":
-                return Gaussian(self._choose_covariance("diagonal"), prior_rows=float(self.parameter_prior))
-            case "scatter":
-                return Gaussian(self._choose_covariance("full"), prior_rows=float(self.parameter_prior))
+            case "moments" | "scatter":
+                covariance = self._choose_covariance("full" if kind == "scatter" else "diagonal")
+                return Gaussian(covariance, prior_rows=float(self.parameter_prior), bounded=self.bounded)
             case "grid":
                 return Binned(self.pseudo_count)
             case "counts":
-                return Poisson(self.pseudo_count)
+                return Poisson(self.pseudo_count, self.bounded)
             case "bags":
                 return Text(self.words.reading, alpha=self.pseudo_count)
         # the levels known in advance, even if not all were seen: 2 of a flag, 12 months of a year
@@ -194,7 +195,7 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
     check_same_columns(a.columns, b.columns, LIKE_HINT)
     if a._layout.texts:
         a.options.words.refuse_other(b.options.words, LIKE_HINT)
-    names = ["alpha", "parameter_prior", "covariance", "unseen", "most_levels", "prior"]
+    names = ["alpha", "parameter_prior", "covariance", "unseen", "most_levels", "prior", "bounded"]
     for name in [*names, "markers"] if a._layout.levels or a._layout.texts else names:
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:

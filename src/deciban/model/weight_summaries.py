@@ -26,12 +26,17 @@ from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.feature_summaries import MAX_SUMMARY_CLASSES, BlockSummariser, LevelTable, WeightEffect
-from deciban.scores import DECIBAN, Diagonal, Linear, Lookup, SparseLinear, Steps
+from deciban.scores import DECIBAN, BoundedRates, Diagonal, Linear, Lookup, SparseLinear, Steps
+from deciban.scores.form_algebra import Summed
 from deciban.sources.arrow_cells import format_label
 
 if TYPE_CHECKING:
     from deciban.generative import GenerativeModel
     from deciban.model.model import Model
+
+
+MAX_DEVIATIONS, N_POINTS = 8.0, 129
+"""The range, in standard deviations, and the number of values of x over which evidence is averaged."""
 
 
 def contrasts(prior: Array) -> Array:
@@ -55,7 +60,9 @@ def weight_strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
         return _text_strength(form.linear().weights, part, prior)
     if isinstance(form, Linear):
         return _linear_strengths(form, part, prior)
-    return _gaussian_strengths(form, part, prior) if isinstance(form, Diagonal) else None
+    forms: Any = form.forms if isinstance(form, Summed) else (form,)
+    has_terms = all(isinstance(one, (Diagonal, BoundedRates)) for one in forms)
+    return _term_strengths(forms, part, prior) if has_terms else None
 
 
 def _level_strengths(log_theta: Array, counts: Levels, prior: Array) -> Strengths:
@@ -73,17 +80,22 @@ def _linear_strengths(form: Linear, part: Moments | Scatter | Counts, prior: Arr
     return _average_over_classes(slope * mean + level, slope**2 * variance, n, prior)
 
 
-def _gaussian_strengths(form: Diagonal, part: Moments, prior: Array) -> Strengths:
-    """Return the strengths of Gaussians that were summed over boosting rounds.
+def _term_strengths(forms: Sequence[Diagonal | BoundedRates], part: Moments | Counts, prior: Array) -> Strengths:
+    """Return the strengths of numbers or counts that were summed over boosting rounds, bounded or not, for normal x.
 
-    The evidence is a quadratic function of x; for normal x its variance is slope² σ² + 2 curvature² σ⁴.
+    The integrals are sums over evenly spaced x, which are exact for quadratic scores; no count is below 0.
     """
     mean, variance, n = _class_moments(part)
-    against, gap = contrasts(prior), mean[:, None] - form.mean
-    evidence = np.einsum("kl,klj->kj", against, form.log_norm - 0.5 * form.precision * (variance[:, None] + gap**2))
-    slope = -np.einsum("kl,klj->kj", against, form.precision * gap)
-    curvature = -0.5 * against @ np.broadcast_to(form.precision, form.mean.shape)
-    return _average_over_classes(evidence, slope**2 * variance + 2 * (curvature * variance) ** 2, n, prior)
+    z = np.linspace(-MAX_DEVIATIONS, MAX_DEVIATIONS, N_POINTS)
+    weight = np.exp(-0.5 * z**2)
+    weight /= weight.sum()
+    moments = np.zeros((2, *mean.shape))
+    for k, against in enumerate(contrasts(prior)):
+        x = mean[k] + np.sqrt(variance[k]) * z[:, None]
+        x = np.maximum(x, 0.0) if isinstance(part, Counts) else x
+        evidence = sum(np.einsum("l,nlj->nj", against, form.terms(x)) for form in forms)
+        moments[:, k] = weight @ evidence, weight @ evidence**2
+    return _average_over_classes(moments[0], moments[1] - moments[0] ** 2, n, prior)
 
 
 def _class_moments(part: Any) -> tuple[Array, Array, Array]:

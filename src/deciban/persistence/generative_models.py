@@ -355,6 +355,7 @@ FIELD_READERS: dict[str, Callable[[Section, int], Any]] = {
     "least": _field_reader(Section.number, "least", minimum=0),
     "prior_rows": _field_reader(Section.number, "prior_rows", minimum=0, maximum=MAX_PSEUDO_COUNT),
     "var_smoothing": _field_reader(Section.number, "var_smoothing", minimum=0, maximum=MAX_PSEUDO_COUNT),
+    "bounded": _field_reader(Section.flag, "bounded"),
     "norm": _field_reader(Section.flag, "norm"),
     "idf": _field_reader(Section.flag, "idf"),
     "reading": _field_reader(Section.text, "reading"),

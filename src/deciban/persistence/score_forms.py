@@ -9,6 +9,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.persistence import Section
+from deciban.scores.bounded_forms import BoundedDiagonal, BoundedFull, BoundedRates
 from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
 from deciban.scores.form_algebra import Summed
 from deciban.scores.gaussian_forms import Diagonal, Full
@@ -66,10 +67,6 @@ def read_score_form(section: Section, K: int, d: int) -> ScoreForm:
             log_theta = section.floats("log_theta", (K, None), minimum=-np.inf)
             offset = section.offsets("offset", d, log_theta.shape[1])
             return Lookup(log_theta, offset, section.floats("unseen", (K, d), minimum=-np.inf))
-        case "Diagonal":
-            mean, variance = section.floats("mean", (K, d)), section.floats("variance", (K, d), minimum=MIN_POSITIVE)
-            weights = section.optional(section.floats, "trust", (d,))
-            return Diagonal(mean, variance, weights, section.optional(section.floats, "offsets", (K, d)))
         case "Table":
             cell, sizes = section.integers("cell", (None, d)), section.integers("sizes", (d,))
             if (cell >= sizes).any():
@@ -80,6 +77,23 @@ def read_score_form(section: Section, K: int, d: int) -> ScoreForm:
             return Table(cell, count, tuple(sizes.tolist()), alpha, smooth, evidence_weight)
         case name:
             return READERS[name](section, K, d)
+
+
+def _read_diagonal(section: Section, K: int, d: int) -> Diagonal:
+    mean, variance = section.floats("mean", (K, d)), section.floats("variance", (K, d), minimum=MIN_POSITIVE)
+    weights = section.optional(section.floats, "trust", (d,))
+    arguments = mean, variance, weights, section.optional(section.floats, "offsets", (K, d))
+    if section.text("form") == "Diagonal":
+        return Diagonal(*arguments)
+    shares = section.optional(section.floats, "shares", (K, d), minimum=0, maximum=1)
+    if shares is not None and not np.allclose(shares.sum(axis=0), 1.0, atol=1e-6):
+        section.refuse("the shares of the classes in a column should add up to 1")
+    return BoundedDiagonal(*arguments, log_tail=section.floats("log_tail", (d,), minimum=-np.inf), shares=shares)
+
+
+def _read_rates(section: Section, K: int, d: int) -> BoundedRates:
+    rate, bound = section.floats("rate", (K, d), minimum=0), section.number("bound", minimum=0)
+    return BoundedRates(rate, bound, section.optional(section.floats, "trust", (d,)))
 
 
 def _read_linear(section: Section, K: int, d: int) -> Linear:
@@ -93,7 +107,15 @@ def _read_linear(section: Section, K: int, d: int) -> Linear:
         part
         if part is None
         else ImpossibleValues(*(part.floats(n, (K, d), minimum=0, maximum=1) for n in ("on", "off"))),
+        _read_limits(section, d),
     )
+
+
+def _read_limits(section: Section, d: int) -> Array | None:
+    limits = section.optional(section.floats, "limits", (2, d))
+    if limits is not None and (limits[0] > limits[1]).any():
+        section.refuse("a smallest value is larger than the largest one")
+    return limits
 
 
 def _read_sparse_linear(section: Section, K: int, d: int) -> SparseLinear:
@@ -125,7 +147,10 @@ def _read_steps(section: Section, K: int, d: int) -> Steps:
 
 def _read_full(section: Section, K: int, d: int) -> Full:
     covariance = section.floats("covariance", (K, d, d), (1, d, d))
-    form = Full(section.floats("mean", (K, d)), covariance, section.optional(section.number, "trust"))
+    arguments = section.floats("mean", (K, d)), covariance, section.optional(section.number, "trust")
+    form = Full(*arguments)
+    if section.text("form") == "BoundedFull":
+        form = BoundedFull(*arguments, log_tail=section.floats("log_tail", (d,), minimum=-np.inf))
     try:
         form.shapes  # noqa: B018  whoever scores needs them, and only a covariance has them
     except InputError:
@@ -136,22 +161,26 @@ def _read_full(section: Section, K: int, d: int) -> Full:
 CARRIERS = ("log_factorial",)
 """The carrier measures that a linear form may name."""
 
-SUMMABLE_FORMS = ("Diagonal", "Full", "Lookup", "SparseLinear", "Table")
+SUMMABLE_FORMS = (
+    "Diagonal", "BoundedDiagonal", "Full", "BoundedFull", "BoundedRates", "Lookup", "SparseLinear", "Table",
+)  # fmt: skip
 """The forms that a sum may consist of."""
 
 READERS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
-    "Linear": _read_linear, "SparseLinear": _read_sparse_linear, "Steps": _read_steps, "Full": _read_full,
+    "Linear": _read_linear, "SparseLinear": _read_sparse_linear, "Steps": _read_steps,
+    "Diagonal": _read_diagonal, "BoundedDiagonal": _read_diagonal, "Full": _read_full,
+    "BoundedFull": _read_full, "BoundedRates": _read_rates,
 }  # fmt: skip
 """The readers of the forms that `read_score_form` does not read itself."""
 
-FORMS = ("Lookup", "Diagonal", "Table", "Summed", *READERS)
+FORMS = ("Lookup", "Table", "Summed", *READERS)
 """The names of the forms in files."""
 
 SOLVED_FORMS: Mapping[str, tuple[str, ...]] = {
-    "counts": ("Linear", "SparseLinear"),
+    "counts": ("Linear", "SparseLinear", "BoundedRates"),
     "levels": ("Lookup",),
-    "moments": ("Diagonal",),
-    "scatter": ("Full",),
+    "moments": ("Diagonal", "BoundedDiagonal"),
+    "scatter": ("Full", "BoundedFull"),
     "cells": ("Table",),
     "grid": ("Steps",),
     "bags": ("SparseLinear",),
@@ -160,9 +189,10 @@ SOLVED_FORMS: Mapping[str, tuple[str, ...]] = {
 
 FITTED_FORMS: Mapping[str, tuple[str, ...]] = {
     **SOLVED_FORMS,
+    "counts": ("Linear", "SparseLinear", "BoundedRates", "Summed"),
     "levels": ("Lookup", "Summed"),
-    "moments": ("Diagonal", "Linear", "Summed"),
-    "scatter": ("Full", "Linear", "Summed"),
+    "moments": ("Diagonal", "BoundedDiagonal", "Linear", "Summed"),
+    "scatter": ("Full", "BoundedFull", "Linear", "Summed"),
     "cells": ("Table", "Summed"),
     "bags": ("SparseLinear", "Linear"),
 }

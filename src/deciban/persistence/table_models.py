@@ -65,7 +65,8 @@ def write_columns(section: Section, columns: Sequence[Column], words: Words) -> 
     for column in columns:
         part = Section({"name": column.name, "role": column.role, "reason": column.reason})
         part.put_all({n: list(getattr(column, n)) for n in ("block", "parts") if getattr(column, n)})
-        parts.append(part.put_all(_describe_format(column)))
+        part.put_all(_describe_format(column))
+        parts.append(part.put("numeric", True) if column.numeric else part)
     section.add_all("columns", parts)
 
 
@@ -73,7 +74,7 @@ def compute_fingerprint(columns: Sequence[Column], words: Words) -> str:
     """Return a hash of how a table is read: equal for equal columns in equal roles with the same tokenizer."""
     description: list[Any] = []
     for column in columns:  # what a column does not have is left out: older files have fingerprints without it
-        optional = (list(column.block), _describe_format(column))
+        optional = (list(column.block), _describe_format(column), "numeric" if column.numeric else None)
         description.append([column.name, column.role, list(column.parts), *(each for each in optional if each)])
     if any(column.role == "text" for column in columns):
         description.append(words.fingerprint)
@@ -94,6 +95,8 @@ def _write_options(options: Options, layout: Layout) -> Section:
         section.put("covariance", options.covariance)
     if options.markers:
         section.put("markers", list(options.markers))
+    if options.bounded:
+        section.put("bounded", True)
     return section.put("words", options.words.to_dict()) if layout.texts else section
 
 
@@ -209,11 +212,16 @@ def _read_column(section: Section) -> Column:
     block = section.value("block") if section.has("block") else []
     if not isinstance(block, list) or not all(isinstance(name, str) for name in block):
         section.refuse("'block' should be a list of names")
-    reason, written = section.text("reason"), _read_format(section, role)
-    return Column(section.text("name"), role, reason, tuple(parts), tuple(block), written)  # type: ignore[arg-type]
+    reason, numeric = section.text("reason"), section.has("numeric") and section.flag("numeric")
+    if numeric and role not in ("flag", "category"):
+        section.refuse(f"the levels of a {role} cannot be numbers")
+    return Column(
+        section.text("name"), role, reason, tuple(parts), tuple(block),  # type: ignore[arg-type]
+        _read_format(section, role, numeric), numeric=numeric,
+    )  # fmt: skip
 
 
-def _read_format(section: Section, role: str) -> NumberFormat | DateFormat | None:
+def _read_format(section: Section, role: str, numeric: bool) -> NumberFormat | DateFormat | None:
     """Read how numbers or dates are written; a role that has none is refused."""
     if section.has("date_order"):
         if role != "date":
@@ -224,7 +232,8 @@ def _read_format(section: Section, role: str) -> NumberFormat | DateFormat | Non
     part = section.part("number_format")
     decimal, thousands = part.text("decimal", among=OTHER_MARK), part.text("thousands", among=THOUSANDS)
     unit = part.text("unit")
-    if role not in ("number", "binned", "count") or decimal == thousands or len(unit) > MAX_UNIT_CHARACTERS:
+    is_number = numeric or role in ("number", "binned", "count")
+    if not is_number or decimal == thousands or len(unit) > MAX_UNIT_CHARACTERS:
         section.refuse("the format of its numbers is impossible")
     if re.search(r"[\d\s]", unit):
         section.refuse("the unit of its numbers holds a digit or a space")
@@ -299,6 +308,7 @@ def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Op
             Words.from_dict(section.part("words").header) if section.has("words") else Words(),
             section.optional(section.text, "covariance"),  # type: ignore[arg-type]
             _read_markers(section),
+            section.has("bounded") and section.flag("bounded"),
         )
     except InputError as error:
         section.refuse(str(error))

@@ -14,7 +14,6 @@ from deciban.model.description import Description
 from deciban.model.feature_summaries import BlockSummariser, LevelTable, make_block_summarisers
 from deciban.model.model import Model
 from deciban.plots.style import check_positive
-from deciban.scores import Diagonal
 
 CURVE_DEVIATIONS, COUNT_DEVIATIONS = 3.6, 4.0
 """How far the curve of a number, and that of a count, is drawn beyond each class's mean, in standard deviations."""
@@ -47,9 +46,6 @@ class Conditional:
 
     def log_likelihood(self, x: Array) -> Array:
         """Return ln p(x|k) at each x, n×K: the model's score of a row in which all else is missing."""
-        if not self.is_count:  # of a joint Gaussian, the marginal of this column
-            middle, spread = self._mean_and_deviation()
-            return Diagonal(middle[:, None], spread[:, None] ** 2).log_likelihoods(x[:, None])
         return self.model._naive.solved.forms[self.block].log_likelihoods(self._make_rows(x))
 
     def _make_rows(self, x: Array) -> Array:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
+from deciban.scores.bounded_forms import BoundedDiagonal, BoundedFull, BoundedRates
 from deciban.scores.explanation import Pieces
 from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import ImpossibleValues, Linear, SparseLinear
@@ -249,6 +250,11 @@ def _scale_diagonal(form: Diagonal, t: Array) -> Diagonal:
     return replace(form, evidence_weight=_multiply_weights(form.evidence_weight, each), offsets=offsets)
 
 
+def _scale_rates(form: BoundedRates, t: Array) -> BoundedRates:
+    each = _weight_per_feature(t, form.rate.shape[1])
+    return replace(form, evidence_weight=_multiply_weights(form.evidence_weight, each))
+
+
 def _scale_together(form: Full | Table, t: Array) -> Full | Table:
     """Scale a score of all features together, which has one evidence weight."""
     if t.ndim:
@@ -295,7 +301,10 @@ SCALES: dict[type, Callable[[Any, Array], ScoreForm]] = {
     Lookup: _scale_lookup,
     Steps: _scale_steps,
     Diagonal: _scale_diagonal,
+    BoundedDiagonal: _scale_diagonal,
+    BoundedRates: _scale_rates,
     Full: _scale_together,
+    BoundedFull: _scale_together,
     Table: _scale_together,
 }
 """The function that scales a form, by kind."""

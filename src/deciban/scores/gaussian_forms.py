@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.scores.explanation import Pieces
-from deciban.scores.score_form import Boundary, Conic, ScoreForm, centred_conic
+from deciban.scores.score_form import Boundary, Conic, ScoreForm, centred_conic, row_chunks
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -22,9 +22,6 @@ NOT_LINEAR = (
 
 MAX_EVIDENCE = 1e300
 """Largest evidence of a feature with an evidence weight below zero, so that sums stay finite."""
-
-CHUNK_NUMBERS = 1 << 16
-"""Largest number of squared deviations held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +63,8 @@ class Diagonal(ScoreForm):
     def log_likelihoods(self, X: NDArray[Any]) -> Array:
         """See `ScoreForm.log_likelihoods`; in blocks of rows, so that rows × K × d stays small."""
         x = np.asarray(X, dtype=np.float64)
-        step = max(1, CHUNK_NUMBERS // max(1, self.mean.size))
-        if len(x) <= step:
-            return self._chunk(x)
-        return np.concatenate([self._chunk(x[start : start + step]) for start in range(0, len(x), step)])
+        chunks = row_chunks(len(x), self.mean.size)
+        return self._chunk(x) if len(chunks) < 2 else np.concatenate([self._chunk(x[rows]) for rows in chunks])
 
     def _chunk(self, x: Array) -> Array:
         """Return `log_likelihoods` of rows, all at once."""
@@ -82,6 +77,10 @@ class Diagonal(ScoreForm):
         if np.isnan(score.max(initial=0.0)):  # NaN if any score is
             return np.where(np.isnan(gap), 0.0, squares * -0.5 + self.log_norm).sum(axis=2)
         return score
+
+    def terms(self, x: Array) -> Array:
+        """Return the score of every class and feature, n×K×d; NaN where a feature is missing."""
+        return self.log_norm - 0.5 * self.precision * (x[:, None, :] - self.mean) ** 2
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`."""
@@ -260,20 +259,19 @@ class Full(ScoreForm):
 
     def complete_pieces(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> tuple[Array, Array]:
         """Return the evidence by feature and by shape of rows without missing values, not weighted."""
-        P = self.precision
         if self.shared:
-            weights = (self.mean[k] - self.mean[l]) @ P[0]
+            weights = (self.mean[k] - self.mean[l]) @ self.precision[0]
             return weights * (x - (self.mean[k] + self.mean[l]) / 2), np.zeros(len(x))
-
-        def half_squares(c: NDArray[np.intp]) -> Array:
-            gap = x - self.mean[c]
-            products = np.empty_like(gap)
-            for one in np.unique(c):
-                products[c == one] = gap[c == one] @ P[one]
-            return -0.5 * gap * products
-
         with np.errstate(over="ignore", invalid="ignore"):  # both densities underflow to zero: undefined
-            return half_squares(k) - half_squares(l), self.half_log_dets[l] - self.half_log_dets[k]
+            squares = self.half_squares(x - self.mean[k], k) - self.half_squares(x - self.mean[l], l)
+            return squares, self.half_log_dets[l] - self.half_log_dets[k]
+
+    def half_squares(self, gap: Array, c: NDArray[np.intp]) -> Array:
+        """Return −½ g_j (Σ_c⁻¹ g)_j of each feature; g are deviations of rows from the means of classes c."""
+        products = np.empty_like(gap)
+        for one in np.unique(c):
+            products[c == one] = gap[c == one] @ self.precision[0 if self.shared else one]
+        return -0.5 * gap * products
 
     @cached_property
     def precision(self) -> Array:

@@ -66,8 +66,9 @@ class Linear(ScoreForm):
 
     score_k(x) = bias_k + Σ_j (weights_kj x_j + offsets_kj) over the features that are present.
 
-    x is first replaced by the indicator [x > threshold] where a threshold is given. `carrier` names the term
-    of ln p(x|k) that is equal for all classes: "log_factorial" subtracts Σ_j ln x_j!.
+    x is first replaced by the indicator [x > threshold] where a threshold is given; where `limits` (2×d) are, a value
+    beyond the smallest and the largest counts as the nearer of them. `carrier` names the term of ln p(x|k) that is
+    equal for all classes: "log_factorial" subtracts Σ_j ln x_j!.
     """
 
     weights: Array
@@ -76,6 +77,7 @@ class Linear(ScoreForm):
     threshold: float | None = None
     carrier: Literal["log_factorial"] | None = None
     impossible: ImpossibleValues | None = None
+    limits: Array | None = None
 
     class_array = "weights"
     not_linear = NO_FINITE_WEIGHTS
@@ -93,11 +95,15 @@ class Linear(ScoreForm):
     def binarise(self, X: NDArray[Any]) -> Array:
         """Return the indicators [x > threshold] as numbers, or the values if there is no threshold; NaN stays NaN."""
         if self.threshold is None:
-            return np.asarray(X, dtype=np.float64)
+            return self.limit(np.asarray(X, dtype=np.float64))
         seen = (self.threshold < X).astype(np.float64)  # compared in X's data type, as when it was learned
         if X.dtype.kind == "f":
             seen[np.isnan(X)] = np.nan
         return seen
+
+    def limit(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the values with those beyond the limits at them; NaN and ±∞, which is refused, stay as they are."""
+        return X if self.limits is None else np.where(np.isfinite(X), np.clip(X, *self.limits), X)
 
     def log_likelihoods(self, X: NDArray[Any]) -> Array:
         """See `ScoreForm.log_likelihoods`."""

@@ -11,6 +11,9 @@ from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
 
+CHUNK_NUMBERS = 1 << 16
+"""Largest number of terms of a score, rows × classes × features, that are held at a time."""
+
 
 class ScoreForm(ABC):
     """The function ln p(x|k) of x with solved parameters: all that is needed to predict."""
@@ -42,6 +45,12 @@ class ScoreForm(ABC):
         """Return the quadratic form of the score, up to terms that all classes share."""
         line = self.linear()
         return Conic(np.zeros_like(line.weights), line.weights, line.bias)
+
+
+def row_chunks(n: int, size: int) -> list[slice]:
+    """Return slices of n rows, each so short that rows × `size` terms are few."""
+    step = max(1, CHUNK_NUMBERS // max(1, size))
+    return [slice(start, start + step) for start in range(0, n, step)]
 
 
 def has_valid_numbers(form: Any) -> bool:

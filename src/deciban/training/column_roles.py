@@ -45,6 +45,10 @@ DOCUMENT_COLUMNS = {
 MAX_DISPERSION = 2.0
 """The ratio of variance and mean up to which whole numbers are inferred to be counts."""
 
+MAX_LEVEL_NUMBERS, MIN_ROWS_PER_LEVEL = 3, 3
+"""The number of different numbers up to which they are levels, and the mean number of rows of each from which they
+are: a variance of so few values says nothing of values in between."""
+
 FLAG_VALUES = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"))
 """The pairs of values, in lower case, that make a column a flag."""
 
@@ -97,7 +101,8 @@ def infer_roles(
         elif isinstance(source, (TextLines, DocumentFiles)) and name in DOCUMENT_COLUMNS:
             columns.append(DOCUMENT_COLUMNS[name])
         else:
-            columns.append(_apply_numbers(_infer_column(name, values, style), numbers))
+            levels = numbers in (None, "auto")
+            columns.append(_apply_numbers(_infer_column(name, values, style, levels), numbers))
     used = {column.name for column in columns if column.role != "skip"}
     for date, part in ((column.name, part) for column in columns for part in column.parts):
         if f"{date}.{part}" in used:
@@ -145,8 +150,8 @@ def rule_out_counts(columns: Sequence[Column], negative: Collection[str]) -> lis
     ]
 
 
-def _infer_column(name: str, values: Any, style: CellStyle) -> Column:
-    """Infer the role of one column from its first values."""
+def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Column:
+    """Infer the role of one column from its first values; `levels`: numbers may be taken for levels."""
     types, is_categorical = pa.types, pa.types.is_dictionary(values.type)
     kind = values.type.value_type if is_categorical else values.type
     is_date = types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind)
@@ -167,30 +172,38 @@ def _infer_column(name: str, values: Any, style: CellStyle) -> Column:
     if is_date:
         return _infer_from_dates(name, known, style)
     if is_number:
+        levels = levels and not types.is_duration(kind)
         numbers = known.cast(pa.int64()) if types.is_duration(kind) else known
-        return _infer_from_numbers(name, numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-    return _infer_from_strings(name, known.cast(pa.string()), style)
+        doubles = numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return _infer_from_numbers(name, doubles, levels)
+    return _infer_from_strings(name, known.cast(pa.string()), style, levels)
 
 
-def _infer_from_strings(name: str, known: Any, style: CellStyle) -> Column:
+def _infer_from_strings(name: str, known: Any, style: CellStyle, levels: bool) -> Column:
     """Infer the role of strings: numbers (plain ones only in a file without types), dates, or texts."""
     numbers = parse_numbers(known, style)
     if numbers is not None and not (style.typed and numbers.format is None):
         if style.is_complete and (numbers.values == numbers.values[0]).all():
             return Column(name, "skip", "always the same value")
-        column = _infer_from_numbers(name, numbers.values)
-        is_number = column.role in ("number", "count")
+        column = _infer_from_numbers(name, numbers.values, levels)
+        is_number = column.role in ("number", "count") or column.numeric
         return replace(column, format=numbers.format, note=numbers.note) if is_number else column
     if infer_date_format(known, style.dates, style.max_invalid) is not None:
         return _infer_from_dates(name, known, style)
     return _infer_from_texts(name, known)
 
 
-def _infer_from_numbers(name: str, values: Any) -> Column:
+def _infer_from_numbers(name: str, values: Any, levels: bool) -> Column:
+    """Infer the role of numbers, without missing ones; `levels`: two or three different numbers are levels."""
     whole_numbers = bool((values == np.rint(values)).all())
     distinct = np.unique(values)
     if len(distinct) == 2 and set(distinct.tolist()) == {0.0, 1.0}:
-        return Column(name, "flag", "0 or 1")
+        return Column(name, "flag", "0 or 1", numeric=True)
+    few = 1 < len(distinct) <= MAX_LEVEL_NUMBERS and len(values) >= MIN_ROWS_PER_LEVEL * len(distinct)
+    if levels and few and np.isfinite(distinct).all():
+        *first, last = (f"{number:.6g}" for number in distinct.tolist())
+        role: Role = "flag" if len(distinct) == 2 else "category"
+        return Column(name, role, f"{', '.join(first)} or {last}", numeric=True)
     if whole_numbers and (reason := find_number_identifier(name, values, distinct)):
         return Column(name, "skip", reason)
     is_finite = distinct[0] >= 0 and distinct[-1] < np.inf

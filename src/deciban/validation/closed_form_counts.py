@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._typing import Array
 from deciban.engines import is_sparse
-from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
+from deciban.families.count_families import MAX_DEVIANCE, Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import log, to_dense
 from deciban.families.level_families import Categorical, Joint
 from deciban.ledger import Cells, Counts, Levels
 from deciban.ledger.counts import apply_threshold
 from deciban.ledger.statistic import divide
-from deciban.scores import Lookup
+from deciban.scores import BoundedRates, Lookup
+from deciban.scores.bounded_forms import sum_best_log_probabilities
 from deciban.scores.linear import sum_log_factorials
 from deciban.validation import closed_form
 from deciban.validation.closed_form import LeftOutBlock, LeftOutRows, score_without_row, subtract_weight
@@ -74,8 +75,13 @@ def _score_every_class(family: Poisson | Complement, block: LeftOutBlock) -> Arr
             out[some] = (x * family.log_theta(others)).sum(axis=2)
             continue
         rate = family.rates(others)  # 0 in every class for a column without any count: no evidence
-        terms = _times(x, np.where(rate == 0, 0.0, log(rate))) - rate
-        out[some] = np.where(np.isnan(x), 0.0, terms).sum(axis=2) - sum_log_factorials(x[:, 0])[:, None]
+        if family.bounded:
+            terms = BoundedRates(rate, MAX_DEVIANCE).bounded_terms(x, slice(None))
+            base = sum_best_log_probabilities(x[:, 0])
+        else:
+            terms = _times(x, np.where(rate == 0, 0.0, log(rate))) - rate
+            base = -sum_log_factorials(x[:, 0])
+        out[some] = np.where(np.isnan(x), 0.0, terms).sum(axis=2) + base[:, None]
     return out
 
 

@@ -19,6 +19,7 @@ from deciban.ledger import Moments, Scatter
 from deciban.ledger.double_double import Pair
 from deciban.ledger.statistic import divide
 from deciban.scores import Diagonal, Full
+from deciban.scores.bounded_forms import mix_absent_classes
 from deciban.scores.gaussian_forms import LOG_2PI
 from deciban.scores.posterior import Finish
 from deciban.validation import closed_form
@@ -83,7 +84,7 @@ def _is_kernel_applicable(family: Any, part: Any, form: Any) -> bool:
     """Return whether a row changes its own class alone, except for ε, and no variance is near the floor."""
     if not (isinstance(family, Gaussian) and isinstance(part, Moments) and isinstance(form, Diagonal)):
         return False
-    if family.covariance != "diagonal" or family.shrinkage is not None or family.prior_rows:
+    if family.covariance != "diagonal" or family.shrinkage is not None or family.prior_rows or family.bounded:
         return False
     if part.weight.shape[1] > 1 or not (part.weight > 0).all():
         return False
@@ -115,6 +116,9 @@ def _score_diagonal(family: Gaussian, part: Moments, X: NDArray[Any], rows: Left
         variance = family.variances(others)
         with np.errstate(over="ignore"):  # beyond about 1e154 deviations the density is zero
             terms = -0.5 * (LOG_2PI + np.log(variance) + gap * gap / variance)
+        if family.bounded:
+            bounded = np.maximum(terms, family.log_tails(others)[:, None, :])
+            terms = mix_absent_classes(bounded, gaussian.class_shares(others))
         out[some] = np.where(np.isnan(gap), 0.0, terms).sum(axis=2)
     return out
 
