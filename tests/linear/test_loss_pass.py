@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 from deciban.kernels import logistic_loss as kernel
 from deciban.linear.design import Dense, Shared, Sparse
-from deciban.linear.solvers.logistic import _prepare_rows
+from deciban.linear.solvers.logistic import prepare_rows
 from deciban.linear.solvers.logistic_objective import compute_losses
 from tests.linear.fitting import fit_matrix
 
@@ -39,7 +39,7 @@ def test_gradients_agree_with_finite_differences(n_classes, scaled, fast):
     M = 1 if n_classes == 2 else n_classes
     parts, codes = parts_of(n_classes, scaled), np.random.default_rng(6).integers(n_classes, size=N).astype(np.int32)
     weight = np.random.default_rng(7).random(N)
-    rows = _prepare_rows(parts, codes, weight, n_classes, True, 2)
+    rows = prepare_rows(parts, codes, weight, n_classes, True, 2)
     rows.kernels = kernel if fast else None
     ts, bias = random_state(parts, M)
     loss, gradients, of_bias = rows.loss_and_gradients(ts, bias)
@@ -60,7 +60,7 @@ def test_gradients_agree_with_finite_differences(n_classes, scaled, fast):
 def test_scores_of_centred_features_are_those_of_the_parts(n_classes):
     M = 1 if n_classes == 2 else n_classes
     parts, codes = parts_of(n_classes, True), np.zeros(N, dtype=np.int32)
-    rows = _prepare_rows(parts, codes, None, n_classes, True, 1)
+    rows = prepare_rows(parts, codes, None, n_classes, True, 1)
     ts, _ = random_state(parts, M)
     expected = sum(part.scores(t.reshape(part.weight_shape(M))) for part, t in zip(parts, ts))
     from deciban.linear.solvers.logistic import _compute_centring_shift

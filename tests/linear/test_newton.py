@@ -12,9 +12,9 @@ from deciban.linear.design import Dense, Shared, Sparse
 from deciban.linear.solvers import newton
 from deciban.linear.solvers.logistic import (
     _build_initial_state,
-    _prepare_rows,
     _scale_penalties,
     fit_parts,
+    prepare_rows,
 )
 from tests.linear.fitting import fit_matrix
 
@@ -28,7 +28,7 @@ def rows(K, n=200, d=4, seed=0):
 
 
 def is_applicable(parts, codes, K, intercept=True):
-    ready = _prepare_rows(parts, codes, None, K, intercept, 1)
+    ready = prepare_rows(parts, codes, None, K, intercept, 1)
     return newton.is_applicable(
         ready, _scale_penalties([part.l2 for part in parts], ready, 2), _build_initial_state(parts, ready, None)
     )
@@ -94,7 +94,7 @@ def test_a_step_follows_the_curvature_of_the_loss():
     X, codes, rng = rows(3, n=30)
     values, w = rng.normal(size=(30, 2, 3)), rng.uniform(0.5, 2.0, 30)
     parts = [Dense(X, 1.0), Shared(values, 1.0)]
-    small = newton.SmallPredictor(_prepare_rows(parts, codes, w, 3, True, 1))
+    small = newton.SmallPredictor(prepare_rows(parts, codes, w, 3, True, 1))
     centred = X - w @ X / w.sum()
 
     def slope(theta):  # Σ w (p − y) x, and of what is shared Σ w (p − y) Φ

@@ -201,7 +201,7 @@ def test_learners_of_the_same_rows_share_what_they_have_in_common(monkeypatch):
         monkeypatch.setattr(module, name, lambda *a, o=original, c=calls: (c.append(a), o(*a))[1])
     compare(learners=["bayes", "logistic", "evidence", "boosted"], folds=2, n_jobs=1)
     assert len(counted) == 2  # one ledger for each fold
-    assert len(solved) == 2 * (1 + discriminative_learners.FOLDS)  # and one model of each inner fold
+    assert len(solved) == 2 * (1 + discriminative_learners.CHOICE_FOLDS)  # and one model of each inner fold
 
 
 def test_the_seconds_of_a_learner_are_those_that_it_takes_on_its_own():
