@@ -133,6 +133,14 @@ def calibrate(name, method):
     return example.make().calibrated(X, y, method, folds=3).fit_novelty(X, y)
 
 
+def written_table():
+    """A model that stores how the numbers and dates of its columns are written."""
+    days = [f"{i % 28 + 1:02}.{i % 12 + 1:02}.2024" for i in range(60)]
+    prices = [f"{i * 37 % 61 + 1}.{i:03},50 €" for i in range(60)]
+    table = {"day": days, "price": prices, "y": ["a", "b"] * 30}
+    return deciban.train(table, target="y", judge=False, numbers="number")
+
+
 MODELS = {example.name: example.make_fitted for example in EXAMPLES} | {
     "kept sparse": sparse_counts,
     "with missing": with_missing,
@@ -154,6 +162,7 @@ MODELS = {example.name: example.make_fitted for example in EXAMPLES} | {
         clinic.patients(80), target="diagnosis", blocks="numbers", covariance="tied", judge=False
     ),
     "table with texts": lambda: table_with_texts(words={"ngrams": 2, "stop": ["a"]}),
+    "table, written by people": written_table,
     "table with texts, hashed": lambda: table_with_texts(words={"hashed": 5}, prior="uniform"),
     "levels, auto": lambda: deciban.CategoricalNB(alpha="auto").fit(np.arange(60).reshape(20, 3) % 4, [0, 1] * 10),
     "texts": text_model,

@@ -250,3 +250,27 @@ def test_forged_extremes_and_sketches_are_refused(name, forged, why, path):
     forge(path, model_bytes.MODELS["table"](), change)
     with pytest.raises(ModelFileError, match=why):
         deciban.load(path)
+
+
+@pytest.mark.cases(None)
+@pytest.mark.parametrize(
+    ("column", "forged", "why"),
+    [
+        (1, {"number_format": {"decimal": ",", "thousands": ",", "unit": ""}}, "impossible"),
+        (1, {"number_format": {"decimal": ";", "thousands": "", "unit": ""}}, "'decimal' should be one of"),
+        (1, {"number_format": {"decimal": ".", "thousands": "x", "unit": ""}}, "'thousands' should be one of"),
+        (1, {"number_format": {"decimal": ".", "thousands": "", "unit": "k" * 13}}, "impossible"),
+        (1, {"number_format": {"decimal": ".", "thousands": "", "unit": "m 2"}}, "holds a digit, a space"),
+        (1, {"number_format": {"decimal": ".", "thousands": "", "unit": "a\0"}}, "control character"),
+        (1, {"number_format": [1]}, "number_format"),
+        (0, {"date_order": "dmy"}, "'date_order' should be one of"),
+        (0, {"date_order": "month-first"}, "fingerprint"),
+        (1, {"date_order": "day-first"}, "a number has no order of dates"),
+    ],
+)
+def test_forged_formats_of_numbers_and_dates_are_refused(column, forged, why, path):
+    def change(header, arrays):
+        header["columns"][column] = {k: v for k, v in header["columns"][column].items() if "_" not in k} | forged
+
+    with pytest.raises(ModelFileError, match=why):
+        deciban.load(forge(path, model_bytes.MODELS["table, written by people"](), change))

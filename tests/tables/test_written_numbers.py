@@ -1,6 +1,8 @@
 """Numbers as people write them are numbers where the column as a whole supports it; the model remembers how."""
 
+import contextlib
 import math
+import sqlite3
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import deciban
-from deciban.errors import InputError, SchemaError
+from deciban.errors import DecibanWarning, InputError, SchemaError
 from deciban.sources.number_formats import NumberFormat, detect_decimal, infer_number_format
 from deciban.sources.source import FileOptions, open_source
 from tests.cli.terminal import call, done
@@ -156,6 +158,48 @@ def test_a_late_cell_that_does_not_fit_the_format_names_its_line_and_a_way_out(t
     path = write(tmp_path / "t.csv", [*cells, "12.345,6"])
     with pytest.raises(InputError, match=r"holds '12.345,6' in line 30002, which is not a number. Hint: "):
         deciban.train(path, target="y", judge=False)
+
+
+def test_the_hint_of_a_stored_format_shows_how_the_others_are_written(tmp_path):
+    model = deciban.train(write(tmp_path / "t.csv", [f"{x:,.0f}" for x in AMOUNTS]), target="y", judge=False)
+    for source in (write(tmp_path / "new.csv", ["12.345,6"]), pd.DataFrame({"amount": ["12.345,6"], "kind": ["c1"]})):
+        with pytest.raises(
+            InputError, match=r"holds '12.345,6' in .*Hint: write it as the others are, such as 1,000.5"
+        ):
+            list(model.predict(source))
+    plain = deciban.train(write(tmp_path / "t.csv", [f"{x:.0f}" for x in AMOUNTS]), target="y", judge=False)
+    with pytest.raises(
+        InputError, match=r"holds '38,367' in row 1, .*Hint: write it as the others are, such as 1000.5"
+    ):
+        plain.predict(pd.DataFrame({"amount": ["38,367"], "kind": ["c1"]}))
+
+
+def test_a_missing_text_with_spaces_around_it_is_missing_among_numbers(tmp_path):
+    path = write(tmp_path / "t.csv", [" unknown ", *(f" {x:.0f} " for x in AMOUNTS)])
+    model = deciban.train(path, target="y", judge=False, missing="unknown")
+    assert model.ledger.parts[0].weight.sum() == 200
+    with pytest.raises(InputError, match=r"holds 'unknown' in line 2, which is not a number"):
+        list(open_source(path).batches({"amount": "number"}))
+
+
+def test_written_numbers_and_dates_of_workbooks_and_databases(tmp_path):
+    frame = pd.DataFrame({"amount": [STYLES["euros"][0](x) for x in AMOUNTS], "y": ["a", "b"] * 100})
+    frame["day"] = [f"{i % 28 + 1:02}.{i % 12 + 1:02}.2024" for i in range(200)]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as database:
+        frame.to_sql("t", database, index=False)
+    models = [deciban.train(tmp_path / f"t.{end}", target="y", judge=False) for end in ("csv", "xlsx", "db")]
+    assert models[0].columns == models[1].columns == models[2].columns
+    assert models[0].ledger == models[1].ledger == models[2].ledger
+    frame.loc[7, "amount"] = "much"
+    frame.to_excel(tmp_path / "bad.xlsx", index=False)
+    with pytest.raises(
+        InputError, match=r"column 'amount' of .*bad.xlsx' holds 'much' in row 8, which is not a number"
+    ):
+        list(models[0].predict(tmp_path / "bad.xlsx"))
+    with pytest.warns(DecibanWarning, match=r"1 cell of .*'much' in row 8"):
+        assert len(models[0].predict(tmp_path / "bad.xlsx", bad_cells="missing").read_all()) == 200
 
 
 def test_hints_do_not_propose_to_leave_out_a_number(tmp_path):

@@ -235,8 +235,8 @@ def _read_format(section: Section, role: str, numeric: bool) -> NumberFormat | D
     is_number = numeric or role in ("number", "binned", "count")
     if not is_number or decimal == thousands or len(unit) > MAX_UNIT_CHARACTERS:
         section.refuse("the format of its numbers is impossible")
-    if re.search(r"[\d\s]", unit):
-        section.refuse("the unit of its numbers holds a digit or a space")
+    if re.search(r"[\d\s]", unit) or not unit.isprintable():
+        section.refuse("the unit of its numbers holds a digit, a space or a control character")
     return NumberFormat(decimal, thousands, unit)
 
 

@@ -33,16 +33,22 @@ RULES = {NumberFormat: "a number", DateFormat: "a date"}
 
 
 class BadCellError(InputError):
-    """A cell is not a number or a date, and its column has the role of one; `row` is its number in the batch."""
+    """A cell is not a number or a date, and its column has the role of one; `row` is its number in the batch.
 
-    def __init__(self, message: str, column: str = "", value: str = "", kind: Any = None, row: int = 0) -> None:
+    `is_stored`: the model has the format of the column, and no option of reading changes it.
+    """
+
+    def __init__(
+        self, message: str, column: str = "", value: str = "", kind: Any = None, row: int = 0, is_stored: bool = True
+    ) -> None:
         super().__init__(message)
-        self.column, self.value, self.kind, self.row = column, value, kind, row
+        self.column, self.value, self.kind, self.row, self.is_stored = column, value, kind, row, is_stored
 
-    def at(self, table: str, place: str) -> BadCellError:
-        """Return the error with the name of the table, and the place in it."""
+    def at(self, table: str, place: str, is_csv: bool) -> BadCellError:
+        """Return the error with the name of the table and the place in it; of a CSV file, with its decimal mark."""
+        of, at = f" of {table}", f" in {place}" if place else ""
         return bad_cell_error(
-            self.column, self.value, self.kind, of=f" of {table}", at=f" in {place}" if place else ""
+            self.column, self.value, self.kind, of, at, can_set_decimal=is_csv and not self.is_stored
         )
 
 
@@ -64,7 +70,8 @@ def convert_batch(
         if parsed.is_invalid is not None and parsed.is_invalid.any():
             if found is None:
                 row = int(parsed.is_invalid.argmax())
-                raise bad_cell_error(name, _decode(texts)[row].as_py(), kind, row)
+                value = _decode(texts)[row].as_py()
+                raise BadCellError("a bad cell", name, value, kind, row, is_stored=reading != "number")
             found.add(name, RULES[type(kind)], _decode(texts), parsed.is_invalid)
         changed[place] = parsed.values
     return replace_columns(batch, changed)
@@ -86,29 +93,37 @@ def _decode(texts: Any) -> Any:
 
 
 def bad_cell_error(
-    column: str, value: str, kind: NumberFormat | DateFormat, row: int = 0, of: str = "", at: str = ""
+    column: str,
+    value: str,
+    kind: NumberFormat | DateFormat,
+    of: str = "",
+    at: str = "",
+    can_set_decimal: bool = False,
 ) -> BadCellError:
     """Return the error about a cell that is not a number or a date; `of` names its table, and `at` its place."""
-    what, hint = ("number", hint_at_number) if isinstance(kind, NumberFormat) else ("date", hint_at_date)
-    message = f"column {column!r}{of} holds {value!r}{at}, which is not a {what}. Hint: {hint(column, value, kind)}"
-    return BadCellError(message, column, value, kind, row)
+    is_number = isinstance(kind, NumberFormat)
+    hint = hint_at_number(column, value, kind, can_set_decimal) if is_number else hint_at_date(column, value, kind)
+    noun = "number" if is_number else "date"
+    return BadCellError(f"column {column!r}{of} holds {value!r}{at}, which is not a {noun}. Hint: {hint}")
 
 
-def hint_at_number(column: str, value: str, kind: Any) -> str:
+def hint_at_number(column: str, value: str, kind: Any, can_set_decimal: bool) -> str:
     """Return the ways out where a cell is not a number: none that would leave out a value."""
+    as_text = f"{role_hint(column, 'category')} reads it as text"
     if not any(map(str.isdigit, value)):
-        return f"{role_hint(column, 'category')} reads it as text; {missing_hint(value)} reads it as nothing"
+        return f"{as_text}; {missing_hint(value)} reads it as nothing"
     marks = {mark: infer_number_format([value.strip()], mark, fixed=True) for mark in (".", ",")}
     found = {mark: each for mark, each in marks.items() if each is not None}
     if not found:
-        return f"{role_hint(column, 'category')} reads it as text"
+        return as_text
     if any(each.unit for each in found.values()):
         return f"write the number {f'in {kind.unit}' if kind.unit else 'without a unit, as the others are'}"
-    read = [
+    if not can_set_decimal:
+        return f"write it as the others are, such as {kind}"
+    return "; ".join(
         f"--decimal {mark} (decimal={mark!r}) reads it as {each.parse(pa.array([value])).values[0].as_py():.12g}"
         for mark, each in found.items()
-    ]
-    return "; ".join(read)
+    )
 
 
 def hint_at_date(column: str, value: str, kind: Any) -> str:
@@ -203,7 +218,7 @@ def read_converted(
             try:
                 converted = convert_batch(batch, wanted, plain)
             except BadCellError as bad:
-                raise bad.at(source.name, f"row {n_rows + bad.row + 1}") from None
+                raise bad.at(source.name, f"row {n_rows + bad.row + 1}", is_csv=not source.typed) from None
             yield converted
             n_rows += batch.num_rows
         return

@@ -13,7 +13,7 @@ from typing import Any, Self
 from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.sources import database
-from deciban.sources.arrow_texts import trim_texts
+from deciban.sources.arrow_texts import SPACES, trim_texts
 from deciban.sources.arrow_types import is_text
 from deciban.sources.cell_conversion import BadCellError, convert_batch
 from deciban.sources.csv_start import SAMPLE_BYTES, FileStart, name_columns, read_start
@@ -137,7 +137,7 @@ class Delimited(FileSource):
         Where bad cells are missing, those who read the source convert the texts: they count them.
         """
         columns = [
-            self.trim(column) if wanted.get(name) == "text" else column
+            column if wanted.get(name) in ("words", "as it is") else self.trim(column)
             for name, column in zip(batch.schema.names, batch.columns)
         ]
         trimmed = pa.RecordBatch.from_arrays(columns, batch.schema.names)
@@ -220,8 +220,9 @@ class Delimited(FileSource):
         name, at, place = self.name, "", self.columns.index(bad.column)
         for path, line, record in islice(rows, row, row + 1):
             cells, _ = split_cells(record.decode(errors="replace"), form.delimiter, form.quote)
-            name, at = quote_path(path), f"line {line}" if cells[place : place + 1] == [bad.value] else ""
-        return bad.at(name, at)
+            is_found = [cell.strip(SPACES) for cell in cells[place : place + 1]] == [bad.value.strip(SPACES)]
+            name, at = quote_path(path), f"line {line}" if is_found else ""
+        return bad.at(name, at, is_csv=True)
 
 
 def _check_same_start(first: FileStart, start: FileStart, has_header: bool, first_path: str, path: str) -> None:
