@@ -12,6 +12,9 @@ from deciban import NaiveBayes
 from deciban.errors import SchemaError
 from deciban.families.gaussian import Gaussian, rounding_variance
 from deciban.ledger import Moments
+from deciban.model.posterior_arithmetic import compute_by_hand
+from deciban.scores.posterior import normalise
+from deciban.sources.source import open_source
 from tests import oracle
 from tests.metrics.refits import assert_as_refitted
 from tests.persistence.test_format_1 import HERE as FORMATS
@@ -140,6 +143,19 @@ def test_the_bound_is_a_ten_thousandth_of_a_gaussian_as_wide_as_the_column():
     np.testing.assert_allclose(form.log_tail[0], math.log(1e-4 / math.sqrt(2 * math.pi) / deviation), rtol=1e-12)
     (halved, *_) = (model * 0.5)._scorer.solved.forms
     np.testing.assert_allclose(halved.log_tail, form.log_tail, rtol=1e-12)
+
+
+def test_the_arithmetic_of_a_row_says_where_a_density_is_bounded():
+    visits = np.random.default_rng(5).poisson(2 + 3 * ILL)
+    rows = PATIENTS[["temperature", "state"]].assign(visits=visits)
+    roles = {"temperature": "number", "visits": "count"}
+    model = deciban.train(rows, target="state", roles=roles, judge=False)
+    asked = pd.DataFrame({"temperature": [37.0, 42.0], "visits": [3, 90]})
+    usual, odd = compute_by_hand(model, open_source(asked), 2, False, 9)
+    assert not any("bounded" in formula for factor in usual.factors for formula in factor.formulas)
+    marked = {factor.column: ["bounded" in formula for formula in factor.formulas] for factor in odd.factors}
+    assert marked == {None: [False, False], "temperature": [False, True], "visits": [True, True]}
+    np.testing.assert_allclose(normalise(odd.log_products[None])[0], np.log(odd.predicted), atol=1e-12)
 
 
 def test_maximum_likelihood_is_not_bounded():
