@@ -10,10 +10,10 @@ from scipy.stats import bernoulli, multivariate_normal, norm, poisson
 from deciban.errors import UndefinedError
 from deciban.scores import (
     BoundedDiagonal,
-    BoundedFull,
     BoundedRates,
     Diagonal,
     Full,
+    LimitedFull,
     Linear,
     Lookup,
     SparseLinear,
@@ -45,6 +45,7 @@ NUMBERS = remove_values(generator(12).normal(size=(N, D)), NAN)
 NUMBERS[0], NUMBERS[1] = NAN, 1.0  # nothing there, and nothing missing
 WIDE_NUMBERS = NUMBERS * generator(27).choice([1.0, 4.0, 1e3, 1e200], (N, D), p=[0.5, 0.3, 0.1, 0.1])
 TAIL = np.array([-4.0, -5.0, -6.0])
+LIMITS = np.array([[-2.0, -3.0, -1.0], [2.0, 1.0, 3.0]])
 CLASS_SHARES = np.array([[0.5, 0.2, 0.0], [0.5, 0.3, 1.0], [0.0, 0.1, 0.0], [0.0, 0.4, 0.0]])
 FLAGS = remove_values(generator(13).integers(0, 2, (N, D)).astype(float), NAN)
 COUNTS = remove_values(generator(14).poisson(2, (N, D)).astype(float), NAN)
@@ -94,8 +95,8 @@ FORMS = {
     "bounded, absent classes": (BoundedDiagonal(MEAN, RATE, log_tail=TAIL, shares=CLASS_SHARES), WIDE_NUMBERS),
     "bounded, no tail": (BoundedDiagonal(MEAN, RATE, log_tail=np.full(D, -np.inf)), NUMBERS),
     "bounded rates": (BoundedRates(RATE, 1.0), WIDE_COUNTS),
-    "bounded full": (BoundedFull(MEAN, covariances(K), log_tail=TAIL), WIDE_NUMBERS),
-    "bounded full, shared": (BoundedFull(MEAN, covariances(1), log_tail=TAIL), WIDE_NUMBERS),
+    "limited full": (LimitedFull(MEAN, covariances(K), limits=LIMITS), WIDE_NUMBERS),
+    "limited full, shared": (LimitedFull(MEAN, covariances(1), limits=LIMITS), WIDE_NUMBERS),
     "table": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5), CODES),
     "table, smoothed": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5, smooth_unseen=True), CODES),
     "table, maximum likelihood": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.0), CODES),
@@ -191,19 +192,19 @@ def test_a_bounded_count_is_no_less_probable_than_a_share_of_its_best_rate():
     np.testing.assert_allclose(form.log_likelihoods(small), expected, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", ["bounded full", "bounded full, shared"])
-def test_a_joint_score_is_bounded_by_the_tails_of_the_features_present(name):
+@pytest.mark.parametrize("name", ["limited full", "limited full, shared"])
+def test_joined_numbers_beyond_their_limits_count_as_missing(name):
     form, X = FORMS[name]
-    with np.errstate(over="ignore", invalid="ignore"):
-        plain = np.nan_to_num(Full(form.mean, form.covariance).log_likelihoods(X), neginf=-1e300)
-    bound = np.where(np.isnan(X), 0.0, TAIL).sum(axis=1)
-    np.testing.assert_allclose(form.log_likelihoods(X), np.maximum(plain, bound[:, None]), rtol=1e-10)
-    assert (plain < bound[:, None]).any()
-    assert (plain > bound[:, None]).any()
+    inside = np.where((LIMITS[0] <= X) & (LIMITS[1] >= X), X, NAN)
+    plain = Full(form.mean, form.covariance)
+    np.testing.assert_array_equal(form.log_likelihoods(X), plain.log_likelihoods(inside))
+    k, l = np.zeros(N, np.intp), np.ones(N, np.intp)
+    np.testing.assert_array_equal(form.pieces(X, k, l).features, plain.pieces(inside, k, l).features)
+    assert (np.isnan(inside) > np.isnan(X)).any()
 
 
 @pytest.mark.parametrize(
-    "name", ["bounded", "bounded, absent classes", "bounded full", "bounded full, shared", "bounded rates"]
+    "name", ["bounded", "bounded, absent classes", "limited full", "limited full, shared", "bounded rates"]
 )
 def test_far_from_all_classes_nothing_is_evidence(name):
     form, _ = FORMS[name]
@@ -213,19 +214,6 @@ def test_far_from_all_classes_nothing_is_evidence(name):
     evidence, extras = form.pieces(far, np.array([0, 3]), np.array([1, 2]))
     assert not evidence.any()
     assert not any(value.any() for value in extras.values())
-
-
-@pytest.mark.parametrize("name", ["bounded full", "bounded full, shared"])
-def test_evidence_of_joined_numbers_at_the_bound_has_the_size_of_the_bound(name):
-    form, _ = FORMS[name]
-    rows = form.mean[[0, 1]] + np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1e150]])
-    k, l = np.array([0, 1]), np.array([1, 0])
-    rows[0] += 0.1
-    features, extras = form.pieces(rows, k, l)
-    assert np.isfinite(features).all()
-    joint = form.log_likelihoods(rows)
-    total = features.sum(axis=1) + sum(extras.values())
-    np.testing.assert_allclose(total, joint[[0, 1], k] - joint[[0, 1], l], atol=1e-12)
 
 
 def test_count_scores_are_those_of_scipy():
@@ -326,7 +314,7 @@ def test_a_form_without_finite_weights_says_so(name):
         FORMS[name][0].linear()
 
 
-@pytest.mark.parametrize("name", ["bounded", "bounded full, shared"])
+@pytest.mark.parametrize("name", ["bounded", "bounded rates"])
 def test_a_bounded_score_has_no_line_and_no_conic(name):
     for form in (FORMS[name][0].linear, FORMS[name][0].quadratic):
         with pytest.raises(UndefinedError, match=r"is bounded.*Hint: explain"):

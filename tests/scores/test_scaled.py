@@ -31,7 +31,7 @@ from tests.scores.test_forms import (
 )
 
 TOGETHER = (
-    "full", "full, shared", "bounded full", "bounded full, shared", "table", "table, smoothed",
+    "full", "full, shared", "limited full", "limited full, shared", "table", "table, smoothed",
     "table, maximum likelihood",
 )  # fmt: skip
 ALONE = [name for name in FORMS if name not in TOGETHER]
@@ -151,8 +151,8 @@ DENSE = {
         WIDE_NUMBERS,
     ),
     "bounded rates": (FORMS["bounded rates"][0], Needs("counts", signed=False), WIDE_COUNTS),
-    "bounded full": (FORMS["bounded full"][0], Needs("scatter"), NUMBERS),
-    "bounded full, shared": (FORMS["bounded full, shared"][0], Needs("scatter"), NUMBERS),
+    "limited full": (FORMS["limited full"][0], Needs("scatter"), NUMBERS),
+    "limited full, shared": (FORMS["limited full, shared"][0], Needs("scatter"), NUMBERS),
     "full": (FORMS["full"][0], Needs("scatter"), NUMBERS),
     "full, shared": (FORMS["full, shared"][0], Needs("scatter"), NUMBERS),
     "table": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5), Needs("cells"), CODES.astype(float)),

@@ -12,6 +12,9 @@ from deciban import NaiveBayes
 from deciban.errors import SchemaError
 from deciban.families.gaussian import Gaussian, rounding_variance
 from deciban.ledger import Moments
+from deciban.model.posterior_arithmetic import compute_by_hand
+from deciban.scores.posterior import normalise
+from deciban.sources.source import open_source
 from tests import oracle
 from tests.metrics.refits import assert_as_refitted
 from tests.persistence.test_format_1 import HERE as FORMATS
@@ -85,8 +88,6 @@ def test_an_absurd_cell_is_as_good_as_a_missing_one(settings):
     model = patients(**settings)
     absurd = {"temperature": [375.0, -1e9, 3e200], "pulse": [80.0] * 3, "cough": ["yes"] * 3}
     missing = {**absurd, "temperature": [None] * 3}
-    if "blocks" in settings:  # joined numbers are bounded together
-        missing["pulse"] = [None] * 3
     np.testing.assert_allclose(posterior(model, absurd), posterior(model, missing), rtol=1e-12)
 
 
@@ -137,11 +138,24 @@ def test_an_absurd_count_is_no_evidence(learner):
 
 def test_the_bound_is_a_ten_thousandth_of_a_gaussian_as_wide_as_the_column():
     model = patients()
-    (form, *_) = model.scorer.solved.forms
+    (form, *_) = model._scorer.solved.forms
     deviation = PATIENTS["temperature"].std(ddof=0)
     np.testing.assert_allclose(form.log_tail[0], math.log(1e-4 / math.sqrt(2 * math.pi) / deviation), rtol=1e-12)
-    (halved, *_) = (model * 0.5).scorer.solved.forms
+    (halved, *_) = (model * 0.5)._scorer.solved.forms
     np.testing.assert_allclose(halved.log_tail, form.log_tail, rtol=1e-12)
+
+
+def test_the_arithmetic_of_a_row_says_where_a_density_is_bounded():
+    visits = np.random.default_rng(5).poisson(2 + 3 * ILL)
+    rows = PATIENTS[["temperature", "state"]].assign(visits=visits)
+    roles = {"temperature": "number", "visits": "count"}
+    model = deciban.train(rows, target="state", roles=roles, judge=False)
+    asked = pd.DataFrame({"temperature": [37.0, 42.0], "visits": [3, 90]})
+    usual, odd = compute_by_hand(model, open_source(asked), 2, False, 9)
+    assert not any("bounded" in formula for factor in usual.factors for formula in factor.formulas)
+    marked = {factor.column: ["bounded" in formula for formula in factor.formulas] for factor in odd.factors}
+    assert marked == {None: [False, False], "temperature": [False, True], "visits": [True, True]}
+    np.testing.assert_allclose(normalise(odd.log_products[None])[0], np.log(odd.predicted), atol=1e-12)
 
 
 def test_maximum_likelihood_is_not_bounded():
@@ -205,7 +219,7 @@ def test_a_bounded_model_survives_its_file(make, tmp_path):
         answers = [np.asarray(m.predict_proba(rows, allow_missing_columns=True)) for m in (model, scored)]
         if scored is again:
             assert np.array_equal(*answers)
-    assert type(again.scorer.solved.forms[0]) is type(model.scorer.solved.forms[0])
+    assert type(again._scorer.solved.forms[0]) is type(model._scorer.solved.forms[0])
     assert again.options.bounded
 
 

@@ -21,7 +21,17 @@ from deciban.ledger.double_double import Pair
 from deciban.ledger.grid import KEY_BITS
 from deciban.ledger.moments import moments_about
 from deciban.ledger.scatter import comoment_about
-from deciban.scores import BoundedDiagonal, BoundedRates, Diagonal, Full, Linear, Lookup, ScoreForm, Steps
+from deciban.scores import (
+    BoundedDiagonal,
+    BoundedRates,
+    Diagonal,
+    Full,
+    LimitedFull,
+    Linear,
+    Lookup,
+    ScoreForm,
+    Steps,
+)
 from deciban.scores.form_algebra import Summed
 from deciban.scores.linear import sum_log_factorials
 from deciban.scores.posterior import Finish
@@ -289,7 +299,8 @@ def score_by_kernel(
     if isinstance(form, BoundedRates):
         return _bounded_rates(form, X, needs, wanted, out)
     if isinstance(form, Full):
-        return type(form) is Full and form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
+        X = form.remove_far(X) if isinstance(form, LimitedFull) else X
+        return form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
     if kernels is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Steps, Linear)):
         return False
     if isinstance(form, BoundedDiagonal):

@@ -13,8 +13,7 @@ with a full covariance is that of the block:
 
 with covariances drawn from the inverse Wishart distribution, means from the normal one.
 
-Where densities are bounded, ln p is max(ln p, ln τ). The expectation of a single number is still a closed form; that
-of a block is replaced by an upper bound, E_k[max(ln p_l, ln τ)] ≥ max(E_k[ln p_l], ln τ).
+Where the densities of numbers are bounded, ln p is max(ln p, ln τ), whose expectation is still a closed form.
 """
 
 import math
@@ -36,7 +35,7 @@ from deciban.ledger import Bags, Levels, Moments, Scatter, Tallies
 from deciban.ledger.grid import RUN_CELLS
 from deciban.ledger.levels import feature_runs
 from deciban.ledger.statistic import divide
-from deciban.scores import BoundedDiagonal, BoundedFull, Diagonal, Full
+from deciban.scores import BoundedDiagonal, Diagonal, Full
 from deciban.scores.gaussian_forms import NO_COVARIANCE
 
 DRAWS = 200
@@ -299,13 +298,12 @@ def block_strength(family: Gaussian, part: Scatter, prior: Array, rng: np.random
     K, d = form.mean.shape
     covariance = np.broadcast_to(form.covariance, (K, d, d))
     times = int(np.clip(MAX_BLOCK_NUMBERS // (K * K * d * d), MIN_DRAWS, DRAWS))
-    tail = form.log_tail.sum() if isinstance(form, BoundedFull) else -np.inf
     try:
         drawn = [
-            _full_strength(*_draw_gaussians(form.mean, covariance, n + family.prior_rows, rng), pi, tail)
+            _full_strength(*_draw_gaussians(form.mean, covariance, n + family.prior_rows, rng), pi)
             for _ in range(times)
         ]
-        value = _full_strength(form.mean, covariance, pi, tail)
+        value = _full_strength(form.mean, covariance, pi)
     except np.linalg.LinAlgError:
         raise InputError(NO_COVARIANCE) from None
     return _interval_about(np.array([max(value, 0.0)]), np.array(drawn)[:, None])
@@ -324,15 +322,13 @@ def _draw_gaussians(mean: Array, covariance: Array, n: Array, rng: np.random.Gen
     return mean + shift, np.asarray(lower @ np.swapaxes(lower, 1, 2), dtype=np.float64)
 
 
-def _full_strength(mean: Array, covariance: Array, pi: Array, tail: float) -> float:
-    """Return Σ_k π_k Σ_{l≠k} π_l/(1−π_k) KL(k ‖ l) of Gaussians in nats, at most E_k[ln p_k] minus the bound."""
+def _full_strength(mean: Array, covariance: Array, pi: Array) -> float:
+    """Return Σ_k π_k Σ_{l≠k} π_l/(1−π_k) KL(k ‖ l) of Gaussians, in nats."""
     precision, log_det = np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
     gap = mean[:, None] - mean[None]
     squares = np.einsum("kli,lij,klj->kl", gap, precision, gap)
     squares += np.einsum("lij,kij->kl", precision, covariance) - mean.shape[1]
     kl = 0.5 * (squares + log_det[None] - log_det[:, None])
-    expected = -0.5 * (log_det + mean.shape[1] * (1 + math.log(2 * math.pi)))
-    kl = np.minimum(kl, np.maximum(expected - tail, 0.0)[:, None])
     weight = divide(pi[:, None] * pi[None], np.broadcast_to(1 - pi[:, None], kl.shape))
     np.fill_diagonal(weight, 0.0)
     return float(np.where(weight > 0, weight * kl, 0.0).sum())

@@ -32,6 +32,7 @@ from deciban.plain_json import to_plain
 from deciban.scorer import vocabularies
 from deciban.scores import Steps
 from deciban.scores.explanation import format_word
+from deciban.scores.linear import log_factorials
 from deciban.scores.posterior import normalise
 from deciban.sources.source import Source
 
@@ -239,7 +240,8 @@ class ArithmeticWriter:
             return unit.what, self._write_densities(unit, x, logs)
         if kind == "counts":
             rates = find_parameters(self.model, self.naive, unit.feature).figures["rate"][:, 0]
-            return unit.what, [f"Poisson({x:g}; {rate:.4g})" for rate in rates]
+            plain = x * np.log(np.where(rates > 0, rates, 1.0)) - rates - log_factorials(np.atleast_1d(x))
+            return unit.what, _mark_bounded([f"Poisson({x:g}; {rate:.4g})" for rate in rates], plain, logs)
         return self._write_quotients(X, unit, logs)
 
     def _write_densities(self, unit: Unit, x: float, logs: Array) -> list[str]:
@@ -247,11 +249,10 @@ class ArithmeticWriter:
         assert unit.feature is not None
         figures = find_parameters(self.model, self.naive, unit.feature).figures
         n, mean, variance = (figures[name][:, 0] for name in ("count", "mean", "variance"))
-        log_density = -((x - mean) ** 2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
-        same = np.isclose(log_density, logs, rtol=1e-9, atol=1e-9)
+        plain = -((x - mean) ** 2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
         texts = [f"N({x:.6g}; {m:.4g}, {v:.4g})".replace("-", "−") for m, v in zip(mean, variance)]
-        bounded = [f"{text}, bounded" if rows else format_power(log) for text, rows, log in zip(texts, n, logs)]
-        return [text if is_same else other for text, is_same, other in zip(texts, same, bounded)]
+        marked = _mark_bounded(texts, plain, logs)
+        return [text if rows else format_power(log) for text, rows, log in zip(marked, n, logs)]
 
     def _write_quotients(self, X: Any, unit: Unit, logs: Array) -> tuple[str, list[str]]:
         """Return what the cell is, with the bin of a number, and θ of each class as a quotient of counts."""
@@ -291,6 +292,12 @@ class ArithmeticWriter:
             dropped = [j for unit in shown if unit.block == b for j in unit.columns]
             logs = logs + self._score(b, _drop(X, dropped)) - self._score(b, _blank(X))
         return Factor(f"{n} more", None, None, list(map(format_power, logs)), logs)
+
+
+def _mark_bounded(texts: Sequence[str], plain: Array, logs: Array) -> list[str]:
+    """Return the formulas of densities, marked where the logarithm of the factor is not the plain one."""
+    same = np.isclose(plain, logs, rtol=1e-9, atol=1e-9)
+    return [text if is_same else f"{text}, bounded" for text, is_same in zip(texts, same)]
 
 
 def _is_missing(x: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.persistence import Section
-from deciban.scores.bounded_forms import BoundedDiagonal, BoundedFull, BoundedRates
+from deciban.scores.bounded_forms import BoundedDiagonal, BoundedRates, LimitedFull
 from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
 from deciban.scores.form_algebra import Summed
 from deciban.scores.gaussian_forms import Diagonal, Full
@@ -149,8 +149,9 @@ def _read_full(section: Section, K: int, d: int) -> Full:
     covariance = section.floats("covariance", (K, d, d), (1, d, d))
     arguments = section.floats("mean", (K, d)), covariance, section.optional(section.number, "trust")
     form = Full(*arguments)
-    if section.text("form") == "BoundedFull":
-        form = BoundedFull(*arguments, log_tail=section.floats("log_tail", (d,), minimum=-np.inf))
+    if section.text("form") == "LimitedFull":
+        limits = _read_limits(section, d)
+        form = LimitedFull(*arguments, limits=section.refuse("there are no limits") if limits is None else limits)
     try:
         form.shapes  # noqa: B018  whoever scores needs them, and only a covariance has them
     except InputError:
@@ -162,14 +163,14 @@ CARRIERS = ("log_factorial",)
 """The carrier measures that a linear form may name."""
 
 SUMMABLE_FORMS = (
-    "Diagonal", "BoundedDiagonal", "Full", "BoundedFull", "BoundedRates", "Lookup", "SparseLinear", "Table",
+    "Diagonal", "BoundedDiagonal", "Full", "LimitedFull", "BoundedRates", "Lookup", "SparseLinear", "Table",
 )  # fmt: skip
 """The forms that a sum may consist of."""
 
 READERS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
     "Linear": _read_linear, "SparseLinear": _read_sparse_linear, "Steps": _read_steps,
     "Diagonal": _read_diagonal, "BoundedDiagonal": _read_diagonal, "Full": _read_full,
-    "BoundedFull": _read_full, "BoundedRates": _read_rates,
+    "LimitedFull": _read_full, "BoundedRates": _read_rates,
 }  # fmt: skip
 """The readers of the forms that `read_score_form` does not read itself."""
 
@@ -180,7 +181,7 @@ SOLVED_FORMS: Mapping[str, tuple[str, ...]] = {
     "counts": ("Linear", "SparseLinear", "BoundedRates"),
     "levels": ("Lookup",),
     "moments": ("Diagonal", "BoundedDiagonal"),
-    "scatter": ("Full", "BoundedFull"),
+    "scatter": ("Full", "LimitedFull"),
     "cells": ("Table",),
     "grid": ("Steps",),
     "bags": ("SparseLinear",),
@@ -192,7 +193,7 @@ FITTED_FORMS: Mapping[str, tuple[str, ...]] = {
     "counts": ("Linear", "SparseLinear", "BoundedRates", "Summed"),
     "levels": ("Lookup", "Summed"),
     "moments": ("Diagonal", "BoundedDiagonal", "Linear", "Summed"),
-    "scatter": ("Full", "BoundedFull", "Linear", "Summed"),
+    "scatter": ("Full", "LimitedFull", "Linear", "Summed"),
     "cells": ("Table", "Summed"),
     "bags": ("SparseLinear", "Linear"),
 }

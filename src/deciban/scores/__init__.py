@@ -4,7 +4,7 @@ A score form gives ln p(x|k) for rows x and classes k. This package is plain Num
 score; kernels compute the same numbers faster.
 """
 
-from deciban.scores.bounded_forms import BoundedDiagonal, BoundedFull, BoundedRates
+from deciban.scores.bounded_forms import BoundedDiagonal, BoundedRates, LimitedFull
 from deciban.scores.explanation import DECIBAN, Explanation, Pieces
 from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import Linear, SparseLinear
@@ -16,12 +16,12 @@ __all__ = [
     "DECIBAN",
     "Boundary",
     "BoundedDiagonal",
-    "BoundedFull",
     "BoundedRates",
     "Conic",
     "Diagonal",
     "Explanation",
     "Full",
+    "LimitedFull",
     "Linear",
     "Lookup",
     "Pieces",

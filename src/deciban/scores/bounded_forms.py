@@ -227,69 +227,25 @@ def sum_best_log_probabilities(x: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundedFull(Full):
-    """The score of Gaussian features with covariances, bounded from below for all features together.
+class LimitedFull(Full):
+    """The score of Gaussian features with covariances, in which a value far from all classes counts as missing.
 
-    score_k(x) = max(−½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k), Σ_j ln τ_j) over the features that are present.
-
-    `log_tail` (d) is ln τ. A row with one value far from all classes has no evidence from any of these features.
+    `limits` (2×d) are the smallest and the largest value of each feature that counts: beyond them the marginal
+    density of every class would be below its bound. The score of all features together is not bounded: with few rows
+    and many features it is low for every class, and only the differences tell the classes apart.
     """
 
-    log_tail: Array = field(kw_only=True)
+    limits: Array = field(kw_only=True)
 
-    not_linear = NOT_QUADRATIC
+    def remove_far(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows with NaN in place of values beyond the limits; ±∞, which is refused, stays."""
+        is_far = (self.limits[0] > X) | (self.limits[1] < X)
+        return np.where(is_far & np.isfinite(X), np.nan, X) if is_far.any() else X
 
-    def score_complete(self, x: Array) -> Array:
-        """Return ln p(x|k) of rows without missing values, bounded and not weighted."""
-        return np.fmax(super().score_complete(x), self.log_tail.sum())  # NaN where squares overflow
+    def log_likelihoods(self, X: NDArray[Any]) -> Array:
+        """See `ScoreForm.log_likelihoods`."""
+        return super().log_likelihoods(self.remove_far(X))
 
-    def marginal(self, have: NDArray[np.bool_]) -> "BoundedFull":
-        """Return the marginal model of some of the features."""
-        plain = super().marginal(have)
-        if plain is self:
-            return self
-        tail = self.log_tail[have]
-        return BoundedFull(plain.mean, plain.covariance, plain.evidence_weight, log_tail=tail)
-
-    @cached_property
-    def peak(self) -> Array:
-        """The log-density of each class at its mean, K: −½ ln|2πΣ_k|, or the bound if that is larger."""
-        return np.broadcast_to(np.maximum(-self.half_log_dets, self.log_tail.sum()), (self.n_classes,))
-
-    def complete_pieces(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Return the evidence by feature and by shape of rows without missing values, not weighted.
-
-        Where a class is at its bound, the squares of its features are scaled so that they add up to it; where both
-        are, no feature has evidence.
-        """
-        with np.errstate(over="ignore", invalid="ignore"):  # a square that overflows is beyond the bound
-            is_bounded = ~(super().score_complete(x) > self.log_tail.sum())
-        i = np.arange(len(x))
-        first, second = is_bounded[i, k], is_bounded[i, l]
-        features, _ = super().complete_pieces(x, k, l)
-        some, both = np.flatnonzero(first | second), first & second
-        scaled = (self._scale_squares(x[some], c[some], at[some]) for c, at in ((k, first), (l, second)))
-        features[some] = next(scaled) - next(scaled)
-        features[both] = 0.0
-        return features, np.where(both, 0.0, self.peak[k] - self.peak[l])
-
-    def _scale_squares(self, x: Array, c: NDArray[np.intp], at_bound: NDArray[np.bool_]) -> Array:
-        """Return what the features of each row take from the peak of class c; scaled to reach the bound there.
-
-        Deviations are divided by the largest, whose square may overflow.
-        """
-        gap = x - self.mean[c]
-        unit = np.maximum(np.abs(gap).max(axis=1, initial=0.0, keepdims=True), np.finfo(np.float64).tiny)
-        squares = self.half_squares(gap / unit, c)
-        total = squares.sum(axis=1, keepdims=True)
-        depth = (self.log_tail.sum() - self.peak[c])[:, None]
-        with np.errstate(over="ignore"):
-            return squares * np.where(at_bound[:, None], depth / np.where(total == 0, 1.0, total), unit**2)
-
-    def linear(self) -> Boundary:
-        """Raise UndefinedError: a bounded score is not linear."""
-        raise UndefinedError(NOT_QUADRATIC)
-
-    def quadratic(self) -> Conic:
-        """Raise UndefinedError: a bounded score is not quadratic."""
-        raise UndefinedError(NOT_QUADRATIC)
+    def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
+        """See `Full.pieces`."""
+        return super().pieces(self.remove_far(X), k, l)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
-from deciban.scores.bounded_forms import BoundedDiagonal, BoundedFull, BoundedRates
+from deciban.scores.bounded_forms import BoundedDiagonal, BoundedRates, LimitedFull
 from deciban.scores.explanation import Pieces
 from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import ImpossibleValues, Linear, SparseLinear
@@ -304,7 +304,7 @@ SCALES: dict[type, Callable[[Any, Array], ScoreForm]] = {
     BoundedDiagonal: _scale_diagonal,
     BoundedRates: _scale_rates,
     Full: _scale_together,
-    BoundedFull: _scale_together,
+    LimitedFull: _scale_together,
     Table: _scale_together,
 }
 """The function that scales a form, by kind."""

@@ -259,19 +259,20 @@ class Full(ScoreForm):
 
     def complete_pieces(self, x: Array, k: NDArray[np.intp], l: NDArray[np.intp]) -> tuple[Array, Array]:
         """Return the evidence by feature and by shape of rows without missing values, not weighted."""
+        P = self.precision
         if self.shared:
-            weights = (self.mean[k] - self.mean[l]) @ self.precision[0]
+            weights = (self.mean[k] - self.mean[l]) @ P[0]
             return weights * (x - (self.mean[k] + self.mean[l]) / 2), np.zeros(len(x))
-        with np.errstate(over="ignore", invalid="ignore"):  # both densities underflow to zero: undefined
-            squares = self.half_squares(x - self.mean[k], k) - self.half_squares(x - self.mean[l], l)
-            return squares, self.half_log_dets[l] - self.half_log_dets[k]
 
-    def half_squares(self, gap: Array, c: NDArray[np.intp]) -> Array:
-        """Return −½ g_j (Σ_c⁻¹ g)_j of each feature; g are deviations of rows from the means of classes c."""
-        products = np.empty_like(gap)
-        for one in np.unique(c):
-            products[c == one] = gap[c == one] @ self.precision[0 if self.shared else one]
-        return -0.5 * gap * products
+        def half_squares(c: NDArray[np.intp]) -> Array:
+            gap = x - self.mean[c]
+            products = np.empty_like(gap)
+            for one in np.unique(c):
+                products[c == one] = gap[c == one] @ P[one]
+            return -0.5 * gap * products
+
+        with np.errstate(over="ignore", invalid="ignore"):  # both densities underflow to zero: undefined
+            return half_squares(k) - half_squares(l), self.half_log_dets[l] - self.half_log_dets[k]
 
     @cached_property
     def precision(self) -> Array:
