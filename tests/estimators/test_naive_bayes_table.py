@@ -249,7 +249,7 @@ def test_the_first_batch_fixes_the_roles():
     before = model.roles_
     model.partial_fit({"x": [1, 1]}, [0, 1])
     assert model.roles_ == before
-    with pytest.raises(ValueError, match="column 'x' holds 'red'"):
+    with pytest.raises(ValueError, match="column 'x' of the table holds 'red'"):
         model.partial_fit({"x": ["red", "blue"]}, [0, 1])
     assert model.ledger_.n_rows == 6
 
