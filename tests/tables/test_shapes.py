@@ -1,8 +1,8 @@
 """Shapes of covariance on tables: those of GaussianBayes, for numbers that are joined and for those that are not."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy.stats import norm
 
 import deciban
 from deciban.errors import InputError, SchemaError
@@ -38,11 +38,22 @@ def test_joined_numbers_are_gaussian_bayes_without_the_values_far_from_every_cla
     asked = table[NUMBERS] * np.resize([1.0, 1.0, 1.0, 1.1, 10.0, -1.0], table[NUMBERS].shape)
     inside = asked.copy()
     for j, name in enumerate(NUMBERS):
-        variances = np.broadcast_to(theirs.covariance_, (3, 3, 3))[:, j, j]
-        densities = norm.pdf(asked[name].to_numpy()[:, None], theirs.means_[:, j], np.sqrt(variances))
-        inside[name] = asked[name].where(densities.max(axis=1) > 1e-4 / np.sqrt(2 * np.pi * table[name].var(ddof=0)))
+        reach = 10 * np.sqrt(np.broadcast_to(theirs.covariance_, (3, 3, 3))[:, j, j])
+        low, high = (theirs.means_[:, j] - reach).min(), (theirs.means_[:, j] + reach).max()
+        inside[name] = asked[name].where(asked[name].between(low, high))
     assert inside.isna().sum().sum() > asked.isna().sum().sum()
     assert posterior(mine, asked) == pytest.approx(theirs.predict_log_proba(inside), abs=1e-9)
+
+
+def test_joined_numbers_of_few_rows_are_told_apart_however_far_they_are():
+    """With more columns than rows every new row is far from all classes, in directions without learned variance."""
+    rng = np.random.default_rng(0)
+    y = np.arange(20) % 2
+    names = [f"x{j:02}" for j in range(30)]
+    learned, new = (pd.DataFrame(rng.normal(y[:, None], 1.0, (20, 30)), columns=names) for _ in range(2))
+    mine = deciban.train(learned.assign(group=y), target="group", blocks="numbers", judge=False)
+    theirs = deciban.GaussianBayes(parameter_prior=1.0).fit(learned, y)
+    assert posterior(mine, new) == pytest.approx(theirs.predict_log_proba(new), abs=1e-6)
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"])

@@ -23,6 +23,10 @@ Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "
 VARIANCE_FLOOR = 1e-12
 """Smallest variance as a fraction of the column's, for classes whose few rows are all equal."""
 
+MAX_DEVIATIONS = 10.0
+"""The number of standard deviations from the means of all classes beyond which a joined number counts as missing. At
+4.3, where the density of a class falls to that of gross errors, it cost 0.6 nats on a table of tumours."""
+
 UNIT_SCALE = 1.0
 """The variance assumed where no column varies, as after the first row."""
 
@@ -65,8 +69,8 @@ class Gaussian(Family):
             covariance = self._covariances(part)
             if not self.bounded or not self.prior_rows:
                 return Full(mean, covariance)
-            variance = np.diagonal(covariance, axis1=1, axis2=2)
-            return LimitedFull(mean, covariance, limits=find_limits(mean, variance, self.log_tails(moments)))
+            deviation = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+            return LimitedFull(mean, covariance, limits=find_limits(mean, deviation))
         variance = self.variances(moments)
         if not self.bounded:
             return Diagonal(mean, variance)
@@ -212,11 +216,10 @@ def total_variance(part: Moments) -> Array:
     return divide((part.m2 + n * gap**2).sum(axis=-2), n.sum(axis=-2))
 
 
-def find_limits(mean: Array, variance: Array, log_tail: Array) -> Array:
-    """Return the smallest and the largest value of each feature, 2×d, at which any class is above the tail."""
-    depth = np.maximum(-0.5 * np.log(2 * np.pi * variance) - log_tail, 0.0)
-    deviation = np.sqrt(2 * variance * depth)
-    return np.stack([(mean - deviation).min(axis=0), (mean + deviation).max(axis=0)])
+def find_limits(mean: Array, deviation: Array) -> Array:
+    """Return the smallest and the largest value of each feature, 2×d, within `MAX_DEVIATIONS` of any class's mean."""
+    reach = MAX_DEVIATIONS * deviation
+    return np.stack([(mean - reach).min(axis=0), (mean + reach).max(axis=0)])
 
 
 def rounding_variance(part: Moments) -> Array:

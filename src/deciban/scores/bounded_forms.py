@@ -230,9 +230,9 @@ def sum_best_log_probabilities(x: Array) -> Array:
 class LimitedFull(Full):
     """The score of Gaussian features with covariances, in which a value far from all classes counts as missing.
 
-    `limits` (2×d) are the smallest and the largest value of each feature that counts: beyond them the marginal
-    density of every class would be below its bound. The score of all features together is not bounded: with few rows
-    and many features it is low for every class, and only the differences tell the classes apart.
+    `limits` (2×d) are the smallest and the largest value of each feature that counts. The score of all features
+    together is not bounded: with few rows and many features it is low for every class, and only the differences tell
+    the classes apart.
     """
 
     limits: Array = field(kw_only=True)
