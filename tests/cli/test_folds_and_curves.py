@@ -55,7 +55,7 @@ def test_each_row_may_be_left_out_alone(tmp_path):
     ("options", "words"),
     [
         (("--folds", "ten"), "neither a whole number nor loo"),
-        (("--folds", "1"), "at least 2"),
+        (("--folds", "1"), "is less than 2"),
         (("--groups", "wart"), "did you mean 'ward'?"),
         (("--order", "seen", "--groups", "ward"), "not by both"),
         (("--folds", "loo", "--order", "seen"), "each row alone"),

@@ -51,7 +51,7 @@ def _run(arguments: list[str]) -> None:
     if "_DECIBAN_COMPLETE" in os.environ:
         from deciban.cli.completion import complete
 
-        print("\n".join(complete(arguments)))
+        print("".join(f"{word}\n" for word in complete(arguments)), end="")  # an empty line would be a completion
     elif arguments[:1] == ["mail"]:
         from deciban.cli.mail.commands import run as run_mail
 
