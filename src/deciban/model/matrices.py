@@ -219,7 +219,9 @@ def _text_bytes(column: Any) -> Any:
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         return np.append(_text_bytes(column.dictionary), 0)[replace_nulls(column.indices.cast(pa.int64()), -1)]
-    if not (is_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        column = column.cast(pa.large_binary())
+    elif not (is_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
         return np.zeros(len(column), dtype=np.int64)
     return replace_nulls(pc.binary_length(column), 0).astype(np.int64)
 
