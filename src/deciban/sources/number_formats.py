@@ -30,7 +30,7 @@ THOUSANDS = {"": "", ".": r"\.", ",": ",", " ": SPACE, "'": "['’]"}
 OTHER_MARK = {".": ",", ",": "."}
 """The mark that separates thousands where the key is the decimal mark."""
 
-PLAIN_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+PLAIN_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 """A number as programs write it."""
 
 SIGN = "[+\u2212-]"
@@ -48,8 +48,8 @@ CURRENCY_CODES = frozenset({
 MAX_UNIT_CHARACTERS = 12
 
 WRITTEN_NUMBER = re.compile(
-    rf"(?P<bracket>\()?{SIGN}?\s*(?P<prefix>[^\W\d_]{{0,3}}[^\w\s.,;:'’()+\u2212-]?|Rs\.|Fr\.)\s*{SIGN}?\s*"
-    rf"(?P<digits>[0-9](?:[0-9.,'’ \u00a0\u2007\u2009\u202f]*[0-9])?|[.,][0-9]+)\s*"
+    rf"(?P<bracket>\()?{SIGN}?\s*+(?P<prefix>[^\W\d_]{{0,3}}[^\w\s.,;:'’()+\u2212-]?|Rs\.|Fr\.)\s*+{SIGN}?\s*+"
+    rf"(?P<digits>[0-9](?:[0-9.,'’ \u00a0\u2007\u2009\u202f]*[0-9])?|[.,][0-9]+)\s*+"
     rf"(?P<suffix>[^\d\s()]{{1,{MAX_UNIT_CHARACTERS}}})?\)?"
 )
 """A number with a currency before it or a unit after it; brackets are an accountant's minus."""
