@@ -151,7 +151,7 @@ def _finish(ax: Any, bars: Sequence[Step], edge: tuple[float, float], favoured: 
     ax.tick_params(axis="y", length=0)
     style.hide_spines(ax, "left", "right")
     above = ax.secondary_xaxis("top")
-    marks = choose_probability_marks(edge, PROBABILITY_MARKS, 0.09)
+    marks = choose_probability_marks(edge, PROBABILITY_MARKS, 0.11)
     above.set_xticks(sorted(marks), [marks[x] for x in sorted(marks)], fontsize=8.5)
     above.set_xlabel("probability against the other class alone", fontsize=9)
 
