@@ -27,9 +27,13 @@ def test_quick_patterns_are_not_blamed(quick):
 
 
 @pytest.mark.thorough
+PARAMETRISED = {"deciban.sources.csv_start", "deciban.sources.number_formats", "deciban.sources.records"}
+"""Modules with patterns that a quote, a delimiter or a unit is put into, so that there is no text of them to check."""
+
+
 def test_every_pattern_is_found():
     uses, unknown = patterns.every_use()
-    assert unknown == []
+    assert {place.partition(":")[0] for place in unknown} == PARAMETRISED
     found = {use.pattern: use.methods for use in uses}
     assert found[words.MAIL] == {"findall", "search", "sub"}
     assert found[mbox._SOMEBODY] == {"match"}
