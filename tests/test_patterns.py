@@ -26,11 +26,11 @@ def test_quick_patterns_are_not_blamed(quick):
     assert patterns.slowest(Use("quick", re.compile(quick), frozenset(["search"]))) == ""
 
 
-@pytest.mark.thorough
 PARAMETRISED = {"deciban.sources.csv_start", "deciban.sources.number_formats", "deciban.sources.records"}
-"""Modules with patterns that a quote, a delimiter or a unit is put into, so that there is no text of them to check."""
+"""Modules with patterns that a quote, a delimiter or a mark is put into, so that no text of them can be checked."""
 
 
+@pytest.mark.thorough
 def test_every_pattern_is_found():
     uses, unknown = patterns.every_use()
     assert {place.partition(":")[0] for place in unknown} == PARAMETRISED
