@@ -9,7 +9,7 @@ import pytest
 
 from deciban.mail.sources import mbox
 from deciban.mail.tokens import word_tokens as words
-from deciban.sources import csv_files as delimited
+from deciban.sources import number_formats
 from tests import patterns
 from tests.patterns import Use
 
@@ -37,7 +37,7 @@ def test_every_pattern_is_found():
     found = {use.pattern: use.methods for use in uses}
     assert found[words.MAIL] == {"findall", "search", "sub"}
     assert found[mbox._SOMEBODY] == {"match"}
-    assert found[re.compile(delimited.COMMA_NUMBER)] == {"fullmatch"}  # by the name of its text
+    assert found[re.compile(number_formats.PLAIN_NUMBER)] == {"fullmatch"}  # by the name of its text
     assert set(words.PUNCTUATION_RUNS.values()) <= set(found)
     assert len(uses) > 100
 
