@@ -7,11 +7,9 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -19,7 +17,6 @@ from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 
-from deciban.families import column_losses, count_families, gaussian
 from deciban.metrics import Report, Scorecard
 
 from . import data, lab, machine
@@ -61,13 +58,6 @@ MISSING_SECTION = """
 The same model (`numbers="number"`) with missing cells left out, and with missing cells imputed by mean and most
 frequent level of the training folds; accuracy in {folds} folds. The target: over
 {target_tables}, weighted by rows, skipping costs at most one percentage point.
-"""
-BOUND_SECTION = """
-## Numbers: bounded or not
-
-The densities of numbers and counts are [bounded](../maths.md) in tables, by gross errors of weight 10⁻⁴; here against
-models without a bound (of weight 10⁻³⁰⁰), on the tables with columns of numbers. A model wins if its figure is
-better in the digits shown.
 """
 
 
@@ -238,47 +228,6 @@ def cost_of_skipping(results: Sequence[MissingResult]) -> float:
     return float(np.average([result.imputed - result.skipped for result in chosen], weights=rows))
 
 
-@contextmanager
-def remove_bounds() -> Iterator[None]:
-    """Train models whose numbers and counts are not bounded."""
-    with (
-        patch.object(gaussian, "CONTAMINATION", 1e-300),
-        patch.object(count_families, "MAX_DEVIANCE", np.inf),
-        patch.object(column_losses, "MAX_DEVIANCE", np.inf),
-    ):
-        yield
-
-
-def measure_bounds(chosen: Sequence[str]) -> dict[str, list[Report]]:
-    """Cross-validate by table: the default and all numbers Gaussian, each without a bound and with it."""
-    results = {}
-    for name in chosen:
-        table = read_table(name)
-        if number_columns(table.frame.drop(columns=table.target)):
-            learners = [make_our_learner(), make_our_learner(numbers="number")]
-            with remove_bounds():
-                plain = [cross_validate(table, learner) for learner in learners]
-            bounded = [cross_validate(table, learner) for learner in learners]
-            results[name] = [report for pair in zip(plain, bounded) for report in pair]
-    return results
-
-
-def format_bounds(results: Mapping[str, Sequence[Report]]) -> str:
-    """Format the section of bounds: the figures of each table, and on how many the bound wins, ties and loses."""
-    rows = [
-        [*(f"{100 * report.accuracy:.2f}" for report in reports), *(f"{report.log_loss:.3f}" for report in reports)]
-        for reports in results.values()
-    ]
-    ends: list[str] = []
-    for i, sign in ((0, 1), (2, 1), (4, -1), (6, -1)):  # a higher accuracy and a lower log-loss are better
-        gains = [sign * (float(row[i + 1]) - float(row[i])) for row in rows]
-        ends += ["", "/".join(str(sum(np.sign(gain) == result for gain in gains)) for result in (1, 0, -1))]
-    lines = [[name, *row] for name, row in zip(results, rows)]
-    models = ("default", "default, bounded", "number", "number, bounded")
-    head = ["table", *(f"accuracy: {model}" for model in models), *(f"log-loss: {model}" for model in models)]
-    return f"{BOUND_SECTION}\n{format_table(head, [*lines, ['*won/tied/lost*', *ends]])}"
-
-
 Results = Mapping[str, Mapping[str, Report]]
 """Reports by table, then by model."""
 
@@ -378,12 +327,10 @@ def main() -> int:
         every = [arguments.only] if arguments.only else list_tables()
         results = compare_models(every)
         figures, missing = ([], []) if arguments.only else (list(measure_adult()), list(measure_missing(every)))
-        bounds = measure_bounds(every)
     except data.DataMissingError as error:
         print(error, file=sys.stderr)
         return 2
     sections = format_accuracies(results) + format_losses(results) + format_calibration_errors(results)
-    sections += format_bounds(bounds)
     if not arguments.only:
         sections += f"{ADULT_SECTION}\n{lab.format_figures(figures)}{format_missing(missing)}"
         today = date.today().isoformat()
