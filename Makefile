@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Byte code is written: the tests start hundreds of processes, and packages are installed without it, which is quicker.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test thorough fuzz soak check lint bench lab guide gallery format build lock audit clean
+.PHONY: demo test thorough spark fuzz soak check lint bench lab guide gallery format build lock audit clean
 
 demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
@@ -95,12 +95,20 @@ build: .venv-tools/installed
 
 # The newest versions that pyproject.toml allows, for every platform, with hashes and without the address of an index.
 lock: .venv-tools/installed
-	.venv-tools/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --all-extras \
-	  --no-emit-index-url --no-header --no-annotate pyproject.toml --output-file requirements-dev.lock
+	.venv-tools/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --extra plot --extra excel --extra sql --extra onnx --extra dev --no-emit-index-url --no-header --no-annotate pyproject.toml --output-file requirements-dev.lock
 
 # Known vulnerabilities of the locked versions; asks an advisory service on the network.
 audit: .venv-tools/installed
 	.venv-tools/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements-dev.lock
+
+# Spark is large: its tests are skipped where it is missing. Java 17 is a package of the system.
+.venv/spark: .venv/installed
+	$(PIP) 'pyspark>=4,<5'
+	touch .venv/spark
+
+spark: .venv/spark
+	$(BIN)/pytest -q tests/spark
 
 # Vowpal Wabbit, to be measured against; without it the report says so. (fastText is a package of the system.)
 .venv/peers: .venv/installed
