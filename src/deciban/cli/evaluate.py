@@ -113,7 +113,7 @@ def _check_choose(options: Mapping[str, Any], requests: d.DecisionRequests) -> N
     for is_given, why in (
         (options["model"] is not None, "settings of training; --model evaluates a trained model"),
         (asks_for_decisions, "settings by log-loss; --cost, --reject, --threshold and --want evaluate one model"),
-        (options["calibrate"] is not None, "uncalibrated settings; use --calibrate with the best of them"),
+        (options["calibrate"] not in (None, "none"), "uncalibrated settings; use --calibrate with the best of them"),
         (options["order"] is not None, "settings in folds that are alike, so --order cannot be given"),
         (options["folds"] == "loo", "settings in folds, so --folds is a number"),
     ):

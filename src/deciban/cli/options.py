@@ -163,8 +163,8 @@ MODEL_OPTIONS: Final = in_section(
 """The options that define the model that is trained; see `training_options.training_arguments`."""
 
 CALIBRATE: Final = choice(
-    "--calibrate", "auto|temperature|platt|isotonic",
-    "Calibrate the probabilities on held-out rows; auto: by the simplest map that is as good as any.",
+    "--calibrate", "auto|temperature|platt|isotonic|none",
+    "Calibrate the probabilities on held-out rows; auto, the default: by the simplest map that is as good as any.",
 )  # fmt: skip
 PAIR: Final = option(
     "--classes", "FOR,AGAINST", "Compare these two classes; by default the two most probable of each row.",

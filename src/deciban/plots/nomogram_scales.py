@@ -155,7 +155,7 @@ def _refuse_non_additive(model: Model) -> None:
     if by is not None and not isinstance(by.map, Temperature):
         raise UndefinedError(
             f"a nomogram adds evidence up, and after this calibration ({by.method}) what a value gives depends on "
-            f"the others. Hint: train without --calibrate, or with --calibrate temperature"
+            f"the others. Hint: train with --calibrate none, or --calibrate temperature"
         )
     joined = [feature for kind, features in model._layout.blocks if kind == "scatter" for feature in features]
     if joined:

@@ -187,7 +187,7 @@ def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, A
 
 def check_fold_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Check settings as `check_settings` does, for a function that evaluates models without calibration."""
-    if settings.get("calibrate") is not None:
+    if settings.get("calibrate") not in (None, "none"):
         raise InputError(
             "models are evaluated here without a calibration. "
             "Hint: evaluate(…, calibrate='auto') evaluates model and calibration, both without the fold"

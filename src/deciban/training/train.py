@@ -1,7 +1,7 @@
 """`train`: one pass over a table, the decision on roles, the model, its calibration and its held-out report."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,7 +16,7 @@ from deciban.errors import DecibanWarning, InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import calibrate as fit_calibration
-from deciban.metrics.calibration_fit import check_method
+from deciban.metrics.calibration_fit import CalibrationResult, check_method
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.matrices import Matrices
@@ -98,9 +98,9 @@ def train(
         or boosted naive Bayes. None: that of `like`, else naive Bayes.
     judge : bool
         Whether the model is evaluated on rows that were not learned (`Model.held_out`).
-    calibrate : 'auto', 'temperature', 'platt', 'isotonic' or None
+    calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
         How probabilities are corrected by the outcomes of held-out rows (`Model.calibration`); 'auto': by the
-        simplest map that is as good as any.
+        simplest map that is as good as any, which may be none. None: 'auto' with `judge`, else 'none'.
     alpha : float or 'auto'
         The pseudo-count added to every count of a level, bin, rate and word; 'auto': the one with the largest
         marginal likelihood (`Model.pseudo_counts`).
@@ -129,7 +129,7 @@ def train(
     >>> {column: round(weight, 2) for column, weight in model.account.trust.items()}
     {'sour': 0.56, 'again': 0.56}
     """
-    method = check_method(calibrate)
+    method = check_method(calibrate, "auto" if judge else None)
     task = plan(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
         classes=classes, prior=prior, sql=sql, learner=learner, C=C, alpha=alpha, parameter_prior=parameter_prior,
@@ -160,18 +160,21 @@ class Trained:
         """ln p(x, k) of each row of the sample by the model without its fold; None where no folds were kept."""
         if self.sample is None or len(self.folds) < 2:
             return None
+        return self.score_sample(table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided))
+
+    def score_sample(self, models: Iterable[table_folds.FoldModel]) -> TableFoldScores:
+        """Return ln p(x, k) of each row of the sample by the model without its fold, of these models."""
+        assert self.sample is not None
         model, n = self.model, len(self.sample.codes)
         with engines.part_of_work(n * len(model._labels) * len(model._layout.features_by_block())):
-            models = table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided)
             return table_folds.score_out_of_fold(models, self.sample, "joint", count_cells=True)
 
-    def calibrate(self, method: str | None) -> tuple[Calibration | None, Array]:
-        """Fit a calibration to the sample, None if none is best; also return ln p(k|x) by maps without each fold."""
-        scored = self.sample_scores
+    def calibrate(self, method: str | None, scored: TableFoldScores | None) -> CalibrationResult:
+        """Fit a calibration to the scored sample; with None for the method return its ln p(k|x) without one."""
         assert scored is not None
         log_posterior: Array = scored.finish("log_posterior")
         if method is None:
-            return None, log_posterior
+            return CalibrationResult(None, log_posterior)
         rows = scored.rows
         is_known = scored.known[np.arange(len(rows.codes)), rows.codes]
         truth = np.where(is_known, rows.codes, -1)
@@ -282,7 +285,7 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
     """
     scored, model = trained.sample_scores, trained.model
     if scored is None:
-        if method is not None:
+        if method is not None and method != "auto":
             warnings.warn(
                 "the model is not calibrated: so many classes and levels are too much for the ledgers of ten folds. "
                 "Hint: fewer classes, or a smaller most_levels",
@@ -290,7 +293,7 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
                 stacklevel=4,
             )
         return
-    calibration, log_posterior = trained.calibrate(method)
+    calibration, log_posterior, _ = trained.calibrate(method, scored)
     is_probabilistic = isinstance(model._scorer, GenerativeModel) and model._scorer.assumption.probabilistic
     novelty = None
     if is_probabilistic and scored.cells is not None and (scored.cells > 0).any():  # else no row has a word in common
