@@ -10,9 +10,9 @@ from sklearn.isotonic import IsotonicRegression
 import deciban
 from deciban.errors import DecibanWarning, InputError
 from deciban.metrics.calibration_fit import (
+    apply_fold_maps,
     calibrate,
     check_method,
-    apply_fold_maps,
     fit_without_each_fold,
     is_clearly_miscalibrated,
     isotonic,

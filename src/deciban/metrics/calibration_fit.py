@@ -197,7 +197,7 @@ def calibrate(
 ) -> CalibrationResult:
     """Fit a map to rows that were each scored by a model without their fold.
 
-    "auto" compares none, temperature, Platt's and, of many rows, isotonic maps by the log-loss of each fold under maps
+    "auto" compares none, temperature, Platt's and, of many rows, isotonic maps by the log-loss of each fold by maps
     fitted without it, and moves on to one with more parameters only if that gains more than one standard error,
     paired row by row. Rows whose class is not known (−1) are not used; without any other, "auto" fits none.
     """

@@ -211,9 +211,8 @@ def _evaluate_folds(task: Task, split: Split, method: str | None, progress: Prog
     trained, assignment = split.train(task, progress, "; or hold rows out, and evaluate a model on them")
     learn = table_folds.learn_excluding_each if split.order is None else table_folds.learn_before_each
     models = list(learn(trained.task, trained.folds, trained.sample))
-    calibration, maps = None, {}
-    if method is not None:
-        calibration, _, maps = trained.calibrate(method, trained.score_sample(models))
+    fitted = None if method is None else trained.calibrate(method, trained.score_sample(models))
+    maps = {} if fitted is None else fitted.fold_maps
     card = Scorecard.empty(len(trained.model._labels))
     for _, rows in trained.read_rows(progress):
         assigned = replace(rows, fold=assignment.lookup(rows.number))
@@ -221,7 +220,7 @@ def _evaluate_folds(task: Task, split: Split, method: str | None, progress: Prog
         if len(scored.rows.codes):
             assert scored.rows.fold is not None
             card += scored.scorecard(apply_fold_maps(maps, scored.scores, scored.rows.fold))
-    words = split.describe(assignment.n_folds) + ("" if calibration is None else describe_map(calibration))
+    words = split.describe(assignment.n_folds) + describe_map(fitted and fitted.calibration)
     report = card.report(trained.model.classes, words)
     if card.score_sample is None or not card.score_sample.is_complete:
         return report

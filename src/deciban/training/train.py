@@ -15,8 +15,8 @@ from deciban.docstrings import document
 from deciban.errors import DecibanWarning, InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
-from deciban.metrics.calibration_fit import calibrate as fit_calibration
 from deciban.metrics.calibration_fit import CalibrationResult, check_method
+from deciban.metrics.calibration_fit import calibrate as fit_calibration
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.matrices import Matrices
@@ -162,7 +162,7 @@ class Trained:
             return None
         return self.score_sample(table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided))
 
-    def score_sample(self, models: Iterable[table_folds.FoldModel]) -> TableFoldScores:
+    def score_sample(self, models: Iterable[table_folds.FoldModel | None]) -> TableFoldScores:
         """Return ln p(x, k) of each row of the sample by the model without its fold, of these models."""
         assert self.sample is not None
         model, n = self.model, len(self.sample.codes)
@@ -300,9 +300,9 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
         novelty = Novelty.of(density_per_cell(scored.finish("density"), scored.cells), scored.rows.weight)
     model._scorer = model._scorer.with_maps(calibration=calibration, novelty=novelty)
     if judge:
-        model.held_out = trained.report(log_posterior, "" if calibration is None else describe_map(calibration))
+        model.held_out = trained.report(log_posterior, describe_map(calibration))
 
 
-def describe_map(calibration: Calibration) -> str:
+def describe_map(calibration: Calibration | None) -> str:
     """Return the end of the sentence of a report on rows that were calibrated by a map without their folds."""
-    return f", calibrated ({calibration.method}) without it too"
+    return "" if calibration is None else f", calibrated ({calibration.method}) without it too"
