@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deciban.metrics.choice import Choice
     from deciban.metrics.report import Report
 
-FOLD_OPTIONS = ("folds", "groups", "order", "calibrate")
+FOLD_OPTIONS = ("folds", "groups", "order", "calibrate", "structure")
 """The options of cross-validation."""
 
 
@@ -35,7 +35,7 @@ FOLD_OPTIONS = ("folds", "groups", "order", "calibrate")
         "Order the folds by this column (numbers, dates, texts): each fold is predicted from the rows before it. It "
         "is not learned from, unless --as gives it a role.",
     ),
-    a.CALIBRATE, d.COST, d.REJECT, d.THRESHOLD, d.WANT,
+    a.CALIBRATE, a.STRUCTURE, d.COST, d.REJECT, d.THRESHOLD, d.WANT,
     flag("--choose",
          "Try many settings on the same folds (pseudo-counts, Gaussians or bins, priors, shapes of covariance …) and "
          "recommend the best."),
@@ -114,6 +114,7 @@ def _check_choose(options: Mapping[str, Any], requests: d.DecisionRequests) -> N
         (options["model"] is not None, "settings of training; --model evaluates a trained model"),
         (asks_for_decisions, "settings by log-loss; --cost, --reject, --threshold and --want evaluate one model"),
         (options["calibrate"] not in (None, "none"), "uncalibrated settings; use --calibrate with the best of them"),
+        (options["structure"] not in (None, "naive"), "settings of independent columns; leave --structure out"),
         (options["order"] is not None, "settings in folds that are alike, so --order cannot be given"),
         (options["folds"] == "loo", "settings in folds, so --folds is a number"),
     ):

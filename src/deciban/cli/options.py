@@ -166,6 +166,11 @@ CALIBRATE: Final = choice(
     "--calibrate", "auto|temperature|platt|isotonic|none",
     "Calibrate the probabilities on held-out rows; auto, the default: by the simplest map that is as good as any.",
 )  # fmt: skip
+STRUCTURE: Final = choice(
+    "--structure", "auto|naive|tan",
+    "Columns independent given the class (naive), or each dependent on at most one other (tan); auto: as predicts "
+    "held-out rows better.",
+)  # fmt: skip
 PAIR: Final = option(
     "--classes", "FOR,AGAINST", "Compare these two classes; by default the two most probable of each row.",
     type=parse_pair,

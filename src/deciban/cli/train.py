@@ -22,7 +22,7 @@ from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_targe
 @command(
     option("-o --output", "MODEL",
            "The file to write, - for stdout; by default DATA's name with .deciban, in the current folder."),
-    a.CALIBRATE, switch("--judge", "Whether to measure held-out quality."), a.TARGET, *a.MODEL_OPTIONS,
+    a.CALIBRATE, a.STRUCTURE, switch("--judge", "Whether to measure held-out quality."), a.TARGET, *a.MODEL_OPTIONS,
     *a.TABLE_OPTIONS, JSON, DEBUG,
     examples=[
         "deciban train patients.csv --target diagnosis",
@@ -37,7 +37,7 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
         find_target(table, options)  # reports a missing --target before all else
         out = output or default_file(options["data"] or [options["folders"] or ""])
         check_output(out, table.paths)
-        model = call_on_table("train", table, options, ["calibrate"], judge=judge)
+        model = call_on_table("train", table, options, ["calibrate", "structure"], judge=judge)
         with show_spinner("describing the model …"):
             model.origin = replace(model.origin, source=table.name)
             from deciban.cli.report_screen import show_training

@@ -111,6 +111,8 @@ def concatenate_columns(matrices: Sequence[Any]) -> Any:
 def count_observed(form: ScoreForm, X: Any, needs: Needs) -> Array:
     """Count what carries evidence in each row: the words of a bag of words, else the features with a known value."""
     X = prepare_rows(X, needs)
+    if needs.kind == "pairs":  # the features are counted in their own blocks
+        return np.zeros(len(X))
     if isinstance(form, Lookup):
         return np.asarray((X >= 0) & (np.diff(form.offset) > X)).sum(axis=1).astype(np.float64)
     if needs.kind == "cells":

@@ -74,7 +74,7 @@ class Matrices:
 
     def columns(self, batches: Sequence[Any]) -> list[list[Any]]:
         """Return the columns of each block; a number that is in two blocks is converted once."""
-        groups = [group for group in self.layout.blocks if group.kind != "bags"]
+        groups = [group for group in self.layout.blocks if group.kind not in ("pairs", "bags")]
         jobs = {(k == "levels", f.name): (k, j, f) for k, features in groups for j, f in enumerate(features)}
 
         def one(job: tuple[Kind, int, Feature]) -> NDArray[Any]:
@@ -84,7 +84,21 @@ class Matrices:
         threads = engines.thread_count(self.n_jobs) if sum(b.num_rows for b in batches) >= MIN_PARALLEL_ROWS else 1
         read = dict(zip(jobs, engines.map_small_items(one, jobs.values(), threads)))
         dense = [[read[kind == "levels", feature.name] for feature in features] for kind, features in groups]
+        paired = [group.features for group in self.layout.blocks if group.kind == "pairs"]
+        dense += [[self._find_cells(feature, read) for feature in features] for features in paired]
         return [*dense, *([self._convert_text(i, text, batches)] for i, text in enumerate(self.layout.texts))]
+
+    def _find_cells(self, feature: Feature, read: Mapping[tuple[bool, str], NDArray[Any]]) -> NDArray[np.int16]:
+        """Return the cell of each row's number or level, −1 where it is missing; see `Column.cells`."""
+        cells, codes = self.layout.cells[feature.column], read.get((True, feature.name))
+        if codes is None:
+            numbers = read[False, feature.name]
+            found = np.searchsorted(np.array(cells, dtype=np.float64), numbers, side="right")
+            return np.where(np.isnan(numbers), -1, found).astype(np.int16)
+        place = {name: v for v, name in enumerate(cells)}
+        names = next(names for own, names in zip(self.layout.levels, self.names) if own.name == feature.name)
+        of_code = [place.get(name, len(cells)) for name in names.list]
+        return np.array([*of_code, len(cells), -1], dtype=np.int16)[codes]
 
     def _convert_text(self, i: int, feature: Feature, batches: Sequence[Any]) -> Any:
         """Return the documents of a column, or with vocabularies the matrix of their words."""

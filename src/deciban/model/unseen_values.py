@@ -222,7 +222,7 @@ def _align_ranges(layout: Layout, ranges: Mapping[str, Range]) -> dict[int, tupl
     """Return the features of each block of numbers that have a range, and their lowest and highest values."""
     bounds = {}
     for i, (kind, features) in enumerate(layout.blocks):
-        if kind not in ("levels", "bags") and any(feature.name in ranges for feature in features):
+        if kind not in ("levels", "pairs", "bags") and any(feature.name in ranges for feature in features):
             ends = [ranges.get(feature.name, (-np.inf, np.inf)) for feature in features]
             bounds[i] = (features, *np.array(ends).T)
     return bounds

@@ -276,7 +276,7 @@ def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[st
     kept: list[list[int] | None] = []
     for kind, features in layout.blocks:
         wanted = [kind == "levels" or role[feature.column] == ROLE_OF_KIND.get(kind) for feature in features]
-        kept.append(None if kind in ("bags", "scatter") else np.flatnonzero(wanted).tolist())
+        kept.append(None if kind in ("bags", "scatter", "pairs") else np.flatnonzero(wanted).tolist())
     lowest = {name: sorted(loss.values())[:2] for name, loss in losses.items()}
     clear = [name for name, (best, second) in lowest.items() if (second - best) * ledger.n_rows >= CERTAIN_GAIN_NATS]
     certain = {name: chosen[name] for name in _without_outliers(layout, ledger, clear)}

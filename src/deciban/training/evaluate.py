@@ -97,7 +97,10 @@ def evaluate(
         return _evaluate_model(model, opened, weights, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)
-    task = split.plan(source, target=target, sql=sql, weights=weights, **check_settings("evaluate", settings))
+    settings = {"structure": "auto", **check_settings("evaluate", settings)}
+    if split.folds is None or split.order is not None:
+        settings["structure"] = "naive" if settings["structure"] == "auto" else settings["structure"]
+    task = split.plan(source, target=target, sql=sql, weights=weights, **settings)
     _check_split(split, check_method(calibrate))
     if split.folds is None:
         return _evaluate_leave_one_out(task, progress)

@@ -28,6 +28,7 @@ from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
 from deciban.sources.source import FileOptions, Source, find_column, open_source, role_hint
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, infer_roles
+from deciban.training.structure import add_cells, check_structure, without_cells
 
 LEARNERS = ("bayes", *fitted_model.LEARNERS)
 """The learners: naive Bayes from the ledger, or a discriminative learner from the rows."""
@@ -90,6 +91,8 @@ class Task:
     learner: str = "bayes"
     C: float | str = "auto"
     """One over the weight of the penalty of logistic and evidence regression."""
+    structure: str = "naive"
+    """Whether columns depend on each other, see `structure.STRUCTURES`."""
 
     @cached_property
     def layout(self) -> Layout:
@@ -123,6 +126,7 @@ def plan(
     sql: str | None = None,
     learner: str | None = None,
     C: float | str = "auto",
+    structure: str = "naive",
     words: Any = None,
     keep_markers: bool = False,
     dates: str | None = None,
@@ -140,6 +144,9 @@ def plan(
     markers = () if keep_markers or isinstance(opened, (TextLines, DocumentFiles)) else MISSING_MARKERS
     options = Options(**given, words=Words.from_argument(words), markers=markers)
     learner, penalty = _learner(learner, C, like)
+    structure = "naive" if learner != "bayes" and structure == "auto" else check_structure(structure)
+    if structure == "tan" and learner != "bayes":
+        raise InputError(f"structure='tan' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
     if like is not None:
         options, prior = _options_like(like, prior)
     target = find_column(opened, target, "target")
@@ -150,13 +157,17 @@ def plan(
     if like is not None:
         found = _columns_like(like, target, roles or blocks or dates, numbers, words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
+        structure = "tan" if structure != "naive" and any(column.cells for column in columns) else "naive"
     else:
         leave_out = [target, *([weights] if weights else []), *unlearned]
         inferred = _infer_columns(opened, head, leave_out, roles or {}, numbers, dates)
         columns = join_columns(inferred, blocks, roles)
         check_covariance(options.covariance, columns)
+        if structure != "naive":
+            columns = add_cells(columns, head, target)
+    columns = columns if structure != "naive" else without_cells(columns)
     target_type = _target_type(opened, head, target)
-    return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty)
+    return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure)
 
 
 def to_name(name: Any) -> Any:
@@ -192,7 +203,13 @@ def check_fold_settings(function: str, settings: Mapping[str, Any]) -> Mapping[s
             "models are evaluated here without a calibration. "
             "Hint: evaluate(…, calibrate='auto') evaluates model and calibration, both without the fold"
         )
-    return check_settings(function, {name: value for name, value in settings.items() if name != "calibrate"})
+    if settings.get("structure") not in (None, "naive"):
+        raise InputError(
+            f"models are evaluated here with independent columns, not with structure={settings['structure']!r}. "
+            f"Hint: evaluate(…, structure='tan')"
+        )
+    kept = {name: value for name, value in settings.items() if name not in ("calibrate", "structure")}
+    return check_settings(function, kept)
 
 
 def _learner(learner: Any, C: Any, like: Model | None) -> tuple[str, float | str]:

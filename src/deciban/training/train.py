@@ -31,6 +31,7 @@ from deciban.sources.source import READING_PARAMETERS
 from deciban.text import build_word_matrix
 from deciban.training import table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
+from deciban.training.structure import is_better
 from deciban.training.table_folds import TableFoldScores
 from deciban.training.table_rows import LEARNED_ROWS_FACTOR, Reservoir, read_labelled_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, plan
@@ -52,6 +53,7 @@ def train(
     sql: str | None = None,
     learner: str | None = None,
     C: float | str = "auto",
+    structure: str = "auto",
     judge: bool = True,
     calibrate: str | None = None,
     progress: Progress | None = None,
@@ -96,6 +98,10 @@ def train(
     learner : 'bayes', 'logistic', 'evidence', 'boosted' or None
         Naive Bayes; logistic regression; evidence regression, which learns a weight of the evidence of each column;
         or boosted naive Bayes. None: that of `like`, else naive Bayes.
+    structure : 'auto', 'naive' or 'tan'
+        Whether columns are independent given the class ('naive'), or each may depend on one other, in a forest that
+        the rows determine ('tan'; `Model.structure`). 'auto': the forest, if it predicts held-out rows better; with
+        `judge` only.
     judge : bool
         Whether the model is evaluated on rows that were not learned (`Model.held_out`).
     calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
@@ -130,9 +136,11 @@ def train(
     {'sour': 0.56, 'again': 0.56}
     """
     method = check_method(calibrate, "auto" if judge else None)
+    is_decided_by_rows = judge or structure != "auto" or _is_dependent(like)
     task = plan(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
-        classes=classes, prior=prior, sql=sql, learner=learner, C=C, alpha=alpha, parameter_prior=parameter_prior,
+        classes=classes, prior=prior, sql=sql, learner=learner, C=C,
+        structure=structure if is_decided_by_rows else "naive", alpha=alpha, parameter_prior=parameter_prior,
         covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
         encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
         header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
@@ -140,6 +148,11 @@ def train(
     trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)
     return trained.model
+
+
+def _is_dependent(model: Model | None) -> bool:
+    """Return whether the columns of a model, if there is one, depend on each other."""
+    return model is not None and bool(model._layout.cells)
 
 
 @dataclass(frozen=True)
@@ -234,14 +247,27 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     sampled = _recode_sample(summariser, total, sample.rows(len(classes)))
     task, total, folds, sampled = _rule_out_negative_counts(task, total, folds, sampled)
     columns, _, certain = decide(task.layout, total, task.options)
-    learned = table_folds.learn(task, total, sampled, {column.name: column for column in columns})
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    model = Model(
-        task.target, columns, task.options, scorer=learned.scorer,
-        target_type=task.target_type, weights=task.weights, origin=summariser.origin(now, task.source.name),
-    )  # fmt: skip
-    model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here
-    return Trained(task, model, total, folds, sampled, summariser.n_learned, certain if assign is None else {})
+    origin = summariser.origin(datetime.now(UTC).isoformat(timespec="seconds"), task.source.name)
+
+    def learn(structure: str) -> Trained:
+        own = replace(task, structure=structure)
+        learned = table_folds.learn(own, total, sampled, {column.name: column for column in columns})
+        model = Model(
+            task.target, learned.columns, task.options, scorer=learned.scorer, target_type=task.target_type,
+            weights=task.weights, origin=origin,
+        )  # fmt: skip
+        model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here
+        return Trained(own, model, total, folds, sampled, summariser.n_learned, certain if assign is None else {})
+
+    if task.structure != "auto":
+        return learn(task.structure)
+    naive = learn("naive")
+    if task.layout.block_index("pairs") is None or naive.sample_scores is None:
+        return naive
+    forest = learn("tan")
+    if not forest.model.structure or forest.sample_scores is None:
+        return naive
+    return forest if is_better(forest.sample_scores, naive.sample_scores) else naive
 
 
 def _rule_out_negative_counts(
