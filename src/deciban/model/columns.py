@@ -152,8 +152,9 @@ class Layout:
     def blocks(self) -> tuple[FeatureBlock, ...]:
         """The blocks that have any features; each set of joined numbers is a block (`scatter`), and so is each text.
 
-        Columns with `cells` are also in the block `pairs`. These come last, the texts after the others, sorted by name: a vocabulary does not name its column, so two
-        models must agree about the order of their texts, whatever the order of the columns in their tables.
+        Columns with `cells` are also in the block `pairs`. These come last, the texts after the others, sorted by
+        name: a vocabulary does not name its column, so two models must agree about the order of their texts, whatever
+        the order of the columns in their tables.
         """
         found = [FeatureBlock(kind, self._features(roles)) for kind, roles in BLOCKS.items() if kind != "bags"]
         joined = sorted({column.block for column in self.columns if column.block and column.role == "number"})

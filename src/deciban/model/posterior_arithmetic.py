@@ -239,7 +239,7 @@ class ArithmeticWriter:
             parameters = self._word_parameters(unit)
             return unit.what, [f"({q}){times}" if times else q for q in (parameters.quotient(k, 0) for k in K)]
         if kind == "pairs":
-            return "dependence of the columns on each other", list(map(format_power, logs))
+            return "dependence", list(map(format_power, logs))
         if kind == "scatter" or unit.feature is None:
             return unit.what, ["N(x; μ, Σ)"] * self.n_classes
         if kind == "moments":
