@@ -9,13 +9,16 @@
     ├── MissingExtraError (ImportError) an optional part needs a library that is not installed
     └── UndefinedError  (TypeError and AttributeError)  the model has no such quantity; the message says why
 
+    UsageError          a command or a request with wrong arguments, whatever the data
+
     DecibanWarning      (UserWarning)  the result is valid, but the user should know something
     └── PrecisionWarning               a variance has lost digits; the message says which and how many are left
 
 Every message names the thing, the rule, the value and the way out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 MAX_NAME_LENGTH = 80
@@ -61,6 +64,10 @@ class MissingExtraError(DecibanError, ImportError):
 
 class UndefinedError(DecibanError, TypeError, AttributeError):
     """The model has no such quantity."""
+
+
+class UsageError(Exception):
+    """A command or a request that was called with wrong arguments; the message states what is wrong."""
 
 
 class DecibanWarning(UserWarning):
@@ -109,3 +116,12 @@ def unknown_class_error(label: Any, classes: Iterable[Any]) -> InputError:
     shown = list_names(known, MAX_LISTED_NAMES)
     near = did_you_mean(label, known) if isinstance(label, str) else ""
     return InputError(f"{label!r} is none of the {len(known)} classes{near or '.'} Hint: one of {shown}")
+
+
+@contextmanager
+def change_errors(change: Callable[[str], str]) -> Iterator[None]:
+    """Replace the message of an error of deciban in the block by what `change` returns for it."""
+    try:
+        yield
+    except DecibanError as error:
+        raise type(error)(change(str(error))) from error

@@ -3,8 +3,9 @@
 import pytest
 
 from deciban.cli.app import GROUP
-from deciban.cli.command_groups import Group, UsageError
-from deciban.cli.parser import NumberRange
+from deciban.cli.command_groups import Group
+from deciban.errors import UsageError
+from deciban.option_values import NumberRange
 from tests.cli.terminal import NEW, PATIENTS, call, done
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deciban
-from deciban.cli.predict import round_probabilities
 from deciban.formatting import format_probability, format_short_percent
 from deciban.mail.model.verdicts import Verdict
+from deciban.model.predictions import round_probabilities
 from tests.cli.terminal import NEW, PATIENTS, done, table
 
 LOG_ODDS = st.floats(-800.0, 800.0)

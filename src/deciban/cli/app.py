@@ -4,8 +4,9 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from deciban.cli.command_groups import WRONG_USAGE, CommandEntry, Group, UsageError, to_help_option
+from deciban.cli.command_groups import WRONG_USAGE, CommandEntry, Group, to_help_option
 from deciban.cli.error_handling import handle_errors
+from deciban.errors import UsageError
 
 GROUP: Final = Group(
     "deciban",

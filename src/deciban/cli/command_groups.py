@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from deciban.errors import UsageError
+
 if TYPE_CHECKING:
     from deciban.cli.parser import Command
 
@@ -31,10 +33,6 @@ TEMPORARY_FAILURE: Final = 75
 MAX_HELP_COLUMNS: Final = 80
 HELP_ENTRY: Final = ("-h, --help", "Show this message and exit.")
 HELP_COMMAND: Final = ("help", "Show the options of a command.")
-
-
-class UsageError(Exception):
-    """A command that was called with wrong arguments; the message states what is wrong."""
 
 
 class CommandEntry(NamedTuple):

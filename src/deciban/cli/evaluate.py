@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import deciban
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import progress
-from deciban.cli.files import open_model, print_json
-from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_table
+from deciban.cli.files import print_json
+from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number, option
 from deciban.cli.render import Screen
 from deciban.cli.training_options import call_on_table, find_target, format_training_command, option_name
+from deciban.command_hints import direct_role_hints_to_training
+from deciban.errors import UsageError
+from deciban.load_model import open_model
 
 if TYPE_CHECKING:
     from deciban.metrics.choice import Choice

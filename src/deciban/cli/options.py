@@ -11,16 +11,12 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final
 
-from deciban.cli.command_groups import UsageError
-from deciban.cli.parser import Argument, NumberRange, argument, choice, flag, in_section, list_option, number, option
+from deciban.cli.parser import Argument, argument, choice, flag, in_section, list_option, number, option
+from deciban.errors import UsageError
+from deciban.option_values import NumberRange, parse_pair, split_list
 
 COVARIANCES: Final = "full|tied|diagonal|tied_diagonal|spherical|tied_spherical|identity"
 TABLE_FILES: Final = ".csv, .tsv, .jsonl, .parquet or .arrow file"
-
-
-def split_list(text: str) -> list[str]:
-    """Split at commas; a part that contains a comma is written in double quotes."""
-    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
 
 
 def join_list(parts: Iterable[str]) -> str:
@@ -42,14 +38,6 @@ def numbers(name: str, metavar: str, help: str, allowed: NumberRange) -> Argumen
         return [int(part) if part.lstrip("+").isdecimal() else value for part, value in zip(parts, found)]
 
     return option(name, metavar, help, type=parse)._replace(limits=str(allowed))
-
-
-def parse_pair(text: str) -> tuple[str, str]:
-    """Parse FOR,AGAINST, the names of two classes."""
-    pair = split_list(text)
-    if len(pair) != 2:
-        raise ArgumentTypeError(f"two classes are needed, FOR,AGAINST; not {text!r}")
-    return pair[0], pair[1]
 
 
 def parse_quote(text: str) -> str:
@@ -207,17 +195,3 @@ def parse_roles(pairs: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"{pair!r} is not COL=ROLE, as in --as age=number")
         roles[column] = role.strip()
     return roles
-
-
-def parse_prior(text: str) -> Any:
-    """Return the name of a prior, or for A=0.1,B=0.9 the share of each class by its name."""
-    if "=" not in text:
-        return text
-    shares = {}
-    for part in split_list(text):
-        label, _, share = part.rpartition("=")
-        try:
-            shares[label.strip()] = NumberRange(minimum=0, maximum=1).parse(share)
-        except ArgumentTypeError as error:
-            raise UsageError(f"{part!r} is not CLASS=SHARE, as in --prior ill=0.1,well=0.9: {error}") from None
-    return shares

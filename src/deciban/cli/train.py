@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from deciban.cli import options as a
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr, progress, show_spinner
-from deciban.cli.files import check_output, default_file, open_model, print_json, save
-from deciban.cli.inputs import direct_role_hints_to_training, open_table
+from deciban.cli.files import check_output, default_file, print_json, save
+from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, JSON, argument, command, option, switch
 from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_target
+from deciban.command_hints import direct_role_hints_to_training
+from deciban.errors import UsageError
+from deciban.load_model import open_model
 
 
 @command(

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import compare, evaluate
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import show_spinner
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import choice, option, without
 from deciban.cli.plot.picture_options import Picture, picture_command, plots
 from deciban.cli.training_options import call_on_table
-from deciban.errors import InputError
+from deciban.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from deciban.metrics.report import Report
