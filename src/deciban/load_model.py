@@ -26,9 +26,9 @@ def load(path: Path, verify: bool = False) -> Any:
         raise ModelFileError(f"{error}{hint}") from None
 
 
-def open_model(path: Path) -> Model:
+def open_model(path: Path, verify: bool = False) -> Model:
     """Load the table model of a file; raise an InputError where it holds an estimator instead."""
-    found = load(path)
+    found = load(path, verify)
     if not isinstance(found, deciban.Model):
         raise InputError(
             f"{str(path)!r} holds a {type(found).__name__}, which has no named columns. "
