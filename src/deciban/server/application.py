@@ -7,28 +7,23 @@ import gc
 import os
 import signal
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route, Router
 
 import deciban
 from deciban.errors import DecibanWarning
 from deciban.server.docs_page import POLICY, make_page
-from deciban.server.gate import Gate, problem_response
+from deciban.server.gate import Gate, Handler
 from deciban.server.handlers import Service
 from deciban.server.inference_protocol import InferenceProtocol
 from deciban.server.logs import configure_logs, log_failure
 from deciban.server.metrics import Metrics, forget_dead_workers
 from deciban.server.openapi import OPERATIONS, make_document
 from deciban.server.operations import show_warning
-from deciban.server.problems import Problem
 from deciban.server.settings import Settings
 from deciban.server.wire_formats import encode
 
@@ -36,7 +31,7 @@ TICK_SECONDS = 0.25
 """The time between two looks at the journals and at the parent process."""
 
 
-def create_app(settings: Settings, parent: int | None = None) -> Starlette:
+def create_app(settings: Settings, parent: int | None = None) -> Gate:
     """Return the application; its models are loaded. With `parent`, it stops when that process is gone."""
     configure_logs()
     warnings.simplefilter("always", DecibanWarning)
@@ -46,7 +41,7 @@ def create_app(settings: Settings, parent: int | None = None) -> Starlette:
     service = Service(settings, metrics)
 
     @asynccontextmanager
-    async def run(app: Starlette) -> AsyncIterator[None]:
+    async def run(app: Router) -> AsyncIterator[None]:
         gc.collect()
         gc.freeze()  # the models stay: later collections need not look at them
         ticks = asyncio.create_task(tick(service, parent))
@@ -58,18 +53,24 @@ def create_app(settings: Settings, parent: int | None = None) -> Starlette:
                 await ticks
             await asyncio.to_thread(service.close)
 
-    return Starlette(
-        routes=make_routes(service),
-        middleware=[Middleware(Gate, settings=settings, metrics=metrics)],
-        exception_handlers={HTTPException: answer_http_error},
-        lifespan=run,
-    )
+    routes = make_routes(service)
+    return Gate(Router(routes, redirect_slashes=False, lifespan=run), settings, metrics, find_direct(routes, service))
 
 
-def make_routes(service: Service) -> list[BaseRoute]:
+def find_direct(routes: list[Route], service: Service) -> dict[str, tuple[Handler, dict[str, str]]]:
+    """Return the handlers of predictions by their whole paths."""
+    return {
+        route.path.replace("{name}", name): (route.endpoint, {"name": name})
+        for route in routes
+        for name in service.models
+        if route.path.endswith(("{name}/predict", "{name}/infer"))
+    }
+
+
+def make_routes(service: Service) -> list[Route]:
     """Return the routes of all operations, of the OpenAPI document and of its page."""
     protocol = InferenceProtocol(service)
-    routes: list[BaseRoute] = []
+    routes: list[Route] = []
     for operation in OPERATIONS:
         owner, _, name = operation.handler.rpartition(".")
         handler = record_operation(getattr(protocol if owner else service, name), name)
@@ -89,22 +90,14 @@ def make_routes(service: Service) -> list[BaseRoute]:
     return routes
 
 
-def record_operation(handler: Callable[[Request], Any], name: str) -> Callable[[Request], Any]:
+def record_operation(handler: Handler, name: str) -> Handler:
     """Return a handler that notes its name for metrics and logs."""
 
     async def handle(request: Request) -> Response:
         request.scope["deciban"].operation = name
-        response: Response = await handler(request)
-        return response
+        return await handler(request)
 
     return handle
-
-
-async def answer_http_error(request: Request, error: Exception) -> Response:
-    """Answer a path or method that there is not."""
-    assert isinstance(error, HTTPException)
-    detail = f"{request.method} {request.url.path[:200]} is not an operation of this server. Hint: /docs lists them"
-    return problem_response(Problem(error.status_code, detail, error.headers), request.url.path)
 
 
 async def tick(service: Service, parent: int | None) -> None:

@@ -20,12 +20,12 @@ from deciban.errors import did_you_mean
 from deciban.model.row_reader import score_rows
 from deciban.plain_json import to_plain
 from deciban.server import operations
-from deciban.server.gate import get_record
+from deciban.server.gate import get_header, get_record
 from deciban.server.metrics import Metrics
 from deciban.server.operations import Answer
 from deciban.server.problems import Problem
 from deciban.server.query import EXPLAIN, PREDICT, READING, QueryOption, parse_query, select_reading
-from deciban.server.request_bodies import receive_body
+from deciban.server.request_bodies import Body
 from deciban.server.served_model import ServedModel, Snapshot
 from deciban.server.settings import Settings
 from deciban.server.wire_formats import MEDIA_TYPES, BodyTable, choose_format, encode, parse_content_type, parse_rows
@@ -85,18 +85,18 @@ class Service:
         """Predict rows."""
         served = self.find(request)
         form, options = _parse_request(request, PREDICT)
-        wanted = choose_format(request.headers.get("accept"), form, list(MEDIA_TYPES))
-        async with receive_body(request, form, self.settings.limits) as (data, path):
+        wanted = choose_format(get_header(request, b"accept"), form, list(MEDIA_TYPES))
+        async with Body(request, form, self.settings.limits) as body:
             snapshot = await self.refresh(served)
-            if form == wanted == "json" and len(data) <= INLINE_BYTES and options.keys() <= FAST_OPTIONS:
-                rows = parse_rows(data)
+            if form == wanted == "json" and len(body.data) <= INLINE_BYTES and options.keys() <= FAST_OPTIONS:
+                rows = parse_rows(body.data)
                 log_posterior = score_rows(snapshot.model, snapshot.reader, rows)
                 if log_posterior is not None:
                     get_record(request.scope).rows = len(rows)
                     proba = options.get("proba", False)
                     answer = operations.format_predictions(served.name, snapshot, log_posterior, proba)
-                    return Response(answer, media_type="application/json")
-            table = BodyTable(form, select_reading(options), data, path)
+                    return JsonResponse(answer)
+            table = BodyTable(form, select_reading(options), body.data, body.path)
             work = partial(operations.predict_table, served, snapshot, table, options, wanted, self.settings.limits)
             return self._respond(request, await self.run(work))
 
@@ -105,10 +105,10 @@ class Service:
         served = self.find(request)
         form, options = _parse_request(request, EXPLAIN)
         default = form if form in EXPLAIN_FORMATS else "json"
-        wanted = choose_format(request.headers.get("accept"), default, EXPLAIN_FORMATS)
-        async with receive_body(request, form, self.settings.limits) as (data, path):
+        wanted = choose_format(get_header(request, b"accept"), default, EXPLAIN_FORMATS)
+        async with Body(request, form, self.settings.limits) as body:
             snapshot = await self.refresh(served)
-            table = BodyTable(form, select_reading(options), data, path)
+            table = BodyTable(form, select_reading(options), body.data, body.path)
             work = partial(operations.explain_table, served, snapshot, table, options, wanted, self.settings.limits)
             return self._respond(request, await self.run(work))
 
@@ -125,9 +125,9 @@ class Service:
         if not self.settings.learning:
             raise Problem(403, f"this server does not {operation}. Hint: deciban serve --learning")
         form, options = _parse_request(request, READING)
-        choose_format(request.headers.get("accept"), "json", ["json"])
-        async with receive_body(request, form, self.settings.limits) as (data, path):
-            table = BodyTable(form, select_reading(options), data, path)
+        choose_format(get_header(request, b"accept"), "json", ["json"])
+        async with Body(request, form, self.settings.limits) as body:
+            table = BodyTable(form, select_reading(options), body.data, body.path)
             work = partial(operations.update_model, served, operation, table, options, self.settings.limits)
             return self._respond(request, await self.run(work))
 
@@ -143,25 +143,25 @@ class Service:
 
     async def list_models(self, request: Request) -> Response:
         """List the models."""
-        parse_no_options(request)
+        parse_options(request)
         models = [summarise_model(served, await self.refresh(served)) for served in self.models.values()]
         return respond_json({"models": models})
 
     async def show_model(self, request: Request) -> Response:
         """Describe a model: the columns of its rows, its classes and its report."""
         served = self.find(request)
-        parse_no_options(request)
+        parse_options(request)
         snapshot = await self.refresh(served)
         return respond_json(await self.run(partial(describe_served, served, snapshot)))
 
     async def show_health(self, request: Request) -> Response:
         """Say that the server answers."""
-        parse_no_options(request)
+        parse_options(request)
         return respond_json({"status": "ok", "version": deciban.__version__})
 
     async def show_metrics(self, request: Request) -> Response:
         """Return metrics in Prometheus' text format."""
-        parse_no_options(request)
+        parse_options(request)
         text, media_type = self.metrics.format()
         return Response(text, headers={"content-type": media_type})
 
@@ -199,21 +199,21 @@ def describe_served(served: ServedModel, snapshot: Snapshot) -> dict[str, Any]:
 
 def _parse_request(request: Request, options: tuple[QueryOption, ...]) -> tuple[str, dict[str, Any]]:
     """Return the format of the body and the options of a request."""
-    form, charset = parse_content_type(request.headers.get("content-type"))
-    values = parse_query(options, request.query_params.multi_items())
+    form, charset = parse_content_type(get_header(request, b"content-type"))
+    values = parse_options(request, options)
     if charset is not None and form in ("csv", "tsv"):
         values.setdefault("encoding", charset)
     return form, values
 
 
-def parse_no_options(request: Request) -> None:
-    """Refuse any option in the query."""
-    parse_query((), request.query_params.multi_items())
+def parse_options(request: Request, options: tuple[QueryOption, ...] = ()) -> dict[str, Any]:
+    """Return the options in the query of a request; by default none are allowed."""
+    return parse_query(options, request.query_params.multi_items()) if request.scope["query_string"] else {}
 
 
 def respond_json(value: Mapping[str, Any]) -> Response:
     """Return a plain value as an answer in JSON."""
-    return Response(encode(value), media_type="application/json")
+    return JsonResponse(encode(value))
 
 
 def _warning_headers(warnings: list[str]) -> dict[str, str]:
@@ -221,6 +221,15 @@ def _warning_headers(warnings: list[str]) -> dict[str, str]:
     while warnings and len(json.dumps(warnings)) > MAX_WARNING_BYTES:
         warnings = warnings[:-1]
     return {"deciban-warnings": json.dumps(warnings)} if warnings else {}
+
+
+class JsonResponse(Response):
+    """A short answer in JSON: the headers are written without starlette's loops over them."""
+
+    def __init__(self, body: bytes) -> None:
+        self.status_code, self.background, self.body = 200, None, body
+        length = str(len(body)).encode()
+        self.raw_headers = [(b"content-type", b"application/json"), (b"content-length", length)]
 
 
 class SpooledResponse(Response):

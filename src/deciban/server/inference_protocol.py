@@ -22,12 +22,11 @@ import deciban
 from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import did_you_mean
 from deciban.model.row_reader import score_rows
-from deciban.server.gate import get_record
-from deciban.server.handlers import INLINE_BYTES, Service, parse_no_options, respond_json
+from deciban.server.gate import get_header, get_record
+from deciban.server.handlers import INLINE_BYTES, Service, parse_options, respond_json
 from deciban.server.operations import collect_warnings
 from deciban.server.problems import Problem
-from deciban.server.query import parse_query
-from deciban.server.request_bodies import receive_body
+from deciban.server.request_bodies import Body
 from deciban.server.served_model import Snapshot
 from deciban.server.wire_formats import BODY_NAME, parse_json
 from deciban.sources.cell_rows import CellRows
@@ -55,29 +54,29 @@ class InferenceProtocol:
 
     async def show_server(self, request: Request) -> Response:
         """Describe the server."""
-        parse_no_options(request)
+        parse_options(request)
         return respond_json({"name": "deciban", "version": deciban.__version__, "extensions": []})
 
     async def is_live(self, request: Request) -> Response:
         """Say that the server runs."""
-        parse_no_options(request)
+        parse_options(request)
         return respond_json({"live": True})
 
     async def is_ready(self, request: Request) -> Response:
         """Say that all models are loaded."""
-        parse_no_options(request)
+        parse_options(request)
         return respond_json({"ready": True})
 
     async def is_model_ready(self, request: Request) -> Response:
         """Say that a model is loaded."""
         served = self.service.find(request)
-        parse_no_options(request)
+        parse_options(request)
         return respond_json({"name": served.name, "ready": True})
 
     async def show_model(self, request: Request) -> Response:
         """Describe the inputs and outputs of a model."""
         served = self.service.find(request)
-        parse_no_options(request)
+        parse_options(request)
         snapshot = await self.service.refresh(served)
         columns = [column for column in snapshot.model.columns if column.role != "skip"]
         inputs = [{"name": c.name, "datatype": ROLE_TYPES.get(c.role, "BYTES"), "shape": [-1]} for c in columns]
@@ -94,15 +93,16 @@ class InferenceProtocol:
         served, limits = self.service.find(request), self.service.settings.limits
         if request.path_params.get("version", VERSION) != VERSION:
             raise Problem(404, f"the model {served.name!r} has one version, {VERSION!r}")
-        parse_query((), request.query_params.multi_items())
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        parse_options(request)
+        if (get_header(request, b"content-type") or "").partition(";")[0].strip().lower() != "application/json":
             raise Problem(415, "tensors are sent as JSON. Hint: Content-Type: application/json, no binary data")
-        async with receive_body(request, "json", limits) as (data, _):
+        async with Body(request, "json", limits) as body:
             snapshot = await self.service.refresh(served)
-            asked = parse_json(data)
+            asked = parse_json(body.data)
             rows = parse_inputs(asked, snapshot)
             wanted = parse_outputs(asked)
-            log_posterior = score_rows(snapshot.model, snapshot.reader, rows) if len(data) <= INLINE_BYTES else None
+            is_short = len(body.data) <= INLINE_BYTES
+            log_posterior = score_rows(snapshot.model, snapshot.reader, rows) if is_short else None
             if log_posterior is None:
                 log_posterior = await self.service.run(partial(score_table, snapshot, rows))
         get_record(request.scope).rows = len(rows)

@@ -6,16 +6,22 @@ import logging
 import sys
 import time
 import traceback
+from functools import lru_cache
 from typing import Any
 
-from deciban.plain_json import encode_plain
+import orjson
+
+
+@lru_cache(1)
+def _format_second(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 def log(event: str, **fields: Any) -> None:
     """Write an event with its fields, plain values, and the time."""
     now = time.time()
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
-    line = encode_plain({"time": f"{stamp}.{int(now % 1 * 1000):03}Z", "event": event, **fields})
+    stamp = f"{_format_second(int(now))}.{int(now % 1 * 1000):03}Z"
+    line = orjson.dumps({"time": stamp, "event": event, **fields}).decode()
     try:
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from deciban.errors import InputError, UsageError
@@ -58,6 +59,7 @@ class Settings:
             )
 
 
+@lru_cache(64)
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach a host.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import codecs
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
+
+import orjson
 
 from deciban.errors import did_you_mean
 from deciban.plain_json import encode_plain
@@ -17,6 +19,7 @@ from deciban.sources.cell_rows import CellRows
 from deciban.sources.source import COPY_NAMES, FileOptions, Source, open_source
 from deciban.sources.spool import name_in_errors
 
+BYTE_ORDER_MARK = codecs.BOM_UTF8
 BODY_NAME = "the request body"
 """The name of a table in messages."""
 
@@ -86,24 +89,18 @@ def _parse_range(text: str) -> tuple[str, float]:
         return name.strip().lower(), 0.0
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise Problem(400, f"the JSON has {name}, which JSON does not know. Hint: null is a missing value")
-
-
-_decoder = json.JSONDecoder(parse_constant=_refuse_constant)
-
-
 def parse_json(data: bytes) -> Any:
-    """Parse a JSON document; refuse what is not JSON, naming the place."""
+    """Parse a JSON document in UTF-8; refuse what is not JSON, such as NaN, naming the place.
+
+    Whole numbers of more than 64 bits become doubles.
+    """
     try:
-        return _decoder.decode(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise Problem(400, f"the JSON is not UTF-8: byte {error.start + 1} is {data[error.start]:#04x}") from None
-    except json.JSONDecodeError as error:
-        raise Problem(400, f"the JSON is damaged in line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except (RecursionError, ValueError) as error:  # nested too deeply; or a number of thousands of digits
-        what = "nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
-        raise Problem(400, f"the JSON cannot be read: {what}") from None
+        return orjson.loads(data.removeprefix(BYTE_ORDER_MARK))
+    except orjson.JSONDecodeError as error:
+        is_constant = data[error.pos : error.pos + 3] in (b"NaN", b"Inf", b"-In", b"nan")
+        hint = ". Hint: null is a missing value" if is_constant else ""
+        why = f"line {error.lineno}, column {error.colno}: {error.msg}{hint}"
+        raise Problem(400, f"the JSON cannot be read: {why}") from None
 
 
 def parse_rows(data: bytes) -> list[dict[str, Any]]:
@@ -156,8 +153,11 @@ class BodyTable:
 
 
 def encode(value: Any) -> bytes:
-    """Return a plain value as JSON in UTF-8; a lone surrogate, which UTF-8 does not have, becomes '?'."""
-    return encode_plain(value).encode("utf-8", "replace")
+    """Return a plain value as JSON; texts that UTF-8 cannot hold, and numbers beyond 64 bits, by Python's encoder."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return encode_plain(value).encode("utf-8", "replace")
 
 
 def open_answer() -> BinaryIO:
