@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.errors import DecibanError
 from deciban.ledger.schema import Kind
@@ -157,9 +156,3 @@ def _refuse(row: Row) -> int:
 
 def _dtype(kind: Kind) -> type[np.generic]:
     return np.int64 if kind == "levels" else np.float64
-
-
-def score_rows(model: Model, reader: RowReader, rows: Sequence[Row]) -> NDArray[np.float64] | None:
-    """Return ln p(k|x) of each row, with the bits that reading the rows as a table gives; None for unusual rows."""
-    parts = reader.read(rows)
-    return None if parts is None else model._score(parts, "log_posterior", 1)

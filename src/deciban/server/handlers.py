@@ -17,7 +17,6 @@ from starlette.types import Receive, Scope, Send
 import deciban
 from deciban.engines import thread_count
 from deciban.errors import did_you_mean
-from deciban.model.row_reader import score_rows
 from deciban.plain_json import to_plain
 from deciban.server import operations
 from deciban.server.gate import get_header, get_record
@@ -26,6 +25,7 @@ from deciban.server.operations import Answer
 from deciban.server.problems import Problem
 from deciban.server.query import EXPLAIN, PREDICT, READING, QueryOption, parse_query, select_reading
 from deciban.server.request_bodies import Body
+from deciban.server.row_batches import RowBatches
 from deciban.server.served_model import ServedModel, Snapshot
 from deciban.server.settings import Settings
 from deciban.server.wire_formats import MEDIA_TYPES, BodyTable, choose_format, encode, parse_content_type, parse_rows
@@ -55,6 +55,7 @@ class Service:
         self.models = {
             name: ServedModel(name, path, settings.learning, operations.apply_entry) for name, path in settings.models
         }
+        self.batches = RowBatches()
         self._threads = ThreadPoolExecutor(max(2, thread_count(None)), "deciban-work")
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -90,7 +91,7 @@ class Service:
             snapshot = await self.refresh(served)
             if form == wanted == "json" and len(body.data) <= INLINE_BYTES and options.keys() <= FAST_OPTIONS:
                 rows = parse_rows(body.data)
-                log_posterior = score_rows(snapshot.model, snapshot.reader, rows)
+                log_posterior = await self.batches.score(snapshot, rows)
                 if log_posterior is not None:
                     get_record(request.scope).rows = len(rows)
                     proba = options.get("proba", False)

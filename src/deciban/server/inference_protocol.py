@@ -21,7 +21,6 @@ from starlette.responses import Response
 import deciban
 from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import did_you_mean
-from deciban.model.row_reader import score_rows
 from deciban.server.gate import get_header, get_record
 from deciban.server.handlers import INLINE_BYTES, Service, parse_options, respond_json
 from deciban.server.operations import collect_warnings
@@ -102,7 +101,7 @@ class InferenceProtocol:
             rows = parse_inputs(asked, snapshot)
             wanted = parse_outputs(asked)
             is_short = len(body.data) <= INLINE_BYTES
-            log_posterior = score_rows(snapshot.model, snapshot.reader, rows) if is_short else None
+            log_posterior = await self.service.batches.score(snapshot, rows) if is_short else None
             if log_posterior is None:
                 log_posterior = await self.service.run(partial(score_table, snapshot, rows))
         get_record(request.scope).rows = len(rows)
