@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -241,13 +243,16 @@ def _text_bytes(column: Any) -> Any:
 
 
 def prefetch(items: Iterator[T], max_ahead: int = 2) -> Iterator[T]:
-    """Yield items in order while a thread fetches the next, at most `max_ahead`; errors keep their place."""
+    """Yield items in order while a thread fetches the next, at most `max_ahead`; errors keep their place.
+
+    The thread has the caller's context variables.
+    """
     end: Any = object()
-    pool = ThreadPoolExecutor(1)
+    pool, fetch = ThreadPoolExecutor(1), partial(copy_context().run, next, items, end)
     try:
-        pending = deque(pool.submit(next, items, end) for _ in range(max_ahead))
+        pending = deque(pool.submit(fetch) for _ in range(max_ahead))
         while (item := pending.popleft().result()) is not end:
-            pending.append(pool.submit(next, items, end))
+            pending.append(pool.submit(fetch))
             yield item
     finally:
         pool.shutdown(cancel_futures=True)

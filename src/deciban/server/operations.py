@@ -59,9 +59,10 @@ def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__:
 @contextmanager
 def collect_warnings() -> Iterator[list[str]]:
     """Yield a list that the warnings of the block are added to."""
-    token = _warnings.set([])
+    found: list[str] = []
+    token = _warnings.set(found)
     try:
-        yield _warnings.get() or []
+        yield found
     finally:
         _warnings.reset(token)
 
