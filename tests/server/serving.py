@@ -17,16 +17,26 @@ from tests.tables.clinic import as_text, patients
 
 ADDRESS = re.compile(r"serving .*? at (http://\S+) ")
 START_SECONDS = 60
+TOKEN = "correct-horse-battery"
 
 
 class Server:
     """A server process, its address and its log."""
 
-    def __init__(self, process, log):
+    def __init__(self, process, log, token=None):
         self.process, self.log_path = process, log
+        self.headers = {"authorization": f"Bearer {token}"} if token else {}
         self.url = self._wait_for_address()
-        self.client = httpx.Client(base_url=self.url, timeout=60, trust_env=False)
+        self.client = self.connect()
         self._wait_for_answer()
+
+    def connect(self):
+        return httpx.Client(base_url=self.url, timeout=60, trust_env=False, headers=self.headers)
+
+    def reconnect(self):
+        """Open another connection, which any of the workers may accept."""
+        self.client.close()
+        self.client = self.connect()
 
     def _wait_for_address(self):
         deadline = time.monotonic() + START_SECONDS
@@ -81,7 +91,7 @@ def serve(folder, *words, token=None):
     with log.open("w") as stderr:
         process = subprocess.Popen(command, stderr=stderr, env=environment, start_new_session=True)
     try:
-        server = Server(process, log)
+        server = Server(process, log, token)
         with closing(server.client):
             yield server
     finally:

@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -11,21 +9,10 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-import deciban
+from deciban.cli.app import run
 from deciban.sources.cell_rows import CellRows
-from tests.server.serving import save_clinic, serve
 
 PREDICT, EXPLAIN = "/v1/models/clinic/predict", "/v1/models/clinic/explain"
-
-
-@pytest.fixture(scope="module")
-def clinic(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("clinic")
-    path, rows = save_clinic(folder)
-    with serve(folder, path) as server:
-        server.path, server.learned, server.folder = path, rows, folder
-        server.model = deciban.load(path)
-        yield server
 
 
 def to_csv(rows):
@@ -89,21 +76,15 @@ def test_all_formats_give_the_posterior_of_the_library(clinic, kind, accept):
     assert [row["prediction"] for row in found] == [clinic.model.classes[k] for k in expected.argmax(axis=1)]
 
 
-def test_a_table_of_csv_is_answered_as_deciban_predict_prints_it(clinic):
+def run_command(capsysbinary, *words):
+    assert run(list(map(str, words))) == 0
+    return capsysbinary.readouterr().out
+
+
+def test_a_table_of_csv_is_answered_as_deciban_predict_prints_it(clinic, capsysbinary):
     path = clinic.folder / "rows.csv"
     path.write_bytes(to_csv(clinic.learned))
-    command = [
-        sys.executable,
-        "-m",
-        "deciban",
-        "predict",
-        str(clinic.path),
-        str(path),
-        "--keep",
-        "patient",
-        "--proba",
-    ]
-    printed = subprocess.run(command, capture_output=True, check=True).stdout
+    printed = run_command(capsysbinary, "predict", clinic.path, path, "--keep", "patient", "--proba")
     response = clinic.client.post(
         PREDICT, params={"keep": "patient", "proba": "true"}, content=path.read_bytes(),
         headers={"content-type": "text/csv"},
@@ -158,17 +139,15 @@ def test_bad_cells_may_count_as_missing(clinic):
     assert answer["predictions"] == missing["predictions"]
 
 
-def test_explanations_are_those_of_the_command(clinic):
-    rows = clinic.learned[:3]
+def test_explanations_are_those_of_the_command(clinic, capsysbinary):
     path = clinic.folder / "three.csv"
-    path.write_bytes(to_csv(rows))
-    command = [sys.executable, "-m", "deciban", "explain", str(clinic.path), str(path), "--json", "--work"]
-    printed = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    path.write_bytes(to_csv(clinic.learned[:3]))
+    printed = run_command(capsysbinary, "explain", clinic.path, path, "--json", "--work")
     response = clinic.client.post(
         EXPLAIN, params={"work": "true"}, content=path.read_bytes(),
         headers={"content-type": "text/csv", "accept": "application/json"},
     )  # fmt: skip
-    assert response.json()["explanations"] == printed
+    assert response.json()["explanations"] == json.loads(printed)
 
 
 def test_explanations_as_a_table_add_up(clinic):

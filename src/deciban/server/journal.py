@@ -108,7 +108,7 @@ def _read_entry(file: BinaryIO) -> Entry | None:
         return None
     length, checksum = FRAME.unpack(frame)
     payload = file.read(length) if length <= 2 * MAX_ENTRY_BYTES else b""
-    if len(payload) != length or zlib.crc32(payload) != checksum:
+    if not length or len(payload) != length or zlib.crc32(payload) != checksum:  # a crash may leave zeros, too
         return None
     header, _, body = payload.partition(b"\n")
     return Entry(json.loads(header), body)
