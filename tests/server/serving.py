@@ -25,7 +25,7 @@ class Server:
 
     def __init__(self, process, log, token=None):
         self.process, self.log_path = process, log
-        self.headers = {"authorization": f"Bearer {token}"} if token else {}
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.url = self._wait_for_address()
         self.client = self.connect()
         self._wait_for_answer()

@@ -78,7 +78,8 @@ def make_routes(service: Service) -> list[Route]:
         if owner and "/models/{name}" in operation.path:  # the protocol also names a version
             versioned = operation.path.replace("/{name}", "/{name}/versions/{version}")
             routes.append(Route(versioned, handler, methods=[operation.method]))
-    document, page = encode(make_document(deciban.__version__)), make_page(deciban.__version__)
+    described = deciban.__version__, service.settings.token is not None
+    document, page = encode(make_document(*described)), make_page(*described)
 
     async def show_document(request: Request) -> Response:
         return Response(document, media_type="application/json")

@@ -27,13 +27,15 @@ EXAMPLE = """curl http://127.0.0.1:8645/v1/models/NAME/predict \\
 curl 'http://127.0.0.1:8645/v1/models/NAME/predict?proba=true' \\
   -H 'Content-Type: text/csv' --data-binary @rows.csv"""
 
+TOKEN_NOTE = "<p>This server needs a token: <code>-H 'Authorization: Bearer TOKEN'</code></p>"
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 """The Content-Security-Policy of the page: it loads and runs nothing."""
 
 
-def make_page(version: str) -> str:
+def make_page(version: str, needs_token: bool) -> str:
     """Return the page."""
-    document = make_document(version)
+    document = make_document(version, needs_token)
     operations = "".join(
         _format_operation(path, method, operation)
         for path, methods in document["paths"].items()
@@ -44,7 +46,7 @@ def make_page(version: str) -> str:
         f"<title>deciban {escape(version)}</title><style>{STYLE}</style>"
         f"<h1>deciban {escape(version)}</h1><p>{escape(document['info']['description'])} The same as "
         f"<a href='openapi.json'>OpenAPI</a>.</p><pre>{escape(EXAMPLE)}</pre>"
-        f"<p>With a token: <code>-H 'Authorization: Bearer TOKEN'</code></p>{operations}</html>"
+        f"{TOKEN_NOTE if needs_token else ''}{operations}</html>"
     )
 
 

@@ -146,11 +146,11 @@ OPERATIONS = (
 """All operations; those that are called most come first."""
 
 
-def make_document(version: str) -> dict[str, Any]:
-    """Return the OpenAPI document."""
+def make_document(version: str, needs_token: bool) -> dict[str, Any]:
+    """Return the OpenAPI document of a server, which may need a token."""
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, needs_token)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -166,7 +166,7 @@ def make_document(version: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _describe(operation: Operation) -> dict[str, Any]:
+def _describe(operation: Operation, needs_token: bool) -> dict[str, Any]:
     problem = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     found: dict[str, Any] = {
         "operationId": f"{operation.tag}.{operation.handler.rpartition('.')[2]}",
@@ -176,7 +176,7 @@ def _describe(operation: Operation) -> dict[str, Any]:
             "200": {"description": "The answer.", "content": _content(operation.answer)},
             **{str(n): {"description": PROBLEMS[n], "content": problem} for n in sorted(operation.problems)},
         },
-        "security": [{"token": []}, {}] if operation.needs_token else [],
+        "security": [{"token": []}] if needs_token and operation.needs_token else [],
     }
     parameters = [_describe_option(option) for option in operation.options]
     if "{name}" in operation.path:
