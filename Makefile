@@ -41,7 +41,7 @@ lint: .venv/installed
 bench: .venv/peers
 	$(BIN)/python -m benchmarks; $(BIN)/python -m benchmarks --tables; $(BIN)/python -m benchmarks --text; \
 	$(BIN)/python -m benchmarks --validation; $(BIN)/python -m benchmarks --linear; \
-	$(BIN)/python -m benchmarks --mail
+	$(BIN)/python -m benchmarks --mail; $(BIN)/python -m benchmarks --serve
 
 lab: .venv/installed
 	$(BIN)/python -m benchmarks.lab

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import cross_validation, linear, mail, memory, report, startup, tables, text, timing
+from . import cross_validation, linear, mail, memory, report, serve, startup, tables, text, timing
 from .array_cases import CASES
 from .case import Group, Job, Line
 from .data import ROOT
@@ -60,6 +60,7 @@ PARTS = {
         "logistic and evidence regression, boosting",
     ),
     "--mail": Part(mail.jobs, "deciban on mail", "benchmarks-mail", "mail"),
+    "--serve": Part(serve.jobs, "deciban serve", "benchmarks-serve", "the REST service"),
 }
 """The other pages, by the option that selects each."""
 

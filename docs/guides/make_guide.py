@@ -34,6 +34,7 @@ DOCUMENTS = (
     "docs/guides/trust.md",
     "docs/guides/dependence.md",
     "docs/guides/generative-or-discriminative.md",
+    "docs/guides/serve.md",
 )
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(((?:[\w-]+/)?[\w.-]+)\)")

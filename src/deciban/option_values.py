@@ -61,7 +61,10 @@ PROBABILITY: Final = NumberRange(minimum=0, maximum=1)
 
 def split_list(text: str) -> list[str]:
     """Split at commas; a part that contains a comma is written in double quotes."""
-    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+    try:
+        return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+    except csv.Error:
+        raise UsageError(f"{text[:80]!r} is not a list between commas: it has a line end outside of quotes") from None
 
 
 def parse_pair(text: str) -> tuple[str, str]:

@@ -25,6 +25,9 @@ def _list_of(items: Schema, **more: Any) -> dict[str, Any]:
 
 TEXT, NUMBER, WHOLE, FLAG = ({"type": kind} for kind in ("string", "number", "integer", "boolean"))
 LABEL = {"type": ["string", "number", "boolean", "null"]}
+ANY: dict[str, Any] = {}
+"""The schema of bytes that are not JSON: tables have rules that a schema does not know."""
+
 WARNINGS = _list_of(TEXT)
 ROWS = _object(
     {"rows": _list_of({"type": "object", "minProperties": 1, "additionalProperties": LABEL}, minItems=1)},
@@ -73,7 +76,7 @@ PROBLEM = _object(
     ["type", "title", "status", "detail"],
 )
 
-TABLES: Mapping[str, Schema] = {kind: ROWS if form == "json" else TEXT for form, kind in MEDIA_TYPES.items()}
+TABLES: Mapping[str, Schema] = {kind: ROWS if form == "json" else ANY for form, kind in MEDIA_TYPES.items()}
 """The media types of bodies that are tables."""
 
 PROBLEMS = {
@@ -113,8 +116,8 @@ def _json(schema: Schema) -> dict[str, Schema]:
 
 
 UPDATE = _object({"model": TEXT, "rows": WHOLE, "warnings": WARNINGS})
-PREDICTED = {kind: PREDICTIONS if form == "json" else TEXT for form, kind in MEDIA_TYPES.items()}
-EXPLAINED = {kind: EXPLANATIONS if form == "json" else TEXT for form, kind in MEDIA_TYPES.items()}
+PREDICTED = {kind: PREDICTIONS if form == "json" else ANY for form, kind in MEDIA_TYPES.items()}
+EXPLAINED = {kind: EXPLANATIONS if form == "json" else ANY for form, kind in MEDIA_TYPES.items()}
 OPERATIONS = (
     Operation("POST", "/v1/models/{name}/predict", "predict", "Predict rows", PREDICTED, PREDICT, TABLES,
               (*WITH_BODY, 409)),

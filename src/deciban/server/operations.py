@@ -42,6 +42,9 @@ MAX_WARNINGS = 20
 DONE = {"learn": "learned", "forget": "forgotten"}
 """The names of the numbers of rows in answers."""
 
+PLACES = 6
+"""The decimal places of explanations in CSV and TSV."""
+
 MOST_FACTORS = 10
 """The number of factors that the arithmetic of a row has by default."""
 
@@ -188,18 +191,27 @@ def explain_table(
     elif form == "jsonl":
         file.writelines(encode(row) + b"\n" for row in rows)
     else:
-        entries = [
-            {
-                "row": row["row"], "prediction": str(row["prediction"]), "probability": row["probability"],
-                "for": str(row["for"]), "against": str(row["against"]), "feature": entry["column"] or entry["what"],
-                "value": None if entry["value"] is None else str(entry["value"]), "decibans": entry["decibans"],
-            }
-            for row in rows for entry in row["evidence"]
-        ]  # fmt: skip
+        entries = list(_list_entries(rows, PLACES if form in ("csv", "tsv") else None))
         batch = pa.RecordBatch.from_pylist(entries)
         with open_format("arrows" if form == "arrow" else form, file, batch.schema) as write:
             write(batch)
     return Answer(MEDIA_TYPES[form], file, len(rows), list(warned))
+
+
+def _list_entries(rows: list[dict[str, Any]], places: int | None) -> Iterator[dict[str, Any]]:
+    """Yield a row for each entry of the explanations; numbers are rounded to so many places, if any."""
+
+    def to_number(value: float | None) -> float | None:
+        return value if value is None or places is None else round(value, places)
+
+    for row in rows:
+        for entry in row["evidence"]:
+            yield {
+                "row": row["row"], "prediction": str(row["prediction"]), "probability": to_number(row["probability"]),
+                "for": str(row["for"]), "against": str(row["against"]), "feature": entry["column"] or entry["what"],
+                "value": None if entry["value"] is None else str(entry["value"]),
+                "decibans": to_number(entry["decibans"]),
+            }  # fmt: skip
 
 
 def apply_entry(model: Model, entry: Entry, watch: Watch | None = None, path: str | None = None) -> Model:
