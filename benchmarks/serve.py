@@ -11,14 +11,13 @@ import http.client
 import json
 import os
 import re
-import resource
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -295,14 +294,18 @@ def measure_long_table(scale: float) -> Iterator[Line]:
             for _ in range(n_rows // EXAMPLE_ROWS):
                 file.write(lines)
         with run_deciban(folder, "patients.deciban") as (port, process):
-            mine, theirs = [], []
+            mine, theirs, peaks = [], [], []
             for _ in range(3):
-                theirs.append(_time(partial(_predict_by_command, folder)))
-                mine.append(_time(partial(_predict_by_server, folder, port)))
+                start = time.perf_counter()
+                peaks.append(_predict_by_command(folder))
+                theirs.append(time.perf_counter() - start)
+                start = time.perf_counter()
+                _predict_by_server(folder, port)
+                mine.append(time.perf_counter() - start)
             same = (folder / "ours.csv").read_bytes() == (folder / "out.csv").read_bytes()
             peak = _read_peak_mib(process)
     ratio = float(np.median(theirs) / np.median(mine))
-    command_peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    command_peak = max(peaks)
     ours, peer = (format_seconds(float(np.median(each))) for each in (mine, theirs))
     yield Line(
         "speed", f"{n_rows} rows of CSV in one call, against deciban predict", ours, peer, ratio,
@@ -323,15 +326,15 @@ def _read_peak_mib(process: psutil.Process) -> float:
     return int(found[1]) / 1024
 
 
-def _time(work: Callable[[], None]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def _predict_by_command(folder: Path) -> None:
-    words: Sequence[str] = ("predict", "patients.deciban", "long.csv", "-o", "out.csv")
-    subprocess.run([sys.executable, "-m", "deciban", *words], cwd=folder, check=True, capture_output=True)
+def _predict_by_command(folder: Path) -> float:
+    """Predict the table by the command; return its greatest resident memory in MiB."""
+    words = ("predict", "patients.deciban", "long.csv", "-o", "out.csv")
+    process = subprocess.Popen([sys.executable, "-m", "deciban", *words], cwd=folder, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"deciban predict ended with {process.returncode}")
+    return usage.ru_maxrss / 1024
 
 
 def _predict_by_server(folder: Path, port: int) -> None:

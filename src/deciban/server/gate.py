@@ -29,7 +29,7 @@ CLIENT_GONE = 499
 
 @dataclass
 class RequestRecord:
-    """What is logged and counted of a request; handlers fill it in."""
+    """The fields of a request that are logged and counted; handlers fill them in."""
 
     headers: Mapping[bytes, bytes]
     operation: str = "other"

@@ -35,7 +35,7 @@ T = TypeVar("T")
 INLINE_BYTES = 1 << 14
 """Bodies up to this size are answered without another thread, which takes longer than the work itself."""
 
-CHUNK_BYTES = 1 << 18
+ANSWER_CHUNK_BYTES = 1 << 18
 """Bytes of a long answer that are sent at a time."""
 
 MAX_WARNING_BYTES = 4096
@@ -137,7 +137,7 @@ class Service:
         headers = {} if answer.media_type == MEDIA_TYPES["json"] else _warning_headers(answer.warnings)
         size = answer.file.seek(0, 2)
         answer.file.seek(0)
-        if size <= CHUNK_BYTES:
+        if size <= ANSWER_CHUNK_BYTES:
             with answer.file as file:
                 return Response(file.read(), headers=headers, media_type=answer.media_type)
         return SpooledResponse(answer.file, size, headers, answer.media_type, self.settings.limits.seconds)
@@ -246,9 +246,9 @@ class SpooledResponse(Response):
         """Send the answer."""
         with self._file as file:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            chunk = file.read(CHUNK_BYTES)
+            chunk = file.read(ANSWER_CHUNK_BYTES)
             while chunk:
-                following = file.read(CHUNK_BYTES)
+                following = file.read(ANSWER_CHUNK_BYTES)
                 async with asyncio.timeout(self._seconds):
                     await send({"type": "http.response.body", "body": chunk, "more_body": bool(following)})
                 chunk = following

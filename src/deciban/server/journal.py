@@ -30,7 +30,7 @@ FORMAT_VERSION = 1
 MAX_ENTRY_BYTES = 1 << 20
 """Bytes of the longest entry; larger ones are written into the model file at once."""
 
-MAX_HEAD_BYTES = 1 << 10
+MAX_JOURNAL_HEAD_BYTES = 1 << 10
 LOCK_POLL_SECONDS = 0.002
 PRIVATE_MODE = 0o600
 """The permissions of journals and locks: entries hold rows."""
@@ -93,7 +93,7 @@ def read_entries(path: str, base: str, start: int) -> tuple[list[Entry], Journal
 
 def _read_head(file: BinaryIO, base: str) -> int:
     """Return where the first entry begins; 0 where the journal is for another base, or damaged."""
-    line = file.readline(MAX_HEAD_BYTES)
+    line = file.readline(MAX_JOURNAL_HEAD_BYTES)
     with suppress(ValueError):
         head = json.loads(line)
         if line.endswith(b"\n") and head == {"format": FORMAT_VERSION, "base": base}:
