@@ -24,10 +24,12 @@ def assert_equal_parts(model, rows):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.fixture(scope="module")
-def clinic():
+@pytest.fixture(scope="module", params=["naive", "tan"])
+def clinic(request):
     table = as_text(patients())
-    return deciban.train(table, target="diagnosis", judge=False), table.to_pylist()
+    model = deciban.train(table, target="diagnosis", judge=False, structure=request.param)
+    assert (model._layout.block_index("pairs") is None) == (request.param == "naive")
+    return model, table.to_pylist()
 
 
 def test_every_learned_row_has_the_matrices_of_a_table(clinic):

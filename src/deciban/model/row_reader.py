@@ -17,6 +17,7 @@ import numpy as np
 from deciban.errors import DecibanError
 from deciban.ledger.schema import Kind
 from deciban.model.columns import Feature
+from deciban.model.matrices import stack_columns
 from deciban.model.model_options import hide_markers
 from deciban.scorer import vocabularies
 from deciban.sources.cell_conversion import read_converted
@@ -53,8 +54,10 @@ class RowReader:
         self._forms: Sequence[Any] = (
             model._naive.solved.forms[len(layout.blocks) - len(self._texts) :] if self._texts else ()
         )
-        dense = layout.blocks[: len(layout.blocks) - len(self._texts)]
-        self._readers = [(self._make_readers(kind, features), _dtype(kind)) for kind, features in dense]
+        self._dense = [group for group in layout.blocks if group.kind not in ("pairs", "bags")]
+        self._pairs = [group.features for group in layout.blocks if group.kind == "pairs"]
+        self._matrices = model._make_matrices()
+        self._readers = [(self._make_readers(kind, features), _dtype(kind)) for kind, features in self._dense]
 
     def read(self, rows: Sequence[Row]) -> list[Any] | None:
         """Return a matrix for each block of features; None where a row is unusual."""
@@ -63,9 +66,19 @@ class RowReader:
                 np.array([[read(row) for read in readers] for row in rows], dtype=dtype)
                 for readers, dtype in self._readers
             ]
+            parts += [self._find_cells(features, parts) for features in self._pairs]
             return parts + [self._read_texts(i, rows) for i in range(len(self._texts))]
         except (Unusual, KeyError):  # a row without one of the columns
             return None
+
+    def _find_cells(self, features: Sequence[Feature], parts: Sequence[Any]) -> Any:
+        """Return the cells on which dependence is counted, from the matrices of the same features."""
+        read = {
+            (kind == "levels", feature.name): X[:, j]
+            for (kind, own), X in zip(self._dense, parts)
+            for j, feature in enumerate(own)
+        }
+        return stack_columns([self._matrices._find_cells(feature, read) for feature in features])
 
     def _make_readers(self, kind: Kind, features: Sequence[Feature]) -> list[Callable[[Row], Any]]:
         """Return a function for each feature that reads its cell of a row, or raises Unusual or a KeyError."""
@@ -102,10 +115,7 @@ class RowReader:
         """Return a function that reads one cell as a table is read, and keeps its code; None for an unknown level."""
         place = self._model._layout.levels.index(feature)
         size = len(self._model._scorer.level_names[place])
-        matrices, wanted = (
-            self._model._make_matrices(),
-            {feature.column: self._model._layout.readings()[feature.column]},
-        )
+        matrices, wanted = self._matrices, {feature.column: self._model._layout.readings()[feature.column]}
 
         @lru_cache(MAX_KEPT_CELLS)
         def find_code(cell: Any) -> int | None:
