@@ -22,6 +22,7 @@ from deciban.model.model_options import JOINT_COVARIANCES, Options
 from deciban.model.output_frames import INTEGER
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
+from deciban.sources.arrow_types import is_text
 from deciban.sources.date_formats import ORDERS
 from deciban.sources.document_files import DocumentFiles, TextLines
 from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
@@ -281,11 +282,11 @@ def _columns_like(like: Model, target: str, given: Any, numbers: str | None, wor
 
 
 def _target_type(source: Source, head: Any, target: str) -> str:
-    """Return the Arrow type of integer, boolean or floating labels, else "string"; in text files of integers only."""
-    if not source.typed:
+    """Return the Arrow type of integer, boolean or floating labels, else "string"; of texts in files also int64."""
+    kind = head.schema.field(target).type
+    if not source.typed and is_text(kind):
         labels = head.column(target).drop_null().unique().to_pylist()
         return "int64" if labels and all(map(INTEGER.fullmatch, labels)) else "string"
-    kind = head.schema.field(target).type
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind)
     return str(kind) if plain else "string"
