@@ -295,5 +295,5 @@ def test_a_folder_without_mail_is_the_error_that_learning_reports(store, tmp_pat
     (folder / "tennis.csv").write_text("outlook,play\nsunny,no\n" * 20)
     for verb in (["classify"], ["learn", "--ham"]):
         result = mail(*verb, folder, "--store", store)
-        assert result.returncode != 0
+        assert result.exit_code != 0
         assert "error: there are no messages, but 1 file that is not mail" in result.stderr
