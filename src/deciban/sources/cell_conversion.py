@@ -58,7 +58,7 @@ def convert_batch(
     """Return a batch with the texts of columns that are wanted as numbers or dates converted.
 
     `plain` is the format of numbers that have no other. An invalid cell is added to `found` and becomes missing;
-    without `found` it raises a BadCellError.
+    without `found` it raises a BadCellError. In a row without a label it is missing.
     """
     changed: dict[int, Any] = {}
     for place, (name, texts) in enumerate(zip(batch.schema.names, batch.columns)):
@@ -67,14 +67,24 @@ def convert_batch(
         if not isinstance(kind, (NumberFormat, DateFormat)) or not is_text(texts.type):
             continue
         parsed = parse_texts(texts, kind)
-        if parsed.is_invalid is not None and parsed.is_invalid.any():
+        is_invalid = None if parsed.is_invalid is None else parsed.is_invalid & _are_labelled(batch, wanted)
+        if is_invalid is not None and is_invalid.any():
             if found is None:
-                row = int(parsed.is_invalid.argmax())
+                row = int(is_invalid.argmax())
                 value = _decode(texts)[row].as_py()
                 raise BadCellError("a bad cell", name, value, kind, row, is_stored=reading != "number")
-            found.add(name, RULES[type(kind)], _decode(texts), parsed.is_invalid)
+            found.add(name, RULES[type(kind)], _decode(texts), is_invalid)
         changed[place] = parsed.values
     return replace_columns(batch, changed)
+
+
+def _are_labelled(batch: pa.RecordBatch, wanted: Mapping[str, ColumnReading]) -> NDArray[np.bool_]:
+    """Return which rows have all their labels."""
+    is_labelled = np.ones(batch.num_rows, dtype=np.bool_)
+    for name, cells in zip(batch.schema.names, batch.columns):
+        if wanted.get(name) == "label":
+            is_labelled &= np.asarray(cells.is_valid())
+    return is_labelled
 
 
 def parse_texts(texts: Any, kind: NumberFormat | DateFormat) -> ParsedCells:
@@ -104,7 +114,9 @@ def bad_cell_error(
     is_number = isinstance(kind, NumberFormat)
     hint = hint_at_number(column, value, kind, can_set_decimal) if is_number else hint_at_date(column, value, kind)
     noun = "number" if is_number else "date"
-    return BadCellError(f"column {column!r}{of} holds {value!r}{at}, which is not a {noun}. Hint: {hint}")
+    return BadCellError(
+        f"column {column!r}{of} holds {value!r}{at}, which is not a {noun}. Hint: {hint}; {BAD_CELLS_HINT}"
+    )
 
 
 def hint_at_number(column: str, value: str, kind: Any, can_set_decimal: bool) -> str:

@@ -23,9 +23,10 @@ T = TypeVar("T")
 COPY_NAMES: dict[str, str] = {}
 """The names in messages of streams of which there are temporary copies, by the paths of these."""
 
-ColumnReading: TypeAlias = "Literal['number', 'text', 'words', 'as it is'] | NumberFormat | DateFormat"
+ColumnReading: TypeAlias = "Literal['number', 'text', 'label', 'words', 'as it is'] | NumberFormat | DateFormat"
 """How a column of a file without types is to be read: as numbers, plain or in a format, as dates, or as texts.
 
+A "label" is a text without which no cell of its row counts, so that none is invalid.
 Texts are trimmed, but not "words", long texts of which few rows have the same, nor cells "as it is"."""
 
 CSV_OPTIONS = ("header", "names", "quote", "decimal")

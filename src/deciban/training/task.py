@@ -251,7 +251,7 @@ def _infer_columns(
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
     if dates not in (None, *ORDERS):
         raise InputError(f"dates must be 'day-first' or 'month-first', not {dates!r}")
-    columns = infer_roles(source, head, leave_out, roles, numbers, dates or "")
+    columns = infer_roles(source, head, leave_out, roles, numbers, dates or "", target=leave_out[0])
     if all(column.role == "skip" for column in columns):
         reasons = "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
         why, hint = reasons or "the target is the only one", role_hint("COLUMN", "ROLE")
