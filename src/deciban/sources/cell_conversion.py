@@ -114,20 +114,18 @@ def bad_cell_error(
     is_number = isinstance(kind, NumberFormat)
     hint = hint_at_number(column, value, kind, can_set_decimal) if is_number else hint_at_date(column, value, kind)
     noun = "number" if is_number else "date"
-    return BadCellError(
-        f"column {column!r}{of} holds {value!r}{at}, which is not a {noun}. Hint: {hint}; {BAD_CELLS_HINT}"
-    )
+    return BadCellError(f"column {column!r}{of} holds {value!r}{at}, which is not a {noun}. Hint: {hint}")
 
 
 def hint_at_number(column: str, value: str, kind: Any, can_set_decimal: bool) -> str:
     """Return the ways out where a cell is not a number: none that would leave out a value."""
     as_text = f"{role_hint(column, 'category')} reads it as text"
     if not any(map(str.isdigit, value)):
-        return f"{as_text}; {missing_hint(value)} reads it as nothing"
+        return f"{as_text}; {missing_hint(value)} reads it as nothing; {BAD_CELLS_HINT}"
     marks = {mark: infer_number_format([value.strip()], mark, fixed=True) for mark in (".", ",")}
     found = {mark: each for mark, each in marks.items() if each is not None}
     if not found:
-        return as_text
+        return f"{as_text}; {BAD_CELLS_HINT}"
     if any(each.unit for each in found.values()):
         return f"write the number {f'in {kind.unit}' if kind.unit else 'without a unit, as the others are'}"
     if not can_set_decimal:
@@ -141,11 +139,12 @@ def hint_at_number(column: str, value: str, kind: Any, can_set_decimal: bool) ->
 def hint_at_date(column: str, value: str, kind: Any) -> str:
     """Return the ways out where a cell is not a date."""
     if not any(map(str.isdigit, value)):
-        return f"{role_hint(column, 'category')} reads it as text; {missing_hint(value)} reads it as nothing"
+        as_text = f"{role_hint(column, 'category')} reads it as text"
+        return f"{as_text}; {missing_hint(value)} reads it as nothing; {BAD_CELLS_HINT}"
     others = [order for order in ORDERS if order not in ("", kind.order)]
     fits = [order for order in others if not DateFormat(order).parse(pa.array([value])).n_invalid]
     if not fits:
-        return f"correct that cell, or {role_hint(column, 'category')}"
+        return f"correct that cell, or {role_hint(column, 'category')}; {BAD_CELLS_HINT}"
     return f"--dates {fits[0]} (dates={fits[0]!r}) in training, if that is the order of day and month in the column"
 
 

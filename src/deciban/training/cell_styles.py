@@ -160,6 +160,7 @@ def read_dates(known: Any, name: str, style: CellStyle) -> WrittenDates:
     """Convert a column to dates; raise an InputError that names it where a value is none."""
     if not is_text(known.type):
         return WrittenDates(parse_dates(known, name), are_times=pa.types.is_time(known.type))
+    known = known.cast(pa.string())
     found = infer_date_format(known, style.dates, max(style.max_invalid, MAX_INVALID_SHARE))
     if found is None:
         parse_dates(known, name)  # names the value that is no date
