@@ -145,7 +145,7 @@ def hint_at_date(column: str, value: str, kind: Any) -> str:
     fits = [order for order in others if not DateFormat(order).parse(pa.array([value])).n_invalid]
     if not fits:
         return f"correct that cell, or {role_hint(column, 'category')}; {BAD_CELLS_HINT}"
-    return f"--dates {fits[0]} (dates={fits[0]!r}) in training, if that is the order of day and month in the column"
+    return f"--dates {fits[0]} (dates={fits[0]!r}), if that is the order of day and month in the column"
 
 
 def missing_hint(value: str) -> str:
@@ -196,6 +196,22 @@ def shorten_cell(cell: Any) -> str:
     if not isinstance(cell, str):
         return f"{cell:g}"
     return repr(cell if len(cell) <= MAX_QUOTED_CHARACTERS else cell[:MAX_QUOTED_CHARACTERS] + "…")
+
+
+@dataclass(frozen=True)
+class DateOrderView(SourceView):
+    """A source with a given order of day and month, for dates that do not show it."""
+
+    order: str
+
+    @property
+    def date_order(self) -> str:
+        """See `SourceView.date_order`."""
+        return self.order
+
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
+        """See `Source.batches`."""
+        yield from self.source.batches(wanted)
 
 
 @dataclass(frozen=True)
