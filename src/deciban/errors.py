@@ -15,6 +15,8 @@
 Every message names the thing, the rule, the value and the way out.
 """
 
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -65,6 +67,14 @@ class UndefinedError(DecibanError, TypeError, AttributeError):
 
 class DecibanWarning(UserWarning):
     """The result is valid, but something about it should be known."""
+
+
+def warn_caller(message: str) -> None:
+    """Warn at the line outside deciban that led here, through however many of its functions."""
+    frame, depth = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "deciban":
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, DecibanWarning, stacklevel=depth)
 
 
 class PrecisionWarning(DecibanWarning):

@@ -128,7 +128,7 @@ class NumberRange(NamedTuple):
             noun = "whole number" if self.kind is int else "number"
             return f"is not a {noun}" if self.word is None else f"is neither a {noun} nor {self.word}"
         if value < self.minimum:
-            return f"is less than {self.minimum:g}"
+            return f"is {'not above' if self.minimum in self.excluded else 'less than'} {self.minimum:g}"
         if value > self.maximum:
             return f"is more than {self.maximum:g}"
         if value not in self.excluded:
@@ -244,4 +244,6 @@ def command(*arguments: Argument, examples: Sequence[str]) -> Callable[[Callable
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        if message.startswith("argument -"):
+            message = message.replace("argument", "option", 1)
         raise UsageError(f"{message[:1].upper()}{message[1:]}.")

@@ -164,7 +164,7 @@ def check_columns(
         more = f" (nor {len(absent) - 1} others)" if len(absent) > 1 else ""
         raise InputError(
             f"{source.name} has no column {absent[0]!r}{more}, which the model needs"
-            f"{did_you_mean(absent[0], source.columns)}. "
+            f"{did_you_mean(absent[0], source.columns) or '.'} "
             f"Hint: --allow-missing-columns (allow_missing_columns=True) treats it as missing"
         )
     return adapt_readings(source, {name: reading for name, reading in wanted.items() if name in present})

@@ -344,7 +344,8 @@ def _choose_role(column: Column, losses: Mapping[Role, float]) -> Column:
     """Return the column with the role of the lowest loss (in nats per row), and the reason."""
     best, second = sorted(losses, key=losses.__getitem__)[:2]
     gain = (losses[second] - losses[best]) * DECIBAN
-    reason = f"{ROLE_WORDS[best]} preferred to {ROLE_WORDS[second]} by {gain:.2g} dB per row"
+    words = f"{ROLE_WORDS[best]} preferred to {ROLE_WORDS[second]} by {gain:.2g} dB per row"
+    reason = words if gain > 0 else f"{ROLE_WORDS[best]}, which predicts as well as {ROLE_WORDS[second]}"
     return replace(column, role=best, reason=add_note(reason, column.note))
 
 
