@@ -18,6 +18,7 @@ from deciban import NaiveBayes
 from deciban.families import column_losses, count_families, gaussian
 from deciban.families.family import CONTAMINATION
 from deciban.metrics import Report
+from deciban.scores.bounded_forms import CONTAMINATION
 
 from . import data, machine
 from .lab_tables import Table, cross_validate, format_table, list_tables, read_table

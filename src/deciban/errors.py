@@ -17,6 +17,8 @@
 Every message names the thing, the rule, the value and the way out.
 """
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -72,6 +74,14 @@ class UsageError(Exception):
 
 class DecibanWarning(UserWarning):
     """The result is valid, but something about it should be known."""
+
+
+def warn_caller(message: str) -> None:
+    """Warn at the line outside deciban that led here, through however many of its functions."""
+    frame, depth = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "deciban":
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, DecibanWarning, stacklevel=depth)
 
 
 class PrecisionWarning(DecibanWarning):

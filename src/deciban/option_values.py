@@ -47,7 +47,7 @@ class NumberRange(NamedTuple):
             noun = "whole number" if self.kind is int else "number"
             return f"is not a {noun}" if self.word is None else f"is neither a {noun} nor {self.word}"
         if value < self.minimum:
-            return f"is less than {self.minimum:g}"
+            return f"is {'not above' if self.minimum in self.excluded else 'less than'} {self.minimum:g}"
         if value > self.maximum:
             return f"is more than {self.maximum:g}"
         if value not in self.excluded:

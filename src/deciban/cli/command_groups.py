@@ -96,10 +96,12 @@ class Group(NamedTuple):
 def to_help_option(words: Sequence[str]) -> Sequence[str]:
     """Return the words of a command line, `help COMMAND` as `COMMAND --help`; of no words an empty one.
 
-    >>> to_help_option(["help", "train"]), to_help_option(["help"]), to_help_option([])
+    >>> to_help_option(["help", "train"]), to_help_option(["help", "help"]), to_help_option([])
     (['train', '--help'], ['--help'], [''])
     """
-    return [*words[1:], "--help"] if list(words[:1]) == ["help"] else words or [""]
+    if list(words[:1]) != ["help"]:
+        return words or [""]
+    return [*(word for word in words if word != "help"), "--help"]
 
 
 def format_paragraph(text: str, first: str = "  ", others: str = "  ") -> str:

@@ -83,7 +83,8 @@ def _show_comparison(comparison: Comparison, data: TableInput, as_json: bool, ti
     from deciban.metrics import comparison_advice
 
     out = Screen()
-    out.print_title(f"{comparison.target} of {data.name}, by {len(comparison.rows)} learners")
+    learners = "1 learner" if len(comparison.rows) == 1 else f"{len(comparison.rows)} learners"
+    out.print_title(f"{comparison.target} of {data.name}, by {learners}")
     head, *body = comparison_advice.table(comparison, times)
     out.print_table(head, body, right=range(2, len(head)), wide=1)
     for note in (comparison_advice.signs(comparison), comparison.measured, *comparison.notes):

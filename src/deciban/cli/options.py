@@ -84,6 +84,8 @@ TABLE_OPTIONS: Final = (
         choice("--decimal", ".|,",
                "The decimal mark of a CSV file, where the other mark separates thousands; by default, as the cells "
                "suggest."),
+        choice("--dates", "day-first|month-first",
+               "The order of day and month in dates such as 01/02/2024, where no date of the column shows it."),
         flag("--hive",
              "Read folders of DATA that are named KEY=VALUE as a column KEY, in addition to those of the files."),
     ),
@@ -116,8 +118,6 @@ MODEL_OPTIONS: Final = in_section(
            "repeated; numbers: all numbers.", action="append"),
     choice("--numbers", "number|binned|auto",
            "How numbers are modelled: as Gaussians (number), in bins (binned), or as predicts better (auto)."),
-    choice("--dates", "day-first|month-first",
-           "The order of day and month in dates such as 01/02/2024, where no date of the column shows it."),
     option("--like", "MODEL",
            "Take roles and assumptions from this model, so that the two can be merged.", type=Path),
     WEIGHTS,

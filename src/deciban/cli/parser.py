@@ -199,4 +199,6 @@ def command(*arguments: Argument, examples: Sequence[str]) -> Callable[[Callable
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        if message.startswith("argument -"):
+            message = message.replace("argument", "option", 1)
         raise UsageError(f"{message[:1].upper()}{message[1:]}.")

@@ -23,7 +23,7 @@ WORD_OPTIONS = ("ngrams", "tokens", "stop_words", "presence")
 """The options that control how texts are read."""
 
 LIKE_OPTIONS = (
-    "roles", "join", "numbers", "dates", "alpha", "parameter_prior", "covariance", "unseen", "most_levels",
+    "roles", "join", "numbers", "alpha", "parameter_prior", "covariance", "unseen", "most_levels",
     "keep_markers",
     *WORD_OPTIONS,
 )  # fmt: skip

@@ -313,8 +313,8 @@ def score_by_kernel(
     if isinstance(form, Edges):
         return score_by_kernel(kernels, form.lookup, form.combine(X), needs, wanted, out)
     if isinstance(form, Full):
-        X = form.remove_far(X) if isinstance(form, LimitedFull) else X
-        return form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
+        has_kernel = form.shared and not (isinstance(form, LimitedFull) and (form.evidence_weight or 0.0) < 0)
+        return has_kernel and wanted not in ("joint", "density") and _contrast(form, X, out)
     if kernels is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Steps, Linear)):
         return False
     if isinstance(form, BoundedDiagonal):

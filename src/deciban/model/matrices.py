@@ -23,6 +23,7 @@ from deciban.sources.arrow_cells import LevelEncoder, extract_date_part, to_numb
 from deciban.sources.arrow_texts import replace_nulls
 from deciban.sources.arrow_types import is_text
 from deciban.sources.cell_conversion import BAD_CELLS_HINT, read_converted
+from deciban.sources.new_formats import adapt_readings
 from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import Documents, Words, build_word_matrix
 
@@ -155,17 +156,20 @@ def stack_columns(columns: Sequence[Any]) -> Any:
 def check_columns(
     source: Source, wanted: Mapping[str, ColumnReading], allow_missing: bool
 ) -> dict[str, ColumnReading]:
-    """Return the wanted columns that the source has; refuse a source without one of them, unless that is allowed."""
+    """Return the wanted columns that the source has, read as their cells are written (`adapt_readings`).
+
+    A source without one of them is refused, unless that is allowed.
+    """
     present = set(source.columns)
     absent = [name for name in wanted if name not in present]
     if absent and not allow_missing:
         more = f" (nor {len(absent) - 1} others)" if len(absent) > 1 else ""
         raise InputError(
             f"{source.name} has no column {absent[0]!r}{more}, which the model needs"
-            f"{did_you_mean(absent[0], source.columns)}. "
+            f"{did_you_mean(absent[0], source.columns) or '.'} "
             f"Hint: --allow-missing-columns (allow_missing_columns=True) treats it as missing"
         )
-    return {name: reading for name, reading in wanted.items() if name in present}
+    return adapt_readings(source, {name: reading for name, reading in wanted.items() if name in present})
 
 
 def invalid_cell_error(bad: engines.InvalidValueError, layout: Layout, parts: Sequence[Any]) -> Exception:

@@ -55,7 +55,7 @@ class Predictions:
             winner = self.model._decide(parts, log_p, self.rule, self.reject_novel)
             counts = np.bincount(winner + 1, minlength=len(self.labels) + 1).tolist()
             called.update(dict(zip([UNDECIDED, *map(str, self.model.classes)], counts)))
-            p, undecided = round_probabilities(log_p) if self.is_rounded else np.exp(log_p), winner < 0
+            p, undecided = (round_probabilities if self.is_rounded else limit_probabilities)(log_p), winner < 0
             columns = self.view.copied_columns(batches)
             columns.append(self.labels.take(pa.array(winner, mask=undecided)))
             columns.append(pa.array(p[np.arange(len(p)), winner], mask=undecided))
@@ -63,6 +63,18 @@ class Predictions:
                 columns += [pa.array(np.ascontiguousarray(p[:, k])) for k in range(p.shape[1])]
             cast = [column.cast(field.type) for column, field in zip(columns, self.schema)]
             yield pa.RecordBatch.from_arrays(cast, schema=self.schema)
+
+
+def limit_probabilities(log_p: Array) -> Array:
+    """Return p(k|x) of each row from ln p(k|x): 1 is only the class that alone is possible.
+
+    >>> import numpy as np
+    >>> limit_probabilities(np.array([[0.0, -900.0], [0.0, -np.inf]])).tolist()
+    [[0.9999999999999999, 0.0], [1.0, 0.0]]
+    """
+    is_certain = np.isfinite(log_p).sum(axis=1, keepdims=True) == 1
+    p = np.exp(log_p)
+    return np.where(is_certain, p, np.minimum(p, np.nextafter(1.0, 0.0)))
 
 
 def round_probabilities(log_p: Array) -> Array:

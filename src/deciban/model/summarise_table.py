@@ -140,7 +140,7 @@ class TableSummariser:
                 )
         wanted: dict[str, ColumnReading] = {
             **check_columns(source, self.layout.readings(), False),
-            self.target: "text",
+            self.target: "label",
         }
         return wanted if self.weights is None else {**wanted, self.weights: "number"}
 
