@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from deciban import NaiveBayes
 from deciban.families import column_losses, count_families, gaussian
-from deciban.families.family import CONTAMINATION
 from deciban.metrics import Report
 from deciban.scores.bounded_forms import CONTAMINATION
 

@@ -89,3 +89,8 @@ def test_other_formats_have_every_digit(tmp_path):
 def test_a_verdict_without_doubt_is_not_written_as_1():
     verdict = Verdict("spam", "spam", 1.0, 400.0, 0.0, (), 0.0, {}, "evidence")
     assert verdict.header().startswith("spam; p=0.9999999999; evidence=+400.0dB")
+
+
+def test_predictions_without_doubt_are_below_1_in_json_too(trained):
+    line = json.loads(done("predict", *trained, "--proba", "--json").stdout)
+    assert line["probability"] == line["p(spam)"] == 0.9999999999999999
