@@ -29,8 +29,8 @@ class RowBatches:
         self._waiting: dict[int, tuple[Snapshot, list[tuple[list[Any], asyncio.Future[Scores | None]]]]] = {}
 
     async def score(self, snapshot: Snapshot, rows: Sequence[Row]) -> Scores | None:
-        """Return ln p(k|x) of each row; None where a row has to be read as part of a table."""
-        parts = snapshot.reader.read(rows)
+        """Return ln p(k|x) of each row; None where one has to be read as part of a table, or takes long."""
+        parts = snapshot.reader.read(rows) if snapshot.is_light else None
         if parts is None:
             return None
         loop = asyncio.get_running_loop()

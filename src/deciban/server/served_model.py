@@ -38,6 +38,9 @@ QUIET_SECONDS = 1.0
 MAX_JOURNAL_BYTES = 1 << 22
 """Size of the journal at which the model file is written at once."""
 
+MAX_LIGHT_TERMS = 1 << 14
+"""Classes times features of models whose rows the event loop itself scores: some 0.1 ms for one of this size."""
+
 LOCK_SECONDS = 10.0
 """The time that a worker waits for the lock where no request limits it."""
 
@@ -61,6 +64,11 @@ class Snapshot:
     def reader(self) -> RowReader:
         """The conversion of single rows."""
         return RowReader(self.model)
+
+    @cached_property
+    def is_light(self) -> bool:
+        """Whether a row takes so little time that the event loop itself may score it."""
+        return len(self.labels) * len(self.model._layout.features_by_block()) <= MAX_LIGHT_TERMS
 
     @cached_property
     def labels(self) -> list[Any]:
