@@ -237,6 +237,14 @@ def test_each_kernel_agrees_with_its_definition(seed, way):
     by_class = launch.sum_moments(x, codes.tensor, np.tile(centre, (K, 1)), K, missing=True)
     np.testing.assert_allclose(by_class[1], squares, rtol=2e-6, atol=1e-6)
     assert (by_class[2] == codes.rows[:, None]).all()
+    scatter = sums.summarise_scatter(Needs("scatter"), x, codes, None, lambda: pytest.fail("no kernel"))
+    about = Moments(*(a[:, :, 0] for a in (scatter.weight, scatter.mean, scatter.rest)), np.zeros((K, x.shape[1])))
+    exact = sums.define_scatter(x, codes, None, about)
+    np.testing.assert_allclose(scatter.comoment, exact.comoment, rtol=2e-6, atol=1e-5)
+    x, codes = kernel_inputs(seed, np.uint8, way)
+    for rows in (x, torch.cat([x, 30 * x, x, 5 * x], 1)):
+        counted = launch.sum_counts(rows, codes, 4.0)
+        assert (counted == sums.define_counts(rows, codes.tensor, None, K, 4.0).total).all()
     x, codes = kernel_inputs(seed, np.int32, way)
     whole = Needs("counts", signed=False)
     assert (

@@ -1,9 +1,9 @@
 """Triton kernels: sums by class, and scores that are finished before they leave the processor.
 
 A program reads tiles of rows, one after the other, and writes one result for all of them; the results of programs are
-added in their order, so the same rows give the same bits. Moments are sums of the rows in their own order, by products
-with the indicators of the classes, in the matrix units: a number is split into two or three of type bfloat16, whose
-products with 0 and 1 are exact. Counts are sums of rows that are sorted by class, in chunks of one class each.
+added in their order, so the same rows give the same bits. Moments are sums of the rows in their own order, by
+products with the indicators of the classes, in the matrix units: a number is split into two or three of type
+bfloat16, whose products with 0 and 1 are exact. Counts are sums of rows that are sorted by class, in chunks of one class each.
 
 Importing this module imports Triton. Letters: n rows, d features, K classes; names in capitals are fixed when a
 kernel is compiled. `SPLITS` is 0 where the interpreter runs a kernel, which has no products of bfloat16.
@@ -146,6 +146,72 @@ def sum_counts(
 
 
 @triton.jit
+def count_bytes(
+    x_ptr, order_ptr, chunk_ptr, out_ptr, d, row_stride, threshold,
+    ROWS: tl.constexpr, WORDS: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """Write the number of a chunk's rows with a byte above the threshold, from 0 to 127: chunks × d.
+
+    Rows are read as words of four bytes, d and their stride in words; every place of a tile counts in four bytes, so a
+    chunk has at most 255 tiles. A byte is above t if its high bit is set, or if its other bits plus 127 − t set it.
+    """
+    words = tl.program_id(0) * WORDS + tl.arange(0, WORDS)
+    chunk = tl.program_id(1)
+    start = tl.load(chunk_ptr + chunk)
+    stop = tl.load(chunk_ptr + chunk + 1)
+    is_word = words < d
+    total = tl.zeros([ROWS, WORDS], tl.int32)
+    rise = (127 - threshold) * 0x01010101
+    for i in tl.range(0, tl.cdiv(stop - start, ROWS), num_stages=STAGES):
+        place = start + i * ROWS + tl.arange(0, ROWS)
+        is_row = place < stop
+        row = tl.load(order_ptr + place, mask=is_row, other=0).to(tl.int64)
+        is_cell = is_row[:, None] & is_word[None, :]
+        x = tl.load(x_ptr + row[:, None] * row_stride + words[None, :], mask=is_cell, other=0)
+        total += ((((x & 0x7F7F7F7F) + rise) | x) >> 7) & 0x01010101
+    out = out_ptr + (chunk.to(tl.int64) * d + words) * 4
+    for b in range(4):
+        tl.store(out + b, tl.sum((total >> (8 * b)) & 255, axis=0), mask=is_word)
+
+
+@triton.jit
+def sum_products(
+    x_ptr, order_ptr, chunk_ptr, class_ptr, centre_ptr, rest_ptr, out_ptr, d, row_stride, column_stride,
+    ROWS: tl.constexpr, COLS: tl.constexpr, PARTS: tl.constexpr, PRECISION: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """Write Σ (x_i − c_i)(x_j − c_j) of a chunk's rows, c the centre of their class: chunks × d × d.
+
+    PARTS tiles are summed before they are added to the others: the matrix units cut sums off, and do not round them.
+    """
+    chunk = tl.program_id(1)
+    blocks = tl.cdiv(d, COLS)
+    left = (tl.program_id(0) // blocks) * COLS + tl.arange(0, COLS)
+    right = (tl.program_id(0) % blocks) * COLS + tl.arange(0, COLS)
+    start = tl.load(chunk_ptr + chunk)
+    stop = tl.load(chunk_ptr + chunk + 1)
+    k = tl.load(class_ptr + chunk)
+    left_centre = tl.load(centre_ptr + k * d + left, mask=left < d, other=0.0)[None, :]
+    left_rest = tl.load(rest_ptr + k * d + left, mask=left < d, other=0.0)[None, :]
+    right_centre = tl.load(centre_ptr + k * d + right, mask=right < d, other=0.0)[None, :]
+    right_rest = tl.load(rest_ptr + k * d + right, mask=right < d, other=0.0)[None, :]
+    total = tl.zeros([COLS, COLS], tl.float32)
+    for i in tl.range(0, tl.cdiv(stop - start, ROWS * PARTS)):
+        part = tl.zeros([COLS, COLS], tl.float32)
+        for j in tl.range(0, PARTS, num_stages=STAGES):
+            place = start + (i * PARTS + j) * ROWS + tl.arange(0, ROWS)
+            is_row = (place < stop)[:, None]
+            row = tl.load(order_ptr + place, mask=place < stop, other=0).to(tl.int64)[:, None] * row_stride
+            a = tl.load(x_ptr + row + left[None, :] * column_stride, mask=is_row & (left < d)[None, :], other=0.0)
+            b = tl.load(x_ptr + row + right[None, :] * column_stride, mask=is_row & (right < d)[None, :], other=0.0)
+            a = tl.where(is_row, (a.to(tl.float32) - left_centre) - left_rest, 0.0)
+            b = tl.where(is_row, (b.to(tl.float32) - right_centre) - right_rest, 0.0)
+            part = tl.dot(tl.trans(a), b, part, input_precision=PRECISION)
+        total += part
+    out = out_ptr + chunk.to(tl.int64) * d * d + left[:, None] * d + right[None, :]
+    tl.store(out, total, mask=(left < d)[:, None] & (right < d)[None, :])
+
+
+@triton.jit
 def count_levels(
     x_ptr, order_ptr, chunk_ptr, out_ptr, bad_ptr, d, V, row_stride, column_stride,
     ROWS: tl.constexpr, COLS: tl.constexpr, WORDS: tl.constexpr, STAGES: tl.constexpr,
@@ -153,7 +219,8 @@ def count_levels(
     """Write the number of rows with each level 0, 1, …, V − 1, at most 32, in a chunk: chunks × V × d.
 
     Every place of a tile counts its levels in the bytes of WORDS numbers, so a chunk has at most 255 tiles. A
-    negative code is a missing value. A program writes whether it found a code of V or more, and whether a negative one.
+    negative code is a missing value. A program writes whether it found a code of V or more, and whether a negative
+    one.
     """
     columns = tl.program_id(0) * COLS + tl.arange(0, COLS)
     chunk = tl.program_id(1)

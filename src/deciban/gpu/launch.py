@@ -27,8 +27,11 @@ MAX_LABEL_TILES = 255
 LABEL_TILE_ROWS = 1024
 """Labels that a program reads at a time."""
 
-CHUNK_ROWS = 8192
-"""Rows of one class that a program sums."""
+CHUNK_ROWS = 2040
+"""Rows of one class that a program sums: of `count_bytes`, at most 255 tiles of 8."""
+
+PRODUCT_CHUNK_ROWS = 8192
+"""Rows of one class whose products a program sums."""
 
 MAX_KERNEL_LEVELS = 32
 """The largest number of levels that a kernel counts."""
@@ -104,9 +107,7 @@ def sum_moments(x: Any, codes: Any, centre: Array, K: int, missing: bool) -> Arr
     classes = power_of_two(K, 16, 32)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     out = torch.empty((programs, 3 if missing else 2, K, d), dtype=torch.float64, device=x.device)
-    near = centre.astype(np.float32)
-    rest = (centre - near).astype(np.float32)
-    both = to_device(np.stack([near, rest]), x)
+    both = to_device(split_single(centre), x)
     splits = 0 if INTERPRETED else 3 if by_class or n * d < 1 << 22 else 2
     _kernels().sum_moments[(programs, ceil_div(d, columns), ceil_div(K, classes))](
         x, codes, both[0], both[1], out, n, d, K, x.stride(0), x.stride(1),
@@ -116,7 +117,7 @@ def sum_moments(x: Any, codes: Any, centre: Array, K: int, missing: bool) -> Arr
 
 
 def split_into_chunks(rows: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where chunks of sorted rows begin, and the last ends, and their classes, which have these numbers of rows.
+    """Return where chunks of sorted rows begin, and the last ends, and their classes; `rows` counts those of classes.
 
     >>> split_into_chunks(np.array([3, 0, 2]), 2)
     (array([0, 2, 3, 5]), array([0, 0, 2]))
@@ -140,7 +141,9 @@ def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64]
         return None
     torch, d = import_torch(), x.shape[1]
     starts, classes = split_into_chunks(codes.rows, CHUNK_ROWS)
-    columns = power_of_two(d, 16, 128)
+    if threshold is not None and 0 <= threshold < 128 and can_read_words(x):
+        return _count_bytes(x, codes, int(threshold), starts, classes)
+    columns = power_of_two(d, 16, 64)
     grid = (ceil_div(d, columns), len(classes))
     checked = type_name(x) != "uint8" and not (threshold is not None and type_name(x).startswith("int"))
     out = torch.empty((len(classes), d), dtype=torch.int32, device=x.device)
@@ -148,26 +151,73 @@ def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64]
     limit = 0.0 if threshold is None else float(np.floor(threshold)) if type_name(x) != "float32" else threshold
     _kernels().sum_counts[grid](
         x, codes.order, to_device(starts, x), out, bad, d, x.stride(0), x.stride(1), limit,
-        32, columns, threshold is not None, checked, 3, num_warps=4,
+        32, columns, threshold is not None, checked, 3, num_warps=2,
     )  # fmt: skip
     if checked and bool(bad.any()):
         return None
     return _sum_chunks(out, classes, len(codes.rows))
 
 
+def can_read_words(x: Any) -> bool:
+    """Return whether rows of bytes are whole words of four."""
+    is_aligned = x.shape[1] % 4 == 0 and x.stride(0) % 4 == 0 and x.stride(1) == 1 and x.data_ptr() % 4 == 0
+    return type_name(x) == "uint8" and is_aligned and x.storage_offset() % 4 == 0
+
+
+def _count_bytes(
+    x: Any, codes: Any, threshold: int, starts: NDArray[np.int64], classes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the number of rows with a byte above the threshold, by class and column."""
+    torch, d = import_torch(), x.shape[1] // 4
+    out = torch.empty((len(classes), 4 * d), dtype=torch.int32, device=x.device)
+    words = power_of_two(d, 16, 64)
+    _kernels().count_bytes[(ceil_div(d, words), len(classes))](
+        x.view(torch.int32), codes.order, to_device(starts, x), out, d, x.stride(0) // 4, threshold,
+        16, words, 3, num_warps=2,
+    )  # fmt: skip
+    return _sum_chunks(out, classes, len(codes.rows))
+
+
+def sum_products(x: Any, codes: Any, centre: Array) -> Array | None:
+    """Return Σ (x_i − c_i)(x_j − c_j) by class, K × d × d, about the centres of the classes; NaN spoils all of it."""
+    if not can_launch(x) or type_name(x) not in SMALL_TYPES:
+        return None
+    torch, d, K = import_torch(), x.shape[1], len(codes.rows)
+    columns = power_of_two(d, 16, 128)
+    starts, classes = split_into_chunks(codes.rows, PRODUCT_CHUNK_ROWS)
+    out = torch.empty((len(classes), d, d), dtype=torch.float32, device=x.device)
+    near, rest = to_device(split_single(centre), x)
+    _kernels().sum_products[(ceil_div(d, columns) ** 2, len(classes))](
+        x, codes.order, to_device(starts, x), to_device(classes, x), near, rest, out, d, x.stride(0), x.stride(1),
+        32, columns, 8, "ieee" if INTERPRETED else "tf32x3", 2, num_warps=8 if columns == 128 else 4,
+    )  # fmt: skip
+    ends = np.searchsorted(classes, np.arange(K + 1))
+    return to_numpy(torch.stack([out[a:b].sum(0, dtype=torch.float64) for a, b in pairwise(ends)]))
+
+
+def split_single(values: Array) -> NDArray[np.float32]:
+    """Return numbers as the nearest of single precision and the rest, 2 × ….
+
+    >>> split_single(np.array([1.0 + 2.0**-30])).tolist()
+    [[1.0], [9.313225746154785e-10]]
+    """
+    near = values.astype(np.float32)
+    return np.stack([near, (values - near).astype(np.float32)])
+
+
 def count_levels(x: Any, codes: Any, V: int, signed: bool) -> NDArray[np.int64] | None:
-    """Return the number of rows with each level, K × V × d; None for codes ≥ V, and for negative ones unless `signed`."""
+    """Return the number of rows with each level, K × V × d; None for codes ≥ V, and negative ones unless `signed`."""
     if not can_launch(x) or type_name(x) not in ("uint8", "int8", "int16", "int32", "int64") or V > MAX_KERNEL_LEVELS:
         return None
     torch, d = import_torch(), x.shape[1]
-    rows, columns = 32, power_of_two(d, 8, 32)
+    rows, columns = 64, 4
     starts, classes = split_into_chunks(codes.rows, rows * MAX_LABEL_TILES)
     grid = (ceil_div(d, columns), len(classes))
     out = torch.empty((len(classes), V, d), dtype=torch.int32, device=x.device)
     bad = torch.empty((grid[0] * grid[1], 2), dtype=torch.int32, device=x.device)
     _kernels().count_levels[grid](
         x, codes.order, to_device(starts, x), out, bad, d, V, x.stride(0), x.stride(1),
-        rows, columns, ceil_div(V, 8), 1, num_warps=4,
+        rows, columns, ceil_div(V, 8), 1, num_warps=2,
     )  # fmt: skip
     is_high, is_negative = to_numpy(bad.amax(0)).tolist()
     return None if is_high or (is_negative and not signed) else _sum_chunks(out, classes, len(codes.rows))
@@ -180,13 +230,15 @@ def score_gaussian(x: Any, weights: tuple[Array, ...], K: int, wanted: str, out:
     values, each (K+1)×d, and the constants (K).
     """
     torch, (n, d) = import_torch(), x.shape
-    programs = count_programs(x, ceil_div(n, 64), 16)
+    rows, warps, per_processor, stages = (32, 1, 8, 3) if d <= 32 and K < 16 else (64, 4, 16, 2)
+    programs = count_programs(x, ceil_div(n, rows), per_processor)
     bad = torch.empty(programs, dtype=torch.int32, device=x.device)
-    tensors = [to_device(weight.astype(np.float32), x) for weight in weights]
+    flat = to_device(np.concatenate([weight.ravel() for weight in weights]).astype(np.float32), x)
+    tensors = flat.split([weight.size for weight in weights])
     _kernels().score_gaussian[(programs,)](
         x, *tensors, out, bad, n, d, K, x.stride(0), x.stride(1),
-        64, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K + 1, 16, MAX_SCORED_CLASSES + 1), wanted,
-        "ieee" if INTERPRETED else "tf32x3", 3 if d <= 32 else 2, num_warps=2 if d <= 32 else 4,
+        rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K + 1, 16, MAX_SCORED_CLASSES + 1), wanted,
+        "ieee" if INTERPRETED else "tf32x3", stages, num_warps=warps,
     )  # fmt: skip
     return not bool(bad.any())
 

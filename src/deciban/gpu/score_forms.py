@@ -11,8 +11,8 @@ from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm
 
 MAX_CENTRED_SQUARES = 256.0
-"""The largest Σ_j (μ_kj − c_j)² / 2σ²_kj at which scores are multiplied out in single precision. Scores are differences
-of such numbers, and about 1e-7 of them is their error."""
+"""The largest Σ_j (μ_kj − c_j)² / 2σ²_kj at which scores are multiplied out in single precision. Scores are
+differences of such numbers, and about 1e-7 of them is their error."""
 
 
 def has_definition(form: ScoreForm) -> bool:

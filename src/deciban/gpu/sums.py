@@ -15,6 +15,7 @@ from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
 from deciban.ledger import Counts, Levels, Moments, Needs, Scatter
 from deciban.ledger.double_double import Pair
 from deciban.ledger.moments import moments_about
+from deciban.ledger.scatter import flip
 from deciban.ledger.statistic import divide
 
 Check = Callable[[], None]
@@ -23,11 +24,11 @@ Check = Callable[[], None]
 BLOCK_CELLS = 1 << 23
 """Cells of rows, or of the indicators of their classes, that a definition holds at a time in double precision."""
 
-CENTRE_ROWS = 1024
-"""Rows whose mean is the first centre of the squares."""
+SAMPLE_ROWS = 256
+"""Rows whose mean is the first centre of the squares, and whose highest level is expected to be that of all."""
 
 SPLIT_ERROR = 2.0**-18
-"""The relative error of a number that is split into two of type bfloat16; that of many is smaller by the root of n."""
+"""The relative error of a number that is split into two of type bfloat16; that of a mean falls with the root of n."""
 
 SUM_ERROR = 1e-7
 """The relative error of sums of such numbers, however many."""
@@ -49,7 +50,7 @@ def row_blocks(n: int, width: int) -> Iterator[slice]:
 
 
 def summarise_moments(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Moments:
-    """Compute moments about a centre of each column, and again about the means of classes if these are far from it."""
+    """Compute moments about a centre of each column, and again about the means of classes if these are far off."""
     centre = find_centre(x)
     sums, error = _sum_moments(needs, x, codes, weight, centre, check)
     if _is_far_off(*sums, *error):
@@ -64,10 +65,15 @@ def summarise_moments(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, che
 
 
 def find_centre(x: Any) -> Array:
-    """Return the mean of a few rows, spread over all; 0 for columns without a finite one."""
-    rows = x[:: max(1, len(x) // CENTRE_ROWS)][:CENTRE_ROWS].double()
-    mean = to_numpy(rows.nanmean(0))
-    return np.where(np.abs(mean) < np.inf, mean, 0.0)
+    """Return the mean of a few rows; 0 for columns without a finite one."""
+    rows = to_numpy(_sample(x)).astype(np.float64)
+    known = np.isfinite(rows)
+    return divide(np.where(known, rows, 0.0).sum(axis=0), known.sum(axis=0).astype(np.float64))
+
+
+def _sample(x: Any) -> Any:
+    """Return a few rows, spread over all."""
+    return x[:: max(1, len(x) // SAMPLE_ROWS)][:SAMPLE_ROWS]
 
 
 def _sum_moments(
@@ -149,7 +155,7 @@ def define_counts(x: Any, codes: Any, weight: Any, K: int, threshold: float | No
 def summarise_levels(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Levels:
     """Count levels; those of a few rows say how many there may be."""
     if weight is None and not x.dtype.is_floating_point:
-        V = int(x[:: max(1, len(x) // CENTRE_ROWS)][:CENTRE_ROWS].max()) + 1
+        V = int(_sample(x).max()) + 1
         counts = launch.count_levels(x, codes, max(1, V), needs.signed)
         if counts is not None:
             K, V, d = counts.shape
@@ -180,6 +186,16 @@ def define_levels(x: Any, codes: Any, weight: Any, K: int) -> Levels:
 def summarise_scatter(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Scatter:
     """Compute the scatter: the means of the classes, then products of the rows of each class about them."""
     centres = summarise_moments(needs, x, codes, weight, check)
+    d, wide = x.shape[1], centres.weight.shape[1] > 1
+    products = launch.sum_products(x, codes, centres.mean) if weight is None and not wide else None
+    if products is not None and np.isfinite(products).all():
+        pairs = (products + flip(products)) / 2
+        return Scatter(centres.weight[:, :, None], centres.mean[:, :, None], centres.rest[:, :, None], pairs)
+    return define_scatter(x, codes, weight, centres)
+
+
+def define_scatter(x: Any, codes: DeviceCodes, weight: Any, centres: Moments) -> Scatter:
+    """Compute products of the rows of each class about its means, in double precision; NaN is left out, by pairs."""
     d, wide = x.shape[1], centres.weight.shape[1] > 1
     out = Scatter.empty(len(codes.rows), d, wide)
     ends = np.concatenate([[0], np.cumsum(codes.rows)])
