@@ -1,8 +1,10 @@
 """Estimators of tensors: the algebra of models, errors that change nothing, and scikit-learn's convention."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -179,3 +181,14 @@ def test_small_tensors_are_computed_in_host_memory(monkeypatch):
     X, y = rows(device, n=50)
     monkeypatch.setattr(sums, "find_centre", lambda x: pytest.fail("on the device"))
     assert deciban.GaussianNB().fit(X, y).predict_proba(X).device.type == device
+
+
+def test_the_guide_runs(device):
+    """The examples of the guide print what they say; in host memory where there is no GPU."""
+    text = (Path(__file__).parents[2] / "docs" / "guides" / "gpu.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    code = "\n".join(blocks).replace("cuda", device)
+    expected = re.findall(r"# → (.*)", code)
+    printed = []
+    exec(code, {"print": lambda value: printed.append(str(value))})
+    assert printed == expected

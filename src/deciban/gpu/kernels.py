@@ -3,7 +3,8 @@
 A program reads tiles of rows, one after the other, and writes one result for all of them; the results of programs are
 added in their order, so the same rows give the same bits. Moments are sums of the rows in their own order, by
 products with the indicators of the classes, in the matrix units: a number is split into two or three of type
-bfloat16, whose products with 0 and 1 are exact. Counts are sums of rows that are sorted by class, in chunks of one class each.
+bfloat16, whose products with 0 and 1 are exact. Counts are sums of rows that are sorted by class, in chunks of one
+class each.
 
 Importing this module imports Triton. Letters: n rows, d features, K classes; names in capitals are fixed when a
 kernel is compiled. `SPLITS` is 0 where the interpreter runs a kernel, which has no products of bfloat16.
@@ -152,8 +153,8 @@ def count_bytes(
 ):  # fmt: skip
     """Write the number of a chunk's rows with a byte above the threshold, from 0 to 127: chunks × d.
 
-    Rows are read as words of four bytes, d and their stride in words; every place of a tile counts in four bytes, so a
-    chunk has at most 255 tiles. A byte is above t if its high bit is set, or if its other bits plus 127 − t set it.
+    Rows are read as words of four bytes, d and their stride in words; every place of a tile counts in four bytes, so
+    a chunk has at most 255 tiles. A byte is above t if its high bit is set, or if its other bits plus 127 − t set it.
     """
     words = tl.program_id(0) * WORDS + tl.arange(0, WORDS)
     chunk = tl.program_id(1)

@@ -21,16 +21,19 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 SMALL_TYPES = ("float32", "float16", "bfloat16", "uint8", "int8", "int16")
 """Types whose values single precision holds exactly."""
 
-MAX_LABEL_TILES = 255
-"""Tiles that a program of `count_labels` or `count_levels` reads: it counts in bytes."""
+MAX_BYTE_COUNT = 255
+"""Tiles that a program reads which counts in bytes."""
 
 LABEL_TILE_ROWS = 1024
 """Labels that a program reads at a time."""
 
-CHUNK_ROWS = 2040
-"""Rows of one class that a program sums: of `count_bytes`, at most 255 tiles of 8."""
+CHUNK_ROWS = 2048
+"""Rows of one class that a program sums."""
 
-PRODUCT_CHUNK_ROWS = 8192
+BYTE_TILE_ROWS = 4
+"""Rows that a program of `count_bytes` reads at a time."""
+
+PRODUCT_CHUNK_ROWS = 4096
 """Rows of one class whose products a program sums."""
 
 MAX_KERNEL_LEVELS = 32
@@ -86,7 +89,7 @@ def count_labels(y: Any) -> NDArray[np.int64] | None:
         return None
     torch, n = import_torch(), len(y)
     n_tiles = ceil_div(n, LABEL_TILE_ROWS)
-    programs = max(count_programs(y, n_tiles, 8), ceil_div(n_tiles, MAX_LABEL_TILES))
+    programs = max(count_programs(y, n_tiles, 8), ceil_div(n_tiles, MAX_BYTE_COUNT))
     out = torch.empty((programs, 16), dtype=torch.int32, device=y.device)
     _kernels().count_labels[(programs,)](y, out, n, LABEL_TILE_ROWS, num_warps=4)
     counts = to_numpy(out.sum(0))
@@ -128,11 +131,11 @@ def split_into_chunks(rows: NDArray[np.int64], size: int) -> tuple[NDArray[np.in
     return np.concatenate([*pieces, starts[-1:]]), classes
 
 
-def _sum_chunks(out: Any, classes: NDArray[np.int64], K: int) -> NDArray[np.int64]:
-    """Add the counts of chunks by class."""
+def _sum_chunks(out: Any, classes: NDArray[np.int64], K: int, dtype: str = "int64") -> NDArray[Any]:
+    """Add the sums of chunks by class, whose codes ascend; `index_add_`, of all at once, took 8 ms more for bytes."""
     torch = import_torch()
-    total = torch.zeros((K, *out.shape[1:]), dtype=torch.int64, device=out.device)
-    return to_numpy(total.index_add_(0, to_device(classes, out), out.long()))
+    ends = np.searchsorted(classes, np.arange(K + 1))
+    return to_numpy(torch.stack([out[a:b].sum(0, dtype=getattr(torch, dtype)) for a, b in pairwise(ends)]))
 
 
 def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64] | None:
@@ -140,9 +143,9 @@ def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64]
     if not can_launch(x) or type_name(x) not in ("uint8", "float32", "int32", "int16"):
         return None
     torch, d = import_torch(), x.shape[1]
-    starts, classes = split_into_chunks(codes.rows, CHUNK_ROWS)
     if threshold is not None and 0 <= threshold < 128 and can_read_words(x):
-        return _count_bytes(x, codes, int(threshold), starts, classes)
+        return _count_bytes(x, codes, int(threshold))
+    starts, classes = split_into_chunks(codes.rows, CHUNK_ROWS)
     columns = power_of_two(d, 16, 64)
     grid = (ceil_div(d, columns), len(classes))
     checked = type_name(x) != "uint8" and not (threshold is not None and type_name(x).startswith("int"))
@@ -164,16 +167,15 @@ def can_read_words(x: Any) -> bool:
     return type_name(x) == "uint8" and is_aligned and x.storage_offset() % 4 == 0
 
 
-def _count_bytes(
-    x: Any, codes: Any, threshold: int, starts: NDArray[np.int64], classes: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _count_bytes(x: Any, codes: Any, threshold: int) -> NDArray[np.int64]:
     """Return the number of rows with a byte above the threshold, by class and column."""
+    starts, classes = split_into_chunks(codes.rows, BYTE_TILE_ROWS * MAX_BYTE_COUNT)
     torch, d = import_torch(), x.shape[1] // 4
     out = torch.empty((len(classes), 4 * d), dtype=torch.int32, device=x.device)
-    words = power_of_two(d, 16, 64)
+    words = power_of_two(d, 16, 256)
     _kernels().count_bytes[(ceil_div(d, words), len(classes))](
         x.view(torch.int32), codes.order, to_device(starts, x), out, d, x.stride(0) // 4, threshold,
-        16, words, 3, num_warps=2,
+        BYTE_TILE_ROWS, words, 1, num_warps=4,
     )  # fmt: skip
     return _sum_chunks(out, classes, len(codes.rows))
 
@@ -189,10 +191,9 @@ def sum_products(x: Any, codes: Any, centre: Array) -> Array | None:
     near, rest = to_device(split_single(centre), x)
     _kernels().sum_products[(ceil_div(d, columns) ** 2, len(classes))](
         x, codes.order, to_device(starts, x), to_device(classes, x), near, rest, out, d, x.stride(0), x.stride(1),
-        32, columns, 8, "ieee" if INTERPRETED else "tf32x3", 2, num_warps=8 if columns == 128 else 4,
+        64, columns, 4, "ieee" if INTERPRETED else "tf32x3", 1, num_warps=8 if columns == 128 else 4,
     )  # fmt: skip
-    ends = np.searchsorted(classes, np.arange(K + 1))
-    return to_numpy(torch.stack([out[a:b].sum(0, dtype=torch.float64) for a, b in pairwise(ends)]))
+    return _sum_chunks(out, classes, K, "float64")
 
 
 def split_single(values: Array) -> NDArray[np.float32]:
@@ -211,7 +212,7 @@ def count_levels(x: Any, codes: Any, V: int, signed: bool) -> NDArray[np.int64] 
         return None
     torch, d = import_torch(), x.shape[1]
     rows, columns = 64, 4
-    starts, classes = split_into_chunks(codes.rows, rows * MAX_LABEL_TILES)
+    starts, classes = split_into_chunks(codes.rows, rows * MAX_BYTE_COUNT)
     grid = (ceil_div(d, columns), len(classes))
     out = torch.empty((len(classes), V, d), dtype=torch.int32, device=x.device)
     bad = torch.empty((grid[0] * grid[1], 2), dtype=torch.int32, device=x.device)

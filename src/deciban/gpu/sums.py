@@ -186,7 +186,7 @@ def define_levels(x: Any, codes: Any, weight: Any, K: int) -> Levels:
 def summarise_scatter(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Scatter:
     """Compute the scatter: the means of the classes, then products of the rows of each class about them."""
     centres = summarise_moments(needs, x, codes, weight, check)
-    d, wide = x.shape[1], centres.weight.shape[1] > 1
+    wide = centres.weight.shape[1] > 1
     products = launch.sum_products(x, codes, centres.mean) if weight is None and not wide else None
     if products is not None and np.isfinite(products).all():
         pairs = (products + flip(products)) / 2
