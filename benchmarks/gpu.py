@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,15 +28,22 @@ CLASSES = 10
 PAGE = "benchmarks-gpu.md"
 
 NOTES = """
-Where targets are missed, on one H200 (times of kernels alone by `triton.testing.do_bench`, in the runs that chose the sizes of tiles):
+Where targets are missed, on one H200 (times of kernels alone by `triton.testing.do_bench`, in the runs that chose
+the sizes of tiles):
 
-- A fit of `GaussianNB` spends 1.2 to 1.5 ms in Python beside the sums: checks of arguments, labels, statistics in pairs of doubles, the solution. The kernel
-  takes 1.6 ms. A small fit consists of that part alone, and varies with the host from 1.4 to 2.4 ms.
-- The kernel of `predict` takes 2.3 ms (69 %): its products are split in three (tf32 × 3), which single precision needs.
-- Of the fit of `BernoulliNB` the kernel takes 4.5 ms (83 %) and sorting rows by class 0.35; the rest is Python and the sums of its parts.
-- The kernel of `CategoricalNB` takes 5.6 ms and sorting 1.5: rows of 80 bytes in sorted order are read in pieces, and each value costs some 64-bit operations.
-- The products of `GaussianBayes` take 10.8 ms at 30 TFLOP/s, moments 1.4, sorting 0.2; the rest is the solution of ten covariances in host memory.
-- Not there: sparse rows on a device (`MultinomialNB` of CSR), `LogisticRegression` fitted on a device, copies that overlap with the work. cuML could not be installed.
+- A fit of `GaussianNB` spends 1.2 to 1.5 ms in Python beside the sums: checks of arguments, labels, statistics in
+  pairs of doubles, the solution. The kernel takes 1.6 ms. A small fit consists of that part alone, and varies with
+  the host from 1.4 to 2.4 ms.
+- The kernel of `predict` takes 2.3 ms (69 %): its products are split in three (tf32 × 3), which single precision
+  needs.
+- Of the fit of `BernoulliNB` the kernel takes 4.5 ms (83 %) and sorting rows by class 0.35; the rest is Python and
+  the sums of its parts.
+- The kernel of `CategoricalNB` takes 5.6 ms and sorting 1.5: rows of 80 bytes in sorted order are read in pieces,
+  and each value costs some 64-bit operations.
+- The products of `GaussianBayes` take 10.8 ms at 30 TFLOP/s, moments 1.4, sorting 0.2; the rest is the solution of
+  ten covariances in host memory.
+- Not there: sparse rows on a device (`MultinomialNB` of CSR), `LogisticRegression` fitted on a device, copies that
+  overlap with the work. cuML could not be installed.
 """
 
 
@@ -137,7 +145,7 @@ def gaussian(scale: float, ceiling: float) -> Iterator[Result]:
         ("predict", lambda s: s.argmax(1), 8, 0.75),
         ("score_samples", lambda s: torch.logsumexp(s, 1), 4, None),
     ):
-        ours, theirs = measure(lambda m=method: getattr(model, m)(X)), measure(lambda f=finish: score(f))
+        ours, theirs = measure(partial(getattr(model, method), X)), measure(partial(score, finish))
         moved = X.numel() * 4 + n * size
         target, met = ("no target", None) if wanted is None else (f"≥ {wanted:.0%}", moved / ours / ceiling >= wanted)
         yield Result(f"{name}: {method}", ours, theirs, "torch, products", moved, target, met)

@@ -14,7 +14,7 @@ from deciban._typing import Array
 from deciban.engines import checks, dense
 from deciban.engines.checks import MAX_LEVELS, check
 from deciban.errors import InputError
-from deciban.gpu import labels, score_forms, sums
+from deciban.gpu import device_scores, labels, sums
 from deciban.gpu.labels import DeviceCodes
 from deciban.gpu.tensors import import_torch, match_library, on_device, to_device, to_numpy, to_torch, type_name
 from deciban.ledger import Needs, Statistic
@@ -71,13 +71,13 @@ def apply(
     """Compute ln π_k + Σ ln p(x|k) of rows, finished as wanted, on their device; single precision stays single."""
     x = to_torch(parts[0])
     with on_device(x):
-        if len(forms) > 1 or is_for_host(x) or not score_forms.has_definition(forms[0]):
+        if len(forms) > 1 or is_for_host(x) or not device_scores.has_definition(forms[0]):
             host = [to_numpy(part) for part in parts]
             result = to_device(dense.apply(forms, host, needs, log_prior, wanted, threads), x)
             result = result if wanted == "winner" else result.to(choose_type(x))
         else:
             result = allocate_result(x, len(log_prior), wanted)
-            if not score_forms.score_by_kernel(forms[0], x, log_prior, wanted, result):
+            if not device_scores.score_by_kernel(forms[0], x, log_prior, wanted, result):
                 _apply_by_definition(forms[0], x, needs[0], log_prior, wanted, result)
     return match_library(result, parts[0])
 
@@ -101,14 +101,14 @@ def _apply_by_definition(
     form: ScoreForm, x: Any, needs: Needs, log_prior: Array, wanted: Finish, result: Any
 ) -> None:
     """Write finished scores to `result`, a block of rows at a time, in double precision."""
-    prior, score = to_device(log_prior, x), score_forms.make_scorer(form, x)
+    prior, score = to_device(log_prior, x), device_scores.make_scorer(form, x)
     n_impossible, is_overflow = 0, False
-    width = max(x.shape[1], score_forms.count_terms(form))
+    width = max(x.shape[1], device_scores.count_terms(form))
     for block in sums.row_blocks(len(x), width):
         check_tensor(x[block], needs, block.start)
         joint = prior + score(x[block])
         is_overflow = is_overflow or not bool((joint < np.inf).all())
-        result[block], impossible = score_forms.finish(joint, prior, wanted)
+        result[block], impossible = device_scores.finish(joint, prior, wanted)
         n_impossible += 0 if impossible is None else int(impossible.sum())
     if is_overflow:
         raise InputError(dense.OVERFLOW)

@@ -11,7 +11,7 @@ from deciban._typing import Array
 from deciban.gpu import launch
 from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
 
-MAX_TABLE_RANGE = 1 << 16
+MAX_DEVICE_TABLE_RANGE = 1 << 16
 """Whole numbers within this range are coded through a table."""
 
 
@@ -63,7 +63,7 @@ def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
         return _encode_small(y, counts, 0)
     if not y.dtype.is_floating_point and len(y):
         low, high = (int(end) for end in torch.aminmax(y))
-        if high - low < MAX_TABLE_RANGE:
+        if high - low < MAX_DEVICE_TABLE_RANGE:
             return _encode_small(y, to_numpy(torch.bincount((y - low).long())), low)
     classes, codes, counts = torch.unique(y, return_inverse=True, return_counts=True)
     return to_numpy(classes), DeviceCodes(codes.int(), to_numpy(counts))

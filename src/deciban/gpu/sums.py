@@ -24,7 +24,7 @@ Check = Callable[[], None]
 BLOCK_CELLS = 1 << 23
 """Cells of rows, or of the indicators of their classes, that a definition holds at a time in double precision."""
 
-SAMPLE_ROWS = 256
+CENTRE_SAMPLE_ROWS = 256
 """Rows whose mean is the first centre of the squares, and whose highest level is expected to be that of all."""
 
 SPLIT_ERROR = 2.0**-18
@@ -73,7 +73,7 @@ def find_centre(x: Any) -> Array:
 
 def _sample(x: Any) -> Any:
     """Return a few rows, spread over all."""
-    return x[:: max(1, len(x) // SAMPLE_ROWS)][:SAMPLE_ROWS]
+    return x[:: max(1, len(x) // CENTRE_SAMPLE_ROWS)][:CENTRE_SAMPLE_ROWS]
 
 
 def _sum_moments(
