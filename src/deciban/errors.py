@@ -7,6 +7,7 @@
     ├── ModelFileError  (ValueError)   a model file cannot be read or written; the message says why
     ├── StoreError      (OSError)      a mail store cannot be opened, read or written; the message says why
     ├── MissingExtraError (ImportError) an optional part needs a library that is not installed
+    ├── DeviceMemoryError (MemoryError) the memory of a GPU does not suffice
     └── UndefinedError  (TypeError and AttributeError)  the model has no such quantity; the message says why
 
     UsageError          a command or a request with wrong arguments, whatever the data
@@ -62,6 +63,10 @@ class StoreError(DecibanError, OSError):
 
 class MissingExtraError(DecibanError, ImportError):
     """A library that an optional part needs is not installed."""
+
+
+class DeviceMemoryError(DecibanError, MemoryError):
+    """The memory of a GPU does not suffice; nothing was changed."""
 
 
 class UndefinedError(DecibanError, TypeError, AttributeError):
