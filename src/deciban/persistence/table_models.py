@@ -65,13 +65,14 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 def write_columns(section: Section, columns: Sequence[Column], words: Words) -> None:
     """Add the columns with their roles, and a fingerprint of how they are read, to a section."""
     section.put("reader", compute_fingerprint(columns, words))
-    parts = []
-    for column in columns:
-        part = Section({"name": column.name, "role": column.role, "reason": column.reason})
-        part.put_all({n: list(getattr(column, n)) for n in ("block", "parts", "cells") if getattr(column, n)})
-        part.put_all(_describe_format(column))
-        parts.append(part.put("numeric", True) if column.numeric else part)
-    section.add_all("columns", parts)
+    section.add_all("columns", [Section(describe_column(column)) for column in columns])
+
+
+def describe_column(column: Column) -> dict[str, Any]:
+    """Return a column as JSON values: its name and role, and how it is read where that is not as usual."""
+    described: dict[str, Any] = {"name": column.name, "role": column.role, "reason": column.reason}
+    described |= {name: list(getattr(column, name)) for name in ("block", "parts", "cells") if getattr(column, name)}
+    return described | _describe_format(column) | ({"numeric": True} if column.numeric else {})
 
 
 def compute_fingerprint(columns: Sequence[Column], words: Words) -> str:
@@ -197,14 +198,20 @@ def _check_families(
 
 def read_columns(section: Section, blocks: Sequence[Block], words: Words) -> tuple[Column, ...]:
     """Read the columns, which must be those of the ledger's blocks."""
-    columns = tuple(_read_column(part) for part in section.parts("columns"))
-    if len({column.name for column in columns}) < len(columns):
-        section.refuse("two columns have the same name")
-    _check_joined(section, columns)
+    columns = read_column_list(section)
     _check_layout(section, columns, blocks)
     _check_words(section, blocks, words)
     if section.has("reader") and section.text("reader") != compute_fingerprint(columns, words):
         section.refuse("the columns are not those that the fingerprint of the reader names")
+    return columns
+
+
+def read_column_list(section: Section) -> tuple[Column, ...]:
+    """Read the columns of a table; refuse those that no table has."""
+    columns = tuple(_read_column(part) for part in section.parts("columns"))
+    if len({column.name for column in columns}) < len(columns):
+        section.refuse("two columns have the same name")
+    _check_joined(section, columns)
     return columns
 
 

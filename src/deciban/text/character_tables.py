@@ -35,14 +35,14 @@ def build_alphabet(kind: Kind, lower: bool) -> Alphabet:
     """Build the alphabet of a kind of token, after lower-casing if wanted."""
     folded, special = _lower_characters() if lower else (np.arange(N_CHARACTERS, dtype=np.uint32), [])
     entry: NDArray[np.uint32] = np.bitwise_and(folded - np.arange(N_CHARACTERS, dtype=np.uint32), CASE_OFFSET)
-    entry[_match_characters(PATTERNS[kind])[folded]] |= TOKEN
-    entry[_match_characters(r"\s+")[folded]] |= SPACE
+    entry[match_characters(PATTERNS[kind])[folded]] |= TOKEN
+    entry[match_characters(r"\s+")[folded]] |= SPACE
     entry[special] = SPECIAL
     return Alphabet(list(PATTERNS).index(kind), lower, *_split_pages(entry))
 
 
 @cache
-def _match_characters(pattern: str) -> NDArray[np.bool_]:
+def match_characters(pattern: str) -> NDArray[np.bool_]:
     """Return which characters a pattern of runs matches."""
     found = np.zeros(N_CHARACTERS, dtype=np.bool_)
     every_character = np.arange(N_CHARACTERS, dtype="<u4").tobytes().decode("utf-32-le", SURROGATES)

@@ -1,0 +1,419 @@
+"""Reading a portable document: a model that predicts and explains as the one that was exported, without its ledger.
+
+Nothing in a document is trusted: every value is read by name, type and bounds.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from deciban._typing import Array
+from deciban.errors import InputError, ModelFileError, UndefinedError
+from deciban.export.portable import FORMAT_NAME, FORMAT_VERSION
+from deciban.ledger import Block, Schema, Vocabulary
+from deciban.linear.fitted_model import LEARNERS, Account, FittedModel
+from deciban.model.columns import Feature, FeatureBlock, Layout, is_combination
+from deciban.model.model import Model
+from deciban.model.model_options import Options, parse_class_prior
+from deciban.model.unseen_values import UnseenValueMonitor
+from deciban.persistence import Section
+from deciban.persistence.file_header import parse_json
+from deciban.persistence.score_forms import MAX_BIAS_NATS, MAX_SLOPE, MIN_POSITIVE, MIN_SLOPE, read_priors
+from deciban.persistence.section import MAX_NUMBER, escape_and_shorten
+from deciban.persistence.table_models import TARGET_TYPES, read_column_list
+from deciban.scorer import Solved
+from deciban.scores import ScoreForm
+from deciban.scores.bounded_forms import BoundedDiagonal, BoundedRates, LimitedFull
+from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
+from deciban.scores.form_algebra import Summed, sum_forms
+from deciban.scores.gaussian_forms import Full
+from deciban.scores.linear import Linear
+from deciban.scores.lookup import Lookup, Steps
+from deciban.text import Words
+
+MAX_DOCUMENT_BYTES = 1 << 30
+"""Largest document that is read."""
+
+NO_LEDGER = (
+    "an exported model {what}: it has the scores of what was learned, and not the counts. "
+    "Hint: the model file that it was exported from has both"
+)
+
+BLOCK_KINDS: Mapping[str, tuple[str, ...]] = {
+    "moments": ("gaussian", "linear"),
+    "grid": ("bins",),
+    "counts": ("poisson", "linear"),
+    "levels": ("levels",),
+    "scatter": ("joint_gaussian", "linear"),
+    "bags": ("text",),
+}
+"""The kinds of terms that the features of each kind of block may have."""
+
+
+class ExportedScorer(FittedModel):
+    """The score forms of a portable document; it has no ledger."""
+
+    def refuse_sums(self, what: str) -> NoReturn:
+        """Raise an error: an exported model has no sums to add or subtract."""
+        raise UndefinedError(NO_LEDGER.format(what=what))
+
+
+class ExportedModel(Model):
+    """A model read from a portable document: it predicts and explains, and neither learns more nor is saved."""
+
+    learner: str = "bayes"
+    ranges: dict[str, tuple[float, float]] = {}
+
+    def _make_unseen_monitor(self, numbers: bool = False) -> UnseenValueMonitor:
+        """Return a monitor of values that were not learned: of levels and texts."""
+        forms = self._scorer.solved.forms if self._layout.texts else ()
+        return UnseenValueMonitor(self._layout, self._scorer.level_names, forms)
+
+    def with_priors(self, priors: Any) -> Self:
+        """Return a model with other class priors: a share for each class, or a name such as 'uniform'."""
+        new, scorer = copy.copy(self), self._scorer
+        assert isinstance(scorer, FittedModel)
+        prior = parse_class_prior(priors, scorer.outline.classes)
+        new.options = replace(self.options, prior=prior)
+        new._scorer = scorer.with_prior(prior.solve(scorer.rows))
+        if self.calibration is not None:
+            self.calibration.shift(new._scorer.solved.log_prior)
+        return new
+
+    def __repr__(self) -> str:
+        return f"<Model: {self.target} in {self.classes[:5]}, exported>"
+
+    def save(self, path: str | Path) -> None:
+        """Raise an error: a model file has the ledger, which a portable document has not."""
+        raise UndefinedError(NO_LEDGER.format(what="cannot be saved as a model file"))
+
+
+def load_json(path: str | os.PathLike[str]) -> ExportedModel:
+    """Return the model of a JSON export; raise ModelFileError where the file is not one."""
+    name = os.fspath(path)
+    try:
+        if os.path.getsize(name) > MAX_DOCUMENT_BYTES:
+            raise ModelFileError(f"it takes more than {MAX_DOCUMENT_BYTES} bytes")
+        document = parse_json(Path(name).read_bytes(), "the document")
+    except ModelFileError as error:
+        raise ModelFileError(f"cannot read the model file {name!r}: {escape_and_shorten(str(error))}") from None
+    except OSError as error:
+        raise ModelFileError(f"cannot read the model file {name!r}: {error.strerror or error}") from None
+    return read_document(document, name)
+
+
+def read_document(document: dict[str, Any], name: str = "document") -> ExportedModel:
+    """Return the model of a portable document; `name` stands for it in errors."""
+    section = Section(document, file=name)
+    section.text("format", among=[FORMAT_NAME])
+    if section.integer("version", minimum=1) > FORMAT_VERSION:
+        section.refuse(f"it has version {document['version']}, and this deciban reads {FORMAT_VERSION}. Hint: upgrade")
+    columns = read_column_list(section)
+    layout = Layout(columns)
+    options = _read_options(section, layout)
+    scorer = _read_scorer(section, layout, options)
+    target_type = section.text("target_type", among=TARGET_TYPES)
+    model = ExportedModel(section.text("target"), columns, options, scorer=scorer, target_type=target_type)
+    model.learner = section.text("learner", among=["bayes", *LEARNERS])
+    return model
+
+
+def _read_options(section: Section, layout: Layout) -> Options:
+    """Read how unseen levels, markers of missing values and texts are treated."""
+    settings = dict(section.part("words").header) if layout.texts else {}
+    settings.pop("characters", None)
+    try:
+        words, markers = Words.from_dict(settings), tuple(_texts(section, "markers"))
+        return Options(unseen=section.text("unseen"), words=words, markers=markers)  # type: ignore[arg-type]
+    except InputError as error:
+        section.refuse(str(error))
+
+
+def _read_scorer(section: Section, layout: Layout, options: Options) -> ExportedScorer:
+    classes = tuple(_texts(section, "classes"))
+    K = len(classes)
+    if not K or len(set(classes)) < K:
+        section.refuse("there should be a class, and each once")
+    arrays = {name: _numbers(section, name, K, minimum=-np.inf) for name in ("log_prior", "prior", "rows", "bias")}
+    priors = read_priors(Section({}, arrays, file=section.file), K)
+    rows, bias = arrays["rows"], arrays["bias"]
+    if rows.min() < 0 or not np.isfinite(rows).all() or not np.isfinite(bias).all():
+        section.refuse("'rows' should be numbers ≥ 0, and 'bias' finite")
+    terms = section.parts("terms")
+    constant = [_numbers(t, "scores", K) for t in terms if t.text("kind") == "constant"]
+    reader = _BlockReader(section, terms, K, options.words)
+    blocks, forms = zip(*(reader.read(block) for block in layout.blocks)) if layout.blocks else ((), ())
+    needs = options.assumption(layout).needs
+    bias = np.sum([bias, *constant], axis=0)
+    has_bias = section.text("learner") != "bayes" or bool(constant)
+    solved = Solved(*priors, forms, needs, bias if has_bias or bias.any() else None)
+    account = Account("logistic")  # not shown: the model names its learner
+    calibration = None if section.value("calibration") is None else _read_calibration(section.part("calibration"), K)
+    return ExportedScorer(Schema(classes, blocks), solved, rows, account, None, calibration)
+
+
+class _BlockReader:
+    """The terms of a document by feature, from which the score form of each block is made."""
+
+    def __init__(self, section: Section, terms: Sequence[Section], K: int, words: Words) -> None:
+        self.section, self.K, self.words = section, K, words
+        self.by_feature: dict[tuple[str, ...], list[Section]] = defaultdict(list)
+        for term in terms:
+            kind = term.text("kind", among=[*READERS, "constant"])
+            if kind != "constant":
+                names = _texts(term, "features") if kind == "joint_gaussian" else [term.text("feature")]
+                self.by_feature[tuple(names)].append(term)
+
+    def read(self, block: FeatureBlock) -> tuple[Block, ScoreForm]:
+        """Return the names and the form of a block; the terms of one kind that its features have make a form each."""
+        names = tuple(feature.name for feature in block.features)
+        layers: dict[tuple[str, int], dict[int, Section]] = defaultdict(dict)
+        keys = [(j, (name,)) for j, name in enumerate(names)] + [(0, names)] * (len(names) > 1)
+        for j, key in keys:
+            n_terms: dict[str, int] = defaultdict(int)
+            for term in self.by_feature.get(key, ()):
+                kind = term.text("kind", among=BLOCK_KINDS[block.kind])
+                layers[kind, n_terms[kind]][j] = term
+                n_terms[kind] += 1
+        if not layers:
+            self.section.refuse(f"there is no term of {names[0]!r}")
+        if block.kind == "bags":
+            return self._read_text(layers["text", 0][0])
+        if block.kind == "levels":
+            return self._read_levels(block.features, layers)
+        forms = [READERS[kind](self, names, terms) for (kind, _), terms in layers.items()]
+        kinds = {type(form) for form in forms}
+        return Block(block.kind, len(names), names), sum_forms(forms) if len(kinds) == 1 else Summed(tuple(forms))
+
+    def stack(
+        self, names: Sequence[str], terms: Mapping[int, Section], key: str, neutral: float, **bounds: float
+    ) -> Array:
+        """Return a number of each class and feature, K×d; `neutral` for features without a term."""
+        out = np.full((self.K, len(names)), neutral)
+        for j, term in terms.items():
+            if term.value(key) is not None:
+                out[:, j] = _numbers(term, key, self.K, **bounds)
+        return out
+
+    def each(
+        self, names: Sequence[str], terms: Mapping[int, Section], key: str, neutral: float, **bounds: float
+    ) -> Array:
+        """Return a number of each feature; `neutral` for features without a term or with null."""
+        out = np.full(len(names), neutral)
+        for j, term in terms.items():
+            if term.value(key) is not None:
+                out[j] = term.number(key, **bounds)
+        return out
+
+    def gaussian(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+        """Return the form of Gaussian terms; one without a bound has the bound −∞."""
+        shares = None
+        if any(term.value("shares") is not None for term in terms.values()):
+            shares = self.stack(names, terms, "shares", 1.0 / self.K, minimum=0, maximum=1)
+            if not np.allclose(shares.sum(axis=0), 1.0, atol=1e-6):
+                self.section.refuse("the shares of the classes should add up to 1")
+        has_offsets = any(term.value("offset") is not None for term in terms.values())
+        weight = self.each(names, terms, "weight", 0.0)
+        for j in terms:
+            weight[j] = terms[j].number("weight")
+        return BoundedDiagonal(
+            self.stack(names, terms, "mean", 0.0),
+            self.stack(names, terms, "variance", 1.0, minimum=MIN_POSITIVE),
+            None if (weight == 1).all() else weight,
+            self.stack(names, terms, "offset", 0.0) if has_offsets else None,
+            log_tail=self.each(names, terms, "floor", -np.inf),
+            shares=shares,
+        )
+
+    def poisson(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+        """Return the form of Poisson terms, which have one bound."""
+        bounds = {term.number("bound", minimum=0) for term in terms.values()}
+        if len(bounds) > 1:
+            self.section.refuse("the bounds of all counts should be equal")
+        weight = self.each(names, terms, "weight", 0.0)
+        rate = self.stack(names, terms, "rate", 1.0, minimum=0)
+        return BoundedRates(rate, bounds.pop(), None if (weight == 1).all() else weight)
+
+    def linear(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+        """Return the form of linear terms."""
+        limits = np.tile([[-MAX_NUMBER], [MAX_NUMBER]], len(names))
+        has_limits = any(term.value("limits") is not None for term in terms.values())
+        for j, term in terms.items():
+            if term.value("limits") is not None:
+                limits[:, j] = _rising(term, "limits", 2, strict=False)
+        has_offsets = any(term.value("offset") is not None for term in terms.values())
+        return Linear(
+            self.stack(names, terms, "weights", 0.0),
+            np.zeros(self.K),
+            self.stack(names, terms, "offset", 0.0) if has_offsets else None,
+            limits=limits if has_limits else None,
+        )
+
+    def bins(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+        """Return the form of bins; a feature without a term has one bin."""
+        cuts, scores = [], []
+        for j in range(len(names)):
+            own = _rising(terms[j], "cuts") if j in terms else np.zeros(0)
+            cuts.append(own)
+            shape = self.K, len(own) + 1
+            scores.append(_numbers(terms[j], "scores", *shape, minimum=-np.inf) if j in terms else np.zeros(shape))
+        start = np.concatenate([[0], np.cumsum([len(c) for c in cuts])]).astype(np.int64)
+        return Steps(np.concatenate(cuts), start, np.concatenate(scores, axis=1))
+
+    def joint_gaussian(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+        """Return the form of joined features, whose covariances must be positive definite."""
+        term, d = terms[0], len(names)
+        mean = _numbers(term, "mean", self.K, d)
+        covariance = _numbers(term, "covariance", None, d, d)
+        if len(covariance) not in (1, self.K):
+            term.refuse("there should be a covariance of each class, or one of all")
+        arguments = mean, covariance, term.number("weight")
+        form = Full(*arguments)
+        if term.value("limits") is not None:
+            limits = _numbers(term, "limits", 2, d)
+            form = LimitedFull(*arguments, limits=limits)
+        try:
+            form.shapes  # noqa: B018
+        except InputError:
+            term.refuse("a covariance is not positive definite")
+        return replace(form, evidence_weight=None) if form.evidence_weight == 1 else form
+
+    def _read_levels(
+        self, features: Sequence[Feature], layers: Mapping[tuple[str, int], Mapping[int, Section]]
+    ) -> tuple[Block, ScoreForm]:
+        """Return the form of levels, in which the scores of several terms of a feature are added."""
+        first = layers["levels", 0]
+        if len(first) < len(features):
+            self.section.refuse("a feature of levels has no term")
+        levels = [_texts(first[j], "levels") for j in range(len(features))]
+        for feature, names in zip(features, levels):
+            _check_levels(self.section, feature, names)
+        scores = [np.zeros((self.K, len(names))) for names in levels]
+        unseen = np.zeros((self.K, len(levels)))
+        for terms in layers.values():
+            for j, term in terms.items():
+                if term.value("levels") != levels[j]:
+                    term.refuse("the terms of a feature should have equal levels")
+                scores[j] += _numbers(term, "scores", self.K, len(levels[j]), minimum=-np.inf)
+                unseen[:, j] += _numbers(term, "unseen", self.K, minimum=-np.inf)
+        offset = np.concatenate([[0], np.cumsum([len(names) for names in levels])]).astype(np.int64)
+        names = tuple(feature.name for feature in features)
+        block = Block("levels", len(levels), names, tuple(map(tuple, levels)))
+        return block, Lookup(np.concatenate(scores, axis=1), offset, unseen)
+
+    def _read_text(self, term: Section) -> tuple[Block, ScoreForm]:
+        """Return the form of the words of a text; words of which only hashes are kept are numbered."""
+        words = None if term.value("words") is None else _texts(term, "words")
+        V = self.words.n_columns if words is None else len(words)
+        if (words is None) != (self.words.hashed is not None) or (words and len(set(words)) < V):
+            term.refuse("'words' should be all words, each once; or null where only hashes of them are kept")
+        weights = _numbers(term, "weights", self.K, V, minimum=-np.inf)
+        vocabulary = None
+        if words is not None:
+            vocabulary = Vocabulary.of(words)
+            weights = weights[:, np.argsort(vocabulary.places(words))] if V else weights
+        form = _linear_words(weights)
+        return Block("bags", V, vocabulary, reading=self.words.reading), form
+
+
+def _linear_words(weights: Array) -> ScoreForm:
+    """Return the linear form of words; a weight of −∞ is a word that is impossible in a class."""
+    from deciban.scores.linear import ImpossibleValues
+
+    infinite = np.isneginf(weights)
+    impossible = ImpossibleValues(infinite.astype(np.float64), np.zeros(weights.shape)) if infinite.any() else None
+    return Linear(np.where(infinite, 0.0, weights), np.zeros(len(weights)), impossible=impossible)
+
+
+READERS: Mapping[str, Callable[..., Any]] = {
+    "gaussian": _BlockReader.gaussian,
+    "poisson": _BlockReader.poisson,
+    "linear": _BlockReader.linear,
+    "bins": _BlockReader.bins,
+    "joint_gaussian": _BlockReader.joint_gaussian,
+    "levels": _BlockReader._read_levels,
+    "text": _BlockReader._read_text,
+}
+"""The reader of each kind of term."""
+
+
+def _check_levels(section: Section, feature: Feature, names: Sequence[str]) -> None:
+    """Refuse levels that a feature cannot have."""
+    known = feature.fixed_levels
+    if len(set(names)) < len(names) or (known and not set(names) <= set(known)):
+        section.refuse(f"{feature.name!r} has a level twice, or one that is not a {feature.part}")
+    if feature.joined and not all(is_combination(name, len(feature.joined)) for name in names):
+        section.refuse(f"{feature.name!r} has a level that is not a combination of levels")
+
+
+def _read_calibration(section: Section, K: int) -> Calibration:
+    """Read the calibration map and its class prior."""
+    if K < 2:
+        section.refuse("there is nothing to calibrate with one class")
+    log_prior = _numbers(section, "log_prior", K, minimum=-np.inf, maximum=0.0)
+    if np.isneginf(log_prior).all():
+        section.refuse("every class has prior probability 0")
+    return Calibration(_read_map(section, K), log_prior)
+
+
+def _read_map(section: Section, K: int) -> CalibrationMap:
+    match section.text("method", among=["temperature", "platt", "isotonic"]):
+        case "temperature":
+            return Temperature(section.number("t", minimum=MIN_SLOPE, maximum=MAX_SLOPE))
+        case "platt":
+            bias = _numbers(section, "bias", K, minimum=-MAX_BIAS_NATS, maximum=MAX_BIAS_NATS)
+            return Platt(section.number("slope", minimum=MIN_SLOPE, maximum=MAX_SLOPE), bias)
+    curves = section.parts("curves")
+    if len(curves) != (1 if K == 2 else K):
+        section.refuse("there should be a curve for each class, or one for two classes")
+    claimed = [_rising(curve, "claimed") for curve in curves]
+    true = [_rising(curve, "true", len(x), strict=False) for curve, x in zip(curves, claimed)]
+    if min(map(len, claimed)) < 2 or max(np.abs(x).max() for x in claimed) > MAX_LOG_ODDS:
+        section.refuse("a curve should have two points or more, within bounds")
+    start = np.concatenate([[0], np.cumsum([len(x) for x in claimed])]).astype(np.int64)
+    return Isotonic(start, np.concatenate(claimed), np.concatenate(true))
+
+
+def _texts(section: Section, name: str) -> list[str]:
+    """Return a list of texts."""
+    texts = section.value(name)
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        section.refuse(f"{name!r} should be a list of texts")
+    return texts
+
+
+def _rising(section: Section, name: str, n: int | None = None, strict: bool = True) -> Array:
+    """Return numbers in ascending order, with `strict` each once."""
+    numbers = _numbers(section, name, n)
+    steps = np.diff(numbers)
+    if (steps <= 0).any() if strict else (steps < 0).any():
+        section.refuse(f"{name!r} should rise")
+    return numbers
+
+
+def _numbers(
+    section: Section, name: str, *shape: int | None, minimum: float = -MAX_NUMBER, maximum: float = MAX_NUMBER
+) -> Array:
+    """Return nested lists of numbers as an array of this shape, None being any length; null is −∞ where allowed."""
+    flat: list[Any] = [section.value(name)]
+    sizes: list[int] = []
+    for length in shape:
+        lengths = {len(each) if isinstance(each, list) else -1 for each in flat}
+        expected = lengths if length is None else {length}
+        if len(lengths) > 1 or lengths != expected or -1 in lengths:
+            if lengths or length is None:
+                section.refuse(f"{name!r} should be lists of {shape} numbers")
+        sizes.append(lengths.pop() if lengths else int(length or 0))
+        flat = [item for each in flat for item in each]
+    if not all(type(value) in (int, float) or (value is None and minimum == -np.inf) for value in flat):
+        section.refuse(f"{name!r} should be numbers")
+    array = np.array([-np.inf if value is None else value for value in flat], dtype=np.float64).reshape(sizes)
+    return Section({}, {name: array}, file=section.file).floats(name, array.shape, minimum=minimum, maximum=maximum)

@@ -1,0 +1,240 @@
+"""SQL expressions as sqlglot trees: literals, sums, cases, and what dialects spell differently.
+
+Nothing is put together as text: names are quoted identifiers, values are literals that sqlglot writes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from deciban.errors import InputError, MissingExtraError
+
+try:
+    from sqlglot import exp
+    from sqlglot.expressions import Expression
+except ImportError:
+    raise MissingExtraError(
+        "SQL is written by sqlglot, which is not installed. Hint: pip install 'deciban[sql]'"
+    ) from None
+
+Dialect = Literal["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake"]
+
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+
+CASE_SENSITIVE_DIALECTS = ("postgres", "snowflake")
+"""Dialects in which quoted names that differ in case alone are two names."""
+
+MAX_DOUBLE = 1.7976931348623157e308
+"""The largest finite double: ±∞ and, where it has an order, NaN lie beyond it."""
+
+MIN_EXPONENT = -700.0
+"""Exponents below this give 0: PostgreSQL reports an underflow instead of rounding to 0."""
+
+MAX_ARGUMENTS = 50
+"""Arguments of one call of GREATEST; SQLite takes 127."""
+
+Terms = list[Expression | None]
+"""A summand of the score of each class; None is 0."""
+
+
+def name_to_identifier(name: str) -> exp.Identifier:
+    """Return a quoted identifier; refuse a name that no database can have."""
+    if not name or "\0" in name:
+        raise InputError(f"{name!r} cannot be the name of a column or table in SQL: it is empty or has a zero byte")
+    return exp.to_identifier(name, quoted=True)
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """Return a reference to a column."""
+    return exp.Column(this=name_to_identifier(name), table=None if table is None else name_to_identifier(table))
+
+
+def number(value: float) -> Expression:
+    """Return a literal of a double: with an exponent, since databases read 0.1 as a decimal number."""
+    text = repr(abs(float(value)))
+    literal = exp.Literal.number(text if "e" in text else f"{text}e0")
+    return exp.Neg(this=literal) if math.copysign(1.0, value) < 0 and value != 0 else literal
+
+
+def text(value: str) -> Expression:
+    """Return a literal of a text; refuse a zero byte, which databases cannot have."""
+    if "\0" in value:
+        raise InputError(f"the text {value[:40]!r} has a zero byte, which SQL cannot express")
+    return exp.Literal.string(value)
+
+
+def label(value: Any) -> Expression:
+    """Return a literal of a class."""
+    if isinstance(value, bool):
+        return exp.true() if value else exp.false()
+    if isinstance(value, int):
+        return exp.Neg(this=exp.Literal.number(str(-value))) if value < 0 else exp.Literal.number(str(value))
+    return number(value) if isinstance(value, float) else text(str(value))
+
+
+def _balance(items: Sequence[Expression], join: type[exp.Binary]) -> Expression:
+    """Return a balanced tree of a binary operator: databases bound the depth of an expression."""
+    if len(items) == 1:
+        return items[0]
+    half = len(items) // 2
+    return exp.Paren(this=join(this=_balance(items[:half], join), expression=_balance(items[half:], join)))
+
+
+def add(*items: Expression | None) -> Expression | None:
+    """Return a sum; None is 0."""
+    present = [item for item in items if item is not None]
+    return _balance(present, exp.Add) if present else None
+
+
+def subtract(a: Expression | None, b: Expression | None) -> Expression | None:
+    """Return a − b; None is 0."""
+    if b is None:
+        return a
+    return exp.Paren(this=exp.Sub(this=a, expression=b)) if a is not None else exp.Neg(this=exp.Paren(this=b))
+
+
+def multiply(*items: Expression) -> Expression:
+    """Return a product."""
+    return _balance(items, exp.Mul)
+
+
+def divide(a: Expression, b: Expression) -> Expression:
+    """Return a quotient of doubles."""
+    return exp.Paren(this=exp.Div(this=a, expression=b, typed=True, safe=False))
+
+
+def scale(factor: float, item: Expression | None) -> Expression | None:
+    """Return a factor times an expression; None is 0."""
+    if item is None or factor == 0:
+        return None
+    return item if factor == 1 else multiply(number(factor), item)
+
+
+def or_zero(item: Expression | None) -> Expression:
+    """Return the expression, or the literal 0."""
+    return number(0.0) if item is None else item
+
+
+def constant(value: float) -> Expression | None:
+    """Return a literal, None for 0."""
+    return None if value == 0 else number(value)
+
+
+def between(x: Expression, low: float, high: float) -> Expression:
+    """Return low ≤ x ≤ high, which neither NULL nor NaN fulfils."""
+    return exp.Between(this=x.copy(), low=number(low), high=number(high))
+
+
+def when(*branches: tuple[Expression, Expression], otherwise: Expression | None = None) -> Expression:
+    """Return a CASE of conditions; without `otherwise` it is NULL."""
+    case = exp.Case(ifs=[exp.If(this=condition, true=result) for condition, result in branches])
+    if otherwise is not None:
+        case.set("default", otherwise)
+    return case
+
+
+def is_in(x: Expression, values: Sequence[Expression]) -> Expression:
+    """Return whether x is one of some literals."""
+    if len(values) == 1:
+        return exp.EQ(this=x.copy(), expression=values[0])
+    return exp.In(this=x.copy(), expressions=list(values))
+
+
+def join_conditions(conditions: Sequence[Expression], operator: type[exp.Binary]) -> Expression:
+    """Return conditions joined by AND or OR."""
+    return _balance(list(conditions), operator)
+
+
+def choose_bin(x: Expression, cuts: Sequence[float], results: Sequence[Expression]) -> Expression:
+    """Return the result of the bin of x, one more than cuts, by comparisons in the order of a binary search."""
+    if not cuts:
+        return results[0]
+    middle = len(cuts) // 2
+    below = choose_bin(x, cuts[:middle], results[: middle + 1])
+    above = choose_bin(x, cuts[middle + 1 :], results[middle + 1 :])
+    return when((exp.LT(this=x.copy(), expression=number(cuts[middle])), below), otherwise=above)
+
+
+@dataclass(frozen=True)
+class Speller:
+    """The spelling of functions and casts that differ between dialects."""
+
+    dialect: Dialect
+
+    def call(self, name: str, *arguments: Expression) -> Expression:
+        """Return a call of a function by its name."""
+        return exp.Anonymous(this=name, expressions=list(arguments))
+
+    def greatest(self, items: Sequence[Expression]) -> Expression:
+        """Return the greatest of some expressions."""
+        if len(items) == 1:
+            return items[0]
+        if len(items) > MAX_ARGUMENTS:
+            groups = [items[i : i + MAX_ARGUMENTS] for i in range(0, len(items), MAX_ARGUMENTS)]
+            return self.greatest([self.greatest(group) for group in groups])
+        return self.call("MAX" if self.dialect == "sqlite" else "GREATEST", *items)
+
+    def least(self, a: Expression, b: Expression) -> Expression:
+        """Return the lesser of two expressions."""
+        return self.call("MIN" if self.dialect == "sqlite" else "LEAST", a, b)
+
+    def exp(self, x: Expression) -> Expression:
+        """Return e to the power of an expression, which is written twice; 0 far below 0."""
+        below = exp.LT(this=x.copy(), expression=number(MIN_EXPONENT))
+        return when((below, number(0.0)), otherwise=exp.Exp(this=x))
+
+    def is_missing(self, x: Expression) -> Expression:
+        """Return whether x is NULL or NaN."""
+        is_null = exp.Is(this=x.copy(), expression=exp.Null())
+        if self.dialect == "sqlite":  # a NaN is stored as NULL
+            return is_null
+        nan: Expression
+        if self.dialect in ("postgres", "snowflake"):
+            nan = exp.EQ(this=x.copy(), expression=exp.cast(exp.Literal.string("NaN"), "double"))
+        else:
+            nan = self.call("IS_NAN" if self.dialect == "bigquery" else "ISNAN", x.copy())
+        return exp.Or(this=is_null, expression=nan)
+
+    def to_double(self, x: Expression) -> Expression:
+        """Return a column as double; SQLite, which reads the text 'abc' as 0, gets +∞, which is refused later."""
+        if self.dialect != "sqlite":
+            return exp.cast(x, "double")
+        kind = self.call("TYPEOF", x.copy())
+        is_number = exp.In(this=kind, expressions=[text("real"), text("integer"), text("null")])
+        return when((is_number, x), otherwise=exp.Literal.number("9e999"))
+
+    def to_text(self, x: Expression) -> Expression:
+        """Return a column as text."""
+        return exp.cast(x, "text")
+
+    def date_part(self, x: Expression, part: str) -> Expression:
+        """Return the month (1 to 12), weekday (0 Monday to 6) or hour of a date or time."""
+        if self.dialect == "sqlite":
+            code = {"month": "%m", "weekday": "%w", "hour": "%H"}[part]
+            value: Expression = exp.cast(self.call("STRFTIME", text(code), x), "int")
+            return self._from_sunday(value, 0) if part == "weekday" else value
+        if part == "weekday":
+            if self.dialect in ("duckdb", "postgres"):
+                day: Expression = exp.Extract(this=exp.var("ISODOW"), expression=x)
+            elif self.dialect == "spark":
+                return self.call("WEEKDAY", x)
+            elif self.dialect == "snowflake":
+                day = self.call("DAYOFWEEKISO", x)
+            else:
+                return self._from_sunday(exp.Extract(this=exp.var("DAYOFWEEK"), expression=x), 1)
+            return exp.Paren(this=exp.Sub(this=day, expression=exp.Literal.number(1)))
+        return exp.Extract(this=exp.var(part.upper()), expression=x)
+
+    def _from_sunday(self, day: Expression, sunday: int) -> Expression:
+        """Return the weekday from Monday, 0, where Sunday is the first day and has this number."""
+        shifted = exp.Paren(this=exp.Add(this=day, expression=exp.Literal.number(6 - sunday)))
+        if self.dialect == "bigquery":
+            return self.call("MOD", shifted, exp.Literal.number(7))
+        return exp.Paren(this=exp.Mod(this=shifted, expression=exp.Literal.number(7)))
+
+
+Let = Callable[[dict[str, Expression]], list[Expression]]
+"""A function that computes named expressions in a step of the query of their own, and returns references to them."""
