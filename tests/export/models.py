@@ -63,6 +63,11 @@ def new_rows(table):
     return pa.Table.from_pylist(rows, schema=table.drop_columns(["diagnosis"]).schema)
 
 
+def posterior(model, rows):
+    frame = model.predict_proba(rows)
+    return np.column_stack([np.asarray(frame.column(k)) for k in range(frame.num_columns)])
+
+
 THREE = ("flu", "cold", "well")
 
 

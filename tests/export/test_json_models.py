@@ -8,12 +8,7 @@ import pytest
 import deciban
 from deciban.export.portable import make_document
 from deciban.export.portable_reader import read_document
-from tests.export.models import CASES, trained
-
-
-def posterior(model, rows):
-    frame = model.predict_proba(rows)
-    return np.column_stack([frame.column(k).to_numpy() for k in range(frame.num_columns)])
+from tests.export.models import CASES, posterior, trained
 
 
 @pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")

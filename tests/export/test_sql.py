@@ -1,26 +1,14 @@
 """SQL that scores: executed on real databases against `predict_proba`."""
 
-import duckdb
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from deciban.export.portable import make_document
 from deciban.export.sql import SqlOptions, write_sql
-from tests.export.models import CASES, trained
-from tests.export.test_json_models import posterior
+from tests.export.databases import numbered, run_duckdb, run_postgres, run_spark, run_sqlite
+from tests.export.models import CASES, posterior, trained
 
 pytestmark = pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
-
-
-def numbered(rows):
-    return rows.append_column("row_number", pa.array(range(rows.num_rows)))
-
-
-def run_duckdb(sql, rows):
-    with duckdb.connect() as database:
-        database.register("data", rows)
-        return database.sql(f"select * from ({sql}) order by row_number").to_arrow_table()
 
 
 def check(found, model, rows):
@@ -28,20 +16,45 @@ def check(found, model, rows):
     ours = np.column_stack([np.asarray(found.column(3 + k).to_pylist(), dtype=float) for k in range(K)])
     np.testing.assert_allclose(ours, posterior(model, rows), rtol=0, atol=1e-9)
     assert found.column("prediction").to_pylist() == model.predict(rows).to_pylist()
+    np.testing.assert_allclose(np.asarray(found["probability"]), ours.max(axis=1), rtol=1e-12)
+
+
+def scored(name, dialect, run, **options):
+    model, rows = trained(name)
+    sql = write_sql(make_document(model), SqlOptions(dialect, keys=["row_number"], **options))
+    return model, rows, run(sql, {"data": numbered(rows)})
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_duckdb_gives_the_posterior(name):
-    model, rows = trained(name)
-    sql = write_sql(make_document(model), SqlOptions("duckdb", keys=["row_number"]))
-    check(run_duckdb(sql, numbered(rows)), model, rows)
+    model, rows, found = scored(name, "duckdb", run_duckdb)
+    check(found, model, rows)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sqlite_gives_the_posterior(name):
+    model, rows, found = scored(name, "sqlite", run_sqlite)
+    check(found, model, rows)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_postgresql_gives_the_posterior(name, postgres):
+    model, rows, found = scored(name, "postgres", lambda *query: run_postgres(postgres, *query))
+    check(found, model, rows)
+
+
+@pytest.mark.thorough
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("name", CASES)
+def test_spark_gives_the_posterior(name, spark):
+    model, rows, found = scored(name, "spark", lambda *query: run_spark(spark, *query))
+    check(found, model, rows)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith(("maximum", "spherical"))])
 def test_duckdb_gives_the_evidence_of_each_column(name):
-    model, rows = trained(name)
-    sql = write_sql(make_document(model), SqlOptions("duckdb", keys=["row_number"], evidence=True))
-    found, expected = run_duckdb(sql, numbered(rows)), model.explain(rows)
+    model, rows, found = scored(name, "duckdb", run_duckdb, evidence=True)
+    expected = model.explain(rows)
     check(found, model, rows)
     finite = np.isfinite(expected.total)
     np.testing.assert_allclose(np.asarray(found["decibans"])[finite], expected.total[finite], rtol=1e-9, atol=1e-7)
