@@ -1,0 +1,200 @@
+// Scores and explains rows by a model that deciban exported; docs/export-json.md describes the document.
+// A row is an object: numbers, texts, booleans, dates (a Date by its UTC fields, or ISO text) or null, by column.
+
+const DECIBAN = 10 / Math.LN10, LOG_2PI = Math.log(2 * Math.PI), MAX_EVIDENCE = 1e300, MAX_LOG_ODDS = 1e100;
+const MISSING_NUMBERS = new Set(["", "None", "-", "."]);
+const OTHER_BOOLEANS = new Map([[true, "True"], [false, "False"]]);
+const PARTS = {
+  month: (date) => String(date.getUTCMonth() + 1).padStart(2, "0"),
+  weekday: (date) => ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][date.getUTCDay()],
+  hour: (date) => String(date.getUTCHours()).padStart(2, "0"),
+};
+const finite = (numbers) => numbers.map((x) => (x === null ? -Infinity : x)); // null is −∞
+const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
+const greatest = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
+const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
+const logSigmoid = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Math.exp(-x)));
+const logSumExp = (s, top = greatest(s)) =>
+  top === -Infinity ? top : top + Math.log(sum(s.map((x) => Math.exp(x - top))));
+const normalise = (s, top = greatest(s), rest = logSumExp(s.map((x) => x - top))) => s.map((x) => x - top - rest);
+
+function logOdds(logPosterior, k) {
+  const own = Math.min(logPosterior[k], 0), others = logPosterior.filter((_, l) => l !== k);
+  const odds = own > -1e-6 ? own - logSumExp(others) : own - Math.log1p(-Math.exp(own));
+  return Math.min(Math.max(odds, -MAX_LOG_ODDS), MAX_LOG_ODDS);
+}
+function interpolate(x, { claimed, true: y }) {
+  const i = claimed.findIndex((c) => x < c);
+  if (i <= 0) return i ? y[y.length - 1] : y[0];
+  return y[i - 1] + ((y[i] - y[i - 1]) / (claimed[i] - claimed[i - 1])) * (x - claimed[i - 1]);
+}
+function invert(matrix) { // Gauss–Jordan elimination of a positive definite matrix; also ln of its determinant
+  const d = matrix.length, rows = matrix.map((row, i) => [...row, ...row.map((_, j) => Number(i === j))]);
+  let logDet = 0;
+  for (let i = 0; i < d; i++) {
+    logDet += Math.log(rows[i][i]);
+    rows[i] = rows[i].map((v, _, row) => v / row[i]);
+    rows.forEach((row, r) => { if (r !== i) rows[r] = row.map((v, j) => v - row[i] * rows[i][j]); });
+  }
+  return [rows.map((row) => row.slice(d)), logDet];
+}
+
+const range = (first, last) => Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
+const ngrams = (items, low, high, glue) => range(low, Math.min(high, items.length))
+  .flatMap((n) => range(0, items.length - n).map((i) => items.slice(i, i + n).join(glue)));
+
+// The score of a value under each class, by the kind of term.
+const SCORES = {
+  gaussian(t, x) {
+    const floor = t.floor ?? -Infinity, peak = (v) => Math.max(-0.5 * (LOG_2PI + Math.log(v)), floor);
+    let s = t.variance.map((v, k) => Math.max(peak(v) - (0.5 * (x - t.mean[k]) ** 2) / v, floor));
+    if (t.shares) {
+      const mixed = logSumExp(s.map((v, k) => v + Math.log(t.shares[k])));
+      s = s.map((v, k) => (t.shares[k] === 0 ? mixed : v));
+    }
+    if (t.weight !== 1) s = s.map((v) => t.weight * Math.max(v, -MAX_EVIDENCE));
+    return t.offset ? s.map((v, k) => v + t.offset[k]) : s;
+  },
+  poisson: (t, x) => t.rate.map((rate) => {
+    const deviance = x * (Math.log(x > 0 ? x : 1) - Math.log(rate > 0 ? rate : 1)) - x + rate;
+    return -t.weight * (deviance < t.bound ? deviance : t.bound);
+  }),
+  linear(t, x) {
+    const limited = t.limits ? Math.min(Math.max(x, t.limits[0]), t.limits[1]) : x;
+    return t.weights.map((w, k) => w * limited + (t.offset ? t.offset[k] : 0));
+  },
+  bins: (t, x) => finite(t.scores.map((s) => s[t.cuts.filter((cut) => cut <= x).length])),
+  levels: (t, place) => finite(place < 0 ? t.unseen : t.scores.map((s) => s[place])),
+  text: (t, words) => words.reduce((s, { scores }) => s.map((v, k) => v + scores[k]), t.weights.map(() => 0)),
+};
+
+export class Model {
+  constructor(document) {
+    const { format, version, classes, markers, features, terms, calibration, bias } = document;
+    if (format !== "deciban score form" || version !== 1) throw new TypeError("this is not a model of deciban");
+    Object.assign(this, { document, classes, terms, calibration, bias, markers: new Set(markers) });
+    this.features = new Map(features.map((feature) => [feature.name, feature]));
+    this.logPrior = finite(document.log_prior);
+    const old = calibration ? finite(calibration.log_prior) : this.logPrior;
+    this.intercept = old.map((p, k) => p + bias[k]);
+    this.shift = old.map((p, k) => (p === -Infinity ? 0 : this.logPrior[k] - p));
+    const named = terms.filter((t) => t.levels ?? t.words);
+    this.places = new Map(named.map((t) => [t, new Map((t.levels ?? t.words).map((name, i) => [name, i]))]));
+  }
+  number(name, row) { // NaN where it is missing
+    const { columns: [column], minimum = -Infinity } = this.features.get(name), value = row[column];
+    const isMarker = typeof value === "string" && (MISSING_NUMBERS.has(value.trim()) || this.markers.has(value));
+    if (isMissing(value) || isMarker) return NaN;
+    const x = Number(value);
+    if (Number.isFinite(x) && x >= minimum) return x;
+    throw new RangeError(`column ${column} holds ${value}, which is not a valid number`);
+  }
+  level(t, row) { // its place; −1 where it is unseen, NaN where it is missing
+    const { columns, part, numeric } = this.features.get(t.feature), places = this.places.get(t);
+    const cells = columns.map((column) => row[column]);
+    if (cells.some((cell) => isMissing(cell) || this.markers.has(cell))) return NaN;
+    if (part) return places.get(PARTS[part](this.date(cells[0], columns[0]))) ?? -1;
+    const typed = cells.map((cell, i) => (numeric[i] ? Number(cell) : cell)), texts = typed.map(String);
+    const others = typed.map((cell) => (typeof cell === "number" ? `${cell}.0` : OTHER_BOOLEANS.get(cell) ?? cell));
+    const join = (each) => (each.length > 1 ? each.map((s) => s.replace(/[\\&]/g, "\\$&")).join(" & ") : each[0]);
+    const place = places.get(join(texts)) ?? places.get(join(others)) ?? -1;
+    if (place >= 0 || this.document.unseen !== "error") return place;
+    throw new RangeError(`column ${columns} holds ${cells}, which was never seen in training`);
+  }
+  date(cell, column) { // as its text says, whatever the time zone
+    const text = String(cell).trim().replace(" ", "T").replace(/^\d\d:/, "1970-01-01T$&");
+    const local = /T/.test(text) ? text.replace(/(Z|[+-]\d\d:?\d\d)?$/, "Z") : text;
+    const date = cell instanceof Date ? cell : new Date(local);
+    if (!Number.isNaN(date.getTime())) return date;
+    throw new RangeError(`column ${column} holds ${cell}, which is not a date`);
+  }
+  tokens(text) {
+    const { lower, tokens, ngrams: [low, high], stop, least_length: least, characters } = this.document.words;
+    if (lower) text = text.toLowerCase();
+    if (tokens === "characters")
+      return ngrams([...text.replace(new RegExp(`[${characters.space}]{2,}`, "gu"), " ")], low, high, "");
+    const pattern = tokens === "words" ? `[${characters.word}]+` : `[^${characters.space}]+`;
+    const runs = text.match(new RegExp(pattern, "gu")) ?? [], stops = new Set(stop);
+    if (tokens !== "characters in words")
+      return ngrams(runs.filter((token) => [...token].length >= least && !stops.has(token)), low, high, " ");
+    const spaced = runs.map((run) => [" ", ...run, " "]); // a word shorter than n counts once
+    return spaced.flatMap((word) => (low > word.length ? [word.join("")] : ngrams(word, low, high, "")));
+  }
+  words(t, row) { // the known words of a text, each with its score under each class
+    const text = row[this.features.get(t.feature).columns[0]], { values, length } = this.document.words;
+    const counts = new Map(), places = this.places.get(t);
+    const tokens = isMissing(text) || this.markers.has(text) ? [] : this.tokens(String(text));
+    for (const token of tokens) if (places.has(token)) counts.set(token, (counts.get(token) ?? 0) + 1);
+    const value = { counts: (n) => n, presence: () => 1, log: Math.log1p }[values];
+    const all = [...counts.values()].map(value);
+    const size = length === "l1" ? sum(all) : length === "l2" ? Math.sqrt(sum(all.map((v) => v * v))) : 1;
+    return [...counts].map(([word, n]) =>
+      ({ word, scores: finite(t.weights.map((w) => w[places.get(word)])).map((w) => (value(n) / size) * w) }));
+  }
+  joint(t, row) { // of each class: the present features, their deviations, squares, and ½ ln|2πΣ|
+    const read = t.features.map((name) => this.number(name, row));
+    const isFar = (x, i) => t.limits && (x < t.limits[0][i] || x > t.limits[1][i]);
+    const have = read.flatMap((x, i) => (Number.isNaN(x) || isFar(x, i) ? [] : [i]));
+    const shapes = t.covariance.map((c) => invert(have.map((i) => have.map((j) => c[i][j]))));
+    return this.classes.map((_, k) => {
+      const [P, logDet] = shapes[shapes.length > 1 ? k : 0], gap = have.map((i) => read[i] - t.mean[k][i]);
+      const squares = gap.map((g, i) => -0.5 * g * sum(P[i].map((p, j) => p * gap[j])));
+      return { have, P, gap, squares, half: 0.5 * (logDet + have.length * LOG_2PI) };
+    });
+  }
+  score(t, row) { // of each class; 0 for a missing value
+    const { kind, feature } = t;
+    if (kind === "constant") return t.scores;
+    if (kind === "joint_gaussian") return this.joint(t, row).map((p) => t.weight * (sum(p.squares) - p.half));
+    const x = kind === "text" ? this.words(t, row) : kind === "levels" ? this.level(t, row) : this.number(feature, row);
+    return Number.isNaN(x) ? this.classes.map(() => 0) : SCORES[kind](t, x);
+  }
+  logPosterior(row) {
+    const terms = this.terms.map((t) => this.score(t, row)), c = this.calibration;
+    const joint = this.intercept.map((b, k) => b + sum(terms.map((s) => s[k])));
+    const claimed = normalise(greatest(joint) === -Infinity ? this.intercept : joint);
+    if (!c) return claimed;
+    const map = {
+      temperature: (s) => c.t * s,
+      platt: (s, k) => c.slope * s + c.bias[k],
+      isotonic: (_, k) => logSigmoid(claimed.length > 2 ? interpolate(logOdds(claimed, k), c.curves[k])
+        : (k ? 1 : -1) * interpolate(logOdds(claimed, 1), c.curves[0])),
+    }[c.method];
+    const moved = normalise(claimed.map(map)).map((s, k) => s + this.shift[k]);
+    return normalise(greatest(moved) === -Infinity ? this.logPrior : moved);
+  }
+  predict(row) { // the most probable class, its probability, and all probabilities in the order of `classes`
+    const probabilities = this.logPosterior(row).map(Math.exp), probability = greatest(probabilities);
+    return { prediction: this.classes[probabilities.indexOf(probability)], probability, probabilities };
+  }
+  explain(row, pair = null) { // decibans for one class against another: by default the two most probable
+    const post = this.logPosterior(row), order = post.map((_, k) => k).sort((a, b) => post[b] - post[a] || a - b);
+    const [k, l] = pair ? pair.map((name) => this.classes.indexOf(name)) : order, c = this.calibration;
+    if (k === l || !(k in post && l in post)) throw new RangeError("an explanation compares two classes of the model");
+    const found = new Map(this.document.features.map(({ name }) => [name, 0])), words = [];
+    const extras = new Map([["bias", this.bias[k] - this.bias[l]]]);
+    const add = (to, name, value) => to.set(name, (to.get(name) ?? 0) + value);
+    for (const t of this.terms) {
+      if (t.kind === "joint_gaussian") {
+        const each = this.joint(t, row), a = each[k], b = each[l], isShared = t.covariance.length === 1;
+        const line = (i) => (sum(a.P[i].map((v, j) => v * (b.gap[j] - a.gap[j]))) * (a.gap[i] + b.gap[i])) / 2;
+        const piece = (i) => t.weight * (isShared ? line(i) : a.squares[i] - b.squares[i]);
+        a.have.forEach((feature, i) => add(found, t.features[feature], piece(i)));
+        if (!isShared) add(extras, "shape", t.weight * (b.half - a.half));
+        continue;
+      }
+      const s = this.score(t, row);
+      add(t.kind === "constant" ? extras : found, t.feature ?? t.name, s[k] - s[l]);
+      if (t.kind === "text") words.push(...this.words(t, row).map(({ word, scores }) =>
+        ({ column: t.feature, word, decibans: (scores[k] - scores[l]) * DECIBAN * (c?.t ?? 1) })));
+    }
+    const list = (map) => [...map].map(([name, value]) => ({ name, decibans: value * (c?.t ?? 1) * DECIBAN }));
+    const evidence = list(found), others = list(extras).filter((x) => x.decibans !== 0);
+    const moved = this.shift[k] - this.shift[l], scale = c?.t ?? 1;
+    const prior = (scale * (this.logPrior[k] - this.logPrior[l] - moved) + moved) * DECIBAN;
+    const added = prior + sum([...evidence, ...others].map((x) => x.decibans)), isLinear = !c || c.t !== undefined;
+    const total = isLinear ? added : (post[k] - post[l]) * DECIBAN; // NaN where both classes are impossible
+    if (!isLinear) others.push({ name: "calibration", decibans: total - added });
+    return { for: this.classes[k], against: this.classes[l], prior, evidence, extras: others, words, total };
+  }
+}
