@@ -75,7 +75,8 @@ def check(found, model, rows):
 
 def close(ours, expected):
     ours, expected = float(ours), float(expected)
-    assert ours == expected or math.isclose(ours, expected, rel_tol=1e-9, abs_tol=1e-7), (ours, expected)
+    same = math.isnan(ours) and math.isnan(expected)
+    assert same or ours == expected or math.isclose(ours, expected, rel_tol=1e-9, abs_tol=1e-7), (ours, expected)
 
 
 @pytest.mark.parametrize("name", CASES)

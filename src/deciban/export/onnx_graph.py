@@ -1,0 +1,350 @@
+"""A model as an ONNX graph in double precision: one input for each column, the label and the probabilities as outputs.
+
+Numbers are doubles, NaN where they are missing; levels are texts, empty where they are missing; a part of a date is
+an input of its own, COLUMN.month for instance; a text is a matrix of the counts of its words.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from deciban.errors import InputError
+from deciban.export.onnx_builder import Graph, Tensor, TensorProto
+from deciban.export.portable import Document, Term
+from deciban.model.columns import split_levels
+from deciban.model.output_frames import to_labels
+from deciban.scores.calibration import MAX_LOG_ODDS
+from deciban.scores.gaussian_forms import MAX_EVIDENCE
+from deciban.scores.posterior import NEAR_ONE_LOG_PROBABILITY
+
+MAX_COMBINATIONS = 1 << 22
+"""Largest number of combinations of the levels of joined columns."""
+
+ELEMENT_TYPES = {"i": TensorProto.INT64, "u": TensorProto.INT64, "f": TensorProto.DOUBLE, "b": TensorProto.BOOL}
+"""The element types of labels that are not texts, by the kind of their NumPy type."""
+
+
+def write_onnx(document: Document) -> bytes:
+    """Return the bytes of an ONNX file with the outputs `label` and `probabilities`."""
+    return OnnxWriter(document).write()
+
+
+def to_array(values: Any) -> np.ndarray[Any, Any]:
+    """Return nested lists as doubles; null is −∞."""
+    array = np.array(values, dtype=object)
+    return np.where(array == None, -np.inf, array).astype(np.float64)  # noqa: E711
+
+
+class OnnxWriter:
+    """The graph of one document."""
+
+    def __init__(self, document: Document) -> None:
+        self.document, self.graph, self.K = document, Graph(), len(document["classes"])
+        self.features = {feature["name"]: feature for feature in document["features"]}
+        self.vocabularies = {term["feature"]: term["words"] for term in document["terms"] if term["kind"] == "text"}
+        self.inputs = self._add_inputs()
+
+    def _add_inputs(self) -> dict[str, Tensor]:
+        """Add the inputs in the order of the table, by their names."""
+        wanted: dict[str, tuple[int, int]] = {}
+        for name, feature in self.features.items():
+            if feature["kind"] == "text":
+                wanted[name] = TensorProto.DOUBLE, self._count_words(name)
+                continue
+            is_number = [feature["kind"] == "number"] if "numeric" not in feature else feature["numeric"]
+            names = [name] if "part" in feature else feature["columns"]
+            for column, number in zip(names, is_number):
+                if not column or column in wanted or column in ("label", "probabilities"):
+                    raise InputError(
+                        f"{column!r} cannot be the name of an input: it is empty, or another input or output has it. "
+                        f"Hint: rename the column before training"
+                    )
+                wanted[column] = TensorProto.DOUBLE if number else TensorProto.STRING, 1
+        return {name: self.graph.input(name, *kind) for name, kind in wanted.items()}
+
+    def _count_words(self, name: str) -> int:
+        return next(len(t["weights"][0]) for t in self.document["terms"] if t.get("feature") == name)
+
+    def write(self) -> bytes:
+        """Return the bytes of the file."""
+        log_posterior = self._calibrate(self._normalise(self._add_terms()))
+        labels = to_labels(self.document["classes"], self.document["target_type"])
+        kind = ELEMENT_TYPES.get(labels.dtype.kind, TensorProto.STRING)
+        wide = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}.get(labels.dtype.kind, object)
+        winner = self.graph.call("ArgMax", log_posterior, axis=1, keepdims=0)
+        label = self.graph.call("Gather", labels.astype(wide), winner, axis=0)
+        probabilities = self.graph.call("Exp", log_posterior)
+        metadata = {f"words:{name}": json.dumps(words) for name, words in self.vocabularies.items()}
+        outputs = [(label, "label", kind, ["rows"]), (probabilities, "probabilities", TensorProto.DOUBLE, ["rows", self.K])]
+        return self.graph.write(outputs, {**metadata, "classes": json.dumps(self.document["classes"])})
+
+    # Terms
+
+    def _add_terms(self) -> Tensor:
+        """Return ln p(x, k) of each row and class, up to terms that all classes share; NaN where Python refuses."""
+        groups: dict[str, list[Term]] = defaultdict(list)
+        for term in self.document["terms"]:
+            groups[term["kind"]].append(term)
+        parts: list[Tensor] = []
+        for kind, terms in groups.items():
+            write = getattr(self, f"_add_{kind}")
+            parts += [write(terms)] if kind in ("gaussian", "poisson", "linear", "constant") else map(write, terms)
+        numbers = [feature for feature in self.features.values() if feature["kind"] == "number"]
+        parts += [self._guard(numbers)] if numbers else []
+        parts.append(self.graph.constant(self._intercept()[None, :]))
+        while len(parts) > 1:  # a balanced tree
+            pairs = [a + b for a, b in zip(parts[::2], parts[1::2])]
+            parts = pairs + ([parts[-1]] if len(parts) % 2 else [])
+        return parts[0]
+
+    def _intercept(self) -> np.ndarray[Any, Any]:
+        """Return the score of each class before any feature is added."""
+        prior = (self.document["calibration"] or self.document)["log_prior"]
+        return to_array(prior) + to_array(self.document["bias"])
+
+    def _numbers(self, names: Sequence[str]) -> Tensor:
+        """Return the numbers of some features, rows × features."""
+        return self.graph.concatenate([self.inputs[self.features[name]["columns"][0]] for name in names])
+
+    def _guard(self, numbers: Sequence[Any]) -> Tensor:
+        """Return 0 for each row, NaN where a number is infinite, or negative and must not be."""
+        x = self._numbers([feature["name"] for feature in numbers])
+        least = np.array([[float(feature.get("minimum", -np.inf)) for feature in numbers]])
+        checked = self.graph.where(x < least, np.nan, x - x)
+        return self.graph.reduce("ReduceSum", self.graph.where(self.graph.is_nan(x), 0.0, checked), 1)
+
+    def _add_constant(self, terms: Sequence[Term]) -> Tensor:
+        return self.graph.constant(np.sum([to_array(term["scores"]) for term in terms], axis=0)[None, :])
+
+    def _three_axes(self, terms: Sequence[Term]) -> Tensor:
+        """Return the numbers of terms, rows × terms × 1."""
+        return self.graph.call("Unsqueeze", self._numbers([term["feature"] for term in terms]), np.array([2]))
+
+    def _sum_present(self, x: Tensor, terms: Tensor) -> Tensor:
+        """Return the sum over features of terms, rows × features × classes, of which missing ones are left out."""
+        present = self.graph.where(self.graph.is_nan(x), 0.0, terms)
+        return self.graph.reduce("ReduceSum", present, 1, keep=False)
+
+    def _add_gaussian(self, terms: Sequence[Term]) -> Tensor:
+        g, x = self.graph, self._three_axes(terms)
+        variance = to_array([term["variance"] for term in terms])
+        floor = to_array([[term["floor"]] for term in terms])
+        peak = np.maximum(-0.5 * np.log(2 * np.pi * variance), floor)
+        gap = x - to_array([term["mean"] for term in terms])
+        scores = g.call("Max", g.constant(peak) - gap * gap * (0.5 / variance), floor)
+        if any(term["shares"] for term in terms):
+            shares = np.array([term["shares"] or [1.0] * self.K for term in terms])
+            with np.errstate(divide="ignore"):
+                mixed = g.log_sum_exp(scores + np.log(shares), 2)
+            scores = g.where(g.constant(shares == 0), mixed, scores)
+        weight = np.array([[term["weight"]] for term in terms])
+        if (weight != 1).any():
+            weighted = g.call("Max", scores, -MAX_EVIDENCE) * weight
+            scores = g.where(g.constant(weight == 1), scores, weighted)
+        offset = np.array([term["offset"] or [0.0] * self.K for term in terms])
+        return self._sum_present(x, scores + offset if offset.any() else scores)
+
+    def _add_poisson(self, terms: Sequence[Term]) -> Tensor:
+        g, x = self.graph, self._three_axes(terms)
+        rate = np.array([term["rate"] for term in terms])
+        bound = np.array([[term["bound"]] for term in terms])
+        log_x = g.call("Log", g.where(g.constant(0.0) < x, x, 1.0))
+        deviance = x * (log_x - np.log(np.where(rate > 0, rate, 1.0))) - x + rate
+        weight = np.array([[-term["weight"]] for term in terms])
+        return self._sum_present(x, g.where(deviance < bound, deviance, bound) * weight)
+
+    def _add_linear(self, terms: Sequence[Term]) -> Tensor:
+        g, x = self.graph, self._numbers([term["feature"] for term in terms])
+        low, high = np.array([term["limits"] or [-np.inf, np.inf] for term in terms]).T[:, None, :]
+        limited = g.call("Min", g.call("Max", x, low), high)
+        missing = g.is_nan(x)
+        weights = np.array([term["weights"] for term in terms])
+        offsets = np.array([term["offset"] or [0.0] * self.K for term in terms])
+        present = g.where(missing, 0.0, 1.0) @ offsets
+        return g.where(missing, 0.0, limited) @ weights + present
+
+    def _look_up(self, scores: Any, unseen: Any, code: Tensor) -> Tensor:
+        """Return the scores of codes, rows × 1: after those of `scores` (K×V), unseen and missing."""
+        table = np.concatenate([to_array(scores).reshape(self.K, -1), to_array(unseen)[:, None], np.zeros((self.K, 1))], axis=1)
+        return self.graph.call("Squeeze", self.graph.call("Gather", table.T.copy(), code, axis=0), np.array([1]))
+
+    def _add_bins(self, term: Term) -> Tensor:
+        g, x = self.graph, self._numbers([term["feature"]])
+        scores, n = to_array(term["scores"]), len(term["cuts"])
+        if not n:
+            return g.where(g.is_nan(x), 0.0, scores.T.copy())
+        reached = g.cast(g.call("GreaterOrEqual", x, np.array([term["cuts"]])), TensorProto.INT64)
+        code = g.where(g.is_nan(x), np.int64(n + 2), g.reduce("ReduceSum", reached, 1))
+        return self._look_up(scores, np.zeros(self.K), code)
+
+    def _add_levels(self, term: Term) -> Tensor:
+        feature, levels = self.features[term["feature"]], term["levels"]
+        V = len(levels)
+        unseen = [math.nan] * self.K if self.document["unseen"] == "error" else term["unseen"]
+        if len(feature["columns"]) > 1:
+            return self._look_up(term["scores"], unseen, self._combine(feature, levels))
+        name = term["feature"] if "part" in feature else feature["columns"][0]
+        return self._look_up(term["scores"], unseen, self._encode(name, levels, feature.get("numeric", [False])[0], V, V + 1))
+
+    def _encode(self, name: str, levels: Sequence[str], numeric: bool, unseen: int, missing: int) -> Tensor:
+        """Return the number of each level, and these numbers for unseen and missing ones, rows × 1."""
+        g, x = self.graph, self.inputs[name]
+        if not numeric:
+            codes = {**dict.fromkeys(["", *self.document["markers"]], missing)}
+            codes |= {level: v for v, level in enumerate(levels) if level not in self.document["markers"]}
+            keys, values = list(codes), list(codes.values())
+            return g.call("LabelEncoder", x, domain="ai.onnx.ml", keys_strings=keys, values_int64s=values, default_int64=unseen)
+        if not levels:
+            return g.where(g.is_nan(x), np.int64(missing), np.int64(unseen))
+        same = g.cast(g.call("Equal", x, np.array([[float(level) for level in levels]])), TensorProto.INT64)
+        is_known = g.constant(np.int64(0)) < g.reduce("ReduceMax", same, 1)
+        code = g.where(is_known, g.call("ArgMax", same, axis=1, keepdims=1), np.int64(unseen))
+        return g.where(g.is_nan(x), np.int64(missing), code)
+
+    def _combine(self, feature: Any, levels: Sequence[str]) -> Tensor:
+        """Return the number of each combination of levels; one past the last for unseen, two for missing ones."""
+        g, split = self.graph, [split_levels(level) for level in levels]
+        own = [list(dict.fromkeys(column)) for column in zip(*split)] or [[] for _ in feature["columns"]]
+        sizes = [len(each) + 2 for each in own]
+        if math.prod(sizes) > MAX_COMBINATIONS:
+            raise InputError(
+                f"the columns {feature['columns']} have {math.prod(sizes)} combinations of levels, and at most "
+                f"{MAX_COMBINATIONS} can be exported to ONNX. Hint: join fewer columns"
+            )
+        table = np.full(sizes, len(levels), dtype=np.int64)
+        for axis, size in enumerate(sizes):
+            np.moveaxis(table, axis, 0)[size - 1] = len(levels) + 1
+        for v, parts in enumerate(split):
+            table[tuple(each.index(part) for each, part in zip(own, parts))] = v
+        total = None
+        for column, each, size, numeric in zip(feature["columns"], own, sizes, feature["numeric"]):
+            code = self._encode(column, each, numeric, size - 2, size - 1)
+            total = code if total is None else total * np.int64(size) + code
+        return g.call("Gather", table.reshape(-1), total, axis=0)
+
+    def _add_text(self, term: Term) -> Tensor:
+        g, counts, words = self.graph, self.inputs[term["feature"]], self.document["words"]
+        weights = to_array(term["weights"]).T.copy()
+        values = counts
+        if words["values"] == "presence":
+            values = g.where(g.constant(0.0) < counts, 1.0, 0.0)
+        elif words["values"] == "log":
+            values = g.call("Log", counts + 1.0)
+        if words["length"] is not None:
+            total = g.reduce("ReduceSum", values if words["length"] == "l1" else values * values, 1)
+            size = total if words["length"] == "l1" else g.call("Sqrt", total)
+            values = values / g.where(g.constant(0.0) < size, size, 1.0)
+        dead = np.isneginf(weights)
+        scores = values @ np.where(dead, 0.0, weights)
+        if not dead.any():
+            return scores
+        ruled_out = g.constant(0.0) < (values @ dead.astype(np.float64))
+        return g.where(ruled_out, -np.inf, scores)
+
+    def _add_joint_gaussian(self, term: Term) -> Tensor:
+        """Add t · (−½ zᵀz − ln|L|); a missing feature has the row and column of the unit matrix in Σ = LLᵀ."""
+        g, d = self.graph, len(term["features"])
+        covariance, mean = np.array(term["covariance"]), np.array(term["mean"])
+        x = self._numbers(term["features"])
+        far = g.is_nan(x)
+        if term["limits"] is not None:
+            low, high = np.array(term["limits"])[:, None, :]
+            is_far = g.call("Or", x < low, g.constant(high) < x)
+            far = g.call("Or", far, is_far)
+        columns = [g.column(x, i) for i in range(d)]
+        have = [g.column(g.where(far, 0.0, 1.0), i) for i in range(d)]
+        lower: dict[tuple[int, int], Tensor] = {}
+        z: list[Tensor] = []
+        logs = squares = None
+        for j in range(d):
+            own = have[j] * covariance[None, :, j, j] + (g.constant(1.0) - have[j])
+            for m in range(j):
+                own = own - lower[j, m] * lower[j, m]
+            lower[j, j] = g.call("Sqrt", own)
+            for i in range(j + 1, d):
+                entry = have[i] * have[j] * covariance[None, :, i, j]
+                for m in range(j):
+                    entry = entry - lower[i, m] * lower[j, m]
+                lower[i, j] = entry / lower[j, j]
+            gap = g.where(g.call("Greater", have[j], 0.0), columns[j] - mean[None, :, j], 0.0)
+            for m in range(j):
+                gap = gap - lower[j, m] * z[m]
+            z.append(gap / lower[j, j])
+            log = g.call("Log", lower[j, j])
+            logs = log if logs is None else logs + log
+            squares = z[j] * z[j] if squares is None else squares + z[j] * z[j]
+        assert squares is not None
+        assert logs is not None
+        return (squares * -0.5 - logs) * term["weight"]
+
+    # Posterior
+
+    def _normalise(self, joint: Tensor) -> Tensor:
+        """Return ln p(k|x); the class prior where every class is impossible."""
+        g = self.graph
+        top = g.reduce("ReduceMax", joint, 1)
+        joint = g.where(g.call("Equal", top, -np.inf), self._intercept()[None, :], joint)
+        return self._subtract_total(joint)
+
+    def _subtract_total(self, scores: Tensor) -> Tensor:
+        top = self.graph.reduce("ReduceMax", scores, 1)
+        below = scores - top
+        return below - self.graph.log_sum_exp(below, 1)
+
+    def _calibrate(self, claimed: Tensor) -> Tensor:
+        """Return calibrated ln p(k|x) under the present prior."""
+        g, c = self.graph, self.document["calibration"]
+        if c is None:
+            return claimed
+        match c["method"]:
+            case "temperature":
+                mapped = claimed * c["t"]
+            case "platt":
+                mapped = claimed * c["slope"] + np.array([c["bias"]])
+            case _:
+                mapped = self._bend(claimed, c["curves"])
+        old, new = to_array(c["log_prior"]), to_array(self.document["log_prior"])
+        with np.errstate(invalid="ignore"):
+            shift = np.where(np.isneginf(old), 0.0, new - old)
+        moved = self._subtract_total(mapped) + shift[None, :]
+        nothing = g.call("Equal", g.reduce("ReduceMax", moved, 1), -np.inf)
+        return self._subtract_total(g.where(nothing, new[None, :], moved))
+
+    def _bend(self, claimed: Tensor, curves: Sequence[Any]) -> Tensor:
+        """Return the scores of an isotonic map of the log-odds of each class against the others."""
+        g = self.graph
+        if self.K == 2:
+            y = self._interpolate(self._log_odds(claimed, 1), curves[0])
+            return g.concatenate([self._log_sigmoid(y * -1.0), self._log_sigmoid(y)])
+        bent = [self._interpolate(self._log_odds(claimed, k), curve) for k, curve in enumerate(curves)]
+        return g.concatenate([self._log_sigmoid(y) for y in bent])
+
+    def _log_odds(self, claimed: Tensor, k: int) -> Tensor:
+        """Return the log-odds of a class against all others, within ±MAX_LOG_ODDS."""
+        g = self.graph
+        own = g.call("Min", g.column(claimed, k), 0.0)
+        others = g.concatenate([g.column(claimed, l) for l in range(self.K) if l != k])
+        near_one = own - g.log_sum_exp(others, 1)
+        odds = g.where(g.constant(NEAR_ONE_LOG_PROBABILITY) < own, near_one, own - g.call("Log", g.constant(1.0) - g.call("Exp", own)))
+        return g.call("Min", g.call("Max", odds, -MAX_LOG_ODDS), MAX_LOG_ODDS)
+
+    def _interpolate(self, x: Tensor, curve: Any) -> Tensor:
+        """Return a piecewise linear function of x, constant beyond its first and last point."""
+        g, claimed, true = self.graph, np.array(curve["claimed"]), np.array(curve["true"])
+        slopes = np.concatenate([[0.0], np.diff(true) / np.diff(claimed), [0.0]])
+        piece = g.reduce("ReduceSum", g.cast(g.call("GreaterOrEqual", x, claimed[None, :]), TensorProto.INT64), 1)
+        start, height = (np.concatenate([[values[0]], values]) for values in (claimed, true))
+        slope, first, base = (g.call("Gather", table, piece, axis=0) for table in (slopes, start, height))
+        return base + slope * (x - first)
+
+    def _log_sigmoid(self, x: Tensor) -> Tensor:
+        """Return −ln(1 + e^−x)."""
+        g = self.graph
+        rest = g.call("Log", g.call("Exp", g.call("Abs", x) * -1.0) + 1.0)
+        return g.call("Min", x, 0.0) - rest
