@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from deciban.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from deciban.estimators.naive_bayes import NaiveBayes as NaiveBayes
     from deciban.estimators.text_classifier import TextClassifier as TextClassifier
+    from deciban.export import export_model as export_model
     from deciban.families.family import ParameterCount as ParameterCount
     from deciban.families.family import parameter_count as parameter_count
     from deciban.ledger import Ledger as Ledger

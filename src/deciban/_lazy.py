@@ -36,6 +36,7 @@ HOMES = {
     "cross_validate": "deciban.estimators.cross_validate",
     "dependence": "deciban.training.table_diagnostics",
     "evaluate": "deciban.training.evaluate",
+    "export_model": "deciban.export",
     "learning_curve": "deciban.training.table_diagnostics",
     "train": "deciban.training.train",
     "Decision": "deciban.scores.posterior",

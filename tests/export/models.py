@@ -100,6 +100,13 @@ def without(column, label, classes=THREE):
     return make
 
 
+def never(column, label):
+    """A table in which a class has only zeros in a column of counts."""
+    table = patients(THREE)
+    cells = [0 if k == label else x for x, k in zip(table[column].to_pylist(), table["diagnosis"].to_pylist())]
+    return table.set_column(table.schema.get_field_index(column), column, pa.array(cells))
+
+
 CASES = {
     "two classes": case(),
     "three classes": case(THREE),
@@ -136,6 +143,9 @@ CASES = {
     "joined, logistic": case(THREE, blocks=[["age", "height"]], learner="logistic", C=1.0),
     "joined, boosted": case(blocks=[["age", "height"]], learner="boosted"),
     "spherical": case(THREE, covariance="spherical"),
+    "no prior of parameters": case(THREE, parameter_prior=0.0, alpha=0.0),
+    "no prior, joined": case(blocks=[["age", "height"]], parameter_prior=0.0),
+    "no counts in a class": lambda: (never("visits", "flu"), {"alpha": 0.0}),
     "absent in a class": without("age", "cold"),
     "absent, evidence": lambda: (without("age", "cold")()[0], {"learner": "evidence", "C": 1.0}),
 }

@@ -21,6 +21,7 @@ GROUP: Final = Group(
         "dependence": CommandEntry("Measure how strongly columns depend on each other.", "compare"),
         "inspect": CommandEntry("Show the contents of a model file."),
         "telltales": CommandEntry("Show the words that distinguish classes."),
+        "export": CommandEntry("Write a model as SQL, ONNX, JavaScript or JSON."),
         "plot": CommandEntry("Draw data, models, and their quality.", function="GROUP"),
         "diff": CommandEntry("Show the differences between two models.", "inspect"),
         "merge": CommandEntry("Add models up.", "train"),

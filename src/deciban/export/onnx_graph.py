@@ -166,8 +166,13 @@ class OnnxWriter:
         missing = g.is_nan(x)
         weights = np.array([term["weights"] for term in terms])
         offsets = np.array([term["offset"] or [0.0] * self.K for term in terms])
-        present = g.where(missing, 0.0, 1.0) @ offsets
-        return g.where(missing, 0.0, limited) @ weights + present
+        scores = g.where(missing, 0.0, limited) @ weights + g.where(missing, 0.0, 1.0) @ offsets
+        dead = np.array([term["impossible"] or [False] * self.K for term in terms])
+        if not dead.any():
+            return scores
+        is_zero = g.call("Or", missing, g.call("Equal", x, 0.0))
+        ruled_out = g.constant(0.0) < (g.where(is_zero, 0.0, 1.0) @ dead.astype(np.float64))
+        return g.where(ruled_out, -np.inf, scores)
 
     def _look_up(self, scores: Any, unseen: Any, code: Tensor) -> Tensor:
         """Return the scores of codes, rows × 1: after those of `scores` (K×V), unseen and missing."""
@@ -281,7 +286,8 @@ class OnnxWriter:
             squares = z[j] * z[j] if squares is None else squares + z[j] * z[j]
         assert squares is not None
         assert logs is not None
-        return (squares * -0.5 - logs) * term["weight"]
+        score = (squares * -0.5 - logs) * term["weight"]
+        return g.where(g.is_nan(score), -np.inf, score)  # squares overflow
 
     # Posterior
 

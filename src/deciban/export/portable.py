@@ -197,9 +197,10 @@ def _level_terms(form: Lookup, features: Sequence[str], names: Any) -> Iterator[
 
 
 def _linear_terms(form: Linear, features: Sequence[str], names: Any) -> Iterator[Term]:
-    """Yield weight · x + offset of each feature; x is limited first."""
-    if form.threshold is not None or form.impossible is not None:
-        raise _refuse(form, "with a threshold or impossible values")
+    """Yield weight · x + offset of each feature; x is limited first, and may be impossible where it is not 0."""
+    if form.threshold is not None or (form.impossible is not None and form.impossible.off.any()):
+        raise _refuse(form, "with a threshold")
+    impossible = np.zeros(form.weights.shape, np.bool_) if form.impossible is None else form.impossible.on > 0
     if form.bias.any():
         yield {"kind": "constant", "name": "bias", "scores": to_list(form.bias)}
     for j, feature in enumerate(features):
@@ -209,6 +210,7 @@ def _linear_terms(form: Linear, features: Sequence[str], names: Any) -> Iterator
             "weights": to_list(form.weights[:, j]),
             "offset": None if form.offsets is None else to_list(form.offsets[:, j]),
             "limits": None if form.limits is None else to_list(form.limits[:, j]),
+            "impossible": impossible[:, j].tolist() if impossible[:, j].any() else None,
         }
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import InputError, ModelFileError, UndefinedError
 from deciban.export.portable import FORMAT_NAME, FORMAT_VERSION
+from deciban.export.portable_values import read_calibration, read_numbers, read_rising, read_texts
 from deciban.ledger import Block, Schema, Vocabulary
 from deciban.linear.fitted_model import LEARNERS, Account, FittedModel
 from deciban.model.columns import Feature, FeatureBlock, Layout, is_combination
@@ -26,16 +27,15 @@ from deciban.model.model_options import Options, parse_class_prior
 from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.persistence import Section
 from deciban.persistence.file_header import parse_json
-from deciban.persistence.score_forms import MAX_BIAS_NATS, MAX_SLOPE, MIN_POSITIVE, MIN_SLOPE, read_priors
+from deciban.persistence.score_forms import MIN_POSITIVE, read_priors
 from deciban.persistence.section import MAX_NUMBER, escape_and_shorten
 from deciban.persistence.table_models import TARGET_TYPES, read_column_list
 from deciban.scorer import Solved
 from deciban.scores import ScoreForm
 from deciban.scores.bounded_forms import BoundedDiagonal, BoundedRates, LimitedFull
-from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
 from deciban.scores.form_algebra import Summed, sum_forms
 from deciban.scores.gaussian_forms import Full
-from deciban.scores.linear import Linear
+from deciban.scores.linear import ImpossibleValues, Linear
 from deciban.scores.lookup import Lookup, Steps
 from deciban.text import Words
 
@@ -131,24 +131,24 @@ def _read_options(section: Section, layout: Layout) -> Options:
     settings = dict(section.part("words").header) if layout.texts else {}
     settings.pop("characters", None)
     try:
-        words, markers = Words.from_dict(settings), tuple(_texts(section, "markers"))
+        words, markers = Words.from_dict(settings), tuple(read_texts(section, "markers"))
         return Options(unseen=section.text("unseen"), words=words, markers=markers)  # type: ignore[arg-type]
     except InputError as error:
         section.refuse(str(error))
 
 
 def _read_scorer(section: Section, layout: Layout, options: Options) -> ExportedScorer:
-    classes = tuple(_texts(section, "classes"))
+    classes = tuple(read_texts(section, "classes"))
     K = len(classes)
     if not K or len(set(classes)) < K:
         section.refuse("there should be a class, and each once")
-    arrays = {name: _numbers(section, name, K, minimum=-np.inf) for name in ("log_prior", "prior", "rows", "bias")}
+    arrays = {name: read_numbers(section, name, K, minimum=-np.inf) for name in ("log_prior", "prior", "rows", "bias")}
     priors = read_priors(Section({}, arrays, file=section.file), K)
     rows, bias = arrays["rows"], arrays["bias"]
     if rows.min() < 0 or not np.isfinite(rows).all() or not np.isfinite(bias).all():
         section.refuse("'rows' should be numbers ≥ 0, and 'bias' finite")
     terms = section.parts("terms")
-    constant = [_numbers(t, "scores", K) for t in terms if t.text("kind") == "constant"]
+    constant = [read_numbers(t, "scores", K) for t in terms if t.text("kind") == "constant"]
     reader = _BlockReader(section, terms, K, options.words)
     blocks, forms = zip(*(reader.read(block) for block in layout.blocks)) if layout.blocks else ((), ())
     needs = options.assumption(layout).needs
@@ -156,7 +156,7 @@ def _read_scorer(section: Section, layout: Layout, options: Options) -> Exported
     has_bias = section.text("learner") != "bayes" or bool(constant)
     solved = Solved(*priors, forms, needs, bias if has_bias or bias.any() else None)
     account = Account("logistic")  # not shown: the model names its learner
-    calibration = None if section.value("calibration") is None else _read_calibration(section.part("calibration"), K)
+    calibration = None if section.value("calibration") is None else read_calibration(section.part("calibration"), K)
     return ExportedScorer(Schema(classes, blocks), solved, rows, account, None, calibration)
 
 
@@ -169,7 +169,7 @@ class _BlockReader:
         for term in terms:
             kind = term.text("kind", among=[*READERS, "constant"])
             if kind != "constant":
-                names = _texts(term, "features") if kind == "joint_gaussian" else [term.text("feature")]
+                names = read_texts(term, "features") if kind == "joint_gaussian" else [term.text("feature")]
                 self.by_feature[tuple(names)].append(term)
 
     def read(self, block: FeatureBlock) -> tuple[Block, ScoreForm]:
@@ -200,7 +200,7 @@ class _BlockReader:
         out = np.full((self.K, len(names)), neutral)
         for j, term in terms.items():
             if term.value(key) is not None:
-                out[:, j] = _numbers(term, key, self.K, **bounds)
+                out[:, j] = read_numbers(term, key, self.K, **bounds)
         return out
 
     def each(
@@ -248,37 +248,50 @@ class _BlockReader:
         has_limits = any(term.value("limits") is not None for term in terms.values())
         for j, term in terms.items():
             if term.value("limits") is not None:
-                limits[:, j] = _rising(term, "limits", 2, strict=False)
+                limits[:, j] = read_rising(term, "limits", 2, strict=False)
         has_offsets = any(term.value("offset") is not None for term in terms.values())
         return Linear(
             self.stack(names, terms, "weights", 0.0),
             np.zeros(self.K),
             self.stack(names, terms, "offset", 0.0) if has_offsets else None,
+            impossible=self._read_impossible(names, terms),
             limits=limits if has_limits else None,
         )
+
+    def _read_impossible(self, names: Sequence[str], terms: Mapping[int, Section]) -> ImpossibleValues | None:
+        """Return the classes in which a number cannot be other than 0; None where there are none."""
+        on = np.zeros((self.K, len(names)))
+        for j, term in terms.items():
+            flags = term.value("impossible")
+            if flags is None:
+                continue
+            if not isinstance(flags, list) or [type(flag) for flag in flags] != [bool] * self.K:
+                term.refuse("'impossible' should be true or false for each class")
+            on[:, j] = flags
+        return ImpossibleValues(on, np.zeros_like(on)) if on.any() else None
 
     def bins(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of bins; a feature without a term has one bin."""
         cuts, scores = [], []
         for j in range(len(names)):
-            own = _rising(terms[j], "cuts") if j in terms else np.zeros(0)
+            own = read_rising(terms[j], "cuts") if j in terms else np.zeros(0)
             cuts.append(own)
             shape = self.K, len(own) + 1
-            scores.append(_numbers(terms[j], "scores", *shape, minimum=-np.inf) if j in terms else np.zeros(shape))
+            scores.append(read_numbers(terms[j], "scores", *shape, minimum=-np.inf) if j in terms else np.zeros(shape))
         start = np.concatenate([[0], np.cumsum([len(c) for c in cuts])]).astype(np.int64)
         return Steps(np.concatenate(cuts), start, np.concatenate(scores, axis=1))
 
     def joint_gaussian(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of joined features, whose covariances must be positive definite."""
         term, d = terms[0], len(names)
-        mean = _numbers(term, "mean", self.K, d)
-        covariance = _numbers(term, "covariance", None, d, d)
+        mean = read_numbers(term, "mean", self.K, d)
+        covariance = read_numbers(term, "covariance", None, d, d)
         if len(covariance) not in (1, self.K):
             term.refuse("there should be a covariance of each class, or one of all")
         arguments = mean, covariance, term.number("weight")
         form = Full(*arguments)
         if term.value("limits") is not None:
-            limits = _numbers(term, "limits", 2, d)
+            limits = read_numbers(term, "limits", 2, d)
             form = LimitedFull(*arguments, limits=limits)
         try:
             form.shapes  # noqa: B018
@@ -293,7 +306,7 @@ class _BlockReader:
         first = layers["levels", 0]
         if len(first) < len(features):
             self.section.refuse("a feature of levels has no term")
-        levels = [_texts(first[j], "levels") for j in range(len(features))]
+        levels = [read_texts(first[j], "levels") for j in range(len(features))]
         for feature, names in zip(features, levels):
             _check_levels(self.section, feature, names)
         scores = [np.zeros((self.K, len(names))) for names in levels]
@@ -302,8 +315,8 @@ class _BlockReader:
             for j, term in terms.items():
                 if term.value("levels") != levels[j]:
                     term.refuse("the terms of a feature should have equal levels")
-                scores[j] += _numbers(term, "scores", self.K, len(levels[j]), minimum=-np.inf)
-                unseen[:, j] += _numbers(term, "unseen", self.K, minimum=-np.inf)
+                scores[j] += read_numbers(term, "scores", self.K, len(levels[j]), minimum=-np.inf)
+                unseen[:, j] += read_numbers(term, "unseen", self.K, minimum=-np.inf)
         offset = np.concatenate([[0], np.cumsum([len(names) for names in levels])]).astype(np.int64)
         names = tuple(feature.name for feature in features)
         block = Block("levels", len(levels), names, tuple(map(tuple, levels)))
@@ -311,11 +324,11 @@ class _BlockReader:
 
     def _read_text(self, term: Section) -> tuple[Block, ScoreForm]:
         """Return the form of the words of a text; words of which only hashes are kept are numbered."""
-        words = None if term.value("words") is None else _texts(term, "words")
+        words = None if term.value("words") is None else read_texts(term, "words")
         V = self.words.n_columns if words is None else len(words)
         if (words is None) != (self.words.hashed is not None) or (words and len(set(words)) < V):
             term.refuse("'words' should be all words, each once; or null where only hashes of them are kept")
-        weights = _numbers(term, "weights", self.K, V, minimum=-np.inf)
+        weights = read_numbers(term, "weights", self.K, V, minimum=-np.inf)
         vocabulary = None
         if words is not None:
             vocabulary = Vocabulary.of(words)
@@ -326,8 +339,6 @@ class _BlockReader:
 
 def _linear_words(weights: Array) -> ScoreForm:
     """Return the linear form of words; a weight of −∞ is a word that is impossible in a class."""
-    from deciban.scores.linear import ImpossibleValues
-
     infinite = np.isneginf(weights)
     impossible = ImpossibleValues(infinite.astype(np.float64), np.zeros(weights.shape)) if infinite.any() else None
     return Linear(np.where(infinite, 0.0, weights), np.zeros(len(weights)), impossible=impossible)
@@ -352,68 +363,3 @@ def _check_levels(section: Section, feature: Feature, names: Sequence[str]) -> N
         section.refuse(f"{feature.name!r} has a level twice, or one that is not a {feature.part}")
     if feature.joined and not all(is_combination(name, len(feature.joined)) for name in names):
         section.refuse(f"{feature.name!r} has a level that is not a combination of levels")
-
-
-def _read_calibration(section: Section, K: int) -> Calibration:
-    """Read the calibration map and its class prior."""
-    if K < 2:
-        section.refuse("there is nothing to calibrate with one class")
-    log_prior = _numbers(section, "log_prior", K, minimum=-np.inf, maximum=0.0)
-    if np.isneginf(log_prior).all():
-        section.refuse("every class has prior probability 0")
-    return Calibration(_read_map(section, K), log_prior)
-
-
-def _read_map(section: Section, K: int) -> CalibrationMap:
-    match section.text("method", among=["temperature", "platt", "isotonic"]):
-        case "temperature":
-            return Temperature(section.number("t", minimum=MIN_SLOPE, maximum=MAX_SLOPE))
-        case "platt":
-            bias = _numbers(section, "bias", K, minimum=-MAX_BIAS_NATS, maximum=MAX_BIAS_NATS)
-            return Platt(section.number("slope", minimum=MIN_SLOPE, maximum=MAX_SLOPE), bias)
-    curves = section.parts("curves")
-    if len(curves) != (1 if K == 2 else K):
-        section.refuse("there should be a curve for each class, or one for two classes")
-    claimed = [_rising(curve, "claimed") for curve in curves]
-    true = [_rising(curve, "true", len(x), strict=False) for curve, x in zip(curves, claimed)]
-    if min(map(len, claimed)) < 2 or max(np.abs(x).max() for x in claimed) > MAX_LOG_ODDS:
-        section.refuse("a curve should have two points or more, within bounds")
-    start = np.concatenate([[0], np.cumsum([len(x) for x in claimed])]).astype(np.int64)
-    return Isotonic(start, np.concatenate(claimed), np.concatenate(true))
-
-
-def _texts(section: Section, name: str) -> list[str]:
-    """Return a list of texts."""
-    texts = section.value(name)
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        section.refuse(f"{name!r} should be a list of texts")
-    return texts
-
-
-def _rising(section: Section, name: str, n: int | None = None, strict: bool = True) -> Array:
-    """Return numbers in ascending order, with `strict` each once."""
-    numbers = _numbers(section, name, n)
-    steps = np.diff(numbers)
-    if (steps <= 0).any() if strict else (steps < 0).any():
-        section.refuse(f"{name!r} should rise")
-    return numbers
-
-
-def _numbers(
-    section: Section, name: str, *shape: int | None, minimum: float = -MAX_NUMBER, maximum: float = MAX_NUMBER
-) -> Array:
-    """Return nested lists of numbers as an array of this shape, None being any length; null is −∞ where allowed."""
-    flat: list[Any] = [section.value(name)]
-    sizes: list[int] = []
-    for length in shape:
-        lengths = {len(each) if isinstance(each, list) else -1 for each in flat}
-        expected = lengths if length is None else {length}
-        if len(lengths) > 1 or lengths != expected or -1 in lengths:
-            if lengths or length is None:
-                section.refuse(f"{name!r} should be lists of {shape} numbers")
-        sizes.append(lengths.pop() if lengths else int(length or 0))
-        flat = [item for each in flat for item in each]
-    if not all(type(value) in (int, float) or (value is None and minimum == -np.inf) for value in flat):
-        section.refuse(f"{name!r} should be numbers")
-    array = np.array([-np.inf if value is None else value for value in flat], dtype=np.float64).reshape(sizes)
-    return Section({}, {name: array}, file=section.file).floats(name, array.shape, minimum=minimum, maximum=maximum)

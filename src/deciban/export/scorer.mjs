@@ -38,7 +38,6 @@ function invert(matrix) { // Gauss–Jordan elimination of a positive definite m
   }
   return [rows.map((row) => row.slice(d)), logDet];
 }
-
 const range = (first, last) => Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
 const ngrams = (items, low, high, glue) => range(low, Math.min(high, items.length))
   .flatMap((n) => range(0, items.length - n).map((i) => items.slice(i, i + n).join(glue)));
@@ -53,7 +52,7 @@ const SCORES = {
       s = s.map((v, k) => (t.shares[k] === 0 ? mixed : v));
     }
     if (t.weight !== 1) s = s.map((v) => t.weight * Math.max(v, -MAX_EVIDENCE));
-    return t.offset ? s.map((v, k) => v + t.offset[k]) : s;
+    return s.map((v, k) => v + (t.offset?.[k] ?? 0));
   },
   poisson: (t, x) => t.rate.map((rate) => {
     const deviance = x * (Math.log(x > 0 ? x : 1) - Math.log(rate > 0 ? rate : 1)) - x + rate;
@@ -61,7 +60,7 @@ const SCORES = {
   }),
   linear(t, x) {
     const limited = t.limits ? Math.min(Math.max(x, t.limits[0]), t.limits[1]) : x;
-    return t.weights.map((w, k) => w * limited + (t.offset ? t.offset[k] : 0));
+    return t.weights.map((w, k) => (t.impossible?.[k] && x !== 0 ? -Infinity : w * limited + (t.offset?.[k] ?? 0)));
   },
   bins: (t, x) => finite(t.scores.map((s) => s[t.cuts.filter((cut) => cut <= x).length])),
   levels: (t, place) => finite(place < 0 ? t.unseen : t.scores.map((s) => s[place])),
@@ -145,7 +144,8 @@ export class Model {
   score(t, row) { // of each class; 0 for a missing value
     const { kind, feature } = t;
     if (kind === "constant") return t.scores;
-    if (kind === "joint_gaussian") return this.joint(t, row).map((p) => t.weight * (sum(p.squares) - p.half));
+    const whole = (p) => [sum(p.squares) - p.half].map((s) => (Number.isNaN(s) ? -Infinity : s))[0]; // squares overflow
+    if (kind === "joint_gaussian") return this.joint(t, row).map((p) => t.weight * whole(p));
     const x = kind === "text" ? this.words(t, row) : kind === "levels" ? this.level(t, row) : this.number(feature, row);
     return Number.isNaN(x) ? this.classes.map(() => 0) : SCORES[kind](t, x);
   }

@@ -42,6 +42,7 @@ class SqlOptions:
 
     dialect: Dialect = "duckdb"
     table: str = "data"
+    schema: str | None = None
     keys: Sequence[str] = ()
     evidence: bool = False
     pair: tuple[str, str] | None = None
@@ -98,8 +99,8 @@ class Query:
         """The last step, or the table."""
         if self.steps:
             return exp.to_table(self.steps[-1][0])
-        parts = [e.name_to_identifier(part) for part in self.options.table.split("\t")]
-        return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts))))
+        schema = None if self.options.schema is None else e.name_to_identifier(self.options.schema)
+        return exp.Table(this=e.name_to_identifier(self.options.table), db=schema)
 
     def _add_step(self, expressions: Sequence[Expression], source: Expression | None = None) -> None:
         select = exp.Select(expressions=list(expressions)).from_(self._source if source is None else source)

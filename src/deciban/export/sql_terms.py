@@ -172,6 +172,11 @@ class TermWriter:
         least, most = self._bounds(name)
         low, high = term["limits"] or (least, most)
         r, offsets = self.reference, term["offset"] or [0.0] * self.K
+        for k, flag in enumerate(term["impossible"] or ()):
+            if flag:
+                nonzero = exp.NEQ(this=x.copy(), expression=e.number(0.0))
+                both = exp.And(this=e.between(x, least, most), expression=nonzero)
+                self.impossible.setdefault(k, []).append(exp.Paren(this=both))
         out: Terms = []
         for k in range(self.K):
             weight, offset = term["weights"][k] - term["weights"][r], offsets[k] - offsets[r]
@@ -248,7 +253,12 @@ class TermWriter:
         """
         names, K = term["features"], self.K
         xs = [self._number(name) for name in names]
-        limits = term["limits"] or [[-MAX_DOUBLE] * len(names), [MAX_DOUBLE] * len(names)]
+        limits = term["limits"] or _find_finite_limits(term)
+        if term["limits"] is None and term["weight"] > 0:
+            for x, low, high in zip(xs, *limits):
+                far = exp.And(this=e.between(x, -MAX_DOUBLE, MAX_DOUBLE), expression=exp.Not(this=exp.Paren(this=e.between(x, low, high))))
+                for k in range(K):
+                    self.impossible.setdefault(k, []).append(exp.Paren(this=far.copy()))
         self._n_lets += 1
         prefix = f"deciban_g{self._n_lets}"
         inside = [e.between(x, low, high) for x, low, high in zip(xs, *limits)]
@@ -397,9 +407,7 @@ class LevelMatcher:
             if unseen is None or score != unseen:
                 groups.setdefault(score, []).append(level)
         branches = [(self._match(levels), e.number(score)) for score, levels in groups.items()]
-        if unseen != 0:
-            branches.insert(0, (self.is_missing(), e.number(0.0)))
-        elif self.markers and any(marker in self.levels for marker in self.markers):
+        if unseen != 0 or (self.markers and any(marker in self.levels for marker in self.markers)):
             branches.insert(0, (self.is_missing(), e.number(0.0)))
         return e.when(*branches, otherwise=None if unseen is None else e.number(unseen))
 
@@ -461,6 +469,14 @@ def _gaussian_range(term: Term, peaks: Sequence[float], floor: float) -> tuple[f
     radii = [math.sqrt(2 * v * max(peak - floor, 0.0)) for v, peak in zip(term["variance"], peaks)]
     lows, highs = zip(*((m - radius, m + radius) for m, radius in zip(term["mean"], radii)))
     return max(min(lows), -MAX_DOUBLE), min(max(highs), MAX_DOUBLE)
+
+
+def _find_finite_limits(term: Term) -> list[list[float]]:
+    """Return the range of each joined feature in which the squares of all classes are finite."""
+    variances = [min(c[i][i] for c in term["covariance"]) for i in range(len(term["features"]))]
+    means = zip(*term["mean"])
+    ranges = [[_finite_range(m, v * 1e-8) for m in column] for column, v in zip(means, variances)]
+    return [[max(low for low, _ in each) for each in ranges], [min(high for _, high in each) for each in ranges]]
 
 
 def _finite_range(mean: float, variance: float) -> tuple[float, float]:

@@ -329,6 +329,11 @@ class Model(ModelAlgebra):
         """Write the model into one file, atomically; `deciban.load` reads it."""
         import_module("deciban.persistence.table_models").save(self, path)  # by name: it is a layer above
 
+    def export(self, to: str, path: str | Path | None = None, **options: Any) -> str | bytes:
+        """Return the model as SQL, ONNX, JavaScript or JSON, and write it to a file; see `deciban.export_model`."""
+        contents: str | bytes = import_module("deciban.export").export_model(self, to, path, **options)
+        return contents  # the package is imported by name: it is a layer above
+
     def __repr__(self) -> str:
         used = sum(column.role != "skip" for column in self.columns)
         by = "" if self.learner == "bayes" else f", {self.learner}"

@@ -6,6 +6,7 @@ described in docs/model-files.md.
 """
 
 import os
+import stat
 from importlib import import_module
 from typing import Any
 
@@ -19,9 +20,22 @@ KINDS = {"estimator": "deciban.persistence.estimator_files", "table": "deciban.p
 """The kinds of model that a file may hold, and the module whose `read_model` reads each; imported when needed."""
 
 
+def is_json(path: str | os.PathLike[str]) -> bool:
+    """Return whether an ordinary file begins as a JSON object does; a safetensors file never does."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        with open(path, "rb") as handle:
+            return handle.read(1) == b"{"
+    except OSError:
+        return False
+
+
 @document()
 def load(path: str | os.PathLike[str], verify: bool = False) -> Any:
     """Return the model that `save` wrote to this file: it predicts the same, and can learn more.
+
+    A model that was exported as JSON is read too; it predicts and explains, and learns no more.
 
     It raises ModelFileError where the file is not what was written; a file can hold no code.
 
@@ -37,5 +51,7 @@ def load(path: str | os.PathLike[str], verify: bool = False) -> Any:
     Model or estimator
         The model.
     """
+    if is_json(path):
+        return import_module("deciban.export.portable_reader").load_json(path)  # by name: it is a layer above
     section = read(path, verify).section()
     return import_module(KINDS[section.text("kind", among=KINDS)]).read_model(section)
