@@ -1,34 +1,32 @@
 """A model as one SELECT: class scores, posterior, prediction, and on request the evidence of each column.
 
-The query is a chain of steps (WITH): the score of each class, the calibration, the exponentials, the results. Each
-step refers to the columns of the step before, so that no expression is computed twice; where a database would merge
-steps again, and repeat their expressions, it is kept from doing so.
+Scores are up to a term that all classes share: of levels, bins and weights the score of a reference class is
+subtracted, whose own term is then 0 and is not written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from deciban.errors import InputError, did_you_mean, unknown_class_error
 from deciban.export import sql_expressions as e
-from deciban.export.portable import Document
-from deciban.export.sql_expressions import CASE_SENSITIVE_DIALECTS, DIALECTS, Dialect, Speller, Terms, exp
-from deciban.export.sql_terms import TermWriter, contrast_scores, iterate_terms
+from deciban.export.portable import Document, Term
+from deciban.export.sql_calibration import IMPOSSIBLE_SCORE, calibrate
+from deciban.export.sql_expressions import CASE_SENSITIVE_DIALECTS, DIALECTS, Dialect, Expression, Speller, Terms, exp
+from deciban.export.sql_joint import JointTerm
+from deciban.export.sql_levels import LevelTerm
+from deciban.export.sql_numbers import NumberTerms
+from deciban.export.sql_steps import Steps
+from deciban.export.sql_tokens import join_tokens
 from deciban.model.output_frames import to_labels
 from deciban.scores.explanation import DECIBAN
-
-Expression = exp.Expression
-
-IMPOSSIBLE_SCORE = -1e300
-"""The score of an impossible class: its probability is 0 beside any other."""
 
 MAX_NAME_BYTES = 63
 """Bytes of the name of a result; PostgreSQL cuts off longer names."""
 
-TOKEN_COLUMNS = ("row", "token", "count")
-"""The columns of a table of tokens."""
+BELOW_ALL_SCORES = -1e306
+"""A score below those of all classes, impossible ones too."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class SqlOptions:
     tokens: Mapping[str, str] = field(default_factory=dict)
 
 
-def write_sql(document: Document, options: SqlOptions, pretty: bool = True) -> str:
+def write_sql(document: Document, options: SqlOptions) -> str:
     """Return the SELECT of a model in a dialect.
 
     Raises InputError for what SQL cannot express: names that differ in case alone, zero bytes, hashed words.
@@ -57,379 +55,244 @@ def write_sql(document: Document, options: SqlOptions, pretty: bool = True) -> s
     if options.dialect not in DIALECTS:
         near = did_you_mean(str(options.dialect), DIALECTS)
         raise InputError(f"dialect must be one of {', '.join(DIALECTS)}, not {options.dialect!r}{near}")
-    query = Query(document, options)
-    return str(query.build().sql(dialect=options.dialect, pretty=pretty, identify=False)) + "\n"
+    _check_names(document, options)
+    return str(Query(document, options).build().sql(dialect=options.dialect, pretty=True)) + "\n"
+
+
+def group_terms(document: Document) -> dict[str, list[Term]]:
+    """Return the terms of each feature, or of features that are joined; constants under the empty name."""
+    found: dict[str, list[Term]] = {}
+    for term in document["terms"]:
+        name = " & ".join(term["features"]) if "features" in term else term.get("feature", "")
+        found.setdefault(name, []).append(term)
+    return found
 
 
 class Query:
-    """The steps of a query under construction."""
+    """The query of a document under construction."""
 
     def __init__(self, document: Document, options: SqlOptions) -> None:
         self.document, self.options, self.speller = document, options, Speller(options.dialect)
-        self.K = len(document["classes"])
-        self.labels = to_labels(document["classes"], document["target_type"]).tolist()
-        self._check_names()
-        self.steps: list[tuple[str, exp.Select]] = []
-        self.calibration = document["calibration"]
-        prior = document["log_prior"] if self.calibration is None else self.calibration["log_prior"]
+        self.K, self.calibration = len(document["classes"]), document["calibration"]
+        self.features = {feature["name"]: feature for feature in document["features"]}
+        prior = (self.calibration or document)["log_prior"]
         self.intercept = [None if p is None else p + b for p, b in zip(prior, document["bias"])]
         self.reference = next(k for k in range(self.K) if self.intercept[k] is not None)
-
-    # Names
-
-    def _check_names(self) -> None:
-        """Refuse names of columns that the database takes for one, and results with the name of a key."""
-        used = [name for feature in self.document["features"] for name in feature["columns"]]
-        seen: dict[str, str] = {}
-        for name in dict.fromkeys([*used, *self.options.keys]):
-            e.name_to_identifier(name)
-            folded = name if self.options.dialect in CASE_SENSITIVE_DIALECTS else name.lower()
-            if folded in seen:
-                raise InputError(
-                    f"the columns {seen[folded]!r} and {name!r} differ in upper and lower case alone, and "
-                    f"{self.options.dialect} takes them for one. Hint: rename one before training"
-                )
-            seen[folded] = name
-        self.names = make_unique_names(self.document, self.options.keys, self.options.evidence)
-
-    # Steps
-
-    @property
-    def _source(self) -> Expression:
-        """The last step, or the table."""
-        if self.steps:
-            return exp.to_table(self.steps[-1][0])
-        schema = None if self.options.schema is None else e.name_to_identifier(self.options.schema)
-        return exp.Table(this=e.name_to_identifier(self.options.table), db=schema)
-
-    def _add_step(self, expressions: Sequence[Expression], source: Expression | None = None) -> None:
-        select = exp.Select(expressions=list(expressions)).from_(self._source if source is None else source)
-        if self.options.dialect == "postgres":
-            select = select.offset(0)  # PostgreSQL would merge the steps, and compute expressions many times
-        self.steps.append((f"deciban_{len(self.steps) + 1}", select))
-
-    def let(self, named: dict[str, Expression]) -> list[Expression]:
-        """Compute named expressions in a step of their own, beside all columns of the step before."""
-        if named:
-            self._add_step([exp.Star(), *(exp.alias_(value, name, quoted=True) for name, value in named.items())])
-        return [e.column(name) for name in named]
+        schema = None if options.schema is None else e.name_to_identifier(options.schema)
+        self.steps = Steps(options.dialect, exp.Table(this=e.name_to_identifier(options.table), db=schema))
+        self.impossible: dict[int, list[Expression]] = {}
+        self.numbers = NumberTerms(self.speller, self.K, self.reference, self.impossible)
 
     def build(self) -> exp.Select:
         """Return the whole query."""
-        self._join_tokens()
-        scores = self._calibrate(self._rule_out(*self._add_scores()))
-        top = self.let({"deciban_top": self.speller.greatest([s.copy() for s in scores])})[0]
-        below = self.let({f"deciban_d{k}": _minus(s, top) for k, s in enumerate(scores)})
-        odds = self.let({f"deciban_o{k}": self.speller.exp(d) for k, d in enumerate(below)})
-        total = self.let({"deciban_total": _sum(odds)})[0]
-        results = self._results(below, odds, total)
+        scores = self._rule_out(self._add_scores())
+        scores = calibrate(self.document, self.steps, self.speller, scores)
+        top = self.steps.let({"deciban_top": self.speller.greatest(scores)})[0]
+        below = self.steps.let({f"deciban_d{k}": e.minus(score, top) for k, score in enumerate(scores)})
+        odds = self.steps.let({f"deciban_o{k}": self.speller.exp(d) for k, d in enumerate(below)})
+        total = self.steps.let({"deciban_total": e.sum_of(odds)})[0]
+        values = self._list_results(below, odds, total)
         if self.options.evidence:
-            results += self._evidence(below)
+            values += self._list_evidence(below)
+        names = name_results(self.document, self.options)
         keys = [e.column(name) for name in self.options.keys]
-        final = exp.Select(expressions=[*keys, *results]).from_(exp.to_table(self.steps[-1][0]))
-        for name, step in self.steps:
-            final = final.with_(name, as_=step, materialized=True if self.options.dialect == "sqlite" else None)
-        return final
+        return self.steps.finish([*keys, *(e.alias(value, name) for value, name in zip(values, names))])
 
     # Scores
 
-    def _add_scores(self) -> tuple[Terms, dict[int, Expression]]:
-        """Add the step of the score of each class, and of the conditions under which it is impossible."""
-        writer = TermWriter(self.document, self.speller, self.reference, self.let, self.text_sums)
-        terms = {name: self._sum_terms(writer, name, listed) for name, listed in iterate_terms(self.document)}
-        self.features = [name for name in terms if name]
-        base = self.intercept[self.reference]
-        assert base is not None
-        intercept: Terms = [None if i is None else e.constant(i - base) for i in self.intercept]
-        keys: list[Expression] = [e.column(name) for name in self.options.keys]
-        conditions = {
-            k: e.join_conditions(found, exp.Or) for k, found in sorted(writer.impossible.items())
-        }
-        dead = {k: exp.alias_(e.when((c, e.number(1.0)), otherwise=e.number(0.0)), f"deciban_i{k}", quoted=True) for k, c in conditions.items()}
-        flags = list(dead.values())
-        self.flags = [e.column(f"deciban_i{k}") for k in dead]
+    def _add_scores(self) -> list[Expression]:
+        """Add the step of the score of each class; with evidence, after one of the term of each feature and class."""
+        grouped = group_terms(self.document)
+        joined = {id(term): self._join(term, i) for i, term in enumerate(self.document["terms"])}
+        terms = {name: self._sum_terms(name, listed, joined) for name, listed in grouped.items()}
+        self.written = [name for name in terms if name]
+        flags = {f"deciban_i{k}": e.join_conditions(c, exp.Or) for k, c in sorted(self.impossible.items())}
+        columns: list[Expression] = [e.column(name) for name in self.options.keys]
+        columns += [e.alias(e.indicator(condition), name) for name, condition in flags.items()]
+        self.evidence: dict[tuple[int, int], Expression] = {}
         if self.options.evidence:
-            parts = {f"deciban_e{j}_{k}": term for j, name in enumerate(self.features) for k, term in enumerate(terms[name])}
-            written = {name: term for name, term in parts.items() if term is not None}
-            self._add_step([*keys, *(exp.alias_(term, name, quoted=True) for name, term in written.items()), *dead.values()])
-            self.evidence = {name: e.column(name) for name in written}
-            terms = {
-                name: [self.evidence.get(f"deciban_e{j}_{k}") for k in range(self.K)] if name else terms[name]
-                for j, name in enumerate([*self.features, ""])
-                if name in terms
-            }
-            keys, flags = [exp.Star()], []
-        sums = [_sum([*(t[k] for t in terms.values()), intercept[k]]) for k in range(self.K)]
-        named = [exp.alias_(total, f"deciban_s{k}", quoted=True) for k, total in enumerate(sums)]
-        self._add_step([*keys, *named, *flags])
-        return [e.column(f"deciban_s{k}") for k in range(self.K)], {k: e.column(f"deciban_i{k}") for k in dead}
+            for j, name in enumerate(self.written):
+                for k, term in enumerate(terms[name]):
+                    if term is not None:
+                        self.evidence[j, k] = e.column(f"deciban_e{j}_{k}")
+                        columns.append(e.alias(term, f"deciban_e{j}_{k}"))
+                terms[name] = [self.evidence.get((j, k)) for k in range(self.K)]
+            self.steps.add(columns)
+            columns = [exp.Star()]
+        base = self.intercept[self.reference] or 0.0
+        for k, intercept in enumerate(self.intercept):
+            start = None if intercept is None else e.constant(intercept - base)
+            total = e.sum_of([*(each[k] for each in terms.values()), start])
+            columns.append(e.alias(total, f"deciban_s{k}"))
+        self.steps.add(columns)
+        return [e.column(f"deciban_s{k}") for k in range(self.K)]
 
-    def _sum_terms(self, writer: TermWriter, name: str, listed: Sequence[Any]) -> Terms:
-        """Return the sum of the terms of a feature; a number without evidence is still refused where it is infinite."""
-        written = [writer.write(term) for term in listed]
-        sums: Terms = [e.add(*each) for each in zip(*written)]
-        if all(term is None for term in sums) and writer.features.get(name, {}).get("kind") == "number":
-            sums[-1] = writer.guard_only(name)
+    def _join(self, term: Term, number: int) -> Terms | Callable[[str, int], Expression | None] | None:
+        """Join what a term needs in the first step: the sums of a text, or a table of many levels."""
+        if term["kind"] == "levels":
+            levels = LevelTerm.of(term, self.document, self.speller, self.reference)
+            return levels.join(self.steps, number) if levels.is_large else None
+        if term["kind"] != "text":
+            return None
+        if not self.options.keys:
+            raise InputError(
+                "a model of texts needs a key, which the rows of the table of tokens name. Hint: --key COLUMN (keys=[…])"
+            )
+        table = self.options.tokens.get(term["feature"], f"{term['feature']}_tokens")
+        words, key = self.document["words"], self.options.keys[0]
+        return join_tokens(self.steps, self.speller, term, words, self.reference, key, table, number)
+
+    def _sum_terms(self, name: str, listed: Sequence[Term], joined: Mapping[int, object]) -> Terms:
+        """Return the sum of the terms of a feature; a number without evidence is refused where it is infinite."""
+        sums: Terms = [e.add(*each) for each in zip(*(self._write(term, joined[id(term)]) for term in listed))]
+        feature = self.features.get(name)
+        if all(term is None for term in sums) and feature is not None and feature["kind"] == "number":
+            sums[-1] = self.numbers.guard_only(feature)
         return sums
 
-    def _rule_out(self, scores: Terms, dead: Mapping[int, Expression]) -> list[Expression]:
+    def _write(self, term: Term, joined: object) -> Terms:
+        """Return the expression of each class for a term."""
+        match term["kind"]:
+            case "constant":
+                return [e.constant(score - term["scores"][self.reference]) for score in term["scores"]]
+            case "text":
+                return joined  # type: ignore[return-value]
+            case "joint_gaussian":
+                features = [self.features[name] for name in term["features"]]
+                prefix = f"deciban_g{len(self.steps.steps)}"
+                return JointTerm(self.numbers, self.steps, term, features, prefix).write()
+            case "levels":
+                levels = LevelTerm.of(term, self.document, self.speller, self.reference)
+                terms, conditions = levels.write(joined or (lambda kind, k: None))  # type: ignore[arg-type]
+                for k, condition in conditions.items():
+                    self.numbers.rule_out(k, condition)
+                return terms
+            case kind:
+                write: Callable[..., Terms] = getattr(self.numbers, f"write_{kind}")
+                return write(term, self.features[term["feature"]])
+
+    def _rule_out(self, scores: Sequence[Expression]) -> list[Expression]:
         """Return scores in which impossible classes have a very low one; all intercepts where every class has."""
-        never = {k for k in range(self.K) if self.intercept[k] is None}
-        if not dead and not never:
-            return [e.or_zero(score) for score in scores]
-        is_dead = [
-            exp.true() if k in never else exp.EQ(this=dead[k].copy(), expression=e.number(1.0)) if k in dead else exp.false()
-            for k in range(self.K)
-        ]
-        base = self.intercept[self.reference]
-        assert base is not None
-        start = [IMPOSSIBLE_SCORE if i is None else i - base for i in self.intercept]
-        out = {}
-        for k, score in enumerate(scores):
+        never = {k for k, intercept in enumerate(self.intercept) if intercept is None}
+        if not self.impossible and not never:
+            return list(scores)
+        dead = {k: e.is_one(e.column(f"deciban_i{k}")) for k in self.impossible if k not in never}
+        everything = None
+        if len(dead) + len(never) == self.K:
+            is_refused = e.is_null(e.sum_of(scores))
+            everything = e.join_conditions([e.negate(is_refused), *dead.values()], exp.And)
+        base, kept = self.intercept[self.reference] or 0.0, {}
+        for k, (score, intercept) in enumerate(zip(scores, self.intercept)):
             branches = []
-            if set(dead) | never == set(range(self.K)):
-                nothing = e.join_conditions([c.copy() for c in is_dead], exp.And)
-                is_refused = exp.Is(this=e.or_zero(_sum([s.copy() for s in scores if s is not None])), expression=exp.Null())
-                branches.append((exp.And(this=exp.Not(this=exp.Paren(this=is_refused)), expression=nothing), e.number(start[k])))
-            if k in dead or k in never:
-                branches.append((is_dead[k].copy(), e.number(IMPOSSIBLE_SCORE)))
-            kept = e.or_zero(score)
-            out[f"deciban_r{k}"] = e.when(*branches, otherwise=kept) if branches else kept
-        return self.let(out)
-
-    # Calibration
-
-    def _calibrate(self, scores: list[Expression]) -> list[Expression]:
-        """Return calibrated scores under the present prior."""
-        if self.calibration is None:
-            return scores
-        shift = _prior_shift(self.document)
-        match self.calibration["method"]:
-            case "temperature":
-                mapped = [e.scale(self.calibration["t"], score) for score in scores]
-            case "platt":
-                slope, bias = self.calibration["slope"], self.calibration["bias"]
-                mapped = [e.add(e.scale(slope, score), e.constant(b)) for score, b in zip(scores, bias)]
-            case _:
-                mapped = self._bend(scores)
-        moved = {
-            f"deciban_c{k}": e.number(IMPOSSIBLE_SCORE) if s is None else e.or_zero(e.add(score, e.constant(s)))
-            for k, (score, s) in enumerate(zip(mapped, shift))
-        }
-        return self.let(moved)
-
-    def _bend(self, scores: list[Expression]) -> Terms:
-        """Return the scores of an isotonic map: the log-odds of each class against the others, along its curve."""
-        curves = self.calibration["curves"]
-        if self.K == 2:
-            x = self.let({"deciban_x": _minus(scores[1], scores[0])})[0]
-            return [None, _interpolate(x, curves[0])]
-        others = [[s for l, s in enumerate(scores) if l != k] for k in range(self.K)]
-        tops = self.let({f"deciban_t{k}": self.speller.greatest([s.copy() for s in o]) for k, o in enumerate(others)})
-        rests = {
-            f"deciban_x{k}": _minus(_minus(scores[k], tops[k]), exp.Ln(this=_sum([self.speller.exp(_minus(s, tops[k])) for s in others[k]])))
-            for k in range(self.K)
-        }
-        bent = self.let({f"deciban_y{k}": _interpolate(x, curve) for k, (x, curve) in enumerate(zip(self.let(rests), curves))})
-        return [self._log_sigmoid(y) for y in bent]
-
-    def _log_sigmoid(self, y: Expression) -> Expression:
-        """Return −ln(1 + e^−y), without overflow."""
-        size = exp.Abs(this=y.copy())
-        rest = exp.Ln(this=_sum([e.number(1.0), self.speller.exp(exp.Neg(this=size))]))
-        negative = e.when((exp.LT(this=y.copy(), expression=e.number(0.0)), y.copy()), otherwise=e.number(0.0))
-        return _minus(negative, rest)
+            if everything is not None:
+                start = IMPOSSIBLE_SCORE if intercept is None else intercept - base
+                branches.append((everything, e.number(start)))
+            if k in dead:
+                branches.append((dead[k], e.number(IMPOSSIBLE_SCORE)))
+            other = e.number(IMPOSSIBLE_SCORE) if intercept is None else score
+            kept[f"deciban_r{k}"] = e.when(*branches, otherwise=other) if branches else other
+        return self.steps.let(kept)
 
     # Results
 
-    def _results(self, below: Sequence[Expression], odds: Sequence[Expression], total: Expression) -> list[Expression]:
+    def _list_results(
+        self, below: Sequence[Expression], odds: Sequence[Expression], total: Expression
+    ) -> list[Expression]:
         """Return prediction, its probability, and probabilities and scores of all classes; NULL for refused rows."""
-        refused = exp.Is(this=total.copy(), expression=exp.Null())
-        wins = [exp.GTE(this=d.copy(), expression=e.number(0.0)) for d in below]
-        prediction = e.when((refused, exp.Null()), *((win, e.label(k)) for win, k in zip(wins[:-1], self.labels)), otherwise=e.label(self.labels[-1]))
-        if len(below) == 1:
-            prediction = e.when((exp.Not(this=refused), e.label(self.labels[0])))
-        shares = [e.divide(o.copy(), total.copy()) for o in odds]
-        scores = [_minus(d, e.when((refused.copy(), exp.Null()), otherwise=e.number(0.0))) for d in below]
-        values = [prediction, e.divide(e.number(1.0), total.copy()), *shares, *scores]
-        return [exp.alias_(value, name, quoted=True) for value, name in zip(values, self.names.results)]
+        labels = [e.label(name) for name in to_labels(self.document["classes"], self.document["target_type"]).tolist()]
+        wins = [e.compare(d, exp.GTE, e.number(0.0)) for d in below[:-1]]
+        refused = e.is_null(total)
+        prediction = e.when((refused, exp.Null()), *zip(wins, labels), otherwise=labels[-1])
+        shares = [e.divide(each, total) for each in odds]
+        scores = [e.when((e.negate(refused), d)) for d in below]
+        return [prediction, e.divide(e.number(1.0), total), *shares, *scores]
 
-    def _evidence(self, below: Sequence[Expression]) -> list[Expression]:
-        """Return the evidence of each feature in decibans, for one class against another, and their log-odds."""
+    def _list_evidence(self, below: Sequence[Expression]) -> list[Expression]:
+        """Return the evidence of each feature in decibans, for one class against another, and their log-odds.
+
+        It is NULL in rows with a value that is impossible in a class.
+        """
         if self.K < 2:
             raise InputError("evidence compares two classes, and this model has one")
-        picks = self._pick_classes(below)
-        t = self.calibration["t"] if self.calibration and self.calibration["method"] == "temperature" else 1.0
+        pick = self._pick_pair() if self.options.pair is not None else self._pick_best(below)
+        factor = DECIBAN * (self.calibration or {}).get("t", 1.0)
+        possible = [e.negate(e.is_one(e.column(f"deciban_i{k}"))) for k in sorted(self.impossible)]
         values = []
-        for j in range(len(self.features)):
-            own = [self.evidence.get(f"deciban_e{j}_{k}") for k in range(self.K)]
-            value = e.multiply(e.number(DECIBAN * t), _minus(picks[0](own), picks[1](own)))
-            if self.flags:  # evidence is infinite, or has no value
-                none = [exp.EQ(this=flag.copy(), expression=e.number(0.0)) for flag in self.flags]
-                value = e.when((e.join_conditions(none, exp.And), value))
-            values.append(value)
-        values.append(e.multiply(e.number(DECIBAN), _minus(picks[0](below), picks[1](below))))
-        return [exp.alias_(value, name, quoted=True) for value, name in zip(values, self.names.evidence)]
+        for j in range(len(self.written)):
+            value = e.multiply(e.number(factor), pick([e.or_zero(self.evidence.get((j, k))) for k in range(self.K)]))
+            values.append(e.when((e.join_conditions(possible, exp.And), value)) if possible else value)
+        return [*values, e.multiply(e.number(DECIBAN), pick(below))]
 
-    def _pick_classes(self, below: Sequence[Expression]) -> tuple[Any, Any]:
-        """Return two functions that pick, of one expression for each class, those of the two compared classes."""
-        if self.options.pair is not None:
-            k, l = (self._find_class(name) for name in self.options.pair)
-            return (lambda each: e.or_zero(each[k])), (lambda each: e.or_zero(each[l]))
-        zero = e.number(0.0)
-        first = self.let({"deciban_w": e.when(*((exp.GTE(this=d.copy(), expression=zero.copy()), exp.Literal.number(k)) for k, d in enumerate(below)))})[0]
-        left = self.let({
-            f"deciban_q{k}": e.when((exp.EQ(this=first.copy(), expression=exp.Literal.number(k)), e.number(-1e306)), otherwise=d.copy())
+    def _pick_pair(self) -> Callable[[Sequence[Expression]], Expression]:
+        """Return the function that contrasts two given classes."""
+        assert self.options.pair is not None
+        classes = self.document["classes"]
+        for name in self.options.pair:
+            if name not in classes:
+                raise unknown_class_error(name, classes)
+        k, l = (classes.index(name) for name in self.options.pair)
+        return lambda each: e.minus(each[k], each[l])
+
+    def _pick_best(self, below: Sequence[Expression]) -> Callable[[Sequence[Expression]], Expression]:
+        """Return the function that contrasts the two most probable classes of each row."""
+        first = self.steps.let({"deciban_w": _find_first(below, e.number(0.0))})[0]
+        rest = {
+            f"deciban_q{k}": e.when((e.compare(first, exp.EQ, e.integer(k)), e.number(BELOW_ALL_SCORES)), otherwise=d)
             for k, d in enumerate(below)
-        })  # fmt: skip
-        best = self.let({"deciban_b": self.speller.greatest([q.copy() for q in left])})[0]
-        second = self.let({"deciban_v": e.when(*((exp.GTE(this=q.copy(), expression=best.copy()), exp.Literal.number(k)) for k, q in enumerate(left)))})[0]
+        }
+        others = self.steps.let(rest)
+        best = self.steps.let({"deciban_b": self.speller.greatest(others)})[0]
+        second = self.steps.let({"deciban_v": _find_first(others, best)})[0]
 
-        def pick(which: Expression) -> Any:
-            return lambda each: e.when(
-                *((exp.EQ(this=which.copy(), expression=exp.Literal.number(k)), e.or_zero(None if item is None else item.copy())) for k, item in enumerate(each))
-            )
-
-        return pick(first), pick(second)
-
-    def _find_class(self, name: str) -> int:
-        if name not in self.document["classes"]:
-            raise unknown_class_error(name, self.document["classes"])
-        return int(self.document["classes"].index(name))
-
-    # Texts
-
-    def _join_tokens(self) -> None:
-        """Join the sums of the weights of tokens, one row for each row of the table, for each text."""
-        self.text_sums: dict[str, list[Expression | None]] = {}
-        texts = [term for term in self.document["terms"] if term["kind"] == "text"]
-        if not texts:
-            return
-        if not self.options.keys:
-            raise InputError("a model of texts needs a key, which the rows of the table of tokens name. Hint: --key COLUMN")
-        source = exp.Select(expressions=[exp.Column(this=exp.Star(), table=exp.to_identifier("deciban_t"))])
-        table = self._source
-        source = source.from_(exp.alias_(table, "deciban_t", table=True))
-        for i, term in enumerate(texts):
-            sums = self._sum_tokens(term, i)
-            alias = f"deciban_n{i}"
-            for k in range(self.K):
-                source = source.select(exp.alias_(exp.Column(this=exp.to_identifier(f"s{k}"), table=exp.to_identifier(alias)), f"{alias}_{k}", quoted=True))
-            match = exp.EQ(this=e.column(self.options.keys[0], "deciban_t"), expression=exp.Column(this=exp.to_identifier("r"), table=exp.to_identifier(alias)))
-            source = source.join(sums.subquery(alias), on=match, join_type="left")
-            zero = e.number(0.0)
-            self.text_sums[term["feature"]] = [
-                exp.Coalesce(this=e.column(f"{alias}_{k}"), expressions=[zero.copy()]) for k in range(self.K)
+        def pick(each: Sequence[Expression]) -> Expression:
+            chosen = [
+                e.when(*((e.compare(which, exp.EQ, e.integer(k)), item) for k, item in enumerate(each)))
+                for which in (first, second)
             ]
-        self.steps.append(("deciban_texts", source))
+            return e.minus(chosen[0], chosen[1])
 
-    def _sum_tokens(self, term: Mapping[str, Any], i: int) -> exp.Select:
-        """Return the sums over the tokens of each row: Σ value · weight of each class."""
-        if term["words"] is None:
+        return pick
+
+
+def _find_first(items: Sequence[Expression], least: Expression) -> Expression:
+    """Return the number of the first item that is not below the least."""
+    return e.when(*((e.compare(item, exp.GTE, least), e.integer(k)) for k, item in enumerate(items)))
+
+
+def _check_names(document: Document, options: SqlOptions) -> None:
+    """Refuse names of columns that the database takes for one."""
+    used = [name for feature in document["features"] for name in feature["columns"] if feature["kind"] != "text"]
+    seen: dict[str, str] = {}
+    for name in dict.fromkeys([*used, *options.keys]):
+        e.name_to_identifier(name)
+        folded = name if options.dialect in CASE_SENSITIVE_DIALECTS else name.lower()
+        if folded in seen:
             raise InputError(
-                f"column {term['feature']!r} is counted by hashes of its words, which SQL cannot compute. "
-                f"Hint: train without hashed words"
+                f"the columns {seen[folded]!r} and {name!r} differ in upper and lower case alone, and "
+                f"{options.dialect} takes them for one. Hint: rename one before training"
             )
-        weights, dead = contrast_scores(term["weights"], self.reference)
-        if any(map(any, dead)):
-            raise InputError("words that are impossible in a class cannot be exported to SQL. Hint: train with alpha > 0")
-        rows = [exp.Tuple(expressions=[e.text(word), *(e.number(w[v]) for w in weights)]) for v, word in enumerate(term["words"])]
-        names = ["token", *(f"w{k}" for k in range(self.K))]
-        self.steps.append((f"deciban_words_{i}", _values(rows, names, self.options.dialect)))
-        tokens, words = exp.to_identifier("t"), exp.to_identifier("w")
-        row, token, count = (exp.Column(this=e.name_to_identifier(name), table=tokens.copy()) for name in TOKEN_COLUMNS)
-        value = _word_value(exp.cast(count, "double"), self.document["words"]["values"])
-        norm = {"l1": exp.Sum(this=value.copy()), "l2": exp.Sqrt(this=exp.Sum(this=e.multiply(value.copy(), value.copy())))}.get(self.document["words"]["length"])
-        sums = []
-        for k in range(self.K):
-            total: Expression = exp.Sum(this=e.multiply(value.copy(), exp.Column(this=exp.to_identifier(f"w{k}"), table=words.copy())))
-            sums.append(exp.alias_(total if norm is None else e.divide(total, norm.copy()), f"s{k}"))
-        table = exp.Table(this=e.name_to_identifier(self._token_table(term["feature"])))
-        select = exp.Select(expressions=[exp.alias_(row, "r"), *sums]).from_(exp.alias_(table, "t", table=True))
-        same = exp.EQ(this=token, expression=exp.Column(this=exp.to_identifier("token"), table=words.copy()))
-        return select.join(exp.alias_(exp.to_table(f"deciban_words_{i}"), "w", table=True), on=same).group_by(row.copy())
-
-    def _token_table(self, feature: str) -> str:
-        """Return the name of the table of the tokens of a text: that given, or COLUMN_tokens."""
-        return self.options.tokens.get(feature, f"{feature}_tokens")
+        seen[folded] = name
 
 
-def _values(rows: Sequence[Expression], names: Sequence[str], dialect: str) -> exp.Select:
-    """Return a SELECT of literal rows, whose columns have these names."""
-    columns = [exp.to_identifier(name) for name in names]
-    if dialect == "sqlite":  # which names them column1, column2, …
-        source: Expression = exp.Subquery(this=exp.Values(expressions=list(rows)))
-        return exp.Select(expressions=[exp.alias_(exp.column(f"column{i + 1}"), name) for i, name in enumerate(names)]).from_(source)
-    alias = exp.TableAlias(this=exp.to_identifier("deciban_v"), columns=columns)
-    return exp.Select(expressions=[exp.Star()]).from_(exp.Values(expressions=list(rows), alias=alias))
-
-
-def _word_value(count: Expression, values: str) -> Expression:
-    """Return the value with which a word counts that occurs so often in a text."""
-    if values == "presence":
-        return e.number(1.0)
-    return exp.Ln(this=_sum([e.number(1.0), count])) if values == "log" else count
-
-
-def _sum(items: Sequence[Expression | None]) -> Expression:
-    return e.or_zero(e.add(*items))
-
-
-def _minus(a: Expression, b: Expression) -> Expression:
-    difference = e.subtract(a.copy(), b.copy())
-    assert difference is not None
-    return difference
-
-
-def _interpolate(x: Expression, curve: Mapping[str, Sequence[float]]) -> Expression:
-    """Return a piecewise linear function of x, constant beyond its first and last point."""
-    claimed, true = curve["claimed"], curve["true"]
-    pieces: list[Expression] = [e.number(true[0])]
-    for a, b, y, z in zip(claimed, claimed[1:], true, true[1:]):
-        slope = (z - y) / (b - a)
-        rise = e.scale(slope, e.subtract(x.copy(), e.constant(a)))
-        pieces.append(_sum([rise, e.constant(y)]))
-    return e.choose_bin(x, claimed, [*pieces, e.number(true[-1])])
-
-
-def _prior_shift(document: Document) -> list[float | None]:
-    """Return ln π'/π of each class, from the prior of the calibration to the present one; None for −∞."""
-    calibration = document["calibration"]
-    pairs = zip(document["log_prior"], calibration["log_prior"])
-    return [0.0 if old is None else None if new is None else new - old for new, old in pairs]
-
-
-@dataclass(frozen=True)
-class ResultNames:
-    """The names of the columns of a result."""
-
-    results: list[str]
-    evidence: list[str]
-
-
-def make_unique_names(document: Document, keys: Sequence[str], evidence: bool) -> ResultNames:
-    """Return names of results: short enough for every database, and each once whatever the case of its letters."""
+def name_results(document: Document, options: SqlOptions) -> list[str]:
+    """Return the names of results: short enough for every database, each once whatever the case of its letters."""
     wanted = ["prediction", "probability"]
-    wanted += [f"p_{name}" for name in document["classes"]] + [f"score_{name}" for name in document["classes"]]
-    n_results = len(wanted)
-    if evidence:
-        names = [name for name, _ in iterate_terms(document) if name]
-        wanted += [*(f"evidence_{name}" for name in names), "decibans"]
-    taken = {name.lower() for name in keys}
+    wanted += [f"{kind}_{name}" for kind in ("p", "score") for name in document["classes"]]
+    if options.evidence:
+        wanted += [*(f"evidence_{name}" for name in group_terms(document) if name), "decibans"]
+    taken = {name.lower() for name in options.keys}
     for name in ("prediction", "probability"):
         if name in taken:
-            raise InputError(f"the result has a column {name!r} of its own, which no key can have. Hint: rename the key")
-    unique = [_take_name(name, taken) for name in wanted]
-    return ResultNames(unique[:n_results], unique[n_results:])
+            raise InputError(f"the result has a column {name!r} itself, which no key can be. Hint: rename the key")
+    return [_take_name(name.replace("\0", ""), taken) for name in wanted]
 
 
 def _take_name(wanted: str, taken: set[str]) -> str:
     """Return the name, cut off and numbered where it is taken; add it to those that are."""
-    wanted = wanted.replace("\0", "")
     name, number = _cut(wanted, MAX_NAME_BYTES), 1
     while name.lower() in taken:
         number += 1
-        name = _cut(wanted, MAX_NAME_BYTES - 1 - len(str(number))) + f"_{number}"
+        name = f"{_cut(wanted, MAX_NAME_BYTES - 1 - len(str(number)))}_{number}"
     taken.add(name.lower())
     return name
 

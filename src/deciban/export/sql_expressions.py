@@ -1,12 +1,12 @@
 """SQL expressions as sqlglot trees: literals, sums, cases, and what dialects spell differently.
 
-Nothing is put together as text: names are quoted identifiers, values are literals that sqlglot writes.
+Nothing is put together as text: names are quoted identifiers, values are literals that sqlglot writes. Every
+function copies the expressions that it is given, so that one may stand in several places.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -36,6 +36,9 @@ MIN_EXPONENT = -700.0
 MAX_ARGUMENTS = 50
 """Arguments of one call of GREATEST; SQLite takes 127."""
 
+Branch = tuple[Expression, Expression]
+"""A condition and the result where it holds."""
+
 Terms = list[Expression | None]
 """A summand of the score of each class; None is 0."""
 
@@ -52,11 +55,22 @@ def column(name: str, table: str | None = None) -> exp.Column:
     return exp.Column(this=name_to_identifier(name), table=None if table is None else name_to_identifier(table))
 
 
+def alias(value: Expression, name: str) -> Expression:
+    """Return an expression with a name."""
+    return exp.Alias(this=value, alias=name_to_identifier(name))
+
+
 def number(value: float) -> Expression:
     """Return a literal of a double: with an exponent, since databases read 0.1 as a decimal number."""
     text = repr(abs(float(value)))
     literal = exp.Literal.number(text if "e" in text else f"{text}e0")
-    return exp.Neg(this=literal) if math.copysign(1.0, value) < 0 and value != 0 else literal
+    return exp.Neg(this=literal) if value < 0 else literal
+
+
+def integer(value: int) -> Expression:
+    """Return a literal of a whole number."""
+    literal = exp.Literal.number(str(abs(value)))
+    return exp.Neg(this=literal) if value < 0 else literal
 
 
 def text(value: str) -> Expression:
@@ -71,16 +85,17 @@ def label(value: Any) -> Expression:
     if isinstance(value, bool):
         return exp.true() if value else exp.false()
     if isinstance(value, int):
-        return exp.Neg(this=exp.Literal.number(str(-value))) if value < 0 else exp.Literal.number(str(value))
+        return integer(value)
     return number(value) if isinstance(value, float) else text(str(value))
 
 
-def _balance(items: Sequence[Expression], join: type[exp.Binary]) -> Expression:
+def _balance(items: Sequence[Expression], operator: type[exp.Binary]) -> Expression:
     """Return a balanced tree of a binary operator: databases bound the depth of an expression."""
     if len(items) == 1:
-        return items[0]
+        return items[0].copy()
     half = len(items) // 2
-    return exp.Paren(this=join(this=_balance(items[:half], join), expression=_balance(items[half:], join)))
+    left, right = _balance(items[:half], operator), _balance(items[half:], operator)
+    return exp.Paren(this=operator(this=left, expression=right))
 
 
 def add(*items: Expression | None) -> Expression | None:
@@ -89,11 +104,21 @@ def add(*items: Expression | None) -> Expression | None:
     return _balance(present, exp.Add) if present else None
 
 
+def sum_of(items: Sequence[Expression | None]) -> Expression:
+    """Return a sum, the literal 0 of nothing."""
+    return or_zero(add(*items))
+
+
 def subtract(a: Expression | None, b: Expression | None) -> Expression | None:
     """Return a − b; None is 0."""
     if b is None:
         return a
-    return exp.Paren(this=exp.Sub(this=a, expression=b)) if a is not None else exp.Neg(this=exp.Paren(this=b))
+    return exp.Neg(this=exp.Paren(this=b.copy())) if a is None else minus(a, b)
+
+
+def minus(a: Expression, b: Expression) -> Expression:
+    """Return a − b."""
+    return exp.Paren(this=exp.Sub(this=a.copy(), expression=b.copy()))
 
 
 def multiply(*items: Expression) -> Expression:
@@ -103,7 +128,7 @@ def multiply(*items: Expression) -> Expression:
 
 def divide(a: Expression, b: Expression) -> Expression:
     """Return a quotient of doubles."""
-    return exp.Paren(this=exp.Div(this=a, expression=b, typed=True, safe=False))
+    return exp.Paren(this=exp.Div(this=a.copy(), expression=b.copy(), typed=True, safe=False))
 
 
 def scale(factor: float, item: Expression | None) -> Expression | None:
@@ -115,7 +140,7 @@ def scale(factor: float, item: Expression | None) -> Expression | None:
 
 def or_zero(item: Expression | None) -> Expression:
     """Return the expression, or the literal 0."""
-    return number(0.0) if item is None else item
+    return number(0.0) if item is None else item.copy()
 
 
 def constant(value: float) -> Expression | None:
@@ -123,39 +148,62 @@ def constant(value: float) -> Expression | None:
     return None if value == 0 else number(value)
 
 
+def compare(a: Expression, operator: type[exp.Binary], b: Expression) -> Expression:
+    """Return a comparison."""
+    return operator(this=a.copy(), expression=b.copy())
+
+
+def is_null(x: Expression) -> Expression:
+    """Return whether x is NULL."""
+    return exp.Is(this=x.copy(), expression=exp.Null())
+
+
 def between(x: Expression, low: float, high: float) -> Expression:
     """Return low ≤ x ≤ high, which neither NULL nor NaN fulfils."""
     return exp.Between(this=x.copy(), low=number(low), high=number(high))
 
 
-def when(*branches: tuple[Expression, Expression], otherwise: Expression | None = None) -> Expression:
-    """Return a CASE of conditions; without `otherwise` it is NULL."""
-    case = exp.Case(ifs=[exp.If(this=condition, true=result) for condition, result in branches])
-    if otherwise is not None:
-        case.set("default", otherwise)
-    return case
-
-
-def is_in(x: Expression, values: Sequence[Expression]) -> Expression:
-    """Return whether x is one of some literals."""
-    if len(values) == 1:
-        return exp.EQ(this=x.copy(), expression=values[0])
-    return exp.In(this=x.copy(), expressions=list(values))
+def negate(condition: Expression) -> Expression:
+    """Return whether a condition does not hold."""
+    return exp.Not(this=exp.Paren(this=condition.copy()))
 
 
 def join_conditions(conditions: Sequence[Expression], operator: type[exp.Binary]) -> Expression:
     """Return conditions joined by AND or OR."""
-    return _balance(list(conditions), operator)
+    return _balance(conditions, operator)
+
+
+def when(*branches: Branch, otherwise: Expression | None = None) -> Expression:
+    """Return a CASE of conditions; without `otherwise` it is NULL."""
+    case = exp.Case(ifs=[exp.If(this=condition.copy(), true=result.copy()) for condition, result in branches])
+    if otherwise is not None:
+        case.set("default", otherwise.copy())
+    return case
+
+
+def indicator(condition: Expression) -> Expression:
+    """Return 1 where a condition holds, else 0."""
+    return when((condition, number(1.0)), otherwise=number(0.0))
+
+
+def is_one(x: Expression) -> Expression:
+    """Return whether an indicator is 1."""
+    return exp.Paren(this=compare(exp.Paren(this=x.copy()), exp.EQ, number(1.0)))
+
+
+def is_in(x: Expression, values: Sequence[Expression]) -> Expression:
+    """Return whether x is one of some literals."""
+    return compare(x, exp.EQ, values[0]) if len(values) == 1 else exp.In(this=x.copy(), expressions=list(values))
 
 
 def choose_bin(x: Expression, cuts: Sequence[float], results: Sequence[Expression]) -> Expression:
     """Return the result of the bin of x, one more than cuts, by comparisons in the order of a binary search."""
     if not cuts:
-        return results[0]
+        return results[0].copy()
     middle = len(cuts) // 2
     below = choose_bin(x, cuts[:middle], results[: middle + 1])
     above = choose_bin(x, cuts[middle + 1 :], results[middle + 1 :])
-    return when((exp.LT(this=x.copy(), expression=number(cuts[middle])), below), otherwise=above)
+    return when((compare(x, exp.LT, number(cuts[middle])), below), otherwise=above)
 
 
 @dataclass(frozen=True)
@@ -166,12 +214,12 @@ class Speller:
 
     def call(self, name: str, *arguments: Expression) -> Expression:
         """Return a call of a function by its name."""
-        return exp.Anonymous(this=name, expressions=list(arguments))
+        return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
 
     def greatest(self, items: Sequence[Expression]) -> Expression:
         """Return the greatest of some expressions."""
         if len(items) == 1:
-            return items[0]
+            return items[0].copy()
         if len(items) > MAX_ARGUMENTS:
             groups = [items[i : i + MAX_ARGUMENTS] for i in range(0, len(items), MAX_ARGUMENTS)]
             return self.greatest([self.greatest(group) for group in groups])
@@ -181,34 +229,35 @@ class Speller:
         """Return the lesser of two expressions."""
         return self.call("MIN" if self.dialect == "sqlite" else "LEAST", a, b)
 
+    def log(self, x: Expression) -> Expression:
+        """Return the natural logarithm."""
+        return exp.Ln(this=x.copy())
+
     def exp(self, x: Expression) -> Expression:
         """Return e to the power of an expression, which is written twice; 0 far below 0."""
-        below = exp.LT(this=x.copy(), expression=number(MIN_EXPONENT))
-        return when((below, number(0.0)), otherwise=exp.Exp(this=x))
+        below = compare(x, exp.LT, number(MIN_EXPONENT))
+        return when((below, number(0.0)), otherwise=exp.Exp(this=x.copy()))
 
     def is_missing(self, x: Expression) -> Expression:
         """Return whether x is NULL or NaN."""
-        is_null = exp.Is(this=x.copy(), expression=exp.Null())
         if self.dialect == "sqlite":  # a NaN is stored as NULL
-            return is_null
-        nan: Expression
+            return is_null(x)
         if self.dialect in ("postgres", "snowflake"):
-            nan = exp.EQ(this=x.copy(), expression=exp.cast(exp.Literal.string("NaN"), "double"))
+            nan = compare(x, exp.EQ, exp.cast(exp.Literal.string("NaN"), "double"))
         else:
-            nan = self.call("IS_NAN" if self.dialect == "bigquery" else "ISNAN", x.copy())
-        return exp.Or(this=is_null, expression=nan)
+            nan = self.call("IS_NAN" if self.dialect == "bigquery" else "ISNAN", x)
+        return exp.Or(this=is_null(x), expression=nan)
 
     def to_double(self, x: Expression) -> Expression:
         """Return a column as double; SQLite, which reads the text 'abc' as 0, gets +∞, which is refused later."""
         if self.dialect != "sqlite":
-            return exp.cast(x, "double")
-        kind = self.call("TYPEOF", x.copy())
-        is_number = exp.In(this=kind, expressions=[text("real"), text("integer"), text("null")])
+            return exp.cast(x.copy(), "double")
+        is_number = is_in(self.call("TYPEOF", x), [text("real"), text("integer"), text("null")])
         return when((is_number, x), otherwise=exp.Literal.number("9e999"))
 
     def to_text(self, x: Expression) -> Expression:
         """Return a column as text."""
-        return exp.cast(x, "text")
+        return exp.cast(x.copy(), "text")
 
     def date_part(self, x: Expression, part: str) -> Expression:
         """Return the month (1 to 12), weekday (0 Monday to 6) or hour of a date or time."""
@@ -216,25 +265,22 @@ class Speller:
             code = {"month": "%m", "weekday": "%w", "hour": "%H"}[part]
             value: Expression = exp.cast(self.call("STRFTIME", text(code), x), "int")
             return self._from_sunday(value, 0) if part == "weekday" else value
-        if part == "weekday":
-            if self.dialect in ("duckdb", "postgres"):
-                day: Expression = exp.Extract(this=exp.var("ISODOW"), expression=x)
-            elif self.dialect == "spark":
+        if part != "weekday":
+            return exp.Extract(this=exp.var(part.upper()), expression=x.copy())
+        match self.dialect:
+            case "spark":
                 return self.call("WEEKDAY", x)
-            elif self.dialect == "snowflake":
-                day = self.call("DAYOFWEEKISO", x)
-            else:
-                return self._from_sunday(exp.Extract(this=exp.var("DAYOFWEEK"), expression=x), 1)
-            return exp.Paren(this=exp.Sub(this=day, expression=exp.Literal.number(1)))
-        return exp.Extract(this=exp.var(part.upper()), expression=x)
+            case "bigquery":
+                return self._from_sunday(exp.Extract(this=exp.var("DAYOFWEEK"), expression=x.copy()), 1)
+            case "snowflake":
+                return minus(self.call("DAYOFWEEKISO", x), integer(1))
+        return minus(exp.Extract(this=exp.var("ISODOW"), expression=x.copy()), integer(1))
 
     def _from_sunday(self, day: Expression, sunday: int) -> Expression:
         """Return the weekday from Monday, 0, where Sunday is the first day and has this number."""
-        shifted = exp.Paren(this=exp.Add(this=day, expression=exp.Literal.number(6 - sunday)))
+        shifted = exp.Paren(this=exp.Add(this=day, expression=integer(6 - sunday)))
         if self.dialect == "bigquery":
-            return self.call("MOD", shifted, exp.Literal.number(7))
-        return exp.Paren(this=exp.Mod(this=shifted, expression=exp.Literal.number(7)))
+            return self.call("MOD", shifted, integer(7))
+        return exp.Paren(this=exp.Mod(this=shifted, expression=integer(7)))
 
 
-Let = Callable[[dict[str, Expression]], list[Expression]]
-"""A function that computes named expressions in a step of the query of their own, and returns references to them."""

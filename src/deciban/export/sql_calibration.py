@@ -1,0 +1,74 @@
+"""Calibrated scores in SQL: temperature, Platt's and isotonic maps, then the present class prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deciban.export import sql_expressions as e
+from deciban.export.portable import Document
+from deciban.export.sql_expressions import Expression, Speller, Terms, exp
+from deciban.export.sql_steps import Steps
+
+IMPOSSIBLE_SCORE = -1e300
+"""The score of an impossible class: its probability is 0 beside any other."""
+
+
+def calibrate(document: Document, steps: Steps, speller: Speller, scores: Sequence[Expression]) -> list[Expression]:
+    """Return calibrated scores under the present prior, in a step of their own; the scores without a calibration."""
+    calibration = document["calibration"]
+    if calibration is None:
+        return list(scores)
+    mapped: Terms
+    match calibration["method"]:
+        case "temperature":
+            mapped = [e.scale(calibration["t"], score) for score in scores]
+        case "platt":
+            each = zip(scores, calibration["bias"])
+            mapped = [e.add(e.scale(calibration["slope"], score), e.constant(bias)) for score, bias in each]
+        case _:
+            mapped = _bend(calibration["curves"], steps, speller, scores)
+    moved = {
+        f"deciban_c{k}": e.number(IMPOSSIBLE_SCORE) if shift is None else e.sum_of([score, e.constant(shift)])
+        for k, (score, shift) in enumerate(zip(mapped, _find_shift(document)))
+    }
+    return steps.let(moved)
+
+
+def _find_shift(document: Document) -> list[float | None]:
+    """Return ln π'/π of each class, from the prior of the calibration to the present one; None for −∞."""
+    pairs = zip(document["log_prior"], document["calibration"]["log_prior"])
+    return [0.0 if old is None else None if new is None else new - old for new, old in pairs]
+
+
+def _bend(curves: Sequence[Any], steps: Steps, speller: Speller, scores: Sequence[Expression]) -> Terms:
+    """Return the scores of an isotonic map: the log-odds of each class against the others, along its curve."""
+    K = len(scores)
+    if K == 2:
+        x = steps.let({"deciban_x": e.minus(scores[1], scores[0])})[0]
+        return [None, interpolate(x, curves[0])]
+    others = [[score for l, score in enumerate(scores) if l != k] for k in range(K)]
+    tops = steps.let({f"deciban_t{k}": speller.greatest(each) for k, each in enumerate(others)})
+    odds = {}
+    for k in range(K):
+        rest = speller.log(e.sum_of([speller.exp(e.minus(score, tops[k])) for score in others[k]]))
+        odds[f"deciban_x{k}"] = e.minus(e.minus(scores[k], tops[k]), rest)
+    curved = {f"deciban_y{k}": interpolate(x, curve) for k, (x, curve) in enumerate(zip(steps.let(odds), curves))}
+    return [_log_sigmoid(speller, y) for y in steps.let(curved)]
+
+
+def _log_sigmoid(speller: Speller, y: Expression) -> Expression:
+    """Return −ln(1 + e^−y), without overflow."""
+    rest = speller.log(e.sum_of([e.number(1.0), speller.exp(exp.Neg(this=exp.Abs(this=y.copy())))]))
+    negative = e.when((e.compare(y, exp.LT, e.number(0.0)), y), otherwise=e.number(0.0))
+    return e.minus(negative, rest)
+
+
+def interpolate(x: Expression, curve: Mapping[str, Sequence[float]]) -> Expression:
+    """Return a piecewise linear function of x, constant beyond its first and last point."""
+    claimed, true = curve["claimed"], curve["true"]
+    pieces: list[Expression] = [e.number(true[0])]
+    for a, b, y, z in zip(claimed, claimed[1:], true, true[1:]):
+        rise = e.scale((z - y) / (b - a), e.minus(x, e.number(a)))
+        pieces.append(e.sum_of([rise, e.constant(y)]))
+    return e.choose_bin(x, claimed, [*pieces, e.number(true[-1])])

@@ -1,0 +1,163 @@
+"""Terms of levels in SQL: by a CASE where there are few, else by a join with a table of the levels and their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deciban.export import sql_expressions as e
+from deciban.export.portable import Term
+from deciban.export.sql_expressions import Expression, Speller, Terms, exp
+from deciban.export.sql_numbers import contrast_scores
+from deciban.export.sql_steps import Steps
+from deciban.model.columns import split_levels
+from deciban.sources.arrow_cells import DATE_PARTS
+
+MAX_CASE_BRANCHES = 12
+"""Levels × written classes up to which a CASE is used.
+
+DuckDB, 10⁶ rows, 5 classes, 6 columns with up to 200 levels: 13 s by CASE, 0.2 s by joins.
+"""
+
+
+@dataclass(frozen=True)
+class LevelTerm:
+    """The scores of the levels of a feature: a text, a number, a part of a date, or a combination of several.
+
+    `scores` are K×V less those of a reference class, and `dead` are impossible; the last of each is for unseen levels.
+    """
+
+    speller: Speller
+    feature: Mapping[str, Any]
+    levels: Sequence[str]
+    markers: Sequence[str]
+    scores: Sequence[Sequence[float]]
+    dead: Sequence[Sequence[bool]]
+    refuses_unseen: bool
+
+    @classmethod
+    def of(cls, term: Term, document: Mapping[str, Any], speller: Speller, reference: int) -> LevelTerm:
+        """Return the levels of a term of a document."""
+        feature = next(each for each in document["features"] if each["name"] == term["feature"])
+        with_unseen = [[*scores, unseen] for scores, unseen in zip(term["scores"], term["unseen"])]
+        contrasts = contrast_scores(with_unseen, reference)
+        refuses = document["unseen"] == "error"
+        return cls(speller, feature, term["levels"], document["markers"], *contrasts, refuses)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a join is faster than a CASE."""
+        n_groups = [len(set(row)) for row in (*self.scores, *self.dead) if any(row)]
+        return len(self.levels) > 1 and sum(n_groups) > MAX_CASE_BRANCHES
+
+    @property
+    def values(self) -> list[Expression]:
+        """The columns as they are compared."""
+        columns = [e.column(name) for name in self.feature["columns"]]
+        if "part" in self.feature:
+            return [self.speller.date_part(columns[0], self.feature["part"])]
+        kinds = zip(columns, self.feature["numeric"])
+        return [self.speller.to_double(c) if numeric else self.speller.to_text(c) for c, numeric in kinds]
+
+    def _spell(self, level: str) -> list[list[Expression]]:
+        """Return the literals that a level may be written as, each a list with one for each column."""
+        if "part" in self.feature:
+            part = self.feature["part"]
+            return [[e.integer(DATE_PARTS[part].index(level) + (part == "month"))]]
+        numeric = self.feature["numeric"]
+        if len(numeric) == 1 and not numeric[0]:
+            return [[e.text(spelling)] for spelling in spell_level(level, self.levels)]
+        parts = split_levels(level) if len(numeric) > 1 else [level]
+        return [[e.number(float(p)) if is_number else e.text(p) for p, is_number in zip(parts, numeric)]]
+
+    def _match(self, wanted: Sequence[str]) -> Expression:
+        """Return whether the level is one of some."""
+        values, spellings = self.values, [each for level in wanted for each in self._spell(level)]
+        if len(values) == 1:
+            return e.is_in(values[0], [literals[0] for literals in spellings])
+        both = [
+            e.join_conditions([e.compare(v, exp.EQ, literal) for v, literal in zip(values, literals)], exp.And)
+            for literals in spellings
+        ]
+        return e.join_conditions(both, exp.Or)
+
+    def is_missing(self) -> Expression:
+        """Return whether a column is NULL, NaN or a marker of missing values."""
+        conditions: list[Expression] = []
+        for value, numeric in zip(self.values, self.feature.get("numeric", [False])):
+            conditions.append(self.speller.is_missing(value) if numeric else e.is_null(value))
+            if self.markers and not numeric and "part" not in self.feature:
+                conditions.append(e.is_in(value, [e.text(marker) for marker in self.markers]))
+        return e.join_conditions(conditions, exp.Or)
+
+    def _finish(self, found: Expression, unseen: float) -> Expression:
+        """Return a score of known levels, NULL of others, with 0 for missing ones and that of unseen ones."""
+        if not self.refuses_unseen:
+            found = exp.Coalesce(this=found, expressions=[e.number(unseen)])
+            if unseen == 0:
+                return found
+        return e.when((self.is_missing(), e.number(0.0)), otherwise=found)
+
+    @property
+    def known(self) -> list[str]:
+        """The levels that are not markers of missing values."""
+        return [level for level in self.levels if level not in self.markers]
+
+    def _choose(self, row: Sequence[Any]) -> Expression:
+        """Return the value of the level in a row of values by a CASE; NULL where it is not known."""
+        by_level = dict(zip(self.levels, row))
+        groups: dict[float, list[str]] = {}
+        for level in self.known:
+            groups.setdefault(float(by_level[level]), []).append(level)
+        branches = [(self._match(levels), e.number(value)) for value, levels in groups.items()]
+        return e.when(*branches) if branches else exp.Null()
+
+    def write(self, look_up: Callable[[str, int], Expression | None]) -> tuple[Terms, dict[int, Expression]]:
+        """Return the term of each class, and the condition under which it is impossible.
+
+        `look_up` returns a column of scores ("s") or of impossible levels ("i") of a class, where these are joined.
+        """
+        terms: Terms = []
+        conditions = {}
+        for k, (scores, dead) in enumerate(zip(self.scores, self.dead)):
+            is_written = any(scores) or self.refuses_unseen
+            found = look_up("s", k) or (self._choose(scores[:-1]) if is_written else None)
+            terms.append(self._finish(found, scores[-1]) if is_written and found is not None else None)
+            if any(dead):
+                flag = look_up("i", k) or self._choose(dead[:-1])
+                conditions[k] = e.is_one(self._finish(flag, float(dead[-1])))
+        return terms, conditions
+
+    def join(self, steps: Steps, number: int) -> Callable[[str, int], Expression | None]:
+        """Join a table of the levels in the first step; return the function that finds its columns."""
+        name = f"deciban_levels_{number}"
+        keys = [f"{name}_v{i}" for i in range(len(self.values))]
+        columns = [("s", k, row) for k, row in enumerate(self.scores) if any(row) or self.refuses_unseen]
+        columns += [("i", k, [float(flag) for flag in row]) for k, row in enumerate(self.dead) if any(row)]
+        place = {level: v for v, level in enumerate(self.levels)}
+        rows = [
+            [*literals, *(e.number(row[place[level]]) for _, _, row in columns)]
+            for level in self.known
+            for literals in self._spell(level)
+        ]
+        named = {(kind, k): f"{name}_{kind}{k}" for kind, k, _ in columns}
+        steps.add_table(name, [*keys, *named.values()], rows)
+        same = [e.compare(value, exp.EQ, e.column(key)) for value, key in zip(self.values, keys)]
+        steps.join(exp.to_table(name), e.join_conditions(same, exp.And))
+        return lambda kind, k: e.column(named[kind, k]) if (kind, k) in named else None
+
+
+def spell_level(level: str, levels: Sequence[str]) -> list[str]:
+    """Return the texts that a database may have for a level: also 1.0 for 1, 1 for 1.0 and true for True.
+
+    >>> spell_level("1", ["1", "2"]), spell_level("True", ["True", "False"]), spell_level("a", ["a"])
+    (['1', '1.0'], ['True', 'true'], ['a'])
+    """
+    stem = level.removesuffix(".0")
+    other = level
+    if stem.removeprefix("-").isdecimal() and stem.isascii():
+        other = f"{level}.0" if stem == level else stem
+    elif level in ("True", "False"):
+        other = level.lower()
+    return [level] if other == level or other in levels else [level, other]

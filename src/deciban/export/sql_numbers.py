@@ -1,0 +1,246 @@
+"""Terms of numbers in SQL: Gaussian, Poisson, linear, and bins.
+
+A missing number adds 0. A number that Python refuses, infinite or negative where it must not be, makes the term NULL,
+and with it all results of the row. Beyond the range in which a term varies it is a constant, so that no square
+overflows, which PostgreSQL reports as an error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deciban.export import sql_expressions as e
+from deciban.export.portable import Term
+from deciban.export.sql_expressions import MAX_DOUBLE, Branch, Expression, Speller, Terms, exp
+
+MAX_MIXED_EXPONENT = 600.0
+"""Largest exponent of a density relative to the shift of a mixture, so that no exponential overflows."""
+
+MAX_COUNT_LIMIT = 1e290
+"""Where the search for the count beyond which a Poisson term is constant ends."""
+
+Parts = list[tuple[Expression | None, float]]
+"""Of each class an expression, None for 0, and a constant."""
+
+
+@dataclass(frozen=True)
+class NumberTerms:
+    """Writes the terms of numbers for K classes; with two classes, the second less the reference class."""
+
+    speller: Speller
+    K: int
+    reference: int
+    impossible: dict[int, list[Expression]]
+    """Conditions under which a class is impossible, by class; writers add to them."""
+
+    def column(self, feature: dict[str, Any]) -> Expression:
+        """Return a number as a double."""
+        return self.speller.to_double(e.column(feature["columns"][0]))
+
+    def is_valid(self, feature: dict[str, Any]) -> Expression:
+        """Return whether a number is present, and not refused."""
+        return e.between(self.column(feature), *find_bounds(feature))
+
+    def guard(self, feature: dict[str, Any], *branches: Branch) -> Expression:
+        """Return a term by branches; 0 where the number is missing, and NULL where no branch applies."""
+        return e.when(*branches, (self.speller.is_missing(self.column(feature)), e.number(0.0)))
+
+    def guard_only(self, feature: dict[str, Any]) -> Expression:
+        """Return a term of 0 that is NULL where a number is refused."""
+        return self.guard(feature, (self.is_valid(feature), e.number(0.0)))
+
+    def write_within(self, feature: dict[str, Any], limits: tuple[float, float], inside: Parts, outside: Sequence[float]) -> Terms:
+        """Return terms that vary within limits, and are constants outside of them."""
+        x, (least, most) = self.column(feature), find_bounds(feature)
+        is_near = e.between(x, max(limits[0], least), min(limits[1], most))
+        ends = self.contrast([None] * self.K, outside)
+        out: Terms = []
+        for (expression, constant), (_, end) in zip(inside, ends):
+            near = e.add(expression, e.constant(constant))
+            if near is None and end == 0:
+                out.append(None)
+                continue
+            far = self.is_valid(feature), e.number(end)
+            out.append(self.guard(feature, (is_near, e.or_zero(near)), far))
+        return out
+
+    def contrast(self, terms: Sequence[Expression | None], constants: Sequence[float]) -> Parts:
+        """Return terms and constants; of two classes the other less the reference class, whose own are 0."""
+        if self.K != 2:
+            return list(zip(terms, constants))
+        other, r = 1 - self.reference, self.reference
+        parts: Parts = [(None, 0.0), (None, 0.0)]
+        parts[other] = e.subtract(terms[other], terms[r]), constants[other] - constants[r]
+        return parts
+
+    def write_gaussian(self, term: Term, feature: dict[str, Any]) -> Terms:
+        """Write t · (peak_k − min(½(x − μ_k)²/σ²_k, peak_k − floor)) + offset_k."""
+        weight, offsets = term["weight"], term["offset"] or [0.0] * self.K
+        floor = -math.inf if term["floor"] is None else term["floor"]
+        peaks = [max(-0.5 * math.log(2 * math.pi * v), floor) for v in term["variance"]]
+        x, each = self.column(feature), zip(term["mean"], term["variance"], peaks)
+        drops = [self._write_drop(x, m, v, peak - floor) for m, v, peak in each]
+        densities: Terms = [e.subtract(None, drop) for drop in drops]
+        limits = find_gaussian_limits(term, peaks, floor)
+        if math.isinf(floor):
+            outside = [0.0] * self.K
+            if weight > 0:
+                self._rule_out_far(term, feature)
+        else:
+            outside = [weight * floor + offset for offset in offsets]
+        if term["shares"] is not None:
+            densities, peaks = self._mix(term["shares"], densities, peaks, floor)
+        constants = [weight * peak + offset for peak, offset in zip(peaks, offsets)]
+        inside = self.contrast([e.scale(weight, density) for density in densities], constants)
+        return self.write_within(feature, limits, inside, outside)
+
+    def _write_drop(self, x: Expression, mean: float, variance: float, most: float) -> Expression | None:
+        """Return min(½(x − μ)²/σ², most); None for 0."""
+        if most <= 0:
+            return None
+        gap = e.minus(x, e.number(mean))
+        square = e.multiply(e.multiply(gap, gap), e.number(0.5 / variance))
+        return square if math.isinf(most) else self.speller.least(square, e.number(most))
+
+    def _rule_out_far(self, term: Term, feature: dict[str, Any]) -> None:
+        """Add the condition under which an unbounded density is 0: the square of its deviation overflows."""
+        for k, (mean, variance) in enumerate(zip(term["mean"], term["variance"])):
+            near = e.between(self.column(feature), *find_finite_range(mean, variance))
+            self.rule_out(k, e.join_conditions([self.is_valid(feature), e.negate(near)], exp.And))
+
+    def rule_out(self, k: int, condition: Expression) -> None:
+        """Add a condition under which a class is impossible."""
+        self.impossible.setdefault(k, []).append(condition)
+
+    def _mix(
+        self, shares: Sequence[float], densities: Terms, peaks: Sequence[float], floor: float
+    ) -> tuple[Terms, list[float]]:
+        """Give classes of share 0 the mean density of the others by their shares: ln Σ share_l p(x|l)."""
+        present = [l for l in range(self.K) if shares[l] > 0]
+        shift = max(floor, max(peaks[l] for l in present) - MAX_MIXED_EXPONENT)
+        parts = []
+        for l in present:
+            exponent = e.sum_of([densities[l], e.constant(peaks[l] - shift)])
+            parts.append(e.multiply(e.number(shares[l]), self.speller.exp(exponent)))
+        mixed = self.speller.log(e.sum_of(parts))
+        terms = [densities[k] if k in present else mixed for k in range(self.K)]
+        return terms, [peaks[k] if k in present else shift for k in range(self.K)]
+
+    def write_poisson(self, term: Term, feature: dict[str, Any]) -> Terms:
+        """Write −t · min(x ln(x/λ_k) − x + λ_k, bound)."""
+        rates, bound, weight = term["rate"], term["bound"], term["weight"]
+        if weight == 0 or len(set(rates)) == 1:
+            return [None] * self.K
+        x = self.column(feature)
+        positive = e.when((e.compare(x, exp.GT, e.number(0.0)), x), otherwise=e.number(1.0))
+        deviances: Terms = []
+        for rate in rates:
+            slope = e.minus(self.speller.log(positive), e.number(1.0 + math.log(rate or 1.0)))
+            deviance = e.sum_of([e.multiply(x, slope), e.constant(rate)])
+            deviances.append(e.scale(-weight, self.speller.least(deviance, e.number(bound))))
+        inside = self.contrast(deviances, [0.0] * self.K)
+        return self.write_within(feature, (0.0, find_poisson_limit(rates, bound)), inside, [-weight * bound] * self.K)
+
+    def write_linear(self, term: Term, feature: dict[str, Any]) -> Terms:
+        """Write weight_k · x + offset_k; x is limited first."""
+        x, (least, most), r = self.column(feature), find_bounds(feature), self.reference
+        low, high = term["limits"] or (least, most)
+        offsets = term["offset"] or [0.0] * self.K
+        for k, flag in enumerate(term["impossible"] or ()):
+            if flag:
+                nonzero = e.compare(x, exp.NEQ, e.number(0.0))
+                self.rule_out(k, e.join_conditions([self.is_valid(feature), nonzero], exp.And))
+        out: Terms = []
+        for k in range(self.K):
+            weight, offset = term["weights"][k] - term["weights"][r], offsets[k] - offsets[r]
+            if weight == 0 and offset == 0:
+                out.append(None)
+                continue
+            branches = [(e.between(x, low, high), e.sum_of([e.scale(weight, x), e.constant(offset)]))]
+            if term["limits"] is not None:
+                branches.append((e.between(x, least, low), e.number(weight * low + offset)))
+                branches.append((e.between(x, high, most), e.number(weight * high + offset)))
+            out.append(self.guard(feature, *branches))
+        return out
+
+    def write_bins(self, term: Term, feature: dict[str, Any]) -> Terms:
+        """Write the score of the bin."""
+        x, valid, cuts = self.column(feature), self.is_valid(feature), term["cuts"]
+        scores, dead = contrast_scores(term["scores"], self.reference)
+        for k, flags in enumerate(dead):
+            if any(flags):
+                merged, values = merge_bins(cuts, [float(flag) for flag in flags])
+                chosen = e.choose_bin(x, merged, [e.number(value) for value in values])
+                self.rule_out(k, e.join_conditions([valid, e.is_one(chosen)], exp.And))
+        out: Terms = []
+        for row in scores:
+            merged, values = merge_bins(cuts, row)
+            tree = e.choose_bin(x, merged, [e.number(value) for value in values])
+            out.append(self.guard(feature, (valid, tree)) if any(values) else None)
+        return out
+
+
+def find_bounds(feature: dict[str, Any]) -> tuple[float, float]:
+    """Return the least and the greatest value of a number that is not refused."""
+    return float(feature.get("minimum", -MAX_DOUBLE)), MAX_DOUBLE
+
+
+def contrast_scores(
+    scores: Sequence[Sequence[float | None]], reference: int
+) -> tuple[list[list[float]], list[list[bool]]]:
+    """Return scores less those of the reference class, and which of them are impossible (null), both K×V.
+
+    Where the reference class is impossible, the largest of the others is subtracted, and its own score is 0.
+
+    >>> contrast_scores([[1.0, None], [3.0, 2.0]], 0)
+    ([[0.0, 0.0], [2.0, 0.0]], [[False, True], [False, False]])
+    """
+    base = [
+        max((score for score in column if score is not None), default=0.0)
+        if column[reference] is None
+        else column[reference]
+        for column in zip(*scores)
+    ]
+    gaps = [[0.0 if score is None else score - b for score, b in zip(row, base)] for row in scores]
+    return gaps, [[score is None for score in row] for row in scores]
+
+
+def merge_bins(cuts: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return bins in which neighbours of equal value are one.
+
+    >>> merge_bins([1.0, 2.0], [5.0, 5.0, 6.0])
+    ([2.0], [5.0, 6.0])
+    """
+    kept = [i for i in range(len(cuts)) if values[i] != values[i + 1]]
+    return [cuts[i] for i in kept], [values[0], *(values[i + 1] for i in kept)]
+
+
+def find_gaussian_limits(term: Term, peaks: Sequence[float], floor: float) -> tuple[float, float]:
+    """Return the range outside of which the density of every class is at its bound, or of one class is 0."""
+    if math.isinf(floor):
+        ranges = [find_finite_range(m, v) for m, v in zip(term["mean"], term["variance"])]
+        return max(low for low, _ in ranges), min(high for _, high in ranges)
+    radii = [math.sqrt(2 * v * max(peak - floor, 0.0)) for v, peak in zip(term["variance"], peaks)]
+    lows, highs = zip(*((m - radius, m + radius) for m, radius in zip(term["mean"], radii)))
+    return max(min(lows), -MAX_DOUBLE), min(max(highs), MAX_DOUBLE)
+
+
+def find_finite_range(mean: float, variance: float) -> tuple[float, float]:
+    """Return the range in which (x − μ)²/σ² is finite."""
+    radius = math.sqrt(MAX_DOUBLE) * min(1.0, math.sqrt(variance))
+    return mean - radius, mean + radius
+
+
+def find_poisson_limit(rates: Sequence[float], bound: float) -> float:
+    """Return a count beyond which the term of every class is at its bound.
+
+    >>> find_poisson_limit([1.0, 2.0], 9.2)
+    16.0
+    """
+    high = max(1.0, *rates)
+    while high < MAX_COUNT_LIMIT and any(high * math.log(high / (r or 1.0)) - high + r < bound for r in rates):
+        high *= 2
+    return high

@@ -1,0 +1,69 @@
+"""The steps of a query: a chain of SELECTs, each of which reads the one before (WITH).
+
+An expression that is used several times is computed in a step of its own. Where a database would merge the steps
+again, and repeat their expressions, it is kept from doing so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from deciban.export import sql_expressions as e
+from deciban.export.sql_expressions import Dialect, Expression, exp
+
+SOURCE_ALIAS = "deciban_source"
+"""The name of the scored table within the first step."""
+
+
+@dataclass
+class Steps:
+    """The steps so far, and the tables of literals that they join."""
+
+    dialect: Dialect
+    table: exp.Table
+    steps: list[tuple[str, exp.Select]] = field(default_factory=list)
+    tables: list[tuple[str, exp.Select]] = field(default_factory=list)
+    joins: list[exp.Join] = field(default_factory=list)
+
+    def add(self, expressions: Sequence[Expression]) -> None:
+        """Add a step with these columns; the first reads the table and all that is joined with it."""
+        select = exp.Select(expressions=list(expressions))
+        if self.steps:
+            select = select.from_(exp.to_table(self.steps[-1][0]), copy=False)
+        else:
+            select = select.from_(exp.alias_(self.table, SOURCE_ALIAS, table=True), copy=False)
+            select.set("joins", self.joins)
+        if self.dialect == "postgres":
+            select = select.offset(0, copy=False)  # PostgreSQL merges steps, and then repeats their expressions
+        self.steps.append((f"deciban_{len(self.steps) + 1}", select))
+
+    def let(self, named: Mapping[str, Expression]) -> list[Expression]:
+        """Compute named expressions in a step of their own, beside all columns of the step before."""
+        if named:
+            self.add([exp.Star(), *(e.alias(value, name) for name, value in named.items())])
+        return [e.column(name) for name in named]
+
+    def add_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Expression]]) -> None:
+        """Add a table of literals."""
+        values = exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in rows])
+        if self.dialect == "sqlite":  # which names the columns column1, column2, …
+            named = [e.alias(exp.column(f"column{i + 1}"), column) for i, column in enumerate(columns)]
+            select = exp.Select(expressions=named).from_(exp.Subquery(this=values))
+        else:
+            identifiers = [e.name_to_identifier(column) for column in columns]
+            values.set("alias", exp.TableAlias(this=exp.to_identifier("deciban_values"), columns=identifiers))
+            select = exp.Select(expressions=[exp.Star()]).from_(values)
+        self.tables.append((name, select))
+
+    def join(self, table: Expression, condition: Expression) -> None:
+        """Join a table in the first step; rows without a partner stay."""
+        self.joins.append(exp.Join(this=table, on=condition, side="left"))
+
+    def finish(self, expressions: Sequence[Expression]) -> exp.Select:
+        """Return the whole query, whose results are these expressions over the last step."""
+        query = exp.Select(expressions=list(expressions)).from_(exp.to_table(self.steps[-1][0]), copy=False)
+        materialized = True if self.dialect == "sqlite" else None  # else SQLite merges steps
+        for name, select in (*self.tables, *self.steps):
+            query = query.with_(name, as_=select, materialized=materialized, copy=False)
+        return query
