@@ -25,6 +25,9 @@ from deciban.scores.explanation import DECIBAN
 MAX_NAME_BYTES = 63
 """Bytes of the name of a result; PostgreSQL cuts off longer names."""
 
+MAX_LIMITED_NUMBERS = 500
+"""Largest number of columns that are limited in a step of their own; PostgreSQL has 1664 columns, SQLite 2000."""
+
 BELOW_ALL_SCORES = -1e306
 """A score below those of all classes, impossible ones too."""
 
@@ -104,12 +107,14 @@ class Query:
         """Add the step of the score of each class; with evidence, after one of the term of each feature and class."""
         grouped = group_terms(self.document)
         joined = {id(term): self._join(term, i) for i, term in enumerate(self.document["terms"])}
+        self._limit_numbers(grouped)
         terms = {name: self._sum_terms(name, listed, joined) for name, listed in grouped.items()}
         self.written = [name for name in terms if name]
         flags = {f"deciban_i{k}": e.join_conditions(c, exp.Or) for k, c in sorted(self.impossible.items())}
         columns: list[Expression] = [e.column(name) for name in self.options.keys]
         columns += [e.alias(e.indicator(condition), name) for name, condition in flags.items()]
         self.evidence: dict[tuple[int, int], Expression] = {}
+        guard = self._guard_limited()
         if self.options.evidence:
             for j, name in enumerate(self.written):
                 for k, term in enumerate(terms[name]):
@@ -117,15 +122,32 @@ class Query:
                         self.evidence[j, k] = e.column(f"deciban_e{j}_{k}")
                         columns.append(e.alias(term, f"deciban_e{j}_{k}"))
                 terms[name] = [self.evidence.get((j, k)) for k in range(self.K)]
+            if guard is not None:
+                columns.append(e.alias(guard, "deciban_guard"))
+                guard = e.column("deciban_guard")
             self.steps.add(columns)
             columns = [exp.Star()]
         base = self.intercept[self.reference] or 0.0
         for k, intercept in enumerate(self.intercept):
             start = None if intercept is None else e.constant(intercept - base)
-            total = e.sum_of([*(each[k] for each in terms.values()), start])
+            total = e.sum_of([*(each[k] for each in terms.values()), start, guard if k == 0 else None])
             columns.append(e.alias(total, f"deciban_s{k}"))
         self.steps.add(columns)
         return [e.column(f"deciban_s{k}") for k in range(self.K)]
+
+    def _limit_numbers(self, grouped: Mapping[str, Sequence[Term]]) -> None:
+        """Add a step with numbers within limits, whose terms need no CASE; not of very many, for which few databases
+        have columns."""
+        found = {name: self.numbers.limit(grouped[name], f) for name, f in self.features.items() if name in grouped}
+        limited = {name: value for name, value in found.items() if value is not None}
+        if len(limited) <= MAX_LIMITED_NUMBERS:
+            named = {f"deciban_n{j}": value for j, value in enumerate(limited.values())}
+            self.numbers.limited.update(zip(limited, self.steps.let(named)))
+
+    def _guard_limited(self) -> Expression | None:
+        """Return 0, NULL where a limited number is refused; None where there are none."""
+        total = e.add(*self.numbers.limited.values())
+        return None if total is None else e.multiply(e.number(0.0), total)
 
     def _join(self, term: Term, number: int) -> Terms | Callable[[str, int], Expression | None] | None:
         """Join what a term needs in the first step: the sums of a text, or a table of many levels."""

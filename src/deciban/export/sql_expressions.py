@@ -233,8 +233,21 @@ class Speller:
         """Return the natural logarithm."""
         return exp.Ln(this=x.copy())
 
+    def positive_part(self, x: Expression) -> Expression:
+        """Return max(x, 0), where x is finite; in DuckDB, which finds repeated expressions, twice max(x, 0)."""
+        if self.doubles_positive_part:
+            return sum_of([x, exp.Abs(this=x.copy())])
+        return self.greatest([x, number(0.0)])
+
+    @property
+    def doubles_positive_part(self) -> bool:
+        """Whether `positive_part` returns twice the value: x + |x| takes DuckDB half the time of GREATEST(x, 0)."""
+        return self.dialect == "duckdb"
+
     def exp(self, x: Expression) -> Expression:
-        """Return e to the power of an expression, which is written twice; 0 far below 0."""
+        """Return e to the power of an expression; 0 far below 0."""
+        if self.dialect in ("duckdb", "sqlite", "spark"):
+            return exp.Exp(this=x.copy())
         below = compare(x, exp.LT, number(MIN_EXPONENT))
         return when((below, number(0.0)), otherwise=exp.Exp(this=x.copy()))
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from deciban.export import sql_expressions as e
 from deciban.export.portable import Term
 from deciban.export.sql_expressions import MAX_DOUBLE, Branch, Expression, Speller, Terms, exp
 
-MAX_MIXED_EXPONENT = 600.0
-"""Largest exponent of a density relative to the shift of a mixture, so that no exponential overflows."""
-
 MAX_COUNT_LIMIT = 1e290
 """Where the search for the count beyond which a Poisson term is constant ends."""
+
+MAX_LIMITED_NUMBER = 1e100
+"""Largest limited number: its squares are finite."""
 
 Parts = list[tuple[Expression | None, float]]
 """Of each class an expression, None for 0, and a constant."""
@@ -35,6 +35,8 @@ class NumberTerms:
     reference: int
     impossible: dict[int, list[Expression]]
     """Conditions under which a class is impossible, by class; writers add to them."""
+    limited: dict[str, Expression] = field(default_factory=dict)
+    """Columns of an earlier step that have the numbers of bounded Gaussian terms; see `limit`."""
 
     def column(self, feature: dict[str, Any]) -> Expression:
         """Return a number as a double."""
@@ -67,6 +69,20 @@ class NumberTerms:
             out.append(self.guard(feature, (is_near, e.or_zero(near)), far))
         return out
 
+    def limit(self, terms: Sequence[Term], feature: dict[str, Any]) -> Expression | None:
+        """Return a number whose squares are finite; None where its terms are not bounded.
+
+        Far from all classes these have the same density: a value further out can stand there, and a missing one too.
+        """
+        if not all(term["kind"] == "gaussian" and term["floor"] is not None and not term["offset"] for term in terms):
+            return None
+        limits = [find_gaussian_limits(term, find_peaks(term), term["floor"]) for term in terms]
+        x, far = self.column(feature), 10 * max(max(-low, high) for low, high in limits)
+        if far > MAX_LIMITED_NUMBER:
+            return None
+        other = e.join_conditions([self.is_valid(feature), self.speller.is_missing(x)], exp.Or)
+        return e.when((e.between(x, -MAX_LIMITED_NUMBER, MAX_LIMITED_NUMBER), x), (other, e.number(far)))
+
     def contrast(self, terms: Sequence[Expression | None], constants: Sequence[float]) -> Parts:
         """Return terms and constants; of two classes the other less the reference class, whose own are 0."""
         if self.K != 2:
@@ -77,33 +93,39 @@ class NumberTerms:
         return parts
 
     def write_gaussian(self, term: Term, feature: dict[str, Any]) -> Terms:
-        """Write t · (peak_k − min(½(x − μ_k)²/σ²_k, peak_k − floor)) + offset_k."""
-        weight, offsets = term["weight"], term["offset"] or [0.0] * self.K
-        floor = -math.inf if term["floor"] is None else term["floor"]
-        peaks = [max(-0.5 * math.log(2 * math.pi * v), floor) for v in term["variance"]]
-        x, each = self.column(feature), zip(term["mean"], term["variance"], peaks)
-        drops = [self._write_drop(x, m, v, peak - floor) for m, v, peak in each]
-        densities: Terms = [e.subtract(None, drop) for drop in drops]
-        limits = find_gaussian_limits(term, peaks, floor)
-        if math.isinf(floor):
-            outside = [0.0] * self.K
-            if weight > 0:
-                self._rule_out_far(term, feature)
-        else:
-            outside = [weight * floor + offset for offset in offsets]
-        if term["shares"] is not None:
-            densities, peaks = self._mix(term["shares"], densities, peaks, floor)
-        constants = [weight * peak + offset for peak, offset in zip(peaks, offsets)]
-        inside = self.contrast([e.scale(weight, density) for density in densities], constants)
-        return self.write_within(feature, limits, inside, outside)
+        """Write t · max(excess_k − ½(x − μ_k)²/σ²_k, 0) + offset_k, the excess of the density over its bound.
 
-    def _write_drop(self, x: Expression, mean: float, variance: float, most: float) -> Expression | None:
-        """Return min(½(x − μ)²/σ², most); None for 0."""
-        if most <= 0:
-            return None
+        Without a bound it is t · (peak_k − ½(x − μ_k)²/σ²_k) + offset_k.
+        """
+        weight, offsets = term["weight"], term["offset"] or [0.0] * self.K
+        floor, peaks = term["floor"], find_peaks(term)
+        x = self.limited.get(term["feature"], self.column(feature))
+        each = zip(term["mean"], term["variance"], peaks)
+        densities: Terms = [
+            self._write_excess(x, m, v, peak - floor) if floor is not None else self._write_density(x, m, v, peak)
+            for m, v, peak in each
+        ]
+        if term["shares"] is not None:
+            densities = self._mix(term["shares"], densities)
+        inside = self.contrast([e.scale(weight, density) for density in densities], offsets)
+        if term["feature"] in self.limited:
+            return [density for density, _ in inside]
+        if floor is None and weight > 0:
+            self._rule_out_far(term, feature)
+        limits = find_gaussian_limits(term, peaks, -math.inf if floor is None else floor)
+        return self.write_within(feature, limits, inside, offsets)
+
+    def _write_density(self, x: Expression, mean: float, variance: float, peak: float) -> Expression:
+        """Return peak − ½(x − μ)²/σ²."""
         gap = e.minus(x, e.number(mean))
-        square = e.multiply(e.multiply(gap, gap), e.number(0.5 / variance))
-        return square if math.isinf(most) else self.speller.least(square, e.number(most))
+        return e.minus(e.number(peak), e.multiply(e.multiply(gap, gap), e.number(0.5 / variance)))
+
+    def _write_excess(self, x: Expression, mean: float, variance: float, excess: float) -> Expression | None:
+        """Return max(excess − ½(x − μ)²/σ², 0); None for 0."""
+        if excess <= 0:
+            return None
+        scale = 0.5 if self.speller.doubles_positive_part else 1.0
+        return self.speller.positive_part(self._write_density(x, mean, variance / scale, excess * scale))
 
     def _rule_out_far(self, term: Term, feature: dict[str, Any]) -> None:
         """Add the condition under which an unbounded density is 0: the square of its deviation overflows."""
@@ -115,19 +137,17 @@ class NumberTerms:
         """Add a condition under which a class is impossible."""
         self.impossible.setdefault(k, []).append(condition)
 
-    def _mix(
-        self, shares: Sequence[float], densities: Terms, peaks: Sequence[float], floor: float
-    ) -> tuple[Terms, list[float]]:
+    def _mix(self, shares: Sequence[float], densities: Terms) -> Terms:
         """Give classes of share 0 the mean density of the others by their shares: ln Σ share_l p(x|l)."""
         present = [l for l in range(self.K) if shares[l] > 0]
-        shift = max(floor, max(peaks[l] for l in present) - MAX_MIXED_EXPONENT)
-        parts = []
-        for l in present:
-            exponent = e.sum_of([densities[l], e.constant(peaks[l] - shift)])
-            parts.append(e.multiply(e.number(shares[l]), self.speller.exp(exponent)))
-        mixed = self.speller.log(e.sum_of(parts))
-        terms = [densities[k] if k in present else mixed for k in range(self.K)]
-        return terms, [peaks[k] if k in present else shift for k in range(self.K)]
+        exponents = [e.or_zero(densities[l]) for l in present]
+        top = self.speller.greatest(exponents)
+        parts = [
+            e.multiply(e.number(shares[l]), self.speller.exp(e.minus(exponent, top)))
+            for l, exponent in zip(present, exponents)
+        ]
+        mixed = e.sum_of([top, self.speller.log(e.sum_of(parts))])
+        return [densities[k] if k in present else mixed for k in range(self.K)]
 
     def write_poisson(self, term: Term, feature: dict[str, Any]) -> Terms:
         """Write −t · min(x ln(x/λ_k) − x + λ_k, bound)."""
@@ -216,6 +236,12 @@ def merge_bins(cuts: Sequence[float], values: Sequence[float]) -> tuple[list[flo
     """
     kept = [i for i in range(len(cuts)) if values[i] != values[i + 1]]
     return [cuts[i] for i in kept], [values[0], *(values[i + 1] for i in kept)]
+
+
+def find_peaks(term: Term) -> list[float]:
+    """Return the log-density of each class at its mean, at least the bound."""
+    floor = -math.inf if term["floor"] is None else term["floor"]
+    return [max(-0.5 * math.log(2 * math.pi * variance), floor) for variance in term["variance"]]
 
 
 def find_gaussian_limits(term: Term, peaks: Sequence[float], floor: float) -> tuple[float, float]:
