@@ -1,4 +1,4 @@
-"""Benchmark of exported models: SQL that scores a Parquet file in DuckDB, against `Model.predict` on the same file."""
+"""Benchmark of exported models: SQL that scores a Parquet file in DuckDB, against `Model.predict` on the file."""
 
 import statistics
 from collections.abc import Iterator
@@ -52,7 +52,8 @@ def compare_scoring(scale: float) -> Iterator[Line]:
 
     same = count_labels(by_model()) == count_labels(score(sql, path))
     ours, peer = (statistics.median(side) for side in alternate(lambda: score(sql, path), by_model, ROUNDS))
-    note = f"median of {ROUNDS}; ours: exported SQL in DuckDB; peer: Model.predict; {'same' if same else 'NOT THE SAME'} predictions"
+    agreement = "same" if same else "NOT THE SAME"
+    note = f"median of {ROUNDS}; ours: exported SQL in DuckDB; peer: Model.predict; {agreement} predictions"
     yield Line(
         "speed",
         "score Parquet 10⁷×12 by SQL in DuckDB, against Model.predict",

@@ -9,7 +9,17 @@ import pyarrow as pa
 import deciban
 
 N = 240
-HOSTILE_NAMES = ['say "ah"', "it's", "new\nline", 'x"; drop table data; --', "select", "a`b", "100%", "ünïcode ☃", "a.b"]
+HOSTILE_NAMES = [
+    'say "ah"',
+    "it's",
+    "new\nline",
+    'x"; drop table data; --',
+    "select",
+    "a`b",
+    "100%",
+    "ünïcode ☃",
+    "a.b",
+]
 """Names of columns that SQL must quote."""
 
 
@@ -91,9 +101,7 @@ def without(column, label, classes=THREE):
 
     def make():
         table = patients(classes)
-        cells = [
-            None if k == label else x for x, k in zip(table[column].to_pylist(), table["diagnosis"].to_pylist())
-        ]
+        cells = [None if k == label else x for x, k in zip(table[column].to_pylist(), table["diagnosis"].to_pylist())]
         place = table.schema.get_field_index(column)
         return table.set_column(place, column, pa.array(cells, table.schema.field(column).type)), {}
 

@@ -85,7 +85,9 @@ def test_rows_have_the_same_posterior_and_explanation(name, tmp_path):
     check(run_node(tmp_path, model, to_cells(rows))["rows"], model, rows)
 
 
-@pytest.mark.parametrize("name, target", [("patients", "diagnosis"), ("messages", "topic"), ("tennis", "play"), ("iris", "species")])
+@pytest.mark.parametrize(
+    ("name", "target"), [("patients", "diagnosis"), ("messages", "topic"), ("tennis", "play"), ("iris", "species")]
+)
 def test_every_example_table_is_scored_from_its_own_cells(name, target, tmp_path):
     model = deciban.train(FOLDER / f"{name}.csv", target=target, judge=False)
     with open(FOLDER / f"{name}.csv", newline="", encoding="utf-8") as file:
@@ -109,19 +111,29 @@ def test_tokens_are_those_of_python(name, tmp_path):
     assert found == [words.tokens_of(text) for text in texts]
 
 
-@pytest.mark.parametrize("words", [{"values": "presence"}, {"values": "log", "length": "l2"}, {"length": "l1"}, {"ngrams": 2}])
+@pytest.mark.parametrize(
+    "words", [{"values": "presence"}, {"values": "log", "length": "l2"}, {"length": "l1"}, {"ngrams": 2}]
+)
 @pytest.mark.parametrize("learner", ["bayes", "logistic", "evidence"])
 def test_texts_beside_numbers(words, learner, tmp_path):
     rng = np.random.default_rng(0)
     kinds = rng.choice(["x", "y", "z"], 90)
     texts = [" ".join(rng.choice(list("abcdef") + [k * 2] * 3, 8)) + " Äpfel" for k in kinds]
     table = pa.table({"text": texts, "size": rng.normal(size=90), "kind": kinds})
-    model = deciban.train(table, target="kind", roles={"text": "text"}, words={"least_length": 1, **words}, learner=learner, judge=False)
+    model = deciban.train(
+        table, target="kind", roles={"text": "text"}, words={"least_length": 1, **words}, learner=learner, judge=False
+    )
     rows = pa.table({"text": [*texts[:20], None, "", "unknown words", "a a b xx ÄPFEL"], "size": [0.5] * 24})
     check(run_node(tmp_path, model, to_cells(rows))["rows"], model, rows)
 
 
 def test_hashed_words_are_refused():
-    model = deciban.train({"t": ["a b", "c d"] * 5, "k": ["x", "y"] * 5}, target="k", roles={"t": "text"}, words={"hashed": 8}, judge=False)
+    model = deciban.train(
+        {"t": ["a b", "c d"] * 5, "k": ["x", "y"] * 5},
+        target="k",
+        roles={"t": "text"},
+        words={"hashed": 8},
+        judge=False,
+    )
     with pytest.raises(InputError, match="hashes"):
         write_javascript(make_document(model))

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-import deciban
 from deciban.export.portable import make_document
 from deciban.export.portable_reader import read_document
 from tests.export.models import CASES, posterior, trained

@@ -1,15 +1,11 @@
 """ONNX files give the posterior and the label, by onnxruntime."""
 
-import json
-
 import numpy as np
-import pyarrow as pa
 import pytest
 
-import deciban
 from deciban.export.onnx_graph import write_onnx
 from deciban.export.portable import make_document
-from deciban.sources.arrow_cells import extract_date_part, DATE_PARTS
+from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part
 from tests.export.models import CASES, posterior, trained
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -28,7 +24,9 @@ def to_inputs(document, rows):
             elif feature["kind"] == "number" or numeric:
                 inputs[column] = np.array(cells.to_pylist(), dtype=float)[:, None]
             else:
-                inputs[column] = np.array(["" if c is None else str(c) for c in cells.to_pylist()], dtype=object)[:, None]
+                inputs[column] = np.array(["" if c is None else str(c) for c in cells.to_pylist()], dtype=object)[
+                    :, None
+                ]
     return inputs
 
 

@@ -28,7 +28,10 @@ def database(request):
     """The name of a dialect, and a function that runs a query on tables there."""
     if request.param in ("duckdb", "sqlite"):
         return request.param, {"duckdb": run_duckdb, "sqlite": run_sqlite}[request.param]
-    server, run = request.getfixturevalue(request.param), {"postgres": run_postgres, "spark": run_spark}[request.param]
+    server, run = (
+        request.getfixturevalue(request.param),
+        {"postgres": run_postgres, "spark": run_spark}[request.param],
+    )
     return request.param, lambda sql, tables: run(server, sql, tables)
 
 
@@ -46,7 +49,6 @@ def test_names_with_quotes_newlines_and_commands_are_names(database):
     key = "row_number"
     sql = write_sql(make_document(model), SqlOptions(dialect, table=table, keys=[key], evidence=dialect != "spark"))
     if dialect == "spark":
-        rows = rows.rename_columns([name for name in rows.column_names])
         sql = sql.replace("`odd ``name`", "data")
         table = "data"
     check(run(sql, {table: numbered(rows)}), model, rows)
@@ -66,7 +68,7 @@ def test_every_dialect_parses_its_own_sql_as_one_select(dialect):
 
 def test_classes_of_any_text_are_predicted(database):
     dialect, run = database
-    classes = ("it's", 'a "b"', "A \"B\"", "; drop table data", "x" * 200, "x" * 199 + "y", "tab\t\\n", "ß")
+    classes = ("it's", 'a "b"', 'A "B"', "; drop table data", "x" * 200, "x" * 199 + "y", "tab\t\\n", "ß")
     table = patients(classes)
     model = deciban.train(table, target="diagnosis", roles=ROLES, judge=False)
     rows = new_rows(table)
@@ -101,7 +103,7 @@ def test_missing_nan_and_infinite_numbers(database):
     found = run(sql, {"data": numbered(strange)})
     refused = [2, 3, 4]
     for i in refused:
-        with pytest.raises(InputError, match="not finite|negative"):
+        with pytest.raises(InputError, match=r"not finite|negative"):
             model.predict(strange.slice(i, 1))
         assert all(found.column(name)[i].as_py() is None for name in found.column_names[1:])
     kept = [i for i in range(6) if i not in refused]
@@ -183,7 +185,7 @@ def test_names_that_differ_in_case_alone_are_refused_where_the_database_takes_th
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"to": "xml"}, "sql, onnx, js, json"),
         ({"to": "sql", "dialect": "oracle"}, "dialect must be one of"),
@@ -209,9 +211,7 @@ def texts(words=None, learner="bayes", n=90):
     cells = [" ".join(rng.choice([*"abcdef", "it's", *([k * 2] * 3)], 8)) for k in kinds]
     table = pa.table({"note": cells, "size": rng.normal(size=n), "kind": kinds})
     settings = {"tokens": "whitespace", **(words or {})}
-    model = deciban.train(
-        table, target="kind", roles={"note": "text"}, words=settings, learner=learner, judge=False
-    )
+    model = deciban.train(table, target="kind", roles={"note": "text"}, words=settings, learner=learner, judge=False)
     rows = pa.table({"note": [*cells[:20], None, "", "unknown words"], "size": [0.5] * 22 + [None]})
     return model, rows
 
@@ -220,7 +220,9 @@ def token_table(model, rows):
     """The table of (row, token, count) that SQL reads."""
     words = deciban.Words.from_dict({**model.options.words.to_dict(), "values": "counts", "length": None})
     found = [
-        (i, token, int(n)) for i, text in enumerate(rows["note"].to_pylist()) for token, n in count_words(words, text or "").items()
+        (i, token, int(n))
+        for i, text in enumerate(rows["note"].to_pylist())
+        for token, n in count_words(words, text or "").items()
     ]
     row, token, count = zip(*found)
     return pa.table({"row": row, "token": token, "count": count})

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from deciban.cli import options as a
 from deciban.cli.command_groups import UsageError
 from deciban.cli.files import atomic_file, check_output, open_model
 from deciban.cli.parser import DEBUG, choice, command, flag, in_section, list_option, option
+
+SQL_DEFAULTS: Mapping[str, Any] = {
+    "dialect": "duckdb", "table": "data", "schema": None, "keys": (), "evidence": False, "classes": None,
+}  # fmt: skip
+"""The options that are for SQL alone, and their defaults."""
 
 
 @command(
@@ -27,7 +33,7 @@ from deciban.cli.parser import DEBUG, choice, command, flag, in_section, list_op
         flag("--evidence", "Add the evidence of each column, in decibans."),
         a.PAIR,
         list_option("--tokens", "[COL=]TABLE",
-                    "The table of the tokens of a text, with the columns row, token and count; by default COL_tokens."),
+                    "The table of the tokens of a text, with columns row, token and count; by default COL_tokens."),
     ),
     DEBUG,
     examples=[
@@ -37,25 +43,24 @@ from deciban.cli.parser import DEBUG, choice, command, flag, in_section, list_op
         "deciban export patients.deciban --to json -o patients.json",
     ],
 )  # fmt: skip
-def export(
-    model: Path, to: str, output: str | None, dialect: str, table: str, schema: str | None, keys: Sequence[str] | None,
-    evidence: bool, classes: tuple[str, str] | None, tokens: Sequence[str] | None,
-) -> None:  # fmt: skip
+def export(model: Path, to: str, output: str | None, tokens: Sequence[str] | None, **options: Any) -> None:
     """Write a model in a form that other systems run: databases, ONNX runtimes, browsers and Node."""
-    given = {"dialect": dialect, "table": table, "schema": schema, "keys": keys or (), "evidence": evidence, "classes": classes}
-    defaults = {"dialect": "duckdb", "table": "data", "schema": None, "keys": (), "evidence": False, "classes": None}
-    if to != "sql" and (given != defaults or tokens):
-        raise UsageError(f"--dialect, --table, --schema, --key, --evidence, --classes and --tokens are for SQL, not for {to}")
-    if classes is not None and not evidence:
+    options["keys"] = options["keys"] or ()
+    changed = [name for name, default in SQL_DEFAULTS.items() if options[name] != default]
+    if to != "sql" and (changed or tokens):
+        option = {"keys": "key"}.get(changed[0], changed[0]) if changed else "tokens"
+        raise UsageError(f"--{option} is for SQL, and --to is {to}")
+    if options["classes"] is not None and not options["evidence"]:
         raise UsageError("--classes names the classes that --evidence compares. Hint: add --evidence")
     check_output(output or "-", [model])
     loaded = open_model(model)
-    contents = loaded.export(to, **given, tokens=parse_tokens(tokens or (), [f.column for f in loaded._layout.texts]))  # type: ignore[arg-type]
+    texts = [feature.column for feature in loaded._layout.texts]
+    contents = loaded.export(to, **options, tokens=parse_tokens(tokens or (), texts))
     raw = contents.encode() if isinstance(contents, str) else contents
-    if output in (None, "-"):
+    if output is None or output == "-":
         sys.stdout.buffer.write(raw)
         return
-    with atomic_file(output) as unfinished:  # type: ignore[arg-type]
+    with atomic_file(output) as unfinished:
         unfinished.write_bytes(raw)
 
 

@@ -78,7 +78,9 @@ def export_model(
     True
     """
     if to not in TARGETS:
-        raise InputError(f"a model is exported to one of {', '.join(TARGETS)}, not {to!r}{did_you_mean(str(to), TARGETS)}")
+        raise InputError(
+            f"a model is exported to one of {', '.join(TARGETS)}, not {to!r}{did_you_mean(str(to), TARGETS)}"
+        )
     portable = make_document(_check_model(model))
     contents: str | bytes
     if to == "sql":
@@ -86,7 +88,9 @@ def export_model(
         from deciban.sources.arrow_cells import format_label
 
         pair = None if classes is None else (format_label(classes[0]), format_label(classes[1]))
-        contents = write_sql(portable, SqlOptions(dialect, table, schema, tuple(keys), evidence, pair, dict(tokens or {})))
+        contents = write_sql(
+            portable, SqlOptions(dialect, table, schema, tuple(keys), evidence, pair, dict(tokens or {}))
+        )
     elif to == "onnx":
         from deciban.export.onnx_graph import write_onnx
 

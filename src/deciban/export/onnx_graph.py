@@ -1,4 +1,4 @@
-"""A model as an ONNX graph in double precision: one input for each column, the label and the probabilities as outputs.
+"""A model as an ONNX graph in double precision: an input for each column; the label and the probabilities.
 
 Numbers are doubles, NaN where they are missing; levels are texts, empty where they are missing; a part of a date is
 an input of its own, COLUMN.month for instance; a text is a matrix of the counts of its words.
@@ -81,7 +81,11 @@ class OnnxWriter:
         label = self.graph.call("Gather", labels.astype(wide), winner, axis=0)
         probabilities = self.graph.call("Exp", log_posterior)
         metadata = {f"words:{name}": json.dumps(words) for name, words in self.vocabularies.items()}
-        outputs = [(label, "label", kind, ["rows"]), (probabilities, "probabilities", TensorProto.DOUBLE, ["rows", self.K])]
+        rows: list[Any] = ["rows"]
+        outputs = [
+            (label, "label", int(kind), rows),
+            (probabilities, "probabilities", int(TensorProto.DOUBLE), [*rows, self.K]),
+        ]
         return self.graph.write(outputs, {**metadata, "classes": json.dumps(self.document["classes"])})
 
     # Terms
@@ -176,7 +180,9 @@ class OnnxWriter:
 
     def _look_up(self, scores: Any, unseen: Any, code: Tensor) -> Tensor:
         """Return the scores of codes, rows × 1: after those of `scores` (K×V), unseen and missing."""
-        table = np.concatenate([to_array(scores).reshape(self.K, -1), to_array(unseen)[:, None], np.zeros((self.K, 1))], axis=1)
+        table = np.concatenate(
+            [to_array(scores).reshape(self.K, -1), to_array(unseen)[:, None], np.zeros((self.K, 1))], axis=1
+        )
         return self.graph.call("Squeeze", self.graph.call("Gather", table.T.copy(), code, axis=0), np.array([1]))
 
     def _add_bins(self, term: Term) -> Tensor:
@@ -195,7 +201,9 @@ class OnnxWriter:
         if len(feature["columns"]) > 1:
             return self._look_up(term["scores"], unseen, self._combine(feature, levels))
         name = term["feature"] if "part" in feature else feature["columns"][0]
-        return self._look_up(term["scores"], unseen, self._encode(name, levels, feature.get("numeric", [False])[0], V, V + 1))
+        return self._look_up(
+            term["scores"], unseen, self._encode(name, levels, feature.get("numeric", [False])[0], V, V + 1)
+        )
 
     def _encode(self, name: str, levels: Sequence[str], numeric: bool, unseen: int, missing: int) -> Tensor:
         """Return the number of each level, and these numbers for unseen and missing ones, rows × 1."""
@@ -204,7 +212,9 @@ class OnnxWriter:
             codes = {**dict.fromkeys(["", *self.document["markers"]], missing)}
             codes |= {level: v for v, level in enumerate(levels) if level not in self.document["markers"]}
             keys, values = list(codes), list(codes.values())
-            return g.call("LabelEncoder", x, domain="ai.onnx.ml", keys_strings=keys, values_int64s=values, default_int64=unseen)
+            return g.call(
+                "LabelEncoder", x, domain="ai.onnx.ml", keys_strings=keys, values_int64s=values, default_int64=unseen
+            )
         if not levels:
             return g.where(g.is_nan(x), np.int64(missing), np.int64(unseen))
         same = g.cast(g.call("Equal", x, np.array([[float(level) for level in levels]])), TensorProto.INT64)
@@ -337,7 +347,11 @@ class OnnxWriter:
         own = g.call("Min", g.column(claimed, k), 0.0)
         others = g.concatenate([g.column(claimed, l) for l in range(self.K) if l != k])
         near_one = own - g.log_sum_exp(others, 1)
-        odds = g.where(g.constant(NEAR_ONE_LOG_PROBABILITY) < own, near_one, own - g.call("Log", g.constant(1.0) - g.call("Exp", own)))
+        odds = g.where(
+            g.constant(NEAR_ONE_LOG_PROBABILITY) < own,
+            near_one,
+            own - g.call("Log", g.constant(1.0) - g.call("Exp", own)),
+        )
         return g.call("Min", g.call("Max", odds, -MAX_LOG_ODDS), MAX_LOG_ODDS)
 
     def _interpolate(self, x: Tensor, curve: Any) -> Tensor:

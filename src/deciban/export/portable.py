@@ -93,7 +93,9 @@ def describe_feature(feature: Feature, model: Model) -> dict[str, Any]:
 def to_list(array: Any) -> Any:
     """Return an array as nested lists of numbers, null for −∞."""
     values = np.asarray(array, dtype=np.float64)
-    nested: Any = np.where(np.isneginf(values), None, values.astype(object)) if np.isneginf(values).any() else values
+    nested: Any = values.astype(object) if np.isneginf(values).any() else values
+    if nested is not values:
+        nested[np.isneginf(values)] = None
     return nested.tolist()
 
 

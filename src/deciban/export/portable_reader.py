@@ -115,7 +115,9 @@ def read_document(document: dict[str, Any], name: str = "document") -> ExportedM
     section = Section(document, file=name)
     section.text("format", among=[FORMAT_NAME])
     if section.integer("version", minimum=1) > FORMAT_VERSION:
-        section.refuse(f"it has version {document['version']}, and this deciban reads {FORMAT_VERSION}. Hint: upgrade")
+        section.refuse(
+            f"it has version {document['version']}, and this deciban reads {FORMAT_VERSION}. Hint: upgrade"
+        )
     columns = read_column_list(section)
     layout = Layout(columns)
     options = _read_options(section, layout)
@@ -142,7 +144,9 @@ def _read_scorer(section: Section, layout: Layout, options: Options) -> Exported
     K = len(classes)
     if not K or len(set(classes)) < K:
         section.refuse("there should be a class, and each once")
-    arrays = {name: read_numbers(section, name, K, minimum=-np.inf) for name in ("log_prior", "prior", "rows", "bias")}
+    arrays = {
+        name: read_numbers(section, name, K, minimum=-np.inf) for name in ("log_prior", "prior", "rows", "bias")
+    }
     priors = read_priors(Section({}, arrays, file=section.file), K)
     rows, bias = arrays["rows"], arrays["bias"]
     if rows.min() < 0 or not np.isfinite(rows).all() or not np.isfinite(bias).all():
@@ -203,14 +207,12 @@ class _BlockReader:
                 out[:, j] = read_numbers(term, key, self.K, **bounds)
         return out
 
-    def each(
-        self, names: Sequence[str], terms: Mapping[int, Section], key: str, neutral: float, **bounds: float
-    ) -> Array:
+    def each(self, names: Sequence[str], terms: Mapping[int, Section], key: str, neutral: float) -> Array:
         """Return a number of each feature; `neutral` for features without a term or with null."""
         out = np.full(len(names), neutral)
         for j, term in terms.items():
             if term.value(key) is not None:
-                out[j] = term.number(key, **bounds)
+                out[j] = term.number(key)
         return out
 
     def gaussian(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
@@ -277,7 +279,9 @@ class _BlockReader:
             own = read_rising(terms[j], "cuts") if j in terms else np.zeros(0)
             cuts.append(own)
             shape = self.K, len(own) + 1
-            scores.append(read_numbers(terms[j], "scores", *shape, minimum=-np.inf) if j in terms else np.zeros(shape))
+            scores.append(
+                read_numbers(terms[j], "scores", *shape, minimum=-np.inf) if j in terms else np.zeros(shape)
+            )
         start = np.concatenate([[0], np.cumsum([len(c) for c in cuts])]).astype(np.int64)
         return Steps(np.concatenate(cuts), start, np.concatenate(scores, axis=1))
 
@@ -318,8 +322,8 @@ class _BlockReader:
                 scores[j] += read_numbers(term, "scores", self.K, len(levels[j]), minimum=-np.inf)
                 unseen[:, j] += read_numbers(term, "unseen", self.K, minimum=-np.inf)
         offset = np.concatenate([[0], np.cumsum([len(names) for names in levels])]).astype(np.int64)
-        names = tuple(feature.name for feature in features)
-        block = Block("levels", len(levels), names, tuple(map(tuple, levels)))
+        own = tuple(feature.name for feature in features)
+        block = Block("levels", len(levels), own, tuple(map(tuple, levels)))
         return block, Lookup(np.concatenate(scores, axis=1), offset, unseen)
 
     def _read_text(self, term: Section) -> tuple[Block, ScoreForm]:

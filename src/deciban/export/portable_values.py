@@ -67,9 +67,9 @@ def read_numbers(
     for length in shape:
         lengths = {len(each) if isinstance(each, list) else -1 for each in flat}
         expected = lengths if length is None else {length}
-        if len(lengths) > 1 or lengths != expected or -1 in lengths:
-            if lengths or length is None:
-                section.refuse(f"{name!r} should be lists of {shape} numbers")
+        is_other = len(lengths) > 1 or lengths != expected or -1 in lengths
+        if is_other and (lengths or length is None):
+            section.refuse(f"{name!r} should be lists of {shape} numbers")
         sizes.append(lengths.pop() if lengths else int(length or 0))
         flat = [item for each in flat for item in each]
     if not all(type(value) in (int, float) or (value is None and minimum == -np.inf) for value in flat):

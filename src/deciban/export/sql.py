@@ -158,7 +158,7 @@ class Query:
             return None
         if not self.options.keys:
             raise InputError(
-                "a model of texts needs a key, which the rows of the table of tokens name. Hint: --key COLUMN (keys=[…])"
+                "a model of texts needs a key, to which the table of tokens refers. Hint: --key COLUMN (keys=[…])"
             )
         table = self.options.tokens.get(term["feature"], f"{term['feature']}_tokens")
         words, key = self.document["words"], self.options.keys[0]
@@ -221,7 +221,9 @@ class Query:
         self, below: Sequence[Expression], odds: Sequence[Expression], total: Expression
     ) -> list[Expression]:
         """Return prediction, its probability, and probabilities and scores of all classes; NULL for refused rows."""
-        labels = [e.label(name) for name in to_labels(self.document["classes"], self.document["target_type"]).tolist()]
+        labels = [
+            e.label(name) for name in to_labels(self.document["classes"], self.document["target_type"]).tolist()
+        ]
         wins = [e.compare(d, exp.GTE, e.number(0.0)) for d in below[:-1]]
         refused = e.is_null(total)
         prediction = e.when((refused, exp.Null()), *zip(wins, labels), otherwise=labels[-1])

@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 from deciban.errors import InputError, MissingExtraError
 
 try:
-    from sqlglot import exp
-    from sqlglot.expressions import Expression
+    from sqlglot import exp as exp
+    from sqlglot.expressions import Expression as Expression
 except ImportError:
     raise MissingExtraError(
         "SQL is written by sqlglot, which is not installed. Hint: pip install 'deciban[sql]'"
@@ -150,7 +150,9 @@ def constant(value: float) -> Expression | None:
 
 def compare(a: Expression, operator: type[exp.Binary], b: Expression) -> Expression:
     """Return a comparison."""
-    return operator(this=a.copy(), expression=b.copy())
+    comparison: Any = operator(this=a.copy(), expression=b.copy())
+    found: Expression = comparison
+    return found
 
 
 def is_null(x: Expression) -> Expression:
@@ -295,5 +297,3 @@ class Speller:
         if self.dialect == "bigquery":
             return self.call("MOD", shifted, integer(7))
         return exp.Paren(this=exp.Mod(this=shifted, expression=integer(7)))
-
-

@@ -58,7 +58,7 @@ class JointTerm:
         return [e.sum_of([terms[0], *guards]), *terms[1:]]
 
     def _find_limits(self) -> list[list[float]]:
-        """Return the least and the greatest value of each feature that counts; without limits those of finite squares.
+        """Return the least and the greatest value of each feature that counts; by default those of finite squares.
 
         Beyond the latter all classes are impossible.
         """

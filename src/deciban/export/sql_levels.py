@@ -1,4 +1,4 @@
-"""Terms of levels in SQL: by a CASE where there are few, else by a join with a table of the levels and their scores."""
+"""Terms of levels in SQL: by a CASE where they are few, else by a join with a table of levels and scores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DuckDB, 10⁶ rows, 5 classes, 6 columns with up to 200 levels: 13 s by CASE, 0.
 class LevelTerm:
     """The scores of the levels of a feature: a text, a number, a part of a date, or a combination of several.
 
-    `scores` are K×V less those of a reference class, and `dead` are impossible; the last of each is for unseen levels.
+    `scores` are K×V less those of a reference class, and `dead` are impossible; the last is for unseen levels.
     """
 
     speller: Speller

@@ -54,7 +54,9 @@ class NumberTerms:
         """Return a term of 0 that is NULL where a number is refused."""
         return self.guard(feature, (self.is_valid(feature), e.number(0.0)))
 
-    def write_within(self, feature: dict[str, Any], limits: tuple[float, float], inside: Parts, outside: Sequence[float]) -> Terms:
+    def write_within(
+        self, feature: dict[str, Any], limits: tuple[float, float], inside: Parts, outside: Sequence[float]
+    ) -> Terms:
         """Return terms that vary within limits, and are constants outside of them."""
         x, (least, most) = self.column(feature), find_bounds(feature)
         is_near = e.between(x, max(limits[0], least), min(limits[1], most))

@@ -16,7 +16,16 @@ ROW, TOKEN, COUNT = "row", "token", "count"
 """The columns of a table of tokens."""
 
 
-def join_tokens(steps: Steps, speller: Speller, term: Term, words: Mapping[str, Any], reference: int, key: str, table: str, number: int) -> Terms:
+def join_tokens(
+    steps: Steps,
+    speller: Speller,
+    term: Term,
+    words: Mapping[str, Any],
+    reference: int,
+    key: str,
+    table: str,
+    number: int,
+) -> Terms:
     """Join the sums of a text's tokens in the first step; return the term of each class."""
     name = f"deciban_text_{number}"
     weights = _contrast_weights(term, reference)
@@ -34,7 +43,9 @@ def join_tokens(steps: Steps, speller: Speller, term: Term, words: Mapping[str, 
         sums.append(e.alias(total if norm is None else e.divide(total, norm), f"{name}_s{k}"))
     row, source = e.column(ROW), exp.Table(this=e.name_to_identifier(table))
     select = exp.Select(expressions=[e.alias(row, f"{name}_row"), *sums]).from_(source)
-    select = select.join(exp.to_table(f"{name}_words"), on=e.compare(e.column(TOKEN), exp.EQ, e.column(f"{name}_token")))
+    select = select.join(
+        exp.to_table(f"{name}_words"), on=e.compare(e.column(TOKEN), exp.EQ, e.column(f"{name}_token"))
+    )
     same = e.compare(e.column(key, SOURCE_ALIAS), exp.EQ, e.column(f"{name}_row"))
     steps.join(select.group_by(row.copy()).subquery(name), same)
     zero = e.number(0.0)
