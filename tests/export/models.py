@@ -150,6 +150,8 @@ CASES = {
     "joined, evidence": case(THREE, blocks=[["age", "height"]], learner="evidence", C=1.0),
     "joined, logistic": case(THREE, blocks=[["age", "height"]], learner="logistic", C=1.0),
     "joined, boosted": case(blocks=[["age", "height"]], learner="boosted"),
+    "dependent columns": case(THREE, structure="tan"),
+    "dependent columns, two classes": case(structure="tan", alpha=0.5),
     "spherical": case(THREE, covariance="spherical"),
     "no prior of parameters": case(THREE, parameter_prior=0.0, alpha=0.0),
     "no prior, joined": case(blocks=[["age", "height"]], parameter_prior=0.0),

@@ -51,12 +51,13 @@ def test_spark_gives_the_posterior(name, spark):
     check(found, model, rows)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith(("maximum", "spherical"))])
+@pytest.mark.parametrize("name", CASES)
 def test_duckdb_gives_the_evidence_of_each_column(name):
     model, rows, found = scored(name, "duckdb", run_duckdb, evidence=True)
     expected = model.explain(rows)
     check(found, model, rows)
     finite = np.isfinite(expected.total)
+    assert finite.sum() > len(rows) / 2
     np.testing.assert_allclose(np.asarray(found["decibans"])[finite], expected.total[finite], rtol=1e-9, atol=1e-7)
     joined = {column.name: " & ".join(column.block) for column in model.columns if column.block}
     names = [column.removeprefix("evidence_") for column in found.column_names if column.startswith("evidence_")]
@@ -65,4 +66,7 @@ def test_duckdb_gives_the_evidence_of_each_column(name):
         total = sum(expected.evidence[:, j] for j in parts)
         if len(parts) > 1:
             total = total + expected.extras.get("shape", 0.0)
-        np.testing.assert_allclose(np.asarray(found[f"evidence_{name}"]), total, rtol=1e-9, atol=1e-7)
+        ours = np.asarray(found[f"evidence_{name}"].to_pylist(), dtype=float)
+        shown = ~np.isnan(ours)  # it is NULL in rows with a value that is impossible in a class
+        assert shown.sum() > len(rows) / 4
+        np.testing.assert_allclose(ours[shown], total[shown], rtol=1e-9, atol=1e-7)

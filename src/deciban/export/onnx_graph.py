@@ -205,6 +205,26 @@ class OnnxWriter:
             term["scores"], unseen, self._encode(name, levels, feature.get("numeric", [False])[0], V, V + 1)
         )
 
+    def _add_pair(self, term: Term) -> Tensor:
+        """Add the score of the cell of a feature given that of another; 0 where one is missing."""
+        scores = to_array(term["scores"])
+        table = np.zeros((scores.shape[1] + 1, scores.shape[2] + 1, self.K))
+        table[:-1, :-1] = np.moveaxis(scores, 0, -1)
+        parent = self._find_cell(term["parent"], term["parent_cells"])
+        code = parent * np.int64(table.shape[1]) + self._find_cell(term["feature"], term["cells"])
+        found = self.graph.call("Gather", table.reshape(-1, self.K), code, axis=0)
+        return self.graph.call("Squeeze", found, np.array([1]))
+
+    def _find_cell(self, name: str, cells: Sequence[Any]) -> Tensor:
+        """Return the number of the cell of a feature, rows × 1; one more than the last where it is missing."""
+        g, feature, n = self.graph, self.features[name], len(cells)
+        if feature["kind"] != "number":
+            column = name if "part" in feature else feature["columns"][0]
+            return self._encode(column, cells, feature.get("numeric", [False])[0], n, n + 1)
+        x = self._numbers([name])
+        reached = g.cast(g.call("GreaterOrEqual", x, np.array([cells], dtype=np.float64)), TensorProto.INT64)
+        return g.where(g.is_nan(x), np.int64(n + 1), g.reduce("ReduceSum", reached, 1))
+
     def _encode(self, name: str, levels: Sequence[str], numeric: bool, unseen: int, missing: int) -> Tensor:
         """Return the number of each level, and these numbers for unseen and missing ones, rows × 1."""
         g, x = self.graph, self.inputs[name]

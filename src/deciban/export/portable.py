@@ -25,6 +25,7 @@ from deciban.scores.form_algebra import Summed
 from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import Linear, SparseLinear
 from deciban.scores.lookup import Lookup, Steps
+from deciban.scores.pair_form import Edges
 from deciban.text.words import PATTERNS
 
 if TYPE_CHECKING:
@@ -132,7 +133,11 @@ def list_terms(model: Model) -> Iterator[Term]:
     """Yield the terms of all blocks."""
     texts = iter(vocabularies(model._scorer.outline)) if model._layout.texts else iter(())
     for (kind, features), form in zip(model._layout.blocks, model._scorer.solved.forms):
-        names: Any = model._scorer.level_names if kind == "levels" else next(texts) if kind == "bags" else None
+        names: Any = None
+        if kind == "levels":
+            names = model._scorer.level_names
+        elif kind in ("bags", "pairs"):
+            names = next(texts) if kind == "bags" else [list(model._layout.cells[f.column]) for f in features]
         for part in form.forms if isinstance(form, Summed) else (form,):
             yield from WRITERS[kind if kind == "bags" else type(part)](part, [f.name for f in features], names)
 
@@ -216,6 +221,21 @@ def _linear_terms(form: Linear, features: Sequence[str], names: Any) -> Iterator
         }
 
 
+def _pair_terms(form: Edges, features: Sequence[str], names: Sequence[list[Any]]) -> Iterator[Term]:
+    """Yield what the cell of a feature adds, given the cell of the feature that it depends on."""
+    for j, p in enumerate(form.parent.tolist()):
+        if p >= 0:
+            scores = form.log_ratio[:, j, : len(names[p]) + 1, : len(names[j]) + 1]
+            yield {
+                "kind": "pair",
+                "feature": features[j],
+                "parent": features[p],
+                "cells": names[j],
+                "parent_cells": names[p],
+                "scores": to_list(scores),
+            }
+
+
 def _joint_terms(form: Full, features: Sequence[str], names: Any) -> Iterator[Term]:
     """Yield the score of joined features: t times the log-density of the features that are present."""
     yield {
@@ -263,6 +283,7 @@ WRITERS: Mapping[Any, Callable[[Any, Sequence[str], Any], Iterator[Term]]] = {
     Steps: _bin_terms,
     Lookup: _level_terms,
     Linear: _linear_terms,
+    Edges: _pair_terms,
     Full: _joint_terms,
     LimitedFull: _joint_terms,
     "bags": _text_terms,

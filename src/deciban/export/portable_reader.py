@@ -37,6 +37,7 @@ from deciban.scores.form_algebra import Summed, sum_forms
 from deciban.scores.gaussian_forms import Full
 from deciban.scores.linear import ImpossibleValues, Linear
 from deciban.scores.lookup import Lookup, Steps
+from deciban.scores.pair_form import Edges
 from deciban.text import Words
 
 MAX_DOCUMENT_BYTES = 1 << 30
@@ -76,6 +77,16 @@ class ExportedModel(Model):
         """Return a monitor of values that were not learned: of levels and texts."""
         forms = self._scorer.solved.forms if self._layout.texts else ()
         return UnseenValueMonitor(self._layout, self._scorer.level_names, forms)
+
+    @property
+    def structure(self) -> dict[str, str]:
+        """The column that each dependent column depends on; empty where all are independent given the class."""
+        found: dict[str, str] = {}
+        for (_, features), form in zip(self._layout.blocks, self._scorer.solved.forms):
+            if isinstance(form, Edges):
+                pairs = zip(features, form.parent.tolist())
+                found |= {feature.name: features[p].name for feature, p in pairs if p >= 0}
+        return found
 
     def with_priors(self, priors: Any) -> Self:
         """Return a model with other class priors: a share for each class, or a name such as 'uniform'."""
@@ -153,7 +164,7 @@ def _read_scorer(section: Section, layout: Layout, options: Options) -> Exported
         section.refuse("'rows' should be numbers ≥ 0, and 'bias' finite")
     terms = section.parts("terms")
     constant = [read_numbers(t, "scores", K) for t in terms if t.text("kind") == "constant"]
-    reader = _BlockReader(section, terms, K, options.words)
+    reader = _BlockReader(section, terms, K, options.words, layout)
     blocks, forms = zip(*(reader.read(block) for block in layout.blocks)) if layout.blocks else ((), ())
     needs = options.assumption(layout).needs
     bias = np.sum([bias, *constant], axis=0)
@@ -167,18 +178,21 @@ def _read_scorer(section: Section, layout: Layout, options: Options) -> Exported
 class _BlockReader:
     """The terms of a document by feature, from which the score form of each block is made."""
 
-    def __init__(self, section: Section, terms: Sequence[Section], K: int, words: Words) -> None:
-        self.section, self.K, self.words = section, K, words
+    def __init__(self, section: Section, terms: Sequence[Section], K: int, words: Words, layout: Layout) -> None:
+        self.section, self.K, self.words, self.cells = section, K, words, layout.cells
+        self.pairs = [term for term in terms if term.value("kind") == "pair"]
         self.by_feature: dict[tuple[str, ...], list[Section]] = defaultdict(list)
         for term in terms:
-            kind = term.text("kind", among=[*READERS, "constant"])
-            if kind != "constant":
+            kind = term.text("kind", among=[*READERS, "pair", "constant"])
+            if kind not in ("pair", "constant"):
                 names = read_texts(term, "features") if kind == "joint_gaussian" else [term.text("feature")]
                 self.by_feature[tuple(names)].append(term)
 
     def read(self, block: FeatureBlock) -> tuple[Block, ScoreForm]:
         """Return the names and the form of a block; the terms of one kind that its features have make a form each."""
         names = tuple(feature.name for feature in block.features)
+        if block.kind == "pairs":
+            return Block("pairs", len(names), names), self._read_pairs(names)
         layers: dict[tuple[str, int], dict[int, Section]] = defaultdict(dict)
         keys = [(j, (name,)) for j, name in enumerate(names)] + [(0, names)] * (len(names) > 1)
         for j, key in keys:
@@ -302,6 +316,21 @@ class _BlockReader:
         except InputError:
             term.refuse("a covariance is not positive definite")
         return replace(form, evidence_weight=None) if form.evidence_weight == 1 else form
+
+    def _read_pairs(self, names: Sequence[str]) -> ScoreForm:
+        """Return the form of features that depend on others, whose cells are those of their columns."""
+        place, cells = {name: j for j, name in enumerate(names)}, [list(self.cells[name]) for name in names]
+        V = max(map(len, cells)) + 1
+        parent, log_ratio = np.full(len(names), -1), np.zeros((self.K, len(names), V, V))
+        for term in self.pairs:
+            j, p = (place.get(term.text(key), -1) for key in ("feature", "parent"))
+            if min(j, p) < 0 or j == p or parent[j] >= 0:
+                term.refuse("a feature depends on one other feature that has cells, at most")
+            if term.value("cells") != cells[j] or term.value("parent_cells") != cells[p]:
+                term.refuse("the cells are not those of the columns")
+            parent[j], shape = p, (len(cells[p]) + 1, len(cells[j]) + 1)
+            log_ratio[:, j, : shape[0], : shape[1]] = read_numbers(term, "scores", self.K, *shape)
+        return Edges(parent, log_ratio)
 
     def _read_levels(
         self, features: Sequence[Feature], layers: Mapping[tuple[str, int], Mapping[int, Section]]

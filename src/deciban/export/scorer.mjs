@@ -2,8 +2,7 @@
 // A row is an object: numbers, texts, booleans, dates (a Date by its UTC fields, or ISO text) or null, by column.
 
 const DECIBAN = 10 / Math.LN10, LOG_2PI = Math.log(2 * Math.PI), MAX_EVIDENCE = 1e300, MAX_LOG_ODDS = 1e100;
-const MISSING_NUMBERS = new Set(["", "None", "-", "."]);
-const OTHER_BOOLEANS = new Map([[true, "True"], [false, "False"]]);
+const MISSING_NUMBERS = new Set(["", "None", "-", "."]), OTHER_BOOLEANS = new Map([[true, "True"], [false, "False"]]);
 const PARTS = {
   month: (date) => String(date.getUTCMonth() + 1).padStart(2, "0"),
   weekday: (date) => ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][date.getUTCDay()],
@@ -17,10 +16,9 @@ const logSigmoid = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Mat
 const logSumExp = (s, top = greatest(s)) =>
   top === -Infinity ? top : top + Math.log(sum(s.map((x) => Math.exp(x - top))));
 const normalise = (s, top = greatest(s), rest = logSumExp(s.map((x) => x - top))) => s.map((x) => x - top - rest);
-
 function logOdds(logPosterior, k) {
   const own = Math.min(logPosterior[k], 0), others = logPosterior.filter((_, l) => l !== k);
-  const odds = own > -1e-6 ? own - logSumExp(others) : own - Math.log1p(-Math.exp(own));
+  const odds = own - (own > -1e-6 ? logSumExp(others) : Math.log1p(-Math.exp(own)));
   return Math.min(Math.max(odds, -MAX_LOG_ODDS), MAX_LOG_ODDS);
 }
 function interpolate(x, { claimed, true: y }) {
@@ -41,7 +39,6 @@ function invert(matrix) { // Gauss–Jordan elimination of a positive definite m
 const range = (first, last) => Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
 const ngrams = (items, low, high, glue) => range(low, Math.min(high, items.length))
   .flatMap((n) => range(0, items.length - n).map((i) => items.slice(i, i + n).join(glue)));
-
 // The score of a value under each class, by the kind of term.
 const SCORES = {
   gaussian(t, x) {
@@ -51,8 +48,7 @@ const SCORES = {
       const mixed = logSumExp(s.map((v, k) => v + Math.log(t.shares[k])));
       s = s.map((v, k) => (t.shares[k] === 0 ? mixed : v));
     }
-    if (t.weight !== 1) s = s.map((v) => t.weight * Math.max(v, -MAX_EVIDENCE));
-    return s.map((v, k) => v + (t.offset?.[k] ?? 0));
+    return s.map((v, k) => (t.weight === 1 ? v : t.weight * Math.max(v, -MAX_EVIDENCE)) + (t.offset?.[k] ?? 0));
   },
   poisson: (t, x) => t.rate.map((rate) => {
     const deviance = x * (Math.log(x > 0 ? x : 1) - Math.log(rate > 0 ? rate : 1)) - x + rate;
@@ -66,7 +62,6 @@ const SCORES = {
   levels: (t, place) => finite(place < 0 ? t.unseen : t.scores.map((s) => s[place])),
   text: (t, words) => words.reduce((s, { scores }) => s.map((v, k) => v + scores[k]), t.weights.map(() => 0)),
 };
-
 export class Model {
   constructor(document) {
     const { format, version, classes, markers, features, terms, calibration, bias } = document;
@@ -74,44 +69,42 @@ export class Model {
     Object.assign(this, { document, classes, terms, calibration, bias, markers: new Set(markers) });
     this.features = new Map(features.map((feature) => [feature.name, feature]));
     this.logPrior = finite(document.log_prior);
-    const old = calibration ? finite(calibration.log_prior) : this.logPrior;
+    const old = finite((calibration ?? document).log_prior);
     this.intercept = old.map((p, k) => p + bias[k]);
     this.shift = old.map((p, k) => (p === -Infinity ? 0 : this.logPrior[k] - p));
     const named = terms.filter((t) => t.levels ?? t.words);
     this.places = new Map(named.map((t) => [t, new Map((t.levels ?? t.words).map((name, i) => [name, i]))]));
   }
   number(name, row) { // NaN where it is missing
-    const { columns: [column], minimum = -Infinity } = this.features.get(name), value = row[column];
+    const { columns: [column], minimum = -Infinity } = this.features.get(name), value = row[column], x = Number(value);
     const isMarker = typeof value === "string" && (MISSING_NUMBERS.has(value.trim()) || this.markers.has(value));
     if (isMissing(value) || isMarker) return NaN;
-    const x = Number(value);
     if (Number.isFinite(x) && x >= minimum) return x;
     throw new RangeError(`column ${column} holds ${value}, which is not a valid number`);
   }
   level(t, row) { // its place; −1 where it is unseen, NaN where it is missing
-    const { columns, part, numeric } = this.features.get(t.feature), places = this.places.get(t);
-    const cells = columns.map((column) => row[column]);
+    const { columns, part, numeric } = this.features.get(t.feature), cells = columns.map((column) => row[column]);
     if (cells.some((cell) => isMissing(cell) || this.markers.has(cell))) return NaN;
-    if (part) return places.get(PARTS[part](this.date(cells[0], columns[0]))) ?? -1;
+    if (part) return this.places.get(t).get(PARTS[part](this.date(cells[0], columns[0]))) ?? -1;
     const typed = cells.map((cell, i) => (numeric[i] ? Number(cell) : cell)), texts = typed.map(String);
     const others = typed.map((cell) => (typeof cell === "number" ? `${cell}.0` : OTHER_BOOLEANS.get(cell) ?? cell));
     const join = (each) => (each.length > 1 ? each.map((s) => s.replace(/[\\&]/g, "\\$&")).join(" & ") : each[0]);
-    const place = places.get(join(texts)) ?? places.get(join(others)) ?? -1;
+    const place = this.places.get(t).get(join(texts)) ?? this.places.get(t).get(join(others)) ?? -1;
     if (place >= 0 || this.document.unseen !== "error") return place;
     throw new RangeError(`column ${columns} holds ${cells}, which was never seen in training`);
   }
   date(cell, column) { // as its text says, whatever the time zone
     const text = String(cell).trim().replace(" ", "T").replace(/^\d\d:/, "1970-01-01T$&");
     const local = /T/.test(text) ? text.replace(/(Z|[+-]\d\d:?\d\d)?$/, "Z") : text;
-    const date = cell instanceof Date ? cell : new Date(local);
+    const date = new Date(cell instanceof Date ? cell : local);
     if (!Number.isNaN(date.getTime())) return date;
     throw new RangeError(`column ${column} holds ${cell}, which is not a date`);
   }
   tokens(text) {
     const { lower, tokens, ngrams: [low, high], stop, least_length: least, characters } = this.document.words;
     if (lower) text = text.toLowerCase();
-    if (tokens === "characters")
-      return ngrams([...text.replace(new RegExp(`[${characters.space}]{2,}`, "gu"), " ")], low, high, "");
+    const squeezed = [...text.replace(new RegExp(`[${characters.space}]{2,}`, "gu"), " ")];
+    if (tokens === "characters") return ngrams(squeezed, low, high, "");
     const pattern = tokens === "words" ? `[${characters.word}]+` : `[^${characters.space}]+`;
     const runs = text.match(new RegExp(pattern, "gu")) ?? [], stops = new Set(stop);
     if (tokens !== "characters in words")
@@ -138,16 +131,24 @@ export class Model {
     return this.classes.map((_, k) => {
       const [P, logDet] = shapes[shapes.length > 1 ? k : 0], gap = have.map((i) => read[i] - t.mean[k][i]);
       const squares = gap.map((g, i) => -0.5 * g * sum(P[i].map((p, j) => p * gap[j])));
-      return { have, P, gap, squares, half: 0.5 * (logDet + have.length * LOG_2PI) };
+      const half = 0.5 * (logDet + have.length * LOG_2PI), whole = sum(squares) - half;
+      return { have, P, gap, squares, half, whole: Number.isNaN(whole) ? -Infinity : whole }; // squares may overflow
     });
   }
+  cell(name, cells, row) { // the number of the cell of a feature; NaN where it is missing
+    const levels = this.terms.find((t) => t.kind === "levels" && t.feature === name);
+    const x = levels ? this.level(levels, row) : this.number(name, row);
+    const place = levels ? cells.indexOf(levels.levels[x]) : cells.filter((cut) => cut <= x).length;
+    return Number.isNaN(x) ? x : place < 0 ? cells.length : place;
+  }
   score(t, row) { // of each class; 0 for a missing value
-    const { kind, feature } = t;
+    const { kind, feature } = t, zeros = this.classes.map(() => 0);
     if (kind === "constant") return t.scores;
-    const whole = (p) => [sum(p.squares) - p.half].map((s) => (Number.isNaN(s) ? -Infinity : s))[0]; // squares overflow
-    if (kind === "joint_gaussian") return this.joint(t, row).map((p) => t.weight * whole(p));
+    const [i, j] = kind === "pair" ? [this.cell(t.parent, t.parent_cells, row), this.cell(feature, t.cells, row)] : [];
+    if (kind === "pair") return Number.isNaN(i + j) ? zeros : t.scores.map((s) => s[i][j]);
+    if (kind === "joint_gaussian") return this.joint(t, row).map((p) => t.weight * p.whole);
     const x = kind === "text" ? this.words(t, row) : kind === "levels" ? this.level(t, row) : this.number(feature, row);
-    return Number.isNaN(x) ? this.classes.map(() => 0) : SCORES[kind](t, x);
+    return Number.isNaN(x) ? zeros : SCORES[kind](t, x);
   }
   logPosterior(row) {
     const terms = this.terms.map((t) => this.score(t, row)), c = this.calibration;
@@ -171,7 +172,7 @@ export class Model {
     const post = this.logPosterior(row), order = post.map((_, k) => k).sort((a, b) => post[b] - post[a] || a - b);
     const [k, l] = pair ? pair.map((name) => this.classes.indexOf(name)) : order, c = this.calibration;
     if (k === l || !(k in post && l in post)) throw new RangeError("an explanation compares two classes of the model");
-    const found = new Map(this.document.features.map(({ name }) => [name, 0])), words = [];
+    const found = new Map([...this.features.keys()].map((name) => [name, 0])), words = [];
     const extras = new Map([["bias", this.bias[k] - this.bias[l]]]);
     const add = (to, name, value) => to.set(name, (to.get(name) ?? 0) + value);
     for (const t of this.terms) {
@@ -189,9 +190,8 @@ export class Model {
         ({ column: t.feature, word, decibans: (scores[k] - scores[l]) * DECIBAN * (c?.t ?? 1) })));
     }
     const list = (map) => [...map].map(([name, value]) => ({ name, decibans: value * (c?.t ?? 1) * DECIBAN }));
-    const evidence = list(found), others = list(extras).filter((x) => x.decibans !== 0);
-    const moved = this.shift[k] - this.shift[l], scale = c?.t ?? 1;
-    const prior = (scale * (this.logPrior[k] - this.logPrior[l] - moved) + moved) * DECIBAN;
+    const evidence = list(found), others = list(extras).filter((x) => x.decibans !== 0), moved = this.shift[k] - this.shift[l];
+    const prior = ((c?.t ?? 1) * (this.logPrior[k] - this.logPrior[l] - moved) + moved) * DECIBAN;
     const added = prior + sum([...evidence, ...others].map((x) => x.decibans)), isLinear = !c || c.t !== undefined;
     const total = isLinear ? added : (post[k] - post[l]) * DECIBAN; // NaN where both classes are impossible
     if (!isLinear) others.push({ name: "calibration", decibans: total - added });

@@ -17,6 +17,7 @@ from deciban.export.sql_expressions import CASE_SENSITIVE_DIALECTS, DIALECTS, Di
 from deciban.export.sql_joint import JointTerm
 from deciban.export.sql_levels import LevelTerm
 from deciban.export.sql_numbers import NumberTerms
+from deciban.export.sql_pairs import PairTerm
 from deciban.export.sql_steps import Steps
 from deciban.export.sql_tokens import join_tokens
 from deciban.model.output_frames import to_labels
@@ -150,10 +151,12 @@ class Query:
         return None if total is None else e.multiply(e.number(0.0), total)
 
     def _join(self, term: Term, number: int) -> Terms | Callable[[str, int], Expression | None] | None:
-        """Join what a term needs in the first step: the sums of a text, or a table of many levels."""
+        """Join what a term needs in the first step: the sums of a text, or a table of many levels or pairs."""
         if term["kind"] == "levels":
             levels = LevelTerm.of(term, self.document, self.speller, self.reference)
             return levels.join(self.steps, number) if levels.is_large else None
+        if term["kind"] == "pair":
+            return PairTerm(self.numbers, self.document, term).join(self.steps, number)
         if term["kind"] != "text":
             return None
         if not self.options.keys:
@@ -177,7 +180,7 @@ class Query:
         match term["kind"]:
             case "constant":
                 return [e.constant(score - term["scores"][self.reference]) for score in term["scores"]]
-            case "text":
+            case "text" | "pair":
                 return joined  # type: ignore[return-value]
             case "joint_gaussian":
                 features = [self.features[name] for name in term["features"]]

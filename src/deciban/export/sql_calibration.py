@@ -59,7 +59,7 @@ def _bend(curves: Sequence[Any], steps: Steps, speller: Speller, scores: Sequenc
 
 def _log_sigmoid(speller: Speller, y: Expression) -> Expression:
     """Return −ln(1 + e^−y), without overflow."""
-    rest = speller.log(e.sum_of([e.number(1.0), speller.exp(exp.Neg(this=exp.Abs(this=y.copy())))]))
+    rest = speller.log(e.sum_of([e.number(1.0), speller.exp(exp.Neg(this=exp.Abs(this=y)))]))
     negative = e.when((e.compare(y, exp.LT, e.number(0.0)), y), otherwise=e.number(0.0))
     return e.minus(negative, rest)
 

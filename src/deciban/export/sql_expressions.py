@@ -1,7 +1,7 @@
 """SQL expressions as sqlglot trees: literals, sums, cases, and what dialects spell differently.
 
-Nothing is put together as text: names are quoted identifiers, values are literals that sqlglot writes. Every
-function copies the expressions that it is given, so that one may stand in several places.
+Nothing is put together as text: names are quoted identifiers, values are literals that sqlglot writes. An expression
+may stand in several places of a query: it is copied once, when the SQL is written.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def label(value: Any) -> Expression:
 def _balance(items: Sequence[Expression], operator: type[exp.Binary]) -> Expression:
     """Return a balanced tree of a binary operator: databases bound the depth of an expression."""
     if len(items) == 1:
-        return items[0].copy()
+        return items[0]
     half = len(items) // 2
     left, right = _balance(items[:half], operator), _balance(items[half:], operator)
     return exp.Paren(this=operator(this=left, expression=right))
@@ -113,12 +113,12 @@ def subtract(a: Expression | None, b: Expression | None) -> Expression | None:
     """Return a − b; None is 0."""
     if b is None:
         return a
-    return exp.Neg(this=exp.Paren(this=b.copy())) if a is None else minus(a, b)
+    return exp.Neg(this=exp.Paren(this=b)) if a is None else minus(a, b)
 
 
 def minus(a: Expression, b: Expression) -> Expression:
     """Return a − b."""
-    return exp.Paren(this=exp.Sub(this=a.copy(), expression=b.copy()))
+    return exp.Paren(this=exp.Sub(this=a, expression=b))
 
 
 def multiply(*items: Expression) -> Expression:
@@ -128,7 +128,7 @@ def multiply(*items: Expression) -> Expression:
 
 def divide(a: Expression, b: Expression) -> Expression:
     """Return a quotient of doubles."""
-    return exp.Paren(this=exp.Div(this=a.copy(), expression=b.copy(), typed=True, safe=False))
+    return exp.Paren(this=exp.Div(this=a, expression=b, typed=True, safe=False))
 
 
 def scale(factor: float, item: Expression | None) -> Expression | None:
@@ -140,7 +140,7 @@ def scale(factor: float, item: Expression | None) -> Expression | None:
 
 def or_zero(item: Expression | None) -> Expression:
     """Return the expression, or the literal 0."""
-    return number(0.0) if item is None else item.copy()
+    return number(0.0) if item is None else item
 
 
 def constant(value: float) -> Expression | None:
@@ -150,24 +150,24 @@ def constant(value: float) -> Expression | None:
 
 def compare(a: Expression, operator: type[exp.Binary], b: Expression) -> Expression:
     """Return a comparison."""
-    comparison: Any = operator(this=a.copy(), expression=b.copy())
+    comparison: Any = operator(this=a, expression=b)
     found: Expression = comparison
     return found
 
 
 def is_null(x: Expression) -> Expression:
     """Return whether x is NULL."""
-    return exp.Is(this=x.copy(), expression=exp.Null())
+    return exp.Is(this=x, expression=exp.Null())
 
 
 def between(x: Expression, low: float, high: float) -> Expression:
     """Return low ≤ x ≤ high, which neither NULL nor NaN fulfils."""
-    return exp.Between(this=x.copy(), low=number(low), high=number(high))
+    return exp.Between(this=x, low=number(low), high=number(high))
 
 
 def negate(condition: Expression) -> Expression:
     """Return whether a condition does not hold."""
-    return exp.Not(this=exp.Paren(this=condition.copy()))
+    return exp.Not(this=exp.Paren(this=condition))
 
 
 def join_conditions(conditions: Sequence[Expression], operator: type[exp.Binary]) -> Expression:
@@ -177,9 +177,9 @@ def join_conditions(conditions: Sequence[Expression], operator: type[exp.Binary]
 
 def when(*branches: Branch, otherwise: Expression | None = None) -> Expression:
     """Return a CASE of conditions; without `otherwise` it is NULL."""
-    case = exp.Case(ifs=[exp.If(this=condition.copy(), true=result.copy()) for condition, result in branches])
+    case = exp.Case(ifs=[exp.If(this=condition, true=result) for condition, result in branches])
     if otherwise is not None:
-        case.set("default", otherwise.copy())
+        case.set("default", otherwise)
     return case
 
 
@@ -190,18 +190,18 @@ def indicator(condition: Expression) -> Expression:
 
 def is_one(x: Expression) -> Expression:
     """Return whether an indicator is 1."""
-    return exp.Paren(this=compare(exp.Paren(this=x.copy()), exp.EQ, number(1.0)))
+    return exp.Paren(this=compare(exp.Paren(this=x), exp.EQ, number(1.0)))
 
 
 def is_in(x: Expression, values: Sequence[Expression]) -> Expression:
     """Return whether x is one of some literals."""
-    return compare(x, exp.EQ, values[0]) if len(values) == 1 else exp.In(this=x.copy(), expressions=list(values))
+    return compare(x, exp.EQ, values[0]) if len(values) == 1 else exp.In(this=x, expressions=list(values))
 
 
 def choose_bin(x: Expression, cuts: Sequence[float], results: Sequence[Expression]) -> Expression:
     """Return the result of the bin of x, one more than cuts, by comparisons in the order of a binary search."""
     if not cuts:
-        return results[0].copy()
+        return results[0]
     middle = len(cuts) // 2
     below = choose_bin(x, cuts[:middle], results[: middle + 1])
     above = choose_bin(x, cuts[middle + 1 :], results[middle + 1 :])
@@ -216,12 +216,12 @@ class Speller:
 
     def call(self, name: str, *arguments: Expression) -> Expression:
         """Return a call of a function by its name."""
-        return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
+        return exp.Anonymous(this=name, expressions=[argument for argument in arguments])
 
     def greatest(self, items: Sequence[Expression]) -> Expression:
         """Return the greatest of some expressions."""
         if len(items) == 1:
-            return items[0].copy()
+            return items[0]
         if len(items) > MAX_ARGUMENTS:
             groups = [items[i : i + MAX_ARGUMENTS] for i in range(0, len(items), MAX_ARGUMENTS)]
             return self.greatest([self.greatest(group) for group in groups])
@@ -233,12 +233,12 @@ class Speller:
 
     def log(self, x: Expression) -> Expression:
         """Return the natural logarithm."""
-        return exp.Ln(this=x.copy())
+        return exp.Ln(this=x)
 
     def positive_part(self, x: Expression) -> Expression:
         """Return max(x, 0), where x is finite; in DuckDB, which finds repeated expressions, twice max(x, 0)."""
         if self.doubles_positive_part:
-            return sum_of([x, exp.Abs(this=x.copy())])
+            return sum_of([x, exp.Abs(this=x)])
         return self.greatest([x, number(0.0)])
 
     @property
@@ -249,9 +249,9 @@ class Speller:
     def exp(self, x: Expression) -> Expression:
         """Return e to the power of an expression; 0 far below 0."""
         if self.dialect in ("duckdb", "sqlite", "spark"):
-            return exp.Exp(this=x.copy())
+            return exp.Exp(this=x)
         below = compare(x, exp.LT, number(MIN_EXPONENT))
-        return when((below, number(0.0)), otherwise=exp.Exp(this=x.copy()))
+        return when((below, number(0.0)), otherwise=exp.Exp(this=x))
 
     def is_missing(self, x: Expression) -> Expression:
         """Return whether x is NULL or NaN."""
@@ -266,13 +266,13 @@ class Speller:
     def to_double(self, x: Expression) -> Expression:
         """Return a column as double; SQLite, which reads the text 'abc' as 0, gets +∞, which is refused later."""
         if self.dialect != "sqlite":
-            return exp.cast(x.copy(), "double")
+            return exp.cast(x, "double")
         is_number = is_in(self.call("TYPEOF", x), [text("real"), text("integer"), text("null")])
         return when((is_number, x), otherwise=exp.Literal.number("9e999"))
 
     def to_text(self, x: Expression) -> Expression:
         """Return a column as text."""
-        return exp.cast(x.copy(), "text")
+        return exp.cast(x, "text")
 
     def date_part(self, x: Expression, part: str) -> Expression:
         """Return the month (1 to 12), weekday (0 Monday to 6) or hour of a date or time."""
@@ -281,15 +281,15 @@ class Speller:
             value: Expression = exp.cast(self.call("STRFTIME", text(code), x), "int")
             return self._from_sunday(value, 0) if part == "weekday" else value
         if part != "weekday":
-            return exp.Extract(this=exp.var(part.upper()), expression=x.copy())
+            return exp.Extract(this=exp.var(part.upper()), expression=x)
         match self.dialect:
             case "spark":
                 return self.call("WEEKDAY", x)
             case "bigquery":
-                return self._from_sunday(exp.Extract(this=exp.var("DAYOFWEEK"), expression=x.copy()), 1)
+                return self._from_sunday(exp.Extract(this=exp.var("DAYOFWEEK"), expression=x), 1)
             case "snowflake":
                 return minus(self.call("DAYOFWEEKISO", x), integer(1))
-        return minus(exp.Extract(this=exp.var("ISODOW"), expression=x.copy()), integer(1))
+        return minus(exp.Extract(this=exp.var("ISODOW"), expression=x), integer(1))
 
     def _from_sunday(self, day: Expression, sunday: int) -> Expression:
         """Return the weekday from Monday, 0, where Sunday is the first day and has this number."""

@@ -71,7 +71,7 @@ class LevelTerm:
         parts = split_levels(level) if len(numeric) > 1 else [level]
         return [[e.number(float(p)) if is_number else e.text(p) for p, is_number in zip(parts, numeric)]]
 
-    def _match(self, wanted: Sequence[str]) -> Expression:
+    def match(self, wanted: Sequence[str]) -> Expression:
         """Return whether the level is one of some."""
         values, spellings = self.values, [each for level in wanted for each in self._spell(level)]
         if len(values) == 1:
@@ -110,7 +110,7 @@ class LevelTerm:
         groups: dict[float, list[str]] = {}
         for level in self.known:
             groups.setdefault(float(by_level[level]), []).append(level)
-        branches = [(self._match(levels), e.number(value)) for value, levels in groups.items()]
+        branches = [(self.match(levels), e.number(value)) for value, levels in groups.items()]
         return e.when(*branches) if branches else exp.Null()
 
     def write(self, look_up: Callable[[str, int], Expression | None]) -> tuple[Terms, dict[int, Expression]]:

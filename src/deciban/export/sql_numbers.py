@@ -76,6 +76,7 @@ class NumberTerms:
 
         Far from all classes these have the same density: a value further out can stand there, and a missing one too.
         """
+        terms = [term for term in terms if term["kind"] != "pair"]
         if not all(term["kind"] == "gaussian" and term["floor"] is not None and not term["offset"] for term in terms):
             return None
         limits = [find_gaussian_limits(term, find_peaks(term), term["floor"]) for term in terms]

@@ -47,7 +47,7 @@ def join_tokens(
         exp.to_table(f"{name}_words"), on=e.compare(e.column(TOKEN), exp.EQ, e.column(f"{name}_token"))
     )
     same = e.compare(e.column(key, SOURCE_ALIAS), exp.EQ, e.column(f"{name}_row"))
-    steps.join(select.group_by(row.copy()).subquery(name), same)
+    steps.join(select.group_by(row).subquery(name), same)
     zero = e.number(0.0)
     return [
         exp.Coalesce(this=e.column(f"{name}_s{k}"), expressions=[zero]) if k in written else None
@@ -73,7 +73,7 @@ def _contrast_weights(term: Term, reference: int) -> list[list[float]]:
 
 def _value_of_count(speller: Speller, count: Expression, values: str) -> Expression:
     """Return the value with which a word counts that occurs so often in a text."""
-    number = exp.cast(count.copy(), "double")
+    number = exp.cast(count, "double")
     if values == "presence":
         return e.number(1.0)
     return speller.log(e.sum_of([e.number(1.0), number])) if values == "log" else number
@@ -84,5 +84,5 @@ def _norm(value: Expression, length: str | None) -> Expression | None:
     if length is None:
         return None
     if length == "l1":
-        return exp.Sum(this=value.copy())
+        return exp.Sum(this=value)
     return exp.Sqrt(this=exp.Sum(this=e.multiply(value, value)))
