@@ -43,5 +43,5 @@ def test_a_json_export_predicts_as_a_model_file(model, tmp_path):
 )
 def test_options_without_a_meaning_are_wrong_usage(model, arguments, message):
     result = call("export", str(model), *arguments)
-    assert result.returncode == 2
+    assert result.exit_code == 2
     assert message in result.stderr

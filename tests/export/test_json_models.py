@@ -8,7 +8,6 @@ import pytest
 
 import deciban
 from deciban.errors import ModelFileError, UndefinedError
-
 from deciban.export.portable import make_document
 from deciban.export.portable_reader import read_document
 from tests.export.models import CASES, posterior, trained

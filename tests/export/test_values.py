@@ -1,5 +1,8 @@
 """Values that Python refuses or counts as missing, and hostile names, in every exported form."""
 
+import contextlib
+import sqlite3
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -7,6 +10,7 @@ import pytest
 import sqlglot
 
 import deciban
+from deciban.cli.example import FOLDER
 from deciban.errors import InputError
 from deciban.export import export_model
 from deciban.export.portable import make_document
@@ -155,23 +159,21 @@ def test_columns_without_a_value(database):
 
 
 @pytest.mark.cases(None)
-def test_two_thousand_columns():
+@pytest.mark.parametrize("n", [200, pytest.param(2000, marks=pytest.mark.thorough)])
+def test_many_columns(n):
+    """With 2000 columns SQLite, which has no more, gives the results too."""
     rng = np.random.default_rng(0)
     kinds = rng.integers(0, 2, 60)
-    table = {f"x{j}": (rng.normal(size=60) + kinds).tolist() for j in range(1200)}
-    table |= {f"c{j}": rng.choice(["a", "b"], 60).tolist() for j in range(800)}
+    table = {f"x{j}": (rng.normal(size=60) + kinds).tolist() for j in range(n // 2)}
+    table |= {f"c{j}": rng.choice(["a", "b"], 60).tolist() for j in range(n // 2)}
     model = deciban.train({**table, "kind": kinds.tolist()}, target="kind", numbers="number", judge=False)
-    rows = pa.table(table)
-    for evidence in (False, True):
-        sql = write_sql(make_document(model), SqlOptions("duckdb", keys=["row_number"], evidence=evidence))
-        check(run_duckdb(sql, {"data": numbered(rows)}), model, rows)
-    narrow = write_sql(make_document(model), SqlOptions("sqlite", keys=["x0"]))
-    import sqlite3
-
-    with sqlite3.connect(":memory:") as database:
+    rows, document = pa.table(table), make_document(model)
+    sql = write_sql(document, SqlOptions("duckdb", keys=["row_number"]))
+    check(run_duckdb(sql, {"data": numbered(rows)}), model, rows)
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
         database.execute(f"create table data ({', '.join(map(quote, rows.column_names))})")
-        database.executemany(f"insert into data values ({', '.join('?' * 2000)})", list(zip(*table.values())))
-        found = {x: p for x, _, p, *_ in database.execute(narrow)}
+        database.executemany(f"insert into data values ({', '.join('?' * n)})", list(zip(*table.values())))
+        found = {row[0]: row[2] for row in database.execute(write_sql(document, SqlOptions("sqlite", keys=["x0"])))}
     best = posterior(model, rows).max(axis=1)
     np.testing.assert_allclose([found[x] for x in table["x0"]], best, atol=1e-9)
 
@@ -245,6 +247,18 @@ def test_texts_need_a_key_and_words_that_are_kept():
     hashed, _ = texts({"hashed": 8})
     with pytest.raises(InputError, match="hashes"):
         export_model(hashed, "sql", keys=["id"])
+
+
+def test_a_csv_file_is_scored_by_duckdb_as_by_python():
+    """DuckDB reads yes and no as Booleans, months as dates, and empty cells as NULL."""
+    path = FOLDER / "patients.csv"
+    model = deciban.train(path, target="diagnosis", roles={"patient": "skip"}, judge=False)
+    sql = write_sql(make_document(model), SqlOptions("duckdb", table=str(path), keys=["patient"]))
+    found = {row[0]: row[3:6] for row in duckdb.sql(sql).fetchall()}
+    names = duckdb.sql(f"select patient from '{path}'").fetchall()
+    expected = model.predict_proba(path).read_all()
+    p = np.column_stack([np.asarray(column) for column in expected.columns])
+    np.testing.assert_allclose([found[name] for (name,) in names], p, atol=1e-9)
 
 
 def test_decimals_and_timestamps_with_zones_are_numbers_and_dates():
