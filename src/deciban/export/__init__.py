@@ -4,6 +4,6 @@
 (`sql.py`, `onnx_graph.py`, `javascript.py`) read the document alone. It is described in docs/export-json.md.
 """
 
-from deciban.export.export import TARGETS, export_model
+from deciban.export.targets import TARGETS, export_model
 
 __all__ = ["TARGETS", "export_model"]

@@ -23,7 +23,7 @@ from deciban.scores.calibration import MAX_LOG_ODDS
 from deciban.scores.gaussian_forms import MAX_EVIDENCE
 from deciban.scores.posterior import NEAR_ONE_LOG_PROBABILITY
 
-MAX_COMBINATIONS = 1 << 22
+MAX_TABLE_COMBINATIONS = 1 << 22
 """Largest number of combinations of the levels of joined columns."""
 
 ELEMENT_TYPES = {"i": TensorProto.INT64, "u": TensorProto.INT64, "f": TensorProto.DOUBLE, "b": TensorProto.BOOL}
@@ -247,10 +247,10 @@ class OnnxWriter:
         g, split = self.graph, [split_levels(level) for level in levels]
         own = [list(dict.fromkeys(column)) for column in zip(*split)] or [[] for _ in feature["columns"]]
         sizes = [len(each) + 2 for each in own]
-        if math.prod(sizes) > MAX_COMBINATIONS:
+        if math.prod(sizes) > MAX_TABLE_COMBINATIONS:
             raise InputError(
                 f"the columns {feature['columns']} have {math.prod(sizes)} combinations of levels, and at most "
-                f"{MAX_COMBINATIONS} can be exported to ONNX. Hint: join fewer columns"
+                f"{MAX_TABLE_COMBINATIONS} can be exported to ONNX. Hint: join fewer columns"
             )
         table = np.full(sizes, len(levels), dtype=np.int64)
         for axis, size in enumerate(sizes):

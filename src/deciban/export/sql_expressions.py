@@ -216,7 +216,7 @@ class Speller:
 
     def call(self, name: str, *arguments: Expression) -> Expression:
         """Return a call of a function by its name."""
-        return exp.Anonymous(this=name, expressions=[argument for argument in arguments])
+        return exp.Anonymous(this=name, expressions=list(arguments))
 
     def greatest(self, items: Sequence[Expression]) -> Expression:
         """Return the greatest of some expressions."""

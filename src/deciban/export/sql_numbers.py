@@ -23,7 +23,7 @@ MAX_LIMITED_NUMBER = 1e100
 """Largest limited number: its squares are finite."""
 
 Parts = list[tuple[Expression | None, float]]
-"""Of each class an expression, None for 0, and a constant."""
+"""An expression, None for 0, and a constant, of each class."""
 
 
 @dataclass(frozen=True)

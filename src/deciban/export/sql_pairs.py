@@ -1,4 +1,4 @@
-"""Terms of dependent features in SQL: a join by the numbers of the cells of a feature and of the one it depends on."""
+"""Terms of dependent features in SQL: a join by the cells of a feature and of the feature that it depends on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from deciban.export import sql_expressions as e
 from deciban.export.portable import Document, Term
-from deciban.export.sql_expressions import Expression, Terms, exp
+from deciban.export.sql_expressions import Branch, Expression, Terms, exp
 from deciban.export.sql_levels import LevelTerm
 from deciban.export.sql_numbers import NumberTerms
 from deciban.export.sql_steps import Steps
@@ -49,6 +49,6 @@ class PairTerm:
             return e.when((self.numbers.is_valid(own), e.choose_bin(self.numbers.column(own), cells, numbers)))
         term = next(t for t in self.document["terms"] if t["kind"] == "levels" and t["feature"] == name)
         levels = LevelTerm.of(term, self.document, self.numbers.speller, self.numbers.reference)
-        branches = [(levels.is_missing(), exp.Null())]
+        branches: list[Branch] = [(levels.is_missing(), exp.Null())]
         branches += [(levels.match([cell]), n) for cell, n in zip(cells, numbers) if cell in levels.known]
         return e.when(*branches, otherwise=numbers[-1])

@@ -19,9 +19,6 @@ Target = Literal["sql", "onnx", "js", "json"]
 
 TARGETS: tuple[Target, ...] = get_args(Target)
 
-SQL_OPTIONS = ("dialect", "table", "schema", "keys", "evidence", "classes", "tokens")
-"""The arguments that are for SQL alone."""
-
 
 @document()
 def export_model(
