@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from deciban.cli import options as a
-from deciban.cli.command_groups import UsageError
-from deciban.cli.files import atomic_file, check_output, open_model
+from deciban.cli.files import atomic_file, check_output
 from deciban.cli.parser import DEBUG, choice, command, flag, in_section, list_option, option
+from deciban.errors import UsageError
+from deciban.load_model import open_model
 
 SQL_DEFAULTS: Mapping[str, Any] = {
     "dialect": "duckdb", "table": "data", "schema": None, "keys": (), "evidence": False, "classes": None,
