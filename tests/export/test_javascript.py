@@ -100,7 +100,6 @@ def test_every_example_table_is_scored_from_its_own_cells(name, target, tmp_path
     np.testing.assert_allclose([row["total"] for row in found], explained.total, rtol=1e-9, atol=1e-7)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", READERS)
 def test_tokens_are_those_of_python(name, tmp_path):
     words = READERS[name][0]

@@ -159,7 +159,7 @@ def test_columns_without_a_value(database):
 
 
 @pytest.mark.cases(None)
-@pytest.mark.parametrize("n", [200, pytest.param(2000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("n", [60, pytest.param(2000, marks=pytest.mark.thorough)])
 def test_many_columns(n):
     """With 2000 columns SQLite, which has no more, gives the results too."""
     rng = np.random.default_rng(0)
