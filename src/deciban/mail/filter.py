@@ -13,7 +13,7 @@ from deciban.errors import InputError
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
 from deciban.mail.model.verdicts import UNSURE, StoreSnapshot, Verdict
-from deciban.mail.model.weight_fitting import RefitResult, is_due, refit_store
+from deciban.mail.model.refitting import RefitResult, is_due, read_choice, refit_store
 from deciban.mail.sources.message_files import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
@@ -24,6 +24,7 @@ from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
 if TYPE_CHECKING:
     from deciban.mail.bulk.reader_processes import ReaderPool
+    from deciban.mail.model.threshold_choice import ThresholdChoice
 
 BATCH_MESSAGES: Final = 3000
 """Messages that are learned in one transaction; others are read meanwhile."""
@@ -115,8 +116,19 @@ class MailFilter:
 
     @property
     def thresholds(self) -> tuple[float, float]:
-        """Return the probability of spam up to which a message is ham, and the one from which it is spam."""
-        return self.store.setting("ham_at", HAM_AT), self.store.setting("spam_at", SPAM_AT)
+        """Return the probability of spam up to which a message is ham, and the one from which it is spam.
+
+        The latter, unless set, is the one chosen at the last fit: no more than one ham in a thousand is to be lost.
+        """
+        spam_at = self.store.setting("spam_at")
+        choice = self.threshold_choice if spam_at is None else None
+        return self.store.setting("ham_at", HAM_AT), choice.spam_at if choice else spam_at or SPAM_AT
+
+    @property
+    def threshold_choice(self) -> ThresholdChoice | None:
+        """Return the threshold for spam that was chosen from the store's messages, and what is expected at it."""
+        with self.store.read_transaction(report_damage):
+            return read_choice(self.store, self.model)
 
     def learn(self, raw: bytes, label: str, time: float | None = None) -> LearnCounts:
         """Learn one message of this time (None: now); return whether it was new, known or moved, as counts."""
