@@ -12,8 +12,8 @@ from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
-from deciban.mail.model.verdicts import UNSURE, StoreSnapshot, Verdict
 from deciban.mail.model.refitting import RefitResult, is_due, read_choice, refit_store
+from deciban.mail.model.verdicts import UNSURE, StoreSnapshot, Verdict
 from deciban.mail.sources.message_files import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store

@@ -41,6 +41,14 @@ Progress = Callable[[], None]
 """A function that is called after each draw, fold or message of an evaluation."""
 
 
+class Judged(NamedTuple):
+    """Log-odds of spam of messages, the scores that the threshold for spam is compared with, and verdict codes."""
+
+    scores: Array
+    spam_scores: Array
+    verdicts: NDArray[Any]
+
+
 class InMemoryFilter:
     """A filter that learns messages of a collection by their indices, fits weights, and scores other messages."""
 
@@ -118,9 +126,7 @@ class InMemoryFilter:
             return self._parameters
         first = WeightParameters.initial(LABELS, int(self._messages.sum()))
         chosen = self.settings
-        return replace(
-            first, alpha=chosen.alpha, power=chosen.power, cap=chosen.cap, conflict=chosen.conflict
-        )
+        return replace(first, alpha=chosen.alpha, power=chosen.power, cap=chosen.cap, conflict=chosen.conflict)
 
     @property
     def has_both_labels(self) -> bool:
@@ -154,15 +160,15 @@ class InMemoryFilter:
             self._choice = choose_thresholds(self._rows(), 1.0, self.model, self.ham_at, settings=self.settings)
         return self.ham_at, self._choice.spam_at if self._choice else SPAM_AT
 
-    def judge(self, rows: Iterable[int] | Indices) -> tuple[Array, NDArray[Any]]:
-        """Return the log-odds of spam and the verdict codes of some messages; unsure while too few were learned."""
+    def judge(self, rows: Iterable[int] | Indices) -> "Judged":
+        """Return the scores and the verdict codes of some messages; unsure while too few were learned."""
         wanted = np.asarray(rows).tolist()
-        has_too_few = self._messages.min() < mail_models.MIN_MESSAGES_PER_LABEL
-        if has_too_few:
-            return self.scores(wanted), np.full(len(wanted), filter_metrics.UNSURE_CODE)
+        if self._messages.min() < mail_models.MIN_MESSAGES_PER_LABEL:
+            scores = self.scores(wanted)
+            return Judged(scores, scores, np.full(len(wanted), filter_metrics.UNSURE_CODE))
         found = self._score(wanted)[0]
-        scores = np.array(found.totals)[:, 0]
-        return scores, filter_metrics.apply_thresholds(scores, self.thresholds, found.spam_scores)
+        scores, spam_scores = np.array(found.totals)[:, 0], found.spam_scores
+        return Judged(scores, spam_scores, filter_metrics.apply_thresholds(scores, self.thresholds, spam_scores))
 
     def verdict(self, i: int, clues: int) -> Verdict:
         """Return the verdict on a message with its clues; both labels must have been learned."""
@@ -256,8 +262,8 @@ def evaluate_split(
     """Learn, choose settings and test by one random split."""
     learn, choose, test = draw_split(mail.codes, sizes, seed)
     trained, tried = choose_settings(mail, learn, choose, model, lost_ham_cost)
-    scores, verdicts = trained.judge(test)
-    metrics = FilterMetrics.compute(scores, mail.codes[test], verdicts)
+    judged = trained.judge(test)
+    metrics = FilterMetrics.compute(judged.scores, mail.codes[test], judged.verdicts)
     return SplitReport(model, sizes, seed, tried, trained.thresholds, metrics, find_mistakes(trained, test))
 
 
@@ -319,7 +325,7 @@ def evaluate_folds(
     mistakes: list[Mistake] = []
     for learn, test in draw_folds(mail.codes, n_folds, seed):
         trained = train_filter(mail, learn, model)
-        scores[test], verdicts[test] = trained.judge(test)
+        scores[test], _, verdicts[test] = trained.judge(test)
         mistakes += find_mistakes(trained, test)
         progress()
     mistakes.sort(key=lambda mistake: -abs(mistake.verdict.decibans))
@@ -349,6 +355,8 @@ class OnlineReport:
     curve: tuple[CurvePoint, ...]
     scores: Array
     """The log-odds of spam of each message on arrival."""
+    spam_scores: Array
+    """The scores that the threshold for spam was compared with."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report in the terms of JSON."""
@@ -361,16 +369,17 @@ def evaluate_online(
 ) -> OnlineReport:
     """Score and learn message after message, in the order of the collection."""
     trained = InMemoryFilter(mail, model)
-    scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
+    scores, spam_scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
     for i in range(len(mail)):
-        (scores[i],), (verdicts[i],) = trained.judge([i])
+        (scores[i],), (spam_scores[i],), (verdicts[i],) = trained.judge([i])
         if not trained.has_both_labels:
             scores[i] = UNTRAINED_LOG_ODDS
         trained.learn([i])
         trained.refit()
         progress()
     metrics = FilterMetrics.compute(scores, mail.codes, verdicts)
-    return OnlineReport(model, trained.refits, metrics, _compute_curve(scores, mail.codes == 1), scores)
+    curve = _compute_curve(scores, mail.codes == 1)
+    return OnlineReport(model, trained.refits, metrics, curve, scores, spam_scores)
 
 
 Report = SplitReport | DrawsReport | OnlineReport | FoldsReport

@@ -6,13 +6,13 @@ Models `evidence` and `bayes` add up the log-odds of the tokens' counts, each mu
     F_k, A_k = Σ_j max(± x_jk, 0),             x_jk = min(1, (c / n)^¾) t_jk e_jk
     e_jk = ln (n_kj + α)/(N_k + 2α) − ln (n_¬kj + α)/(N_¬k + 2α)
 
-over the tokens j of the message that were learned before; n is the number of all its tokens and c the usual n. F is
-the evidence for the label, A that against it, and the agreement a falls where both are large. A message without a
+over the tokens j of the message that were learned before; n is the number of all its tokens, c the usual n. F is the
+evidence for the label, A that against it, and the agreement a falls where both are large. A message without a
 known token has the score of the prior. Counts are those of now, weights t those of the last fit: what is learned
 counts at once. Of two labels there is one score, for the second of them; of more, one for each label against all
 others.
 
-Fits of version 1 have a bias in the place of the prior, no bound of the length factor, n known tokens only, and a = 1.
+Fits of version 1 have a bias in place of the prior, no bound of the length factor, n known tokens only, and a = 1.
 
 Model `fisher` is Robinson's and Fisher's: each token has a probability, and two chi-square tests combine them. Its
 parameters are those of Robinson 2003 as spambayes and bogofilter use them. It fits nothing, and has two labels only.
@@ -205,10 +205,11 @@ def compute_probabilities(scores: Sequence[float]) -> list[float]:
 class MessageScores:
     """The scores of some messages in nats: a bias per message, and the contribution of each token, by score.
 
-    The tokens of one message come after those of another; `sizes` are their numbers, `lengths` those of all tokens,
-    known or not. `sides` are the evidence for and against each score (2 × messages × scores) before it is multiplied by
-    `agreement`; the contributions are already multiplied by it. `prior` is the part of the bias that the numbers of
-    learned messages make, and `novel` whether a message has fewer known tokens than nearly all learned ones.
+    The tokens of one message come after those of another; `sizes` are their numbers, `lengths` those of all
+    tokens, known or not. `sides` are the evidence for and against each score (2 × messages × scores) before it
+    is multiplied by `agreement`; the contributions are already multiplied by it. `prior` is the part of the
+    bias that the numbers of learned messages make, and `novel` whether a message has fewer known tokens than
+    nearly all learned ones.
     """
 
     bias: Array

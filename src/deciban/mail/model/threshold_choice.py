@@ -162,7 +162,9 @@ def choose_thresholds(
     found = score_out_of_fold(rows, unit, model, settings)
     if found is None:
         return None
-    return evaluate_choice(found, choose_spam_threshold(found.spam_scores[~found.is_spam], max_lost), ham_at, max_lost)
+    return evaluate_choice(
+        found, choose_spam_threshold(found.spam_scores[~found.is_spam], max_lost), ham_at, max_lost
+    )
 
 
 def evaluate_choice(found: OutOfFoldScores, spam_at: float, ham_at: float, max_lost: float) -> ThresholdChoice:

@@ -34,6 +34,9 @@ UNSURE: Final = "unsure"
 HEADER_CLUES: Final = 5
 """Number of clues in a header, unless another is given."""
 
+STRONG_DECIBANS: Final = 10.0
+"""Evidence from which a side is strong: ten to one."""
+
 NOT_FITTED: Final = "model logistic knows nothing before it is fitted. Hint: deciban mail set --model logistic"
 
 MAX_SNAPSHOT_SECONDS: Final = 60.0
@@ -241,8 +244,11 @@ class VerdictBuilder:
             return label, "", ""
         undiscounted = (prior + balance.for_label - balance.against) / DECIBAN
         if novel and (p[1] >= self._thresholds[1] if two else label == POSITIVE_LABEL):
-            return UNSURE, "novelty", f"almost nothing in it was seen before: {balance.known} of {balance.tokens} tokens"
-        if two and self._choose_label(mail_models.compute_probabilities([undiscounted]), 1, undiscounted) != UNSURE:
+            much = "almost nothing" if balance.known < balance.tokens / 2 else "too little"
+            return UNSURE, "novelty", f"{much} in it was seen before: {balance.known} of {balance.tokens} tokens"
+        is_strong = two and min(balance.for_label, balance.against) >= STRONG_DECIBANS
+        p_undiscounted = mail_models.compute_probabilities([undiscounted])
+        if is_strong and self._choose_label(p_undiscounted, 1, undiscounted) != UNSURE:
             sides = f"{balance.for_label:.1f} dB for {labels[1]}, {balance.against:.1f} dB against"
             return UNSURE, "conflict", f"strong signs both ways: {sides}"
         return UNSURE, "", self._explain_unsure(p, best, spam_score)
@@ -261,7 +267,9 @@ class VerdictBuilder:
         """Return why the thresholds give no label."""
         label, (ham_at, spam_at) = self._totals.labels[best], self._thresholds
         if len(p) > 2:
-            return f"the likeliest, {label}, has p = {format_probability(p[best])}, less than {max(1 - ham_at, 0.5):g}"
+            return (
+                f"the likeliest, {label}, has p = {format_probability(p[best])}, less than {max(1 - ham_at, 0.5):g}"
+            )
         shown = f"p({label}) = {format_probability(p[1])}"
         if p[1] >= spam_at:
             even = format_probability(mail_models.compute_probabilities([spam_score])[1])

@@ -41,6 +41,9 @@ N_AGREEMENT_PASSES: Final = 2
 NOVEL_SHARE: Final = 0.01
 """Share of the learned messages that are novel: fewer of their tokens occur in other messages than in the rest."""
 
+MAX_NOVEL_KNOWN: Final = 0.75
+"""Share of known tokens from which no message is novel, however alike the learned ones are."""
+
 TOKENS_PER_BLOCK: Final = 1 << 18
 """Tokens of messages that are scored at a time: a store has millions, and each takes ten numbers meanwhile."""
 
@@ -151,7 +154,7 @@ def fit(
     parameters = WeightParameters(
         examples.labels, tuple(mail_models.prior_log_odds(examples.totals).tolist()), common, usual,
         len(examples.codes), settings.alpha, settings.power, settings.cap, settings.conflict,
-        min_known=float(np.quantile(examples.known_shares, NOVEL_SHARE)),
+        min_known=min(float(np.quantile(examples.known_shares, NOVEL_SHARE)), MAX_NOVEL_KNOWN),
     )  # fmt: skip
     return WeightFit(parameters, list(columns))
 
