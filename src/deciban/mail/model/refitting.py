@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from enum import Enum
 
+from deciban.errors import StoreError
 from deciban.mail.model.threshold_choice import GROWTH_FRACTION, ThresholdChoice, choose_thresholds
 from deciban.mail.model.weight_fitting import (
     FittedModelName,
@@ -79,7 +80,7 @@ def update_choice(store: Store, rows: StoreRows, unit: float, model: FittedModel
     n_ham = store.totals().get("ham", (0, 0.0))[0]
     try:
         last = read_choice(store, model)
-    except INVALID_VALUE_ERRORS:  # it is replaced
+    except StoreError:  # it is replaced
         last = None
     if last and (last.ham_at, last.max_lost) == (ham_at, max_lost) and is_choice_recent(last.ham, n_ham):
         return last
