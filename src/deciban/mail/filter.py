@@ -12,7 +12,8 @@ from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
-from deciban.mail.model.refitting import RefitResult, is_due, read_choice, refit_store
+from deciban.mail.model.refitting import RefitResult, is_due, refit_store
+from deciban.mail.model.threshold_choice import ThresholdChoice, read_choice
 from deciban.mail.model.verdicts import UNSURE, StoreSnapshot, Verdict
 from deciban.mail.sources.message_files import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
@@ -24,7 +25,6 @@ from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
 if TYPE_CHECKING:
     from deciban.mail.bulk.reader_processes import ReaderPool
-    from deciban.mail.model.threshold_choice import ThresholdChoice
 
 BATCH_MESSAGES: Final = 3000
 """Messages that are learned in one transaction; others are read meanwhile."""
@@ -128,7 +128,7 @@ class MailFilter:
     def threshold_choice(self) -> ThresholdChoice | None:
         """Return the threshold for spam that was chosen from the store's messages, and what is expected at it."""
         with self.store.read_transaction(report_damage):
-            return read_choice(self.store, self.model)
+            return None if self.model == "fisher" else read_choice(self.store.fit(self.model), self.store.path)
 
     def learn(self, raw: bytes, label: str, time: float | None = None) -> LearnCounts:
         """Learn one message of this time (None: now); return whether it was new, known or moved, as counts."""
@@ -189,7 +189,8 @@ class MailFilter:
         """Return the last snapshot if it is still valid and has looked up at most so many tokens, else a new one."""
         cached = self._cached
         if cached is None or len(cached) > max_tokens or not cached.is_valid():
-            cached = self._cached = StoreSnapshot(self.store, self.model, self.thresholds)
+            set_thresholds = self.store.setting("ham_at", HAM_AT), self.store.setting("spam_at")
+            cached = self._cached = StoreSnapshot(self.store, self.model, set_thresholds)
         return cached
 
     def classify_all(

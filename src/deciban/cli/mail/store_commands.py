@@ -118,9 +118,8 @@ def _describe_expected(expected: dict[str, Any] | None, allowed: float) -> str:
     """Return in words what becomes of a thousand ham and spam, and how many ham are missing for more certainty."""
     from deciban.mail.model.threshold_choice import MIN_HAM, required_ham
 
-    limit = f"at most {1000 * allowed:g} of 1 000 ham lost"
     if expected is None:
-        return f"not known for these thresholds; a fit to {MIN_HAM} ham or more tells it ({limit})"
+        return f"not known before a fit to {MIN_HAM} ham or more"
     ham, spam = max(expected["ham"], 1), max(expected["spam"], 1)
     found, bound = round(1000 * expected["lost_rate"]), math.ceil(1000 * expected["lost_bound"] - 1e-9)
     lost = str(found) if found == bound else f"{found}–{bound}"
@@ -129,8 +128,8 @@ def _describe_expected(expected: dict[str, Any] | None, allowed: float) -> str:
     words += f"of 1 000 spam: {1000 * expected['missed'] / spam:.0f} missed, {spam_unsure:.0f} unsure"
     missing = expected["missing_ham"]
     if missing:
-        needed = format_thousands(required_ham(allowed))
-        words += f"; {format_thousands(missing)} more ham are needed, {needed} in all, to ensure {limit}"
+        needed = f"{format_thousands(missing)} more ham are needed, {format_thousands(required_ham(allowed))} in all"
+        words += f"; {needed}, to ensure at most {1000 * allowed:g} lost"
     return words
 
 

@@ -4,7 +4,13 @@ from dataclasses import asdict
 from enum import Enum
 
 from deciban.errors import StoreError
-from deciban.mail.model.threshold_choice import GROWTH_FRACTION, ThresholdChoice, choose_thresholds
+from deciban.mail.model.threshold_choice import (
+    CHOICE_KEY,
+    GROWTH_FRACTION,
+    ThresholdChoice,
+    choose_thresholds,
+    read_choice,
+)
 from deciban.mail.model.weight_fitting import (
     FittedModelName,
     TrainingMessages,
@@ -12,13 +18,10 @@ from deciban.mail.model.weight_fitting import (
     has_enough_messages,
     is_growth_due,
 )
-from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value, report_damage
+from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoreRows
 from deciban.mail.store.store_schema import HAM_AT, LOST_HAM, ModelName
-
-CHOICE_KEY = "choice"
-"""The key of the chosen thresholds among the parameters of a fit."""
 
 
 class RefitResult(Enum):
@@ -40,19 +43,6 @@ def is_due(store: Store, model: ModelName) -> bool:
         return False
     fit = store.fit(model)
     return fit is None or is_growth_due(store.changes() - fit.changes, fit.meta["messages"])
-
-
-def read_choice(store: Store, model: ModelName) -> ThresholdChoice | None:
-    """Return the thresholds that were chosen at the last fits of a model; None if none were."""
-    found = None if model == "fisher" else store.fit(model)
-    saved = found.meta.get(CHOICE_KEY) if found is not None else None
-    if saved is None:
-        return None
-    try:
-        return ThresholdChoice.from_dict(saved)
-    except INVALID_VALUE_ERRORS as error:
-        rule = f"the thresholds of model {model!r} are invalid ({type(error).__name__}: {error})"
-        raise invalid_value(store.path, rule, FIT_HINT) from error
 
 
 def refit_store(store: Store, model: ModelName) -> RefitResult:
@@ -79,7 +69,7 @@ def update_choice(store: Store, rows: StoreRows, unit: float, model: FittedModel
     ham_at, max_lost = store.setting("ham_at", HAM_AT), store.setting("lost_ham", LOST_HAM)
     n_ham = store.totals().get("ham", (0, 0.0))[0]
     try:
-        last = read_choice(store, model)
+        last = read_choice(store.fit(model), store.path)
     except StoreError:  # it is replaced
         last = None
     if last and (last.ham_at, last.max_lost) == (ham_at, max_lost) and is_choice_recent(last.ham, n_ham):

@@ -7,6 +7,7 @@ stays with fewer, and is raised only where they show that the rate is exceeded.
 
 import math
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
@@ -22,11 +23,15 @@ from deciban.mail.model.weight_fitting import (
     TrainingMessages,
     fit,
 )
-from deciban.mail.store.store_arrays import StoreRows
+from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
+from deciban.mail.store.store_arrays import Fit, StoreRows
 from deciban.mail.store.store_schema import HAM_AT, LOST_HAM, SPAM_AT
 
 HAM_AND_SPAM: Final = ("ham", "spam")
 """The labels that thresholds are chosen for."""
+
+CHOICE_KEY: Final = "choice"
+"""The key of the chosen thresholds among the parameters of a fit."""
 
 N_FOLDS: Final = 5
 
@@ -92,6 +97,18 @@ class ThresholdChoice:
     def missing_ham(self) -> int:
         """Return how many more ham are needed before the allowed rate can be ensured."""
         return max(0, required_ham(self.max_lost) - self.ham)
+
+
+def read_choice(fit: Fit | None, path: Path) -> ThresholdChoice | None:
+    """Return the thresholds that were saved with a fit of the store at this path; None if none were."""
+    saved = fit.meta.get(CHOICE_KEY) if fit is not None else None
+    if saved is None:
+        return None
+    try:
+        return ThresholdChoice.from_dict(saved)
+    except INVALID_VALUE_ERRORS as error:
+        rule = f"the thresholds of model {fit.model!r} are invalid ({type(error).__name__}: {error})"  # type: ignore[union-attr]
+        raise invalid_value(path, rule, FIT_HINT) from error
 
 
 def log_tail(k: int, n: int, rate: float) -> float:

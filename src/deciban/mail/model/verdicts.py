@@ -18,10 +18,11 @@ from deciban._typing import Array
 from deciban.formatting import format_probability, format_thousands
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, POSITIVE_LABEL, MessageScores, WeightParameters
+from deciban.mail.model.threshold_choice import read_choice
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
-from deciban.mail.store.store_schema import ModelName
+from deciban.mail.store.store_schema import SPAM_AT, ModelName
 from deciban.mail.store.stored_messages import Numbers
 from deciban.mail.tokens.token_descriptions import describe_token
 from deciban.scores import DECIBAN
@@ -214,7 +215,7 @@ class VerdictBuilder:
             total, prior = totals[i][j] * DECIBAN, bias[i][j] * DECIBAN
             is_partial = len(shown) < found.sizes[i]
             others = math.fsum([total, -prior, *[-clue.decibans for clue in shown]]) if is_partial else 0.0
-            label, reason, why = self._decide(p, k, spam_scores[i], balances[i], novel[i], prior)
+            label, reason, why = self._decide(p, k, spam_scores[i], balances[i], novel[i])
             yield Verdict(
                 label, labels[k], p[k], total, prior, shown, others, self._learned, self._model,
                 NOT_FITTED if empty[i] and not self._too_few else why, cut.get(i, ()), dict(zip(labels, p)),
@@ -233,7 +234,7 @@ class VerdictBuilder:
         return [tuple(found[begin:end]) for begin, end in mail_models.spans(map(len, chosen))]
 
     def _decide(
-        self, p: Sequence[float], best: int, spam_score: float, balance: EvidenceBalance, novel: bool, prior: float
+        self, p: Sequence[float], best: int, spam_score: float, balance: EvidenceBalance, novel: bool
     ) -> tuple[str, str, str]:
         """Return the label, and where it is unsure the name of the reason, if it has one, and the reason in words."""
         if self._too_few:
@@ -242,13 +243,10 @@ class VerdictBuilder:
         label = self._choose_label(p, best, spam_score)
         if label != UNSURE and not (novel and label == POSITIVE_LABEL):
             return label, "", ""
-        undiscounted = (prior + balance.for_label - balance.against) / DECIBAN
         if novel and (p[1] >= self._thresholds[1] if two else label == POSITIVE_LABEL):
             much = "almost nothing" if balance.known < balance.tokens / 2 else "too little"
             return UNSURE, "novelty", f"{much} in it was seen before: {balance.known} of {balance.tokens} tokens"
-        is_strong = two and min(balance.for_label, balance.against) >= STRONG_DECIBANS
-        p_undiscounted = mail_models.compute_probabilities([undiscounted])
-        if is_strong and self._choose_label(p_undiscounted, 1, undiscounted) != UNSURE:
+        if two and min(balance.for_label, balance.against) >= STRONG_DECIBANS:
             sides = f"{balance.for_label:.1f} dB for {labels[1]}, {balance.against:.1f} dB against"
             return UNSURE, "conflict", f"strong signs both ways: {sides}"
         return UNSURE, "", self._explain_unsure(p, best, spam_score)
@@ -298,9 +296,12 @@ def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n
 
 
 class StoreSnapshot:
-    """A cache of what a store holds of some tokens, complete as long as nothing is learned."""
+    """A cache of what a store holds of some tokens, complete as long as nothing is learned.
 
-    def __init__(self, store: Store, model: ModelName, thresholds: tuple[float, float]) -> None:
+    Of the thresholds, the one for spam is None where it is the one that was chosen at the last fit.
+    """
+
+    def __init__(self, store: Store, model: ModelName, thresholds: tuple[float, float | None]) -> None:
         self.model, self._store, self._made_at = model, store, monotonic()
         with store.read_transaction():
             self.changes, self.unit, self._version = store.changes(), store.unit(), store.version()
@@ -316,7 +317,11 @@ class StoreSnapshot:
                 rule = f"the fit of model {model!r} is invalid ({type(error).__name__}: {error})"
                 raise invalid_value(store.path, rule, FIT_HINT) from error
         self.totals = np.array(self.label_totals.weights) / self.unit
-        self._builder = VerdictBuilder(self.label_totals, model, thresholds)
+        ham_at, spam_at = thresholds
+        if spam_at is None:
+            choice = read_choice(fit, store.path)
+            spam_at = SPAM_AT if choice is None else choice.spam_at
+        self._builder = VerdictBuilder(self.label_totals, model, (ham_at, spam_at))
         self._requested: set[str] = set()
         self.is_loaded = False
         """Whether all tokens of the store are here."""
