@@ -196,8 +196,8 @@ def format_mailboxes(done: Submitted) -> tuple[str, list[Figure]]:
                 metrics.append(
                     Figure(name, f"≥ {format_percent(known)}", ours, None, partial(reaches, known), format_percent)
                 )
-    for number, future in done.peer_boxes.items():
-        lines.append([f"Enron{number}", mail_peers.Bogofilter.name, *format_recalls(future.result().metrics), "–"])
+    for number, peer in done.peer_boxes.items():
+        lines.append([f"Enron{number}", mail_peers.Bogofilter.name, *format_recalls(peer.result().metrics), "–"])
     heads = [
         "mailbox",
         "filter",

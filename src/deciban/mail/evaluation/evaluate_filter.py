@@ -56,7 +56,8 @@ class InMemoryFilter:
         self, mail: LabelledMail, model: ModelName = DEFAULT_MODEL, settings: FitSettings = DEFAULT_FIT_SETTINGS
     ) -> None:
         self.mail, self.model, self.settings = mail, model, settings
-        self.ham_at, self.spam_at = HAM_AT, None
+        self.ham_at: float = HAM_AT
+        self.spam_at: float | None = None
         self._choice: ThresholdChoice | None = None
         self.refits = 0
         self._known: dict[bytes, int] = {}
@@ -153,7 +154,7 @@ class InMemoryFilter:
     @property
     def thresholds(self) -> Thresholds:
         """Return the thresholds as `MailFilter.thresholds` does; they are chosen when they are first needed."""
-        if self.spam_at is not None or self._parameters is None:
+        if self.spam_at is not None or self._parameters is None or self.model == "fisher":
             return self.ham_at, self.spam_at or SPAM_AT
         n_ham = int(self._messages[0])
         if n_ham >= MIN_HAM and not (self._choice and is_choice_recent(self._choice.ham, n_ham)):

@@ -238,7 +238,7 @@ class MessageScores:
     @property
     def is_zero(self) -> list[bool]:
         """Return for each message whether all contributions are 0."""
-        return (~self.sides.any(axis=(0, 2))).tolist()
+        return [not side.any() for side in self.sides.transpose(1, 0, 2)]
 
 
 def sum_sides(contributions: Array, sizes: Sequence[int]) -> Array:
@@ -298,7 +298,7 @@ def score_messages(
     factors = length_factor(np.array(n), parameters.usual, parameters.power, parameters.cap)
     contributions = scores * np.repeat(factors, sizes)[:, None]
     sides = sum_sides(contributions, sizes)
-    agreed = agreement(*sides, parameters.conflict)
+    agreed = agreement(sides[0], sides[1], parameters.conflict)
     contributions *= np.repeat(agreed, sizes, axis=0)
     each = prior_log_odds(totals) if parameters.has_prior else np.array(parameters.bias)
     bias = np.tile(each, (len(sizes), 1))

@@ -77,12 +77,12 @@ class ThresholdChoice:
     @classmethod
     def from_dict(cls, values: Any) -> Self:
         """Return a saved choice; ValueError, TypeError or KeyError if it is invalid."""
-        rates = {name: float(values[name]) for name in ("spam_at", "ham_at", "max_lost")}
+        spam_at, ham_at, max_lost = (float(values[name]) for name in ("spam_at", "ham_at", "max_lost"))
         names = ("ham", "lost", "ham_unsure", "spam", "missed", "spam_unsure")
-        counts = {name: int(values[name]) for name in names}
-        if not all(0 <= value <= 1 for value in rates.values()) or min(counts.values()) < 0:
+        counts = [int(values[name]) for name in names]
+        if not all(0 <= value <= 1 for value in (spam_at, ham_at, max_lost)) or min(counts) < 0:
             raise ValueError("thresholds and rates must be from 0 to 1, and counts from 0")
-        return cls(**rates, **counts)
+        return cls(spam_at, ham_at, max_lost, *counts)
 
     def to_dict(self) -> dict[str, float]:
         """Return the choice in the terms of JSON."""

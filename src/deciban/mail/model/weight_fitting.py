@@ -154,9 +154,16 @@ def fit(
     parameters = WeightParameters(
         examples.labels, tuple(mail_models.prior_log_odds(examples.totals).tolist()), common, usual,
         len(examples.codes), settings.alpha, settings.power, settings.cap, settings.conflict,
-        min_known=min(float(np.quantile(examples.known_shares, NOVEL_SHARE)), MAX_NOVEL_KNOWN),
+        min_known=_find_min_known(examples),
     )  # fmt: skip
     return WeightFit(parameters, list(columns))
+
+
+def _find_min_known(examples: TrainingMessages) -> float:
+    """Return the share of known tokens below which a message is novel; 0 where too few were learned to tell."""
+    if len(examples.codes) * NOVEL_SHARE < 1:
+        return 0.0
+    return min(float(np.quantile(examples.known_shares, NOVEL_SHARE)), MAX_NOVEL_KNOWN)
 
 
 def _fit_score(
@@ -181,8 +188,10 @@ def _fit_score(
             return None
         own = own if model == "bayes" else np.asarray(found.parts[0]).ravel()
         x = Z.data * (own + common)[X.indices]
-        sides = (np.bincount(X.rows, np.maximum(side, 0.0), len(y)) for side in (x, -x))
-        agreed = mail_models.agreement(*sides, settings.conflict)
+        for_label, against = (
+            np.bincount(X.rows, np.maximum(side, 0.0), len(y)).astype(np.float64) for side in (x, -x)
+        )
+        agreed = mail_models.agreement(for_label, against, settings.conflict)
     return common, own
 
 
