@@ -21,8 +21,9 @@ from deciban.mail.store.store_schema import HAM_AT, MODELS, SPAM_AT
 from . import data, lab_mail_switches, machine, mail_data, mail_peers
 from .lab import Figure, format_percent
 from .lab_evidence import format_small_percent
-from .lab_mail_runs import SLOW, SLOW_SEEDS, Row, Slow, Submitted, submit, submit_slow
-from .lab_mail_words import AGAINST, ARRIVAL, DRAWS, PAGE, SLOWER, VERDICTS
+from .lab_mail_curves import draw_curves
+from .lab_mail_runs import SLOW, SLOW_SEEDS, Measured, Row, Slow, Submitted, submit, submit_slow
+from .lab_mail_words import AGAINST, ARRIVAL, CURVES, DRAWS, PAGE, SLOWER, VERDICTS
 from .lab_tables import format_table
 from .text_peers import PeerMissingError
 
@@ -33,7 +34,7 @@ PUBLISHED = {1: (0.960, 0.953), 2: (0.967, 0.978)}
 
 def format_splits(done: Submitted, slow: Slow, seeds: Sequence[int]) -> tuple[str, list[Figure]]:
     """Format the results by seed, and check whether the mean is below bogofilter's."""
-    rows: list[Row] = [future.result() for future in done.models]
+    rows: list[Row] = [{name: found.metrics for name, found in future.result().items()} for future in done.models]
     add(rows, done.peers)
     few = [{name: row[name] for name in (MODELS[0], mail_peers.Bogofilter.name)} for row in rows[: len(SLOW_SEEDS)]]
     add(few, slow)
@@ -45,11 +46,12 @@ def format_splits(done: Submitted, slow: Slow, seeds: Sequence[int]) -> tuple[st
     return "".join(sections), check_targets(rows)
 
 
-def add(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[FilterMetrics | None]]]) -> None:
+def add(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[Measured | None]]]) -> None:
     """Add the metrics of other filters to ours."""
     for name, futures in peers.items():
         for row, future in zip(rows, futures):
-            row[name] = future.result()
+            found = future.result()
+            row[name] = found and found.metrics
 
 
 def format_comparison(rows: Sequence[Row], seeds: Sequence[int]) -> str:
@@ -116,7 +118,34 @@ def check_targets(rows: Sequence[Row]) -> list[Figure]:
         known = f"below bogofilter's {show(peer)}"
         found.append(Figure(f"{MODELS[0]}: {what}", known, ours, None, partial(below, peer), show))
         found.append(Figure(f"{MODELS[0]}: {what}", f"aim: half of it, {show(peer / 2)}", ours, None, None, show))
+    for what, of, share in (("ham lost", lost, 1.0), ("unsure", unsure, 0.5)):
+        ours, most = mean(rows, MODELS[0], of), share * mean(rows, mail_peers.Bogofilter.name, of)
+        known = f"≤ {'half of ' if share < 1 else ''}bogofilter's {most / share:.4g}"
+        found.append(Figure(f"{MODELS[0]}: {what}", known, ours, None, partial(at_most, most), format_count))
     return found
+
+
+def check_verdicts(name: str, ours: FilterMetrics, peer: FilterMetrics) -> list[Figure]:
+    """Compare the default model with bogofilter: ham lost, unsure messages and ranking."""
+    show = partial(format_share, 4)
+    return [
+        Figure(f"{name}: ham lost", f"≤ bogofilter's {peer.lost}", ours.lost, None,
+               partial(at_most, peer.lost), format_count),
+        Figure(f"{name}: unsure", f"≤ half of bogofilter's {peer.unsure}", ours.unsure, None,
+               partial(at_most, peer.unsure / 2), format_count),
+        Figure(f"{name}: 1 − AUC", f"≤ bogofilter's {show(peer.misranked)}", ours.misranked, None,
+               partial(at_most, peer.misranked), show),
+    ]  # fmt: skip
+
+
+def at_most(most: float, found: float) -> bool:
+    """Return whether a figure is no larger than a limit."""
+    return found <= most
+
+
+def format_count(found: float) -> str:
+    """Format a count, or the mean of counts."""
+    return f"{found:.4g}"
 
 
 def format_targets(metrics: Sequence[Figure]) -> str:
@@ -158,16 +187,17 @@ def format_mailboxes(done: Submitted) -> tuple[str, list[Figure]]:
     """Format the recalls of all models, and compare those of the default model with the published ones."""
     metrics, lines = [], []
     for (number, model), future in done.boxes.items():
-        report = future.result()
-        lines.append([f"Enron{number}", model, *format_recalls(report.metrics), str(report.refits)])
+        found, refits = future.result()
+        lines.append([f"Enron{number}", model, *format_recalls(found.metrics), str(refits)])
         if model == MODELS[0]:
-            for kind, ours, known in zip(("spam", "ham"), recall_pair(report.metrics), PUBLISHED[number]):
+            metrics += check_verdicts(f"Enron{number}", found.metrics, done.peer_boxes[number].result().metrics)
+            for kind, ours, known in zip(("spam", "ham"), recall_pair(found.metrics), PUBLISHED.get(number, ())):
                 name = f"Enron{number}, {model}: {kind} recall"
                 metrics.append(
                     Figure(name, f"≥ {format_percent(known)}", ours, None, partial(reaches, known), format_percent)
                 )
-    for number, future in done.peer_boxes.items():
-        lines.append([f"Enron{number}", mail_peers.Bogofilter.name, *format_recalls(future.result()), "–"])
+    for number, peer in done.peer_boxes.items():
+        lines.append([f"Enron{number}", mail_peers.Bogofilter.name, *format_recalls(peer.result().metrics), "–"])
     heads = [
         "mailbox",
         "filter",
@@ -203,9 +233,11 @@ def reaches(least: float, share: float) -> bool:
     return share >= least
 
 
-def measure(quick: bool) -> tuple[str, list[Figure]]:
-    """Return the page's sections, and the checked metrics in them."""
-    seeds, draw_seeds, boxes = (SEEDS[:2], DRAW_SEEDS[:3], [1]) if quick else (SEEDS, DRAW_SEEDS, [1, 2])
+def measure(quick: bool, picture: Path) -> tuple[str, list[Figure]]:
+    """Return the page's sections, and the checked metrics in them; draw the curves."""
+    seeds, draw_seeds, boxes = (
+        (SEEDS[:2], DRAW_SEEDS[:3], [1]) if quick else (SEEDS, DRAW_SEEDS, list(mail_data.ENRON))
+    )
     for mail in mail_data.corpora():  # read before the processes start, so that all have them
         mail.files()
     mail_peers.find_program("bogofilter", "bogofilter")
@@ -218,7 +250,8 @@ def measure(quick: bool) -> tuple[str, list[Figure]]:
         options_table = lab_mail_switches.format_tables(switches)
         print(options_table, file=sys.stderr)
         peers, metrics = format_splits(work, slow, seeds)
-    sections = f"{peers}{draws}{arrival}{options_table}"
+        draw_curves(work, slow, picture)
+    sections = f"{peers}{draws}{arrival}{CURVES}{options_table}"
     return sections, [*metrics, *recalls_found]
 
 
@@ -230,7 +263,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="little of everything; writes no page")
     chosen = parser.parse_args()
     try:
-        sections, metrics = measure(chosen.quick)
+        picture = data.ROOT / "build" / "mail.png" if chosen.quick else chosen.page.with_suffix(".png")
+        sections, metrics = measure(chosen.quick, picture)
     except (data.DataMissingError, PeerMissingError) as absent:
         print(absent, file=sys.stderr)
         return 2

@@ -1,5 +1,6 @@
 """Won, tied, lost: the effect of each option of the tokens and each setting of the model on errors and log-loss."""
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import fields, replace
@@ -19,7 +20,7 @@ from . import mail_data
 from .lab_mail_words import SETTINGS, SWITCHES
 from .lab_tables import format_table
 
-SEEDS = range(5)
+SEEDS = range(2)
 SIGNIFICANT_ERRORS = 2.0
 """Standard errors of a difference that counts."""
 
@@ -28,7 +29,9 @@ WORD_LENGTHS = {"shortest": (1, 3), "longest": (12, 40)}
 SETTING_VALUES: dict[str, tuple[float | bool, ...]] = {
     "alpha": (0.03, 0.1, 1.0),
     "power": (0.0, 0.5, 1.0),
-    "penalty": (0.0025, 0.25),
+    "cap": (2.0, math.inf),
+    "conflict": (0.0, 0.1, 1.0),
+    "penalty": (0.00005, 0.005),
     "leave_one_out": (False,),
 }
 

@@ -16,6 +16,9 @@ from . import table_data, text_data
 TEST_FRACTION = 0.3
 """The fraction of mail to test by."""
 
+ENRON = (1, 2, 5, 6)
+"""The mailboxes of Enron-Spam; in the last two spam is the larger part."""
+
 Rows = NDArray[np.intp]
 
 
@@ -78,5 +81,5 @@ def short_messages() -> Mail:
 
 
 def corpora() -> tuple[Mail, ...]:
-    """Return all four corpora."""
-    return spamassassin(), enron(1), enron(2), short_messages()
+    """Return all six corpora."""
+    return spamassassin(), *map(enron, ENRON), short_messages()

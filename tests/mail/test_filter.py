@@ -105,10 +105,10 @@ def test_before_any_fit_the_evidence_is_the_counts_log_odds(mail: MailFilter) ->
     mail.learn(b"Subject: b\n\nno", "ham")
     verdict = mail.classify(b"\n\nyes")
     clue = next(clue for clue in verdict.clues if clue.token == "yes")
-    known = len(verdict.clues)
     by_hand = math.log((1 + 0.3) / (1 + 0.6)) - math.log(0.3 / (1 + 0.6))
     assert clue.counts == {"ham": 0.0, "spam": 1.0}
-    assert clue.decibans == pytest.approx(0.05 * 2 / 20 * by_hand * (100 / known) ** 0.75 * 10 / math.log(10))
+    assert clue.decibans == pytest.approx(0.05 * 2 / 20 * by_hand * 10 / math.log(10))
+    assert verdict.prior == 0.0
 
 
 def test_what_is_learned_counts_at_once(mail: MailFilter) -> None:

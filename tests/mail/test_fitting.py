@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from deciban.mail.model.weight_fitting import COMMON_WEIGHT_PENALTY, FULL_C_MESSAGES, MIN_C, TrainingMessages, fit
+from deciban.mail.model.weight_fitting import (
+    COMMON_WEIGHT_PENALTY,
+    FULL_C_MESSAGES,
+    MAX_C,
+    MIN_C,
+    FitSettings,
+    TrainingMessages,
+    fit,
+)
 from deciban.mail.store.store_arrays import StoreRows
 
 
@@ -46,26 +54,28 @@ def test_a_message_is_scored_by_the_counts_of_all_others() -> None:
 def test_the_fitted_weights_are_the_minimum_of_the_objective() -> None:
     examples = TrainingMessages.from_rows(rows_of(1))
     assert examples is not None
-    found = fit(examples, "evidence")
+    found = fit(examples, "evidence", FitSettings(conflict=0.0))
     assert found is not None
     odds_found, X = examples.leave_one_out_log_odds(1), examples.X
     Z, y = np.zeros(X.shape), examples.codes == 1
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     Z[row, X.indices] = odds_found
-    known = np.maximum((Z != 0).sum(axis=1), 1)
-    Z *= ((found.parameters.usual / known) ** 0.75)[:, None]
-    C, V = min(1.0, max(MIN_C, len(y) / FULL_C_MESSAGES)), X.shape[1]
+    n = np.maximum(examples.lengths, 1)
+    Z *= np.minimum((found.parameters.usual / n) ** 0.75, 1)[:, None]
+    C, V = min(MAX_C, max(MIN_C, MAX_C * len(y) / FULL_C_MESSAGES)), X.shape[1]
+    prior = math.log(y.sum() / (~y).sum())
 
     def objective(v: np.ndarray) -> float:
-        score = Z @ v[:V] + Z.sum(axis=1) * v[V] + v[V + 1]
+        score = Z @ v[:V] + Z.sum(axis=1) * v[V] + prior
         return float(
             np.logaddexp(0, np.where(y, -score, score)).sum()
             + (v[:V] @ v[:V]) / C / 2
             + COMMON_WEIGHT_PENALTY * V * v[V] ** 2 / 2
         )
 
-    ours = np.concatenate([found.columns[0], found.parameters.common, found.parameters.bias])
-    best = minimize(objective, np.zeros(V + 2), method="BFGS", options={"gtol": 1e-9})
+    ours = np.concatenate([found.columns[0], found.parameters.common])
+    best = minimize(objective, np.zeros(V + 1), method="BFGS", options={"gtol": 1e-9})
+    assert found.parameters.bias == (prior,)
     assert objective(ours) <= best.fun * (1 + 1e-5)
 
 

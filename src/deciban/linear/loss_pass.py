@@ -54,6 +54,8 @@ class Rows:
     intercept: bool
     threads: int
     kernels: ModuleType | None
+    fixed_bias: Array | None = None
+    """The bias where there is no intercept to fit; None: 0."""
 
     @property
     def total(self) -> float:

@@ -12,8 +12,9 @@ from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
+from deciban.mail.model.refitting import RefitResult, is_due, refit_store
+from deciban.mail.model.threshold_choice import ThresholdChoice, read_choice
 from deciban.mail.model.verdicts import UNSURE, StoreSnapshot, Verdict
-from deciban.mail.model.weight_fitting import RefitResult, is_due, refit_store
 from deciban.mail.sources.message_files import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
@@ -115,8 +116,19 @@ class MailFilter:
 
     @property
     def thresholds(self) -> tuple[float, float]:
-        """Return the probability of spam up to which a message is ham, and the one from which it is spam."""
-        return self.store.setting("ham_at", HAM_AT), self.store.setting("spam_at", SPAM_AT)
+        """Return the probability of spam up to which a message is ham, and the one from which it is spam.
+
+        The latter, unless set, is the one chosen at the last fit: no more than one ham in a thousand is to be lost.
+        """
+        spam_at = self.store.setting("spam_at")
+        choice = self.threshold_choice if spam_at is None else None
+        return self.store.setting("ham_at", HAM_AT), choice.spam_at if choice else spam_at or SPAM_AT
+
+    @property
+    def threshold_choice(self) -> ThresholdChoice | None:
+        """Return the threshold for spam that was chosen from the store's messages, and what is expected at it."""
+        with self.store.read_transaction(report_damage):
+            return None if self.model == "fisher" else read_choice(self.store.fit(self.model), self.store.path)
 
     def learn(self, raw: bytes, label: str, time: float | None = None) -> LearnCounts:
         """Learn one message of this time (None: now); return whether it was new, known or moved, as counts."""
@@ -177,7 +189,8 @@ class MailFilter:
         """Return the last snapshot if it is still valid and has looked up at most so many tokens, else a new one."""
         cached = self._cached
         if cached is None or len(cached) > max_tokens or not cached.is_valid():
-            cached = self._cached = StoreSnapshot(self.store, self.model, self.thresholds)
+            set_thresholds = self.store.setting("ham_at", HAM_AT), self.store.setting("spam_at")
+            cached = self._cached = StoreSnapshot(self.store, self.model, set_thresholds)
         return cached
 
     def classify_all(

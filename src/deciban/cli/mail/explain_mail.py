@@ -16,7 +16,7 @@ from deciban.formatting import format_probability, format_signed, format_thousan
 from deciban.mail.tokens.token_descriptions import describe_token
 
 if TYPE_CHECKING:
-    from deciban.mail.model.verdicts import Verdict
+    from deciban.mail.model.verdicts import EvidenceBalance, Verdict
 
 MAX_LABEL_COLUMNS: Final = 3
 """With more labels, only the likeliest has a column, next to one for all others together."""
@@ -61,10 +61,19 @@ def _show(name: str, verdict: Verdict) -> None:
     columns = labels if len(labels) <= MAX_LABEL_COLUMNS else [verdict.of, OTHERS]
     head = ["decibans", *columns, "what"]
     out.print_table(head, _rows(verdict, columns), right=range(len(head) - 1), wide=len(head) - 1)
+    if verdict.balance is not None and verdict.model != "fisher":
+        out.print_line(_describe_balance(verdict.balance, verdict.of))
     if verdict.why:
         out.print_line(f"unsure: {verdict.why}")
     for part in verdict.cut:
         out.print_line(f"not read: {part}")
+
+
+def _describe_balance(balance: EvidenceBalance, label: str) -> str:
+    """Return in words how much evidence each side has, what is left of it, and how much of the message was known."""
+    sides = f"{balance.for_label:.1f} dB for {label}, {balance.against:.1f} dB against"
+    discount = f", all multiplied by {balance.agreement:.2f} as they disagree" if balance.agreement < 0.995 else ""
+    return f"evidence: {sides}{discount}; {balance.known} of {balance.tokens} tokens were seen before"
 
 
 def _rows(verdict: Verdict, columns: list[str]) -> list[list[str]]:

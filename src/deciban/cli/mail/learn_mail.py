@@ -161,7 +161,7 @@ def finish(mail: MailFilter, store: str | None, no_fit: bool, json: bool, **figu
 
 def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = False) -> dict[str, Any]:
     """Tidy the store and refit its model where that is due, and return what was done; `store` is the user's name."""
-    from deciban.mail.model.weight_fitting import RefitResult
+    from deciban.mail.model.refitting import RefitResult
 
     tidied = mail.store.tidy().unlearned if mail.store.status().tidy_due else 0
     fitted, due = RefitResult.NOT_DUE, mail.is_fit_due()

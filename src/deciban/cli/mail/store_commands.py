@@ -5,13 +5,13 @@ These are `deciban mail status`, `set`, `fit`, `tidy`, `check`, `backup`, `merge
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
-from math import inf
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -25,6 +25,7 @@ from deciban.cli.mail.learn_mail import KEPT, finish, format_inseparable, run_ma
 from deciban.cli.mail.mail_inputs import format_counts, open_to_classify, open_to_learn, store_path
 from deciban.errors import InputError, UsageError
 from deciban.formatting import format_thousands, to_one_line
+from deciban.mail.store.store_schema import LOST_HAM
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -68,6 +69,7 @@ def _read_figures(mail: MailFilter) -> dict[str, Any]:
 
     held = mail.store.status()
     ham_at, spam_at = mail.thresholds
+    expected = _expect_verdicts(mail)
     fit = held.fits.get(mail.model)
     places = (held.path, held.path.parent)  # SQLite makes files next to it
     messages = {name: n for name, (n, _) in held.totals.items() if n}
@@ -79,8 +81,17 @@ def _read_figures(mail: MailFilter) -> dict[str, Any]:
         "last_learned": held.last_learned, "model": mail.model, "fitted": fit and fit.time,
         "fit_due": mail.is_fit_due(), "ham_at": ham_at, "spam_at": spam_at,
         "half_life_days": held.half_life and held.half_life / DAY, "most_messages": held.most_messages,
-        "tidy_due": held.tidy_due,
+        "tidy_due": held.tidy_due, "lost_ham": mail.store.setting("lost_ham", LOST_HAM), "expected": expected,
     }  # fmt: skip
+
+
+def _expect_verdicts(mail: MailFilter) -> dict[str, Any] | None:
+    """Return what the last choice of thresholds says of the thresholds of now; None where it was for others."""
+    choice = mail.threshold_choice
+    if choice is None or (choice.ham_at, choice.spam_at) != mail.thresholds:
+        return None
+    found, bound = choice.lost_bounds
+    return {**choice.to_dict(), "lost_rate": found, "lost_bound": bound, "missing_ham": choice.missing_ham}
 
 
 def _describe(figures: dict[str, Any]) -> list[tuple[str, str]]:
@@ -97,9 +108,29 @@ def _describe(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("size", f"{figures['bytes'] / 1e6:.1f} MB" + ("" if figures["writable"] else ", read-only")),
         ("model", f"{figures['model']}, {fitted}{due}"),
         ("thresholds", thresholds),
+        ("expected", _describe_expected(figures["expected"], figures["lost_ham"])),
         ("ageing", ageing),
         ("size limit", limit + ("; exceeded: deciban mail tidy" if figures["tidy_due"] else "")),
     ]
+
+
+def _describe_expected(expected: dict[str, Any] | None, allowed: float) -> str:
+    """Return in words what becomes of a thousand ham and spam, and how many ham are missing for more certainty."""
+    from deciban.mail.model.threshold_choice import MIN_HAM, required_ham
+
+    if expected is None:
+        return f"not known before a fit to {MIN_HAM} ham or more"
+    ham, spam = max(expected["ham"], 1), max(expected["spam"], 1)
+    found, bound = round(1000 * expected["lost_rate"]), math.ceil(1000 * expected["lost_bound"] - 1e-9)
+    lost = str(found) if found == bound else f"{found}–{bound}"
+    ham_unsure, spam_unsure = 1000 * expected["ham_unsure"] / ham, 1000 * expected["spam_unsure"] / spam
+    words = f"of 1 000 ham: {lost} lost, {ham_unsure:.0f} unsure; "
+    words += f"of 1 000 spam: {1000 * expected['missed'] / spam:.0f} missed, {spam_unsure:.0f} unsure"
+    missing = expected["missing_ham"]
+    if missing:
+        needed = f"{format_thousands(missing)} more ham are needed, {format_thousands(required_ham(allowed))} in all"
+        words += f"; {needed}, to ensure at most {1000 * allowed:g} lost"
+    return words
 
 
 def _format_time(seconds: float | None) -> str:
@@ -115,21 +146,30 @@ def _format_time(seconds: float | None) -> str:
 @a.command(
     a.option("--model", "MODEL", "The model: evidence, bayes, logistic or fisher."),
     a.number("--ham-at", "P", "Ham up to this probability of spam.", minimum=0, maximum=1, kind=float),
-    a.number("--spam-at", "P", "Spam from this probability on.", minimum=0, maximum=1, kind=float),
+    a.number(
+        "--spam-at", "P", "Spam from this probability on; auto: chosen at each fit, so that --lost-ham is kept.",
+        minimum=0, maximum=1, kind=float, word="auto",
+    ),
+    a.number(
+        "--lost-ham", "RATE", "Rate of ham that may be lost, as an upper 95 % bound: 0.001 unless given.",
+        minimum=1e-6, maximum=0.5, kind=float,
+    ),
     a.number(
         "--half-life", "DAYS", "Days in which a message loses half its weight; none: it never does.",
-        minimum=0, excluded=(0.0, inf), kind=float, word="none",
+        minimum=0, excluded=(0.0, math.inf), kind=float, word="none",
     ),
     a.number("--most-messages", "NUMBER", "Messages that are kept; of more, tidying unlearns the oldest.", minimum=1),
     a.STORE, a.NO_FIT, a.DEBUG,
     examples=["deciban mail set --spam-at 0.99", "deciban mail set --half-life 180 --most-messages 50000"],
 )  # fmt: skip
 def set_options(
-    model: str | None, ham_at: float | None, spam_at: float | None, half_life: float | str | None,
-    most_messages: int | None, store: str | None, no_fit: bool, debug: bool,
+    model: str | None, ham_at: float | None, spam_at: float | str | None, lost_ham: float | None,
+    half_life: float | str | None, most_messages: int | None, store: str | None, no_fit: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Choose the model, where ham ends and spam begins, how messages age, and how many are kept."""
-    given: dict[str, Any] = {"ham_at": ham_at, "spam_at": spam_at, "most_messages": most_messages, "model": model}
+    given: dict[str, Any] = {
+        "ham_at": ham_at, "spam_at": spam_at, "lost_ham": lost_ham, "most_messages": most_messages, "model": model,
+    }  # fmt: skip
     values = {key: value for key, value in given.items() if value is not None}
     if half_life is None and not values:
         raise UsageError("nothing to set. Hint: deciban mail status shows what is set")
@@ -138,9 +178,10 @@ def set_options(
 
         with mail.store.write_transaction():  # all or none
             low, high = mail.thresholds
-            check_threshold_order(values.get("ham_at", low), values.get("spam_at", high))
+            spam_at = values.get("spam_at", high)
+            check_threshold_order(values.get("ham_at", low), None if isinstance(spam_at, str) else spam_at)
             for key, value in values.items():
-                mail.store.set(key, value)
+                mail.store.set(key, None if value == "auto" else value)
             changes = [f"{key.replace('_', '-')} {value}" for key, value in values.items()]
             if half_life is not None:
                 mail.store.age(None if isinstance(half_life, str) else half_life * DAY)
@@ -163,7 +204,7 @@ def fit(store: str | None, if_due: bool, debug: bool) -> None:
     """Refit the weights of tokens to all messages that were learned."""
     with handle_errors(debug, interrupted="what was fitted before is kept"), open_to_learn(store) as mail:
         from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
-        from deciban.mail.model.weight_fitting import RefitResult
+        from deciban.mail.model.refitting import RefitResult
 
         if if_due and not mail.is_fit_due():
             print_stderr(f"{mail.model}: not due")

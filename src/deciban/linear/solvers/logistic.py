@@ -60,6 +60,7 @@ def fit_parts(
     n_classes: int,
     *,
     intercept: bool = True,
+    fixed_bias: Array | None = None,
     start: tuple[Sequence[Array], Array] | None = None,
     tol: float = 1e-4,
     max_iter: int = 100,
@@ -70,6 +71,8 @@ def fit_parts(
 
     The features x are several blocks side by side, without missing values, each with its own penalty. The weights of
     a block with a scale, returned and penalised, are those of the features scale_k · x of class k.
+
+    `fixed_bias` is a bias that is not fitted, one number per score; there is no intercept then.
 
     The search ends where the possible gain is about tol² of the objective, or after `max_iter` steps; with l1, whose
     steps are cheaper, after ten times as many. `prepared` are the rows as `prepare_rows` returns them, for several
@@ -84,7 +87,8 @@ def fit_parts(
         import scipy.linalg  # noqa: F401  before threads are limited: SciPy has a BLAS of its own
 
     with limit_products_to_one_core(True):  # threads that wait for each other cost more than small products take
-        rows = prepared or prepare_rows(parts, codes, weight, n_classes, intercept, threads)
+        rows = prepared or prepare_rows(parts, codes, weight, n_classes, intercept and fixed_bias is None, threads)
+        rows = rows if fixed_bias is None else replace(rows, fixed_bias=fixed_bias)
         first = _build_initial_state(parts, rows, start)
         max_iter *= lbfgs.STEPS_PER_ITERATION if any(part.l1 for part in parts) else 1
         if any(map(_is_screened, parts)):
@@ -169,6 +173,7 @@ def _fit_columns(
     some = [replace(p, X=p.X[:, c], scale=scale) for p, c, scale in zip(parts, columns, scales)]
     ts, bias = _to_original_units(parts, rows, state)
     narrow = prepare_rows(some, rows.codes, rows.weight, max(rows.n_scores, 2), rows.intercept, rows.threads)
+    narrow = replace(narrow, fixed_bias=rows.fixed_bias)
     first = _build_initial_state(some, narrow, ([t[..., c] for t, c in zip(ts, columns)], bias))
     return _summarise(some, narrow, _search(some, narrow, first, tol, max_iter))
 
@@ -194,13 +199,14 @@ def _scale_penalties(penalties: Sequence[float], rows: Rows, power: int) -> list
 def _build_initial_state(parts: Sequence[Part], rows: Rows, start: tuple[Sequence[Array], Array] | None) -> State:
     """Return the initial state: the start weights if any, else zero weights with class log-odds as the bias."""
     M = rows.n_scores
+    unfitted = np.zeros(M) if rows.fixed_bias is None else rows.fixed_bias
     if start is None:
         zeros = [np.zeros((1, part.width) if M == 1 else part.weight_shape(M)) for part in parts]
         # the log-odds of two classes, or centred logarithms of the class shares; half a row is added to each
         counts = np.bincount(rows.codes, weights=rows.weight, minlength=max(M, 2)) + 0.5
-        return State(zeros, contrast(np.log(counts / counts.sum())) if rows.intercept else np.zeros(M))
+        return State(zeros, contrast(np.log(counts / counts.sum())) if rows.intercept else unfitted)
     ts = []
-    bias = np.array(start[1], dtype=np.float64).reshape(M) if rows.intercept else np.zeros(M)
+    bias = np.array(start[1], dtype=np.float64).reshape(M) if rows.intercept else unfitted
     for part, block, weights in zip(parts, rows.blocks, start[0]):
         t = np.array(weights, dtype=np.float64).reshape((1, -1) if M == 1 else part.weight_shape(M))
         t = t if block.unit is None else t / block.unit

@@ -18,6 +18,8 @@ from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, FilterMetrics,
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, draw_folds, draw_split
 from deciban.mail.model import mail_models, weight_fitting
 from deciban.mail.model.mail_models import ALPHA, DEFAULT_MODEL, MessageScores, WeightParameters
+from deciban.mail.model.refitting import is_choice_recent
+from deciban.mail.model.threshold_choice import MIN_HAM, ThresholdChoice, choose_thresholds
 from deciban.mail.model.verdicts import Indices, LabelTotals, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages
 from deciban.mail.store.store_arrays import StoreRows
@@ -39,6 +41,14 @@ Progress = Callable[[], None]
 """A function that is called after each draw, fold or message of an evaluation."""
 
 
+class Judged(NamedTuple):
+    """Log-odds of spam of messages, the scores that the threshold for spam is compared with, and verdict codes."""
+
+    scores: Array
+    spam_scores: Array
+    verdicts: NDArray[Any]
+
+
 class InMemoryFilter:
     """A filter that learns messages of a collection by their indices, fits weights, and scores other messages."""
 
@@ -46,7 +56,9 @@ class InMemoryFilter:
         self, mail: LabelledMail, model: ModelName = DEFAULT_MODEL, settings: FitSettings = DEFAULT_FIT_SETTINGS
     ) -> None:
         self.mail, self.model, self.settings = mail, model, settings
-        self.thresholds: Thresholds = (HAM_AT, SPAM_AT)
+        self.ham_at: float = HAM_AT
+        self.spam_at: float | None = None
+        self._choice: ThresholdChoice | None = None
         self.refits = 0
         self._known: dict[bytes, int] = {}
         self._counts, self._any = np.zeros((len(mail.words), 2)), np.zeros(len(mail.words))
@@ -114,7 +126,8 @@ class InMemoryFilter:
         if self._parameters is not None:
             return self._parameters
         first = WeightParameters.initial(LABELS, int(self._messages.sum()))
-        return replace(first, alpha=self.settings.alpha, power=self.settings.power)
+        chosen = self.settings
+        return replace(first, alpha=chosen.alpha, power=chosen.power, cap=chosen.cap, conflict=chosen.conflict)
 
     @property
     def has_both_labels(self) -> bool:
@@ -127,7 +140,9 @@ class InMemoryFilter:
         at = np.concatenate([np.zeros(0, dtype=np.int64), *known])
         counts, totals, parameters = self._counts[at], self._messages, self.parameters
         scores = mail_models.token_scores(self.model, counts, totals, parameters, self._own[at])
-        return mail_models.score_messages(self.model, counts, totals, parameters, scores, list(map(len, known))), at
+        sizes, lengths = list(map(len, known)), [len(self.mail.tokens[i]) for i in rows]
+        found = mail_models.score_messages(self.model, counts, totals, parameters, scores, sizes, lengths)
+        return found, at
 
     def scores(self, rows: Iterable[int] | Indices) -> Array:
         """Return the log-odds of spam, in nats, of some messages; 0 while only one label is known."""
@@ -136,10 +151,25 @@ class InMemoryFilter:
             return np.zeros(len(wanted))
         return np.array([score for (score,) in self._score(wanted)[0].totals])
 
-    def verdict_codes(self, scores: Array) -> NDArray[Any]:
-        """Return the verdict codes of messages with these log-odds of spam; unsure while too few were learned."""
-        has_too_few = self._messages.min() < mail_models.MIN_MESSAGES_PER_LABEL
-        return filter_metrics.apply_thresholds(scores, self.thresholds, has_too_few)
+    @property
+    def thresholds(self) -> Thresholds:
+        """Return the thresholds as `MailFilter.thresholds` does; they are chosen when they are first needed."""
+        if self.spam_at is not None or self._parameters is None or self.model == "fisher":
+            return self.ham_at, self.spam_at or SPAM_AT
+        n_ham = int(self._messages[0])
+        if n_ham >= MIN_HAM and not (self._choice and is_choice_recent(self._choice.ham, n_ham)):
+            self._choice = choose_thresholds(self._rows(), 1.0, self.model, self.ham_at, settings=self.settings)
+        return self.ham_at, self._choice.spam_at if self._choice else SPAM_AT
+
+    def judge(self, rows: Iterable[int] | Indices) -> "Judged":
+        """Return the scores and the verdict codes of some messages; unsure while too few were learned."""
+        wanted = np.asarray(rows).tolist()
+        if self._messages.min() < mail_models.MIN_MESSAGES_PER_LABEL:
+            scores = self.scores(wanted)
+            return Judged(scores, scores, np.full(len(wanted), filter_metrics.UNSURE_CODE))
+        found = self._score(wanted)[0]
+        scores, spam_scores = np.array(found.totals)[:, 0], found.spam_scores
+        return Judged(scores, spam_scores, filter_metrics.apply_thresholds(scores, self.thresholds, spam_scores))
 
     def verdict(self, i: int, clues: int) -> Verdict:
         """Return the verdict on a message with its clues; both labels must have been learned."""
@@ -173,7 +203,7 @@ def choose_settings(
     scores = {alpha: trained.scores(choose) for alpha, trained in found.items()}
     tried = {alpha: float(filter_metrics.log_losses(scores[alpha], codes == 1).mean()) for alpha in candidates}
     best = min(tried, key=tried.__getitem__)
-    found[best].thresholds = filter_metrics.choose_thresholds(scores[best], codes, lost_ham_cost)
+    found[best].ham_at, found[best].spam_at = filter_metrics.choose_thresholds(scores[best], codes, lost_ham_cost)
     return found[best], tried
 
 
@@ -233,8 +263,8 @@ def evaluate_split(
     """Learn, choose settings and test by one random split."""
     learn, choose, test = draw_split(mail.codes, sizes, seed)
     trained, tried = choose_settings(mail, learn, choose, model, lost_ham_cost)
-    scores = trained.scores(test)
-    metrics = FilterMetrics.compute(scores, mail.codes[test], trained.verdict_codes(scores))
+    judged = trained.judge(test)
+    metrics = FilterMetrics.compute(judged.scores, mail.codes[test], judged.verdicts)
     return SplitReport(model, sizes, seed, tried, trained.thresholds, metrics, find_mistakes(trained, test))
 
 
@@ -296,8 +326,7 @@ def evaluate_folds(
     mistakes: list[Mistake] = []
     for learn, test in draw_folds(mail.codes, n_folds, seed):
         trained = train_filter(mail, learn, model)
-        scores[test] = trained.scores(test)
-        verdicts[test] = trained.verdict_codes(scores[test])
+        scores[test], _, verdicts[test] = trained.judge(test)
         mistakes += find_mistakes(trained, test)
         progress()
     mistakes.sort(key=lambda mistake: -abs(mistake.verdict.decibans))
@@ -327,6 +356,8 @@ class OnlineReport:
     curve: tuple[CurvePoint, ...]
     scores: Array
     """The log-odds of spam of each message on arrival."""
+    spam_scores: Array
+    """The scores that the threshold for spam was compared with."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report in the terms of JSON."""
@@ -339,15 +370,17 @@ def evaluate_online(
 ) -> OnlineReport:
     """Score and learn message after message, in the order of the collection."""
     trained = InMemoryFilter(mail, model)
-    scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
+    scores, spam_scores, verdicts = np.zeros(len(mail)), np.zeros(len(mail)), np.zeros(len(mail), dtype=np.int64)
     for i in range(len(mail)):
-        scores[i] = trained.scores([i])[0] if trained.has_both_labels else UNTRAINED_LOG_ODDS
-        verdicts[i] = trained.verdict_codes(scores[i])
+        (scores[i],), (spam_scores[i],), (verdicts[i],) = trained.judge([i])
+        if not trained.has_both_labels:
+            scores[i] = UNTRAINED_LOG_ODDS
         trained.learn([i])
         trained.refit()
         progress()
     metrics = FilterMetrics.compute(scores, mail.codes, verdicts)
-    return OnlineReport(model, trained.refits, metrics, _compute_curve(scores, mail.codes == 1), scores)
+    curve = _compute_curve(scores, mail.codes == 1)
+    return OnlineReport(model, trained.refits, metrics, curve, scores, spam_scores)
 
 
 Report = SplitReport | DrawsReport | OnlineReport | FoldsReport

@@ -2,11 +2,17 @@
 
 Models `evidence` and `bayes` add up the log-odds of the tokens' counts, each multiplied by a fitted weight:
 
-    score_k = b_k + (c / n)^¾ Σ_j t_jk e_jk,   e_jk = ln (n_kj + α)/(N_k + 2α) − ln (n_¬kj + α)/(N_¬k + 2α)
+    score_k = ln N_k/N_¬k + a_k (F_k − A_k),   a_k = 1 / (1 + λ min(F_k, A_k))
+    F_k, A_k = Σ_j max(± x_jk, 0),             x_jk = min(1, (c / n)^¾) t_jk e_jk
+    e_jk = ln (n_kj + α)/(N_k + 2α) − ln (n_¬kj + α)/(N_¬k + 2α)
 
-over the n tokens j of the message that were learned before; c is the usual n. Counts are those of now, weights t
-those of the last fit: what is learned counts at once. Of two labels there is one score, for the second of them; of
-more, one for each label against all others.
+over the tokens j of the message that were learned before; n is the number of all its tokens, c the usual n. F is the
+evidence for the label, A that against it, and the agreement a falls where both are large. A message without a
+known token has the score of the prior. Counts are those of now, weights t those of the last fit: what is learned
+counts at once. Of two labels there is one score, for the second of them; of more, one for each label against all
+others.
+
+Fits of version 1 have a bias in place of the prior, no bound of the length factor, n known tokens only, and a = 1.
 
 Model `fisher` is Robinson's and Fisher's: each token has a probability, and two chi-square tests combine them. Its
 parameters are those of Robinson 2003 as spambayes and bogofilter use them. It fits nothing, and has two labels only.
@@ -16,10 +22,11 @@ import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError
@@ -35,6 +42,16 @@ ALPHA: Final = 0.3
 LENGTH_POWER: Final = 0.75
 """Exponent of the length correction: at 0 long messages are surer than they should be, at 1 their few informative
 words count too little."""
+
+MAX_LENGTH_FACTOR: Final = 1.0
+"""Bound of the length correction: without one, each token of a short message counts up to seven times."""
+
+CONFLICT_DISCOUNT: Final = 0.3
+"""The λ of the agreement, per nat of the weaker side. At 0 a ham with strong signs both ways may rank above all spam;
+at 1 too many messages are unsure."""
+
+FIT_VERSION: Final = 2
+"""Version of the formula that weights are fitted for; a fit of version 1 is used by the formula of its time."""
 
 INITIAL_WEIGHT: Final = 0.05
 """Weight of all tokens before anything was fitted, from INITIAL_MESSAGES on; fits find more."""
@@ -83,16 +100,37 @@ def log_odds(counts: Array, totals: Array, alpha: float = ALPHA) -> Array:
     return odds[..., 1:] if odds.shape[-1] == 2 else odds
 
 
-def length_factor(n_known: Any, usual: float, power: float = LENGTH_POWER) -> Any:
-    """Compute (usual / n)^power, by which the tokens of a message with n known tokens are multiplied."""
-    return (usual / np.maximum(n_known, 1)) ** power
+def length_factor(n: Any, usual: float, power: float = LENGTH_POWER, cap: float = MAX_LENGTH_FACTOR) -> Any:
+    """Compute min(cap, (usual / n)^power), by which the evidence of a message of n tokens is multiplied."""
+    return np.minimum((usual / np.maximum(n, 1)) ** power, cap)
+
+
+def prior_log_odds(totals: Array) -> Array:
+    """Compute ln N_k/N_¬k of each score from the totals of the labels.
+
+    >>> prior_log_odds(np.array([20.0, 60.0])).round(3).tolist()
+    [1.099]
+    """
+    odds = np.log(totals) - np.log(totals.sum() - totals)
+    return odds[1:] if len(odds) == 2 else odds
+
+
+def agreement(for_label: Array, against: Array, discount: float = CONFLICT_DISCOUNT) -> Array:
+    """Compute 1 / (1 + discount · min(F, A)), by which evidence in nats is multiplied: 1 where one side has none.
+
+    >>> agreement(np.array([10.0, 10.0]), np.array([0.0, 10.0])).tolist()
+    [1.0, 0.25]
+    """
+    return np.asarray(1.0 / (1.0 + discount * np.minimum(for_label, against)))
 
 
 @dataclass(frozen=True)
 class WeightParameters:
     """The fitted parameters of a model: the bias of each score, the weight that all tokens share, the usual length.
 
-    `alpha` and `power` are those it was fitted with, and is to be used with.
+    `alpha`, `power`, `cap` and `conflict` are those it was fitted with, and is to be used with. `min_known` is the
+    share of known tokens that all but the most unusual learned messages have; less is novel. In fits of version 1
+    the bias is fitted, else it is the prior at the time of the fit, and that of now is used.
     """
 
     labels: tuple[str, ...]
@@ -102,10 +140,14 @@ class WeightParameters:
     messages: int = 0
     alpha: float = ALPHA
     power: float = LENGTH_POWER
+    cap: float = MAX_LENGTH_FACTOR
+    conflict: float = CONFLICT_DISCOUNT
+    min_known: float = 0.0
+    version: int = FIT_VERSION
 
     @classmethod
     def initial(cls, labels: Sequence[str], messages: int) -> Self:
-        """Return the parameters before any fit: small weights, and no label more likely than another."""
+        """Return the parameters before any fit: small weights, which grow with the messages."""
         n = 1 if len(labels) == 2 else len(labels)
         weight = INITIAL_WEIGHT * min(1.0, messages / INITIAL_MESSAGES)
         return cls(tuple(labels), (0.0,) * n, (weight,) * n, 100.0, messages)
@@ -116,7 +158,8 @@ class WeightParameters:
         found = cls(
             tuple(values["labels"]), tuple(map(float, values["bias"])), tuple(map(float, values["common"])),
             float(values["usual"]), int(values["messages"]), float(values.get("alpha", ALPHA)),
-            float(values.get("power", LENGTH_POWER)),
+            float(values.get("power", LENGTH_POWER)), float(values.get("cap", MAX_WEIGHT)),
+            float(values.get("conflict", 0.0)), float(values.get("min_known", 0.0)), int(values.get("version", 1)),
         )  # fmt: skip
         n = 1 if len(found.labels) == 2 else len(found.labels)
         if (len(found.bias), len(found.common)) != (n, n):
@@ -125,9 +168,18 @@ class WeightParameters:
             raise ValueError(f"biases and weights must be from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
         if not all(1 / MAX_WEIGHT <= value <= MAX_WEIGHT for value in (found.usual, found.alpha)):
             raise ValueError(f"usual and alpha must be from {1 / MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
-        if not 0 <= found.power <= 1:
-            raise ValueError(f"power must be from 0 to 1, not {found.power!r}")
+        if not (0 <= found.power <= 1 and 0 <= found.min_known <= 1):
+            raise ValueError(f"power and min_known must be from 0 to 1, not {found.power!r} and {found.min_known!r}")
+        if not (0 < found.cap <= MAX_WEIGHT and 0 <= found.conflict <= MAX_WEIGHT):
+            raise ValueError(f"cap must be above 0 and conflict from 0, both up to {MAX_WEIGHT:g}")
+        if found.version not in (1, FIT_VERSION):
+            raise ValueError(f"version must be 1 or {FIT_VERSION}, not {found.version}")
         return found
+
+    @property
+    def has_prior(self) -> bool:
+        """Return whether the bias is the prior, rather than a fitted number."""
+        return self.version > 1
 
 
 def logit(p: float) -> float:
@@ -153,29 +205,57 @@ def compute_probabilities(scores: Sequence[float]) -> list[float]:
 class MessageScores:
     """The scores of some messages in nats: a bias per message, and the contribution of each token, by score.
 
-    The tokens of one message come after those of another; `sizes` are their numbers.
+    The tokens of one message come after those of another; `sizes` are their numbers, `lengths` those of all
+    tokens, known or not. `sides` are the evidence for and against each score (2 × messages × scores) before it
+    is multiplied by `agreement`; the contributions are already multiplied by it. `prior` is the part of the
+    bias that the numbers of learned messages make, and `novel` whether a message has fewer known tokens than
+    nearly all learned ones.
     """
 
     bias: Array
     contributions: Array
     sizes: Sequence[int]
+    lengths: Sequence[int]
+    sides: Array
+    agreement: Array
+    prior: Array
+    novel: NDArray[np.bool_]
 
     @property
     def totals(self) -> list[list[float]]:
         """Return the scores of each message, the same in whatever order its tokens come."""
-        columns = [array("d", each.tobytes()) for each in self.contributions.T]  # a list takes twice as long
-        return [
-            [math.fsum(chain(column[begin:end], (bias,))) for bias, column in zip(biases, columns)]
-            for biases, (begin, end) in zip(self.bias.tolist(), spans(self.sizes))
-        ]
+        return np.asarray(self.bias + self.agreement * (self.sides[0] - self.sides[1])).tolist()
+
+    @property
+    def spam_scores(self) -> Array:
+        """Return, of ham and spam, the scores that the threshold for spam is compared with; −∞ where novel.
+
+        That most of the learned messages are spam never makes one spam: a prior above 0 is left out.
+        """
+        found = np.array(self.totals)[:, 0] - np.maximum(self.prior[:, 0], 0.0)
+        return np.where(self.novel, -np.inf, found)
 
     @property
     def is_zero(self) -> list[bool]:
-        """Return for each message whether its bias and all contributions are 0."""
-        return [
-            not (bias.any() or self.contributions[begin:end].any())
-            for bias, (begin, end) in zip(self.bias, spans(self.sizes))
-        ]
+        """Return for each message whether all contributions are 0."""
+        return [not side.any() for side in self.sides.transpose(1, 0, 2)]
+
+
+def sum_sides(contributions: Array, sizes: Sequence[int]) -> Array:
+    """Sum the positive and the negative contributions of each message, rounded once: 2 × messages × scores.
+
+    >>> sum_sides(np.array([[1.0], [-2.0], [4.0]]), [2, 1]).tolist()
+    [[[1.0], [4.0]], [[2.0], [0.0]]]
+    """
+    sides = np.empty((2, len(sizes), contributions.shape[1]))
+    ends = np.cumsum(sizes, dtype=np.int64)
+    for side, signed in zip(sides, (contributions, -contributions)):
+        for k, column in enumerate(signed.T):
+            kept = column > 0.0
+            before = np.concatenate([[0], np.cumsum(kept)])
+            values = array("d", column[kept].tobytes())  # a list takes twice as long
+            side[:, k] = [math.fsum(values[begin:end]) for begin, end in pairwise([0, *before[ends].tolist()])]
+    return sides
 
 
 def spans(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -202,17 +282,33 @@ def token_scores(
 
 
 def score_messages(
-    model: ModelName, counts: Array, totals: Array, parameters: WeightParameters, scores: Array, sizes: Sequence[int]
-) -> MessageScores:
-    """Compute the scores of messages from the counts and contributions of their tokens, message after message."""
+    model: ModelName, counts: Array, totals: Array, parameters: WeightParameters, scores: Array, sizes: Sequence[int],
+    lengths: Sequence[int],
+) -> MessageScores:  # fmt: skip
+    """Compute the scores of messages from the counts and contributions of their tokens, message after message.
+
+    `sizes` are the numbers of known tokens, `lengths` those of all tokens.
+    """
     if model == "fisher":
-        return _combine_messages(counts, totals, sizes)
-    factors = length_factor(np.array(sizes), parameters.usual, parameters.power)
-    return MessageScores(np.array([parameters.bias] * len(sizes)), scores * np.repeat(factors, sizes)[:, None], sizes)
+        bias, contributions = _combine_messages(counts, totals, sizes)
+        sides = sum_sides(contributions, sizes)
+        same, none = np.ones_like(bias), np.zeros_like(bias)
+        return MessageScores(bias, contributions, sizes, lengths, sides, same, none, np.zeros(len(sizes), dtype=bool))
+    n = lengths if parameters.has_prior else sizes
+    factors = length_factor(np.array(n), parameters.usual, parameters.power, parameters.cap)
+    contributions = scores * np.repeat(factors, sizes)[:, None]
+    sides = sum_sides(contributions, sizes)
+    agreed = agreement(sides[0], sides[1], parameters.conflict)
+    contributions *= np.repeat(agreed, sizes, axis=0)
+    each = prior_log_odds(totals) if parameters.has_prior else np.array(parameters.bias)
+    bias = np.tile(each, (len(sizes), 1))
+    prior = bias if parameters.has_prior else np.zeros_like(bias)
+    novel = np.array(sizes) < parameters.min_known * np.array(lengths)
+    return MessageScores(bias, contributions, sizes, lengths, sides, agreed, prior, novel)
 
 
-def _combine_messages(counts: Array, totals: Array, sizes: Sequence[int]) -> MessageScores:
-    """Compute the scores of model `fisher`; the bias is what the shares of tokens leave over."""
+def _combine_messages(counts: Array, totals: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
+    """Compute bias and contributions by model `fisher`; the bias is what the shares of tokens leave over."""
     if counts.shape[1] != 2:
         raise InputError(
             f"model 'fisher' separates two labels, not {counts.shape[1]}. Hint: model 'evidence' or 'bayes'"
@@ -222,7 +318,7 @@ def _combine_messages(counts: Array, totals: Array, sizes: Sequence[int]) -> Mes
     for i, (begin, end) in enumerate(spans(sizes)):
         total, shares = combine_probabilities(p[begin:end])
         bias[i], contributions[begin:end, 0] = total - shares.sum(), shares
-    return MessageScores(bias, contributions, sizes)
+    return bias, contributions
 
 
 def token_probabilities(counts: Array, totals: Array) -> Array:

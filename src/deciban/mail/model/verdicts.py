@@ -18,10 +18,11 @@ from deciban._typing import Array
 from deciban.formatting import format_probability, format_thousands
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, POSITIVE_LABEL, MessageScores, WeightParameters
+from deciban.mail.model.threshold_choice import read_choice
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
-from deciban.mail.store.store_schema import ModelName
+from deciban.mail.store.store_schema import SPAM_AT, ModelName
 from deciban.mail.store.stored_messages import Numbers
 from deciban.mail.tokens.token_descriptions import describe_token
 from deciban.scores import DECIBAN
@@ -33,6 +34,9 @@ UNSURE: Final = "unsure"
 
 HEADER_CLUES: Final = 5
 """Number of clues in a header, unless another is given."""
+
+STRONG_DECIBANS: Final = 10.0
+"""Evidence from which a side is strong: ten to one."""
 
 NOT_FITTED: Final = "model logistic knows nothing before it is fitted. Hint: deciban mail set --model logistic"
 
@@ -55,13 +59,35 @@ class Clue:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceBalance:
+    """The evidence on both sides of a verdict, and how much of the message was known.
+
+    `for_label` and `against` are in decibans, `agreement` is what their difference is multiplied by: 1 where one side
+    has nothing, less where both have much. `known` of the `tokens` of the message were learned before.
+    """
+
+    for_label: float
+    against: float
+    agreement: float
+    known: int
+    tokens: int
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the balance in the terms of JSON."""
+        sides = {"for": self.for_label, "against": self.against, "agreement": self.agreement}
+        return {**sides, "known": self.known, "tokens": self.tokens}
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The result of classifying a message.
 
     `probability` is that of spam where labels are ham and spam, else that of the likeliest label; `decibans` is the
     evidence for it against all others: `prior` and all clues, of which `clues` are the strongest, and `others` the
-    sum of all weaker ones. `why` is the reason why it is unsure; `cut` lists what limits left unread. `sender` and
-    `subject` are the headers From and Subject, decoded; None where the message itself was not there to be read.
+    sum of all weaker ones. `why` is the reason why it is unsure, and `reason` names it where it is "conflict" (strong
+    signs both ways) or "novelty" (almost nothing in it was seen before); `balance` are the figures that these depend
+    on; `cut` lists what limits left unread. `sender` and `subject` are the headers From and Subject, decoded; None
+    where the message itself was not there to be read.
     """
 
     label: str
@@ -78,6 +104,8 @@ class Verdict:
     probabilities: Mapping[str, float] | None = None
     sender: str | None = None
     subject: str | None = None
+    reason: str = ""
+    balance: EvidenceBalance | None = None
 
     @property
     def is_sure(self) -> bool:
@@ -88,7 +116,9 @@ class Verdict:
         """Return the value of the header X-Deciban, in ASCII, with at most so many clues."""
         top = ",".join(f"{_to_ascii(clue.token)}{clue.decibans:+.1f}" for clue in self.clues[:clues])
         label = _to_ascii(self.label)
-        return f"{label}; p={format_probability(self.probability)}; evidence={self.decibans:+.1f}dB; top={top or '-'}"
+        why = f"; why={self.reason}" if self.reason else ""
+        p = format_probability(self.probability)
+        return f"{label}; p={p}; evidence={self.decibans:+.1f}dB{why}; top={top or '-'}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict in the terms of JSON; what there is none of is left out."""
@@ -97,7 +127,10 @@ class Verdict:
             "top": [clue.to_dict() for clue in self.clues],
             "prior": self.prior, "others": self.others, "model": self.model, "learned": dict(self.learned),
         }  # fmt: skip
-        optional = {"why": self.why, "cut": list(self.cut), "probabilities": dict(self.probabilities or {})}
+        optional = {
+            "why": self.why, "reason": self.reason, "balance": self.balance and self.balance.to_dict(),
+            "cut": list(self.cut), "probabilities": dict(self.probabilities or {}),
+        }  # fmt: skip
         heading = {"from": self.sender, "subject": self.subject}
         present = {name: value for name, value in optional.items() if value}
         return figures | present | {name: value for name, value in heading.items() if value is not None}
@@ -175,15 +208,18 @@ class VerdictBuilder:
         contributions = found.contributions[np.arange(len(columns)), columns]
         strongest = self._find_clues(contributions * DECIBAN, found.sizes, tokens, clues)
         empty = found.is_zero if self._model == "logistic" else [False] * len(best)
-        bias = found.bias.tolist()
+        bias, novel = found.bias.tolist(), found.novel.tolist()
+        spam_scores = found.spam_scores.tolist() if two and labels[1] == POSITIVE_LABEL else [t[-1] for t in totals]
+        balances = list(_build_balances(found, score))
         for i, (p, k, j, shown) in enumerate(zip(probabilities, best, score, strongest)):
             total, prior = totals[i][j] * DECIBAN, bias[i][j] * DECIBAN
             is_partial = len(shown) < found.sizes[i]
             others = math.fsum([total, -prior, *[-clue.decibans for clue in shown]]) if is_partial else 0.0
-            label, why = self._decide(p, k, empty[i])
+            label, reason, why = self._decide(p, k, spam_scores[i], balances[i], novel[i])
             yield Verdict(
-                label, labels[k], p[k], total, prior, shown, others, self._learned, self._model, why, cut.get(i, ()),
-                dict(zip(labels, p)),
+                label, labels[k], p[k], total, prior, shown, others, self._learned, self._model,
+                NOT_FITTED if empty[i] and not self._too_few else why, cut.get(i, ()), dict(zip(labels, p)),
+                reason=reason, balance=balances[i],
             )  # fmt: skip
 
     def _find_clues(
@@ -197,21 +233,53 @@ class VerdictBuilder:
         found = list(map(Clue, tokens.words_at(flat), evidence[flat].tolist(), counts))
         return [tuple(found[begin:end]) for begin, end in mail_models.spans(map(len, chosen))]
 
-    def _decide(self, p: Sequence[float], best: int, empty: bool) -> tuple[str, str]:
-        """Return the label and an empty text, or unsure and why; `empty`: model logistic has no weights for it."""
-        totals, (ham_at, spam_at) = self._totals, self._thresholds
+    def _decide(
+        self, p: Sequence[float], best: int, spam_score: float, balance: EvidenceBalance, novel: bool
+    ) -> tuple[str, str, str]:
+        """Return the label, and where it is unsure the name of the reason, if it has one, and the reason in words."""
         if self._too_few:
-            return UNSURE, self._too_few
-        least, why = max(1.0 - ham_at, 0.5), ""
-        if len(p) == 2:
-            label = totals.labels[1 if p[1] >= spam_at else 0]
-            if ham_at < p[1] < spam_at:
-                why = f"p({totals.labels[1]}) = {format_probability(p[1])} lies between {ham_at:g} and {spam_at:g}"
-        else:
-            label = totals.labels[best]
-            if p[best] < least:
-                why = f"the likeliest, {label}, has p = {format_probability(p[best])}, less than {least:g}"
-        return UNSURE if why else label, NOT_FITTED if empty else why
+            return UNSURE, "", self._too_few
+        labels, two = self._totals.labels, len(p) == 2
+        label = self._choose_label(p, best, spam_score)
+        if label != UNSURE and not (novel and label == POSITIVE_LABEL):
+            return label, "", ""
+        if novel and (p[1] >= self._thresholds[1] if two else label == POSITIVE_LABEL):
+            much = "almost nothing" if balance.known < balance.tokens / 2 else "too little"
+            return UNSURE, "novelty", f"{much} in it was seen before: {balance.known} of {balance.tokens} tokens"
+        if two and min(balance.for_label, balance.against) >= STRONG_DECIBANS:
+            sides = f"{balance.for_label:.1f} dB for {labels[1]}, {balance.against:.1f} dB against"
+            return UNSURE, "conflict", f"strong signs both ways: {sides}"
+        return UNSURE, "", self._explain_unsure(p, best, spam_score)
+
+    def _choose_label(self, p: Sequence[float], best: int, spam_score: float) -> str:
+        """Return the label that the thresholds give, or unsure."""
+        ham_at, spam_at = self._thresholds
+        if len(p) > 2:
+            return self._totals.labels[best] if p[best] >= max(1.0 - ham_at, 0.5) else UNSURE
+        if p[1] <= ham_at:
+            return self._totals.labels[0]
+        is_spam = spam_score == -math.inf or mail_models.compute_probabilities([spam_score])[1] >= spam_at
+        return self._totals.labels[1] if p[1] >= spam_at and is_spam else UNSURE
+
+    def _explain_unsure(self, p: Sequence[float], best: int, spam_score: float) -> str:
+        """Return why the thresholds give no label."""
+        label, (ham_at, spam_at) = self._totals.labels[best], self._thresholds
+        if len(p) > 2:
+            return (
+                f"the likeliest, {label}, has p = {format_probability(p[best])}, less than {max(1 - ham_at, 0.5):g}"
+            )
+        shown = f"p({label}) = {format_probability(p[1])}"
+        if p[1] >= spam_at:
+            even = format_probability(mail_models.compute_probabilities([spam_score])[1])
+            return f"{shown}, but {even} if as much ham as {label} had been learned, less than {spam_at:g}"
+        return f"{shown} lies between {ham_at:g} and {spam_at:g}"
+
+
+def _build_balances(found: MessageScores, score: Sequence[int]) -> Iterator[EvidenceBalance]:
+    """Yield the balance of each message's evidence for one of its scores."""
+    rows = np.arange(len(score))
+    for_label, against = (found.sides[:, rows, score] * DECIBAN).tolist()
+    return map(EvidenceBalance, for_label, against, found.agreement[rows, score].tolist(), found.sizes, found.lengths)
 
 
 def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n: int) -> list[list[int]]:
@@ -228,9 +296,12 @@ def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n
 
 
 class StoreSnapshot:
-    """A cache of what a store holds of some tokens, complete as long as nothing is learned."""
+    """A cache of what a store holds of some tokens, complete as long as nothing is learned.
 
-    def __init__(self, store: Store, model: ModelName, thresholds: tuple[float, float]) -> None:
+    Of the thresholds, the one for spam is None where it is the one that was chosen at the last fit.
+    """
+
+    def __init__(self, store: Store, model: ModelName, thresholds: tuple[float, float | None]) -> None:
         self.model, self._store, self._made_at = model, store, monotonic()
         with store.read_transaction():
             self.changes, self.unit, self._version = store.changes(), store.unit(), store.version()
@@ -246,7 +317,11 @@ class StoreSnapshot:
                 rule = f"the fit of model {model!r} is invalid ({type(error).__name__}: {error})"
                 raise invalid_value(store.path, rule, FIT_HINT) from error
         self.totals = np.array(self.label_totals.weights) / self.unit
-        self._builder = VerdictBuilder(self.label_totals, model, thresholds)
+        ham_at, spam_at = thresholds
+        if spam_at is None:
+            choice = read_choice(fit, store.path)
+            spam_at = SPAM_AT if choice is None else choice.spam_at
+        self._builder = VerdictBuilder(self.label_totals, model, (ham_at, spam_at))
         self._requested: set[str] = set()
         self.is_loaded = False
         """Whether all tokens of the store are here."""
@@ -319,5 +394,6 @@ class StoreSnapshot:
         rows = rows[rows >= 0]
         taken, labels = self._table.take(rows, axis=0), len(self.label_totals.labels)  # quicker than [rows]
         counts, scores = taken[:, :labels], taken[:, labels:]
-        found = mail_models.score_messages(self.model, counts, self.totals, self.parameters, scores, n)
+        lengths = sizes.tolist()
+        found = mail_models.score_messages(self.model, counts, self.totals, self.parameters, scores, n, lengths)
         return self._builder.build(found, TokenRows(rows, self._words, self._table[:, :labels]), cut, clues)

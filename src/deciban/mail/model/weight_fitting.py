@@ -2,12 +2,11 @@
 
 Each message is scored by the counts of the *other* messages: its own are subtracted first. So a token that no other
 message has contributes nothing, rare tokens get no weight for occurring in their own message, and the probabilities
-are calibrated without a calibration map. A refit is due when enough has changed since the last one.
+are calibrated without a calibration map.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from enum import Enum
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -15,10 +14,7 @@ import numpy as np
 from deciban._typing import Array, Codes
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import ALPHA, MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT, WeightParameters
-from deciban.mail.store.sqlite_errors import report_damage
-from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoreRows
-from deciban.mail.store.store_schema import ModelName
 from deciban.mail.store.stored_messages import Numbers
 
 if TYPE_CHECKING:
@@ -26,14 +22,27 @@ if TYPE_CHECKING:
 
 FittedModelName = Literal["evidence", "bayes", "logistic"]
 
-COMMON_WEIGHT_PENALTY: Final = 0.025
+COMMON_WEIGHT_PENALTY: Final = 0.0005
 """Penalty on the common weight, for each token, in addition to that on the tokens' own weights."""
 
-MIN_C: Final = 0.1
-"""Least C, the inverse of the penalty on the tokens' own weights: few messages let tokens differ less."""
+MAX_C: Final = 50.0
+"""Greatest C, the inverse of the penalty on the tokens' own weights. Evidence that is discounted for conflict needs
+larger weights than evidence that is not, for which 1 is best."""
+
+MIN_C: Final = 5.0
+"""Least C: few messages let tokens differ less."""
 
 FULL_C_MESSAGES: Final = 400
-"""Number of messages from which C is 1; with fewer it is their share of this number."""
+"""Number of messages from which C is MAX_C; with fewer it is their share of this number."""
+
+N_AGREEMENT_PASSES: Final = 2
+"""Fits after the first, each with the agreement of the one before; a third changes next to nothing."""
+
+NOVEL_SHARE: Final = 0.01
+"""Share of the learned messages that are novel: fewer of their tokens occur in other messages than in the rest."""
+
+MAX_NOVEL_KNOWN: Final = 0.75
+"""Share of known tokens from which no message is novel, however alike the learned ones are."""
 
 TOKENS_PER_BLOCK: Final = 1 << 18
 """Tokens of messages that are scored at a time: a store has millions, and each takes ten numbers meanwhile."""
@@ -51,6 +60,8 @@ class FitSettings:
 
     alpha: float = ALPHA
     power: float = mail_models.LENGTH_POWER
+    cap: float = mail_models.MAX_LENGTH_FACTOR
+    conflict: float = mail_models.CONFLICT_DISCOUNT
     penalty: float = COMMON_WEIGHT_PENALTY
     leave_one_out: bool = True
 
@@ -60,7 +71,10 @@ DEFAULT_FIT_SETTINGS: Final = FitSettings()
 
 @dataclass(frozen=True)
 class TrainingMessages:
-    """Messages as rows of the tokens that at least two have; weights are in messages of now."""
+    """Messages as rows of the tokens that at least two have; weights are in messages of now.
+
+    `lengths` are the numbers of all tokens, also of those that one message has.
+    """
 
     labels: tuple[str, ...]
     codes: Codes
@@ -69,6 +83,7 @@ class TrainingMessages:
     totals: Array
     X: "CsrMatrix"
     numbers: Numbers
+    lengths: Array
 
     @classmethod
     def from_rows(cls, rows: StoreRows, unit: float = 1.0) -> "TrainingMessages | None":
@@ -86,7 +101,13 @@ class TrainingMessages:
         cells = X.indices.astype(np.int64) * K + codes[X.rows]
         counts = np.bincount(cells, weights[X.rows], len(repeated) * K).astype(np.float64).reshape(-1, K)
         totals = np.bincount(codes, weights=weights, minlength=K).astype(np.float64)
-        return cls(labels, codes, weights, counts, totals, X, rows.numbers[repeated])
+        lengths = np.diff(rows.indptr).astype(np.float64)
+        return cls(labels, codes, weights, counts, totals, X, rows.numbers[repeated], lengths)
+
+    @property
+    def known_shares(self) -> Array:
+        """The share of each message's tokens that another message has; 1 where there are no tokens."""
+        return np.where(self.lengths > 0, np.diff(self.X.indptr) / np.maximum(self.lengths, 1.0), 1.0)
 
     def one_against_others(self, label: int) -> tuple[Array, Array]:
         """Return counts (tokens × 2) and totals (2) of all other labels, and of one label."""
@@ -122,65 +143,79 @@ def fit(
     examples: TrainingMessages, model: FittedModelName, settings: FitSettings = DEFAULT_FIT_SETTINGS
 ) -> WeightFit | None:
     """Fit the weights of a model to messages; None where the fitted common weight is not positive."""
-    usual = float(np.median(np.maximum(np.diff(examples.X.indptr), 1)))
+    usual = float(np.median(np.maximum(examples.lengths, 1.0)))
     scores = []
     for label in range(1 if len(examples.labels) == 2 else 0, len(examples.labels)):
         found = _fit_score(examples, label, model, usual, settings)
         if found is None:
             return None
         scores.append(found)
-    bias, common, columns = zip(*scores)
-    n, alpha, power = len(examples.codes), settings.alpha, settings.power
-    parameters = WeightParameters(examples.labels, bias, common, usual, n, alpha, power)
+    common, columns = zip(*scores)
+    parameters = WeightParameters(
+        examples.labels, tuple(mail_models.prior_log_odds(examples.totals).tolist()), common, usual,
+        len(examples.codes), settings.alpha, settings.power, settings.cap, settings.conflict,
+        min_known=_find_min_known(examples),
+    )  # fmt: skip
     return WeightFit(parameters, list(columns))
+
+
+def _find_min_known(examples: TrainingMessages) -> float:
+    """Return the share of known tokens below which a message is novel; 0 where too few were learned to tell."""
+    if len(examples.codes) * NOVEL_SHARE < 1:
+        return 0.0
+    return min(float(np.quantile(examples.known_shares, NOVEL_SHARE)), MAX_NOVEL_KNOWN)
 
 
 def _fit_score(
     examples: TrainingMessages, label: int, model: FittedModelName, usual: float, settings: FitSettings
-) -> tuple[float, float, Array] | None:
-    """Fit one label against all others: return bias, common weight (0: logistic) and own weights; None as `fit`."""
-    from deciban.linear.solvers.logistic import Shared, Sparse, fit_parts
+) -> tuple[float, Array] | None:
+    """Fit one label against all others: return the common weight (0: logistic) and own weights; None as `fit`.
+
+    The agreement of a message depends on the weights: each pass takes it from the weights of the pass before.
+    """
+    from deciban.linear.solvers.logistic import fit_parts
 
     X, y = examples.X, (examples.codes == label).astype(np.int32)
-    n, V = X.shape
+    factors = mail_models.length_factor(examples.lengths, usual, settings.power, settings.cap)
+    Z = replace(X, data=_compute_evidence(examples, label, model, settings) * factors[X.rows])
+    prior = mail_models.prior_log_odds(examples.one_against_others(label)[1])
+    agreed, common, own = np.ones(len(y)), 0.0, np.zeros(X.shape[1])
+    for _ in range(1 + N_AGREEMENT_PASSES * (settings.conflict > 0)):
+        parts = _build_parts(replace(Z, data=Z.data * agreed[X.rows]), model, settings)
+        found = fit_parts(parts, y, examples.weights, 2, fixed_bias=prior, tol=1e-3, max_iter=200, threads=1)
+        common = 0.0 if model == "logistic" else float(found.parts[-1][0])
+        if model != "logistic" and common <= 0.0:
+            return None
+        own = own if model == "bayes" else np.asarray(found.parts[0]).ravel()
+        x = Z.data * (own + common)[X.indices]
+        for_label, against = (
+            np.bincount(X.rows, np.maximum(side, 0.0), len(y)).astype(np.float64) for side in (x, -x)
+        )
+        agreed = mail_models.agreement(for_label, against, settings.conflict)
+    return common, own
+
+
+def _compute_evidence(examples: TrainingMessages, label: int, model: FittedModelName, settings: FitSettings) -> Array:
+    """Compute the evidence of each entry of X for a label before it is weighted: log-odds, or 1 for logistic."""
     if model == "logistic":
-        data = np.ones(X.nnz)
-    elif settings.leave_one_out:
-        data = examples.leave_one_out_log_odds(label, settings.alpha)
-    else:
-        data = mail_models.log_odds(*examples.one_against_others(label), settings.alpha)[X.indices, 0]
-    known = np.bincount(X.rows, weights=data != 0.0, minlength=n)
-    Z = replace(X, data=data * mail_models.length_factor(known, usual, settings.power)[X.rows])
-    parts: list[Any] = [] if model == "bayes" else [Sparse(Z, 1.0 / min(1.0, max(MIN_C, n / FULL_C_MESSAGES)))]
+        return np.ones(examples.X.nnz)
+    if settings.leave_one_out:
+        return examples.leave_one_out_log_odds(label, settings.alpha)
+    counts, totals = examples.one_against_others(label)
+    return mail_models.log_odds(counts, totals, settings.alpha)[examples.X.indices, 0]
+
+
+def _build_parts(Z: "CsrMatrix", model: FittedModelName, settings: FitSettings) -> list[Any]:
+    """Build the features of a fit: evidence with a weight for each token, and its sum with one for all tokens."""
+    from deciban.linear.solvers.logistic import Shared, Sparse
+
+    n, V = Z.shape
+    C = MAX_C * min(1.0, max(MIN_C / MAX_C, n / FULL_C_MESSAGES))
+    parts: list[Any] = [] if model == "bayes" else [Sparse(Z, 1.0 / C)]
     if model != "logistic":
         total = Z @ np.ones(V)
         parts.append(Shared(np.stack([-total / 2, total / 2], axis=1)[:, None, :], settings.penalty * V))
-    found = fit_parts(parts, y, examples.weights, 2, tol=1e-3, max_iter=200, threads=1)
-    common = 0.0 if model == "logistic" else float(found.parts[-1][0])
-    if model != "logistic" and common <= 0.0:
-        return None
-    return float(found.bias[0]), common, np.zeros(V) if model == "bayes" else np.asarray(found.parts[0]).ravel()
-
-
-class RefitResult(Enum):
-    """The outcome of a refit; only FITTED is true."""
-
-    FITTED = "the model was fitted"
-    NOT_DUE = "too little has changed since the last fit"
-    NO_PARAMETERS = "the model has no parameters to fit"
-    TOO_FEW_MESSAGES = "there are too few messages, in all or with one label"
-    INSEPARABLE = "the words of the messages do not separate the labels"
-
-    def __bool__(self) -> bool:
-        return self is RefitResult.FITTED
-
-
-def is_due(store: Store, model: ModelName) -> bool:
-    """Return whether a model has parameters, enough messages, and no fit or one since which much has changed."""
-    if model == "fisher" or not has_enough_messages([n for n, _ in store.totals().values() if n]):
-        return False
-    fit = store.fit(model)
-    return fit is None or is_growth_due(store.changes() - fit.changes, fit.meta["messages"])
+    return parts
 
 
 def has_enough_messages(messages: Sequence[float]) -> bool:
@@ -191,19 +226,3 @@ def has_enough_messages(messages: Sequence[float]) -> bool:
 def is_growth_due(changes: int, fitted_to: int) -> bool:
     """Return whether so many changes since a fit to so many messages call for another fit."""
     return changes >= max(MIN_REFIT_CHANGES, REFIT_GROWTH_FRACTION * fitted_to)
-
-
-def refit_store(store: Store, model: ModelName) -> RefitResult:
-    """Fit a model to all messages of a store and save the fit, or return why nothing was fitted."""
-    if model == "fisher":
-        return RefitResult.NO_PARAMETERS
-    rows = store.rows()
-    examples = TrainingMessages.from_rows(rows, store.unit(float(rows.times.max())) if len(rows.times) else 1.0)
-    if examples is None:
-        return RefitResult.TOO_FEW_MESSAGES
-    found = fit(examples, model)
-    if found is None:
-        return RefitResult.INSEPARABLE
-    with report_damage(store.path):
-        store.save_fit(model, examples.numbers, found.columns, asdict(found.parameters), changes=rows.changes)
-    return RefitResult.FITTED

@@ -258,6 +258,10 @@ def format_report(verdict: Verdict) -> str:
     p = f"p({verdict.of}) = {format_probability(verdict.probability)}"
     lines = [f"Deciban {label} ({p}, {verdict.decibans:+.1f} dB; learned: {learned})."]
     lines += [f"Why: {verdict.why}."] if verdict.why else []
+    if verdict.balance is not None:
+        sides = f"{verdict.balance.for_label:.1f} dB for {verdict.of}, {verdict.balance.against:.1f} dB against"
+        known = f"{verdict.balance.known} of {verdict.balance.tokens} tokens were seen before"
+        lines.append(f"Evidence: {sides}, multiplied by {verdict.balance.agreement:.2f}; {known}.")
     lines += [f"Left unread: {cut}." for cut in verdict.cut]
     lines += ["", "decibans  clue", "--------  " + "-" * 40]
     lines += [f"{clue.decibans:+8.1f}  {describe_token(clue.token)}" for clue in verdict.clues]

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -41,6 +41,16 @@ class StoreRows:
     """Number of each column's token in the store, for `Store.save_fit`."""
     changes: int
     """The store's count of changes when this was read."""
+
+    def take(self, kept: Numbers) -> "StoreRows":
+        """Return some of the messages, by rising index; the columns stay."""
+        sizes, is_kept = np.diff(self.indptr), np.zeros(len(self.labels), dtype=bool)
+        is_kept[kept] = True
+        return replace(
+            self, labels=self.labels[kept], weights=self.weights[kept], times=self.times[kept],
+            digests=[self.digests[i] for i in kept.tolist()],
+            indptr=np.concatenate([[0], np.cumsum(sizes[kept])]), indices=self.indices[np.repeat(is_kept, sizes)],
+        )  # fmt: skip
 
 
 def read_rows(file: StoreFile) -> StoreRows:

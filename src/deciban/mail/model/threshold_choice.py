@@ -1,0 +1,241 @@
+"""The choice of the threshold for spam from a store's own messages, so that next to no ham is lost.
+
+Each message is scored by a fit to the messages of other folds. The threshold is the lowest at which the upper 95 %
+bound of the rate of lost ham is at most the rate that is allowed. So many ham are needed for that that the default
+stays with fewer, and is raised only where they show that the rate is exceeded.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban._typing import Array
+from deciban.mail.model import mail_models
+from deciban.mail.model.mail_models import MessageScores, logit
+from deciban.mail.model.weight_fitting import (
+    DEFAULT_FIT_SETTINGS,
+    FitSettings,
+    FittedModelName,
+    TrainingMessages,
+    fit,
+)
+from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
+from deciban.mail.store.store_arrays import Fit, StoreRows
+from deciban.mail.store.store_schema import HAM_AT, LOST_HAM, SPAM_AT
+
+HAM_AND_SPAM: Final = ("ham", "spam")
+"""The labels that thresholds are chosen for."""
+
+CHOICE_KEY: Final = "choice"
+"""The key of the chosen thresholds among the parameters of a fit."""
+
+N_FOLDS: Final = 5
+
+MIN_HAM: Final = 300
+"""Ham from which the threshold is chosen: with fewer, ten times the default rate could not be excluded."""
+
+CONFIDENCE: Final = 0.95
+"""Probability with which the rate of lost ham is below its upper bound."""
+
+SPAM_CANDIDATES: Final = (0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999)
+"""Thresholds to choose from, rising; beyond the last, a single ham in the wrong folder would make all spam unsure."""
+
+GROWTH_FRACTION: Final = 0.5
+"""The threshold is chosen again when the ham have grown by so much: it takes five fits."""
+
+
+@dataclass(frozen=True)
+class OutOfFoldScores:
+    """Log-odds of spam of messages by fits without them, and the scores that the threshold for spam is for."""
+
+    scores: Array
+    spam_scores: Array
+    is_spam: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ThresholdChoice:
+    """A chosen threshold, and what is expected at it: of so many ham and spam the numbers lost, missed and unsure.
+
+    `max_lost` is the rate that was allowed, and `ham_at` the threshold for ham that the numbers are for.
+    """
+
+    spam_at: float
+    ham_at: float
+    max_lost: float
+    ham: int
+    lost: int
+    ham_unsure: int
+    spam: int
+    missed: int
+    spam_unsure: int
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """Return a saved choice; ValueError, TypeError or KeyError if it is invalid."""
+        spam_at, ham_at, max_lost = (float(values[name]) for name in ("spam_at", "ham_at", "max_lost"))
+        names = ("ham", "lost", "ham_unsure", "spam", "missed", "spam_unsure")
+        counts = [int(values[name]) for name in names]
+        if not all(0 <= value <= 1 for value in (spam_at, ham_at, max_lost)) or min(counts) < 0:
+            raise ValueError("thresholds and rates must be from 0 to 1, and counts from 0")
+        return cls(spam_at, ham_at, max_lost, *counts)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the choice in the terms of JSON."""
+        return asdict(self)
+
+    @property
+    def lost_bounds(self) -> tuple[float, float]:
+        """Return the rate of lost ham that was found, and its upper bound."""
+        return self.lost / max(self.ham, 1), upper_bound(self.lost, self.ham)
+
+    @property
+    def missing_ham(self) -> int:
+        """Return how many more ham are needed before the allowed rate can be ensured."""
+        return max(0, required_ham(self.max_lost) - self.ham)
+
+
+def read_choice(fit: Fit | None, path: Path) -> ThresholdChoice | None:
+    """Return the thresholds that were saved with a fit of the store at this path; None if none were."""
+    saved = fit.meta.get(CHOICE_KEY) if fit is not None else None
+    if saved is None:
+        return None
+    try:
+        return ThresholdChoice.from_dict(saved)
+    except INVALID_VALUE_ERRORS as error:
+        rule = f"the thresholds of model {fit.model!r} are invalid ({type(error).__name__}: {error})"  # type: ignore[union-attr]
+        raise invalid_value(path, rule, FIT_HINT) from error
+
+
+def log_tail(k: int, n: int, rate: float) -> float:
+    """Compute ln P(at most k of n), each with this probability."""
+    logs = [
+        math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1)
+        + i * math.log(rate) + (n - i) * math.log1p(-rate)
+        for i in range(k + 1)
+    ]  # fmt: skip
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(value - top) for value in logs))
+
+
+def upper_bound(k: int, n: int) -> float:
+    """Compute the upper 95 % bound of a rate of which k in n were found (Clopper and Pearson).
+
+    >>> round(upper_bound(0, 2995), 6), round(upper_bound(3, 1000), 5)
+    (0.001, 0.00774)
+    """
+    if k >= n:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_tail(k, n, middle) > math.log(1 - CONFIDENCE) else (low, middle)
+    return high
+
+
+def required_ham(max_lost: float) -> int:
+    """Compute how many ham, none of them lost, ensure a rate of lost ham.
+
+    >>> required_ham(0.001)
+    2995
+    """
+    return math.ceil(math.log(1 - CONFIDENCE) / math.log1p(-max_lost)) if max_lost < 1 else 1
+
+
+def choose_spam_threshold(ham_scores: Array, max_lost: float = LOST_HAM) -> float:
+    """Choose the threshold for spam from the scores of ham.
+
+    >>> scores = np.full(3000, -5.0)
+    >>> choose_spam_threshold(scores), choose_spam_threshold(np.append(scores, 3.5))
+    (0.9, 0.98)
+    >>> choose_spam_threshold(scores[:400]), choose_spam_threshold(np.append(scores[:400], [3.5] * 4))
+    (0.95, 0.98)
+    """
+    n = len(ham_scores)
+    is_ensured = n >= required_ham(max_lost)
+    for threshold in SPAM_CANDIDATES:
+        lost = int((ham_scores >= logit(threshold)).sum())
+        if is_ensured and upper_bound(lost, n) <= max_lost:
+            return threshold
+        if not is_ensured and threshold >= SPAM_AT and not _is_exceeded(lost, n, max_lost):
+            return threshold
+    return SPAM_CANDIDATES[-1]
+
+
+def _is_exceeded(lost: int, n: int, max_lost: float) -> bool:
+    """Return whether so many lost would be a surprise (5 %) if the rate were the allowed one."""
+    return lost > 0 and max_lost < 1 and log_tail(lost - 1, n, max_lost) > math.log(CONFIDENCE)
+
+
+def choose_thresholds(
+    rows: StoreRows, unit: float, model: FittedModelName, ham_at: float = HAM_AT, max_lost: float = LOST_HAM,
+    settings: FitSettings = DEFAULT_FIT_SETTINGS,
+) -> ThresholdChoice | None:  # fmt: skip
+    """Choose the threshold for spam of a store's messages; None where they are too few, or not ham and spam."""
+    found = score_out_of_fold(rows, unit, model, settings)
+    if found is None:
+        return None
+    return evaluate_choice(
+        found, choose_spam_threshold(found.spam_scores[~found.is_spam], max_lost), ham_at, max_lost
+    )
+
+
+def evaluate_choice(found: OutOfFoldScores, spam_at: float, ham_at: float, max_lost: float) -> ThresholdChoice:
+    """Count the verdicts that thresholds give out of fold."""
+    spam, called_ham = found.is_spam, found.scores <= logit(ham_at)
+    called_spam = ~called_ham & (found.spam_scores >= logit(spam_at))
+    unsure = ~called_ham & ~called_spam
+    counts = [mask.sum() for side, wrong in ((~spam, called_spam), (spam, called_ham))
+              for mask in (side, side & wrong, side & unsure)]  # fmt: skip
+    return ThresholdChoice(spam_at, ham_at, max_lost, *map(int, counts))
+
+
+def score_out_of_fold(
+    rows: StoreRows, unit: float, model: FittedModelName, settings: FitSettings = DEFAULT_FIT_SETTINGS
+) -> OutOfFoldScores | None:
+    """Score each message of a store by a fit to four fifths of the others; None where they are too few.
+
+    Folds are stretches of time, by label: replies and campaigns are mostly in one.
+    """
+    names = [rows.label_names[k] for k in rows.labels.tolist()]
+    spam = np.array([name == HAM_AND_SPAM[1] for name in names], dtype=bool)
+    if set(names) != set(HAM_AND_SPAM) or (~spam).sum() < MIN_HAM:
+        return None
+    folds = np.empty(len(spam), dtype=np.int64)
+    for side in (spam, ~spam):
+        mine = np.flatnonzero(side)
+        folds[mine[np.argsort(rows.times[mine], kind="stable")]] = np.arange(len(mine)) * N_FOLDS // len(mine)
+    scores, spam_scores = np.empty(len(spam)), np.empty(len(spam))
+    for fold in range(N_FOLDS):
+        tested = np.flatnonzero(folds == fold)
+        found = _score_fold(rows.take(np.flatnonzero(folds != fold)), rows.take(tested), unit, model, settings)
+        if found is None:
+            return None
+        scores[tested], spam_scores[tested] = np.array(found.totals)[:, 0], found.spam_scores
+    return OutOfFoldScores(scores, spam_scores, spam)
+
+
+def _score_fold(
+    learned: StoreRows, tested: StoreRows, unit: float, model: FittedModelName, settings: FitSettings
+) -> MessageScores | None:
+    """Score messages by a fit to others; None if that fails."""
+    examples = TrainingMessages.from_rows(learned, unit)
+    fitted = fit(examples, model, settings) if examples else None
+    if examples is None or fitted is None:
+        return None
+    V, sizes = len(learned.numbers), np.diff(learned.indptr)
+    own, weights = np.zeros((V, 1)), np.repeat(learned.weights / unit, sizes)
+    own[np.searchsorted(learned.numbers, examples.numbers), 0] = fitted.columns[0]
+    cells = learned.indices * 2 + np.repeat(examples.codes, sizes)
+    counts = np.bincount(cells, weights, 2 * V).reshape(-1, 2)
+    known = counts[tested.indices].sum(axis=1) > 0
+    at, before = tested.indices[known], np.concatenate([[0], np.cumsum(known)])
+    contributions = mail_models.token_scores(model, counts[at], examples.totals, fitted.parameters, own[at])
+    return mail_models.score_messages(
+        model, counts[at], examples.totals, fitted.parameters, contributions,
+        np.diff(before[tested.indptr]).tolist(), np.diff(tested.indptr).tolist(),
+    )  # fmt: skip
