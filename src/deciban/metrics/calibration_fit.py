@@ -199,14 +199,12 @@ def calibrate(
 
     "auto" compares none, temperature, Platt's and, of many rows, isotonic maps by the log-loss of each fold by maps
     fitted without it, and moves on to one with more parameters only if that gains more than one standard error,
-    paired row by row. Rows whose class is not known (−1) are not used; without any other, "auto" fits none.
+    paired row by row. Rows whose class is not known (−1) are not used.
     """
     is_known = truth >= 0
     L, codes = log_posterior[is_known], truth[is_known]
     w = (np.ones(len(truth)) if weight is None else effective_weights(weight))[is_known]
     if log_posterior.shape[1] < 2 or not len(L):
-        if method == "auto":
-            return CalibrationResult(None, log_posterior)
         raise InputError("calibration takes rows of two classes or more whose classes are known. Hint: leave it out")
     best: tuple[str | None, Array, Mapping[int, CalibrationMap]] = (None, L, {})
     for name in _methods_to_try(w.sum()) if method == "auto" else (method,):

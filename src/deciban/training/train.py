@@ -190,6 +190,8 @@ class Trained:
             return CalibrationResult(None, log_posterior)
         rows = scored.rows
         is_known = scored.known[np.arange(len(rows.codes)), rows.codes]
+        if method == "auto" and not is_known.any():
+            return CalibrationResult(None, log_posterior)
         truth = np.where(is_known, rows.codes, -1)
         assert rows.fold is not None
         log_prior = self.model._scorer.solved.log_prior
