@@ -1,0 +1,430 @@
+"""Filling the summariser of a table from its database: aggregates are read, and rows of texts alone are streamed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban import engines
+from deciban._lazy import pa
+from deciban._typing import Array
+from deciban.errors import InputError
+from deciban.ledger import Needs, Statistic
+from deciban.ledger.counts import Counts
+from deciban.ledger.extremes import MANY_ROWS, N_VALUES, Extremes
+from deciban.ledger.ledger import concatenate_features
+from deciban.ledger.moments import Moments
+from deciban.model.columns import Column, Feature, Layout
+from deciban.model.model_options import Options
+from deciban.model.summarise_table import Progress, TableSummariser
+from deciban.sources.arrow_cells import to_numbers
+from deciban.sources.arrow_types import is_text
+from deciban.sources.databases.tables import DatabaseTable
+from deciban.sources.markers import WithoutMarkers, remove_markers
+from deciban.sources.source import ColumnReading, role_hint
+from deciban.sql import statements
+from deciban.sql.statements import CLASS, MAX_SELECTED, LabelledTable
+
+MAX_MAGNITUDE = 1e150
+"""Numbers that are larger than this may be too large to be squared."""
+
+LARGEST = float(np.finfo(np.float64).max)
+"""The greatest finite double."""
+
+MAX_LABEL_SHARE, MIN_LABEL_ROWS = 0.5, 50
+"""The share of distinct values among so many rows or more up to which a column can be the target."""
+
+
+@dataclass
+class DatabaseSummariser:
+    """The statistics of a table, computed by its database, and those of columns that have to be streamed."""
+
+    summariser: TableSummariser
+    source: WithoutMarkers
+    options: Options
+    rows: LabelledTable = field(init=False)
+    markers: dict[str, Counter[str]] = field(default_factory=dict)
+    extremes: dict[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        assert isinstance(self.source.source, DatabaseTable)
+        self.rows = LabelledTable(self.source.source, self.summariser.target, self.summariser.weights)
+
+    @property
+    def layout(self) -> Layout:
+        """The features of each block."""
+        return self.summariser.layout
+
+    def run(self, progress: Progress | None = None) -> tuple[str, ...]:
+        """Fill the summariser; return the names of the columns whose rows were streamed."""
+        self._count_classes()
+        if self.summariser.n_learned:
+            self._summarise_features(progress)
+        if progress is not None:
+            progress(self.summariser.n_read)
+        return tuple(column.name for column in self.streamed)
+
+    def _summarise_features(self, progress: Progress | None) -> None:
+        numbers = self._sum_numbers()
+        grids = {f.name: self._count_grid(f, need) for f, need in self._pushed("grid")}
+        levels = self._count_levels()
+        streamed = self._stream_rows(progress)
+        found: dict[tuple[str, str], Statistic] = {**levels, **streamed}
+        found |= {("grid", name): part for name, part in grids.items()}
+        for kind, parts in zip(("moments", "counts"), numbers):
+            found |= {(kind, name): part for name, part in parts.items()}
+        self.summariser.sums = [
+            concatenate_features([found[group.kind, feature.name] for feature in group.features])
+            if group.kind != "scatter"
+            else found["scatter", group.features[0].name]
+            for group in self.layout.blocks
+            if group.kind != "bags"
+        ]
+        counts = {**self.summariser.marker_counts, **{name: dict(each) for name, each in self.markers.items()}}
+        self.summariser.marker_counts = {name: counts[name] for name in self.source.columns if counts.get(name)}
+
+    # classes
+
+    def _count_classes(self) -> None:
+        """Count the rows of each class, and of none."""
+        read = self.rows.table.driver.read(statements.count_classes(self.rows))
+        n, weight = (_doubles(read.column(each)) for each in ("n", "weight"))
+        if self.rows.weights is not None and _doubles(read.column("invalid")).sum():
+            raise InputError(
+                f"column {self.rows.weights!r} holds weights that are negative or infinite, in "
+                f"{_doubles(read.column('invalid')).sum():g} rows; a weight is finite and ≥ 0. "
+                f"Hint: correct these rows, leave them out by where=, or leave the weights out"
+            )
+        labels = self._remove_markers(self.summariser.target, read.column(CLASS), n, "text")
+        codes = self._encode_classes(labels)
+        self.summariser.n_read = int(n.sum())
+        self.summariser.n_without_class = int(n[codes < 0].sum())
+        learned = n if self.rows.weights is None else _doubles(read.column("learned"))
+        self.summariser.n_learned = int(learned[codes >= 0].sum())
+        self._check_labels(len(self.summariser.classes), self.summariser.n_learned)
+        if self.summariser.n_learned:
+            known = codes >= 0
+            self.summariser.rows = np.bincount(codes[known], weight[known], len(self.summariser.classes))
+
+    def _check_labels(self, distinct: int, n: int) -> None:
+        if n >= MIN_LABEL_ROWS and distinct > MAX_LABEL_SHARE * n:
+            raise InputError(
+                f"column {self.summariser.target!r} has {distinct} different values in {n} rows, so it names no "
+                f"classes. Hint: another target; a quantity can be cut into classes first"
+            )
+
+    def _encode_classes(self, labels: Any) -> NDArray[np.int64]:
+        """Return the code of each label, −1 where it is missing; refuse one that is not among declared classes."""
+        codes = self.summariser.classes.encode(labels)
+        declared = self.summariser.declared
+        if declared is not None and (codes == len(declared)).any():
+            label = labels[int(np.argmax(codes == len(declared)))].as_py()
+            raise InputError(
+                f"column {self.summariser.target!r} holds {label!r}, which is none of the classes {list(declared)}. "
+                f"Hint: name it among the classes, or leave such rows out"
+            )
+        return codes
+
+    def _class_codes(self, read: Any) -> NDArray[np.int64]:
+        labels = self._remove_markers(self.summariser.target, read.column(CLASS), None, "text")
+        return self._encode_classes(labels)
+
+    def _remove_markers(self, name: str, cells: Any, n: Array | None, reading: ColumnReading) -> Any:
+        """Return cells of a column as its rows are read; markers are missing, counted by the rows `n` of each cell."""
+        column = self.rows.table.convert(_join(cells), name, reading)
+        if not is_text(column.type):
+            return column
+        kept = self.source.kept.get(name, ())
+        wanted = [marker for marker in self.source.markers if marker not in kept]
+        changed, found = remove_markers(column, wanted)
+        if found and n is not None:
+            texts, counts = column.to_pylist(), self.markers.setdefault(name, Counter())
+            for text, rows in zip(texts, n.tolist()):
+                if text in found:
+                    counts[text] += int(rows)
+        return changed
+
+    # which features the database summarises
+
+    @cached_property
+    def streamed(self) -> list[Column]:
+        """The columns that the database cannot summarise: texts, joined numbers, and cells written in a format."""
+        untyped = self._find_texts()
+        names: set[str] = set()
+        for kind, features in self.layout.blocks:
+            for feature in features:
+                columns = [column for column in self.layout.columns if column.name in feature.columns]
+                if kind in ("scatter", "bags") or not all(self._is_pushed(kind, c, untyped) for c in columns):
+                    names.update(feature.columns)
+        return [column for column in self.layout.columns if column.name in names]
+
+    def _find_texts(self) -> dict[str, tuple[bool, bool]]:
+        """Return whether each column of a database without types has texts, and whether it has bytes."""
+        if self.rows.table.typed:
+            return {}
+        names = [column.name for column in self.layout.columns if column.role != "skip"]
+        found: dict[str, tuple[bool, bool]] = {}
+        for some in _chunks(names, 2):
+            (row,) = self.rows.table.driver.read(statements.count_types(self.rows, some)).to_pylist()
+            found |= {name: (row[f"t{i}"] > 0, row[f"b{i}"] > 0) for i, name in enumerate(some)}
+        return found
+
+    def _is_pushed(self, kind: str, column: Column, untyped: Mapping[str, tuple[bool, bool]]) -> bool:
+        if column.format is not None and (not self.rows.table.typed or is_text(self._type(column))):
+            return False
+        if not self.rows.table.typed:
+            has_texts, has_bytes = untyped[column.name]
+            return column.role != "date" and not has_bytes and not (has_texts and (kind != "levels" or column.numeric))
+        types, arrow = pa.types, self._type(column)
+        is_number = types.is_integer(arrow) or types.is_floating(arrow) or types.is_decimal(arrow)
+        if column.role == "date":
+            return types.is_date(arrow) or types.is_timestamp(arrow) or types.is_time(arrow)
+        if kind != "levels":
+            return is_number or types.is_boolean(arrow)
+        is_level = is_number or types.is_boolean(arrow) or types.is_date(arrow) or types.is_timestamp(arrow)
+        return is_level or (is_text(arrow) and not column.numeric)
+
+    def _type(self, column: Column) -> Any:
+        return self.rows.table.schema.field(column.name).type
+
+    def _pushed(self, *kinds: str) -> Iterator[tuple[Feature, Needs]]:
+        """Yield the features of blocks of these kinds that the database summarises."""
+        streamed = {column.name for column in self.streamed}
+        for need, (kind, features) in zip(self.summariser.needs, self.layout.blocks):
+            if kind in kinds:
+                yield from ((feature, need) for feature in features if not streamed & set(feature.columns))
+
+    # numbers
+
+    def _sum_numbers(self) -> tuple[dict[str, Statistic], dict[str, Statistic]]:
+        """Return the moments and the counts of each number; find the extremes of all."""
+        names = list(dict.fromkeys(feature.name for feature, _ in self._pushed("moments", "grid", "counts")))
+        counts = {feature.name: feature for feature, _ in self._pushed("counts")}
+        moments: dict[str, Statistic] = {}
+        totals: dict[str, Statistic] = {}
+        for some in _chunks(names, 6):
+            self._sum_chunk(some, counts, moments, totals)
+        for some in _chunks(names, 2):
+            self._find_extremes(some)
+        return moments, totals
+
+    def _sum_chunk(
+        self, names: Sequence[str], counts: Mapping[str, Feature],
+        moments: dict[str, Statistic], totals: dict[str, Statistic],
+    ) -> None:  # fmt: skip
+        driver = self.rows.table.driver
+        (row,) = driver.read(statements.estimate_centres(self.rows, names)).to_pylist()
+        guesses = [row[f"v{i}"] for i in range(len(names))]
+        centres = [c if c is not None and abs(c) < np.inf else 0.0 for c in guesses]
+        try:
+            read = driver.read(statements.sum_numbers(self.rows, names, centres, counts))
+        except InputError:
+            self._refuse_large(names)
+            raise
+        with_nan = [name for i, name in enumerate(names) if np.isnan(_doubles(read.column(f"h{i}"), 0.0)).any()]
+        if with_nan:
+            self.rows = replace(self.rows, nan_columns=self.rows.nan_columns | set(with_nan))
+            self._sum_chunk(names, counts, moments, totals)
+            return
+        codes = self._class_codes(read)
+        for i, name in enumerate(names):
+            made = self._make_moments(name, read, i, centres[i])
+            moments[name] = _merge_classes(made, codes, len(self.summariser.classes))
+            if name in counts:
+                if counts[name].role == "count":
+                    self._refuse_negative(name, _doubles(read.column(f"l{i}"), 0.0), codes)
+                total = Counts(_doubles(read.column(f"t{i}"), 0.0)[:, None], _doubles(read.column(f"n{i}"), 0.0)[:, None])
+                totals[name] = _merge_classes(total, codes, len(self.summariser.classes))
+
+    def _make_moments(self, name: str, read: Any, i: int, centre: float) -> Moments:
+        """Return the moments of a number, a class for each row that was read; a constant has no squares."""
+        n, d, s, low, high = (_doubles(read.column(f"{key}{i}"), 0.0) for key in "ndslh")
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise InputError(
+                f"column {name!r} holds a number that is not finite. "
+                f"Hint: where= leaves such rows out, bad_cells='missing' takes them as missing, "
+                f"or {role_hint(name, 'skip')}"
+            )
+        if f"m{i}" in read.column_names:
+            m = _doubles(read.column(f"m{i}"), 0.0)
+            shift = np.divide(d, n, out=np.zeros_like(n), where=n > 0)
+            gap, squares = m + shift, np.maximum(s - n * shift**2, 0.0)
+        else:
+            gap, squares = d, n * s
+        if not np.isfinite(squares).all():
+            self._refuse_large([name])
+        is_constant = low == high
+        mean = np.where(is_constant, low, centre + gap)
+        rest = np.where(is_constant, 0.0, (centre - mean) + gap)
+        columns = (n, mean, rest, np.where(is_constant, 0.0, squares))
+        return Moments(*(np.where(n > 0, column, 0.0)[:, None] for column in columns))
+
+    def _refuse_large(self, names: Sequence[str]) -> None:
+        """Raise an InputError that names the first of the columns whose numbers are too large to be squared."""
+        for name in names:
+            inner = self.rows.rows({"v": self.rows.number(name)}, learned=True)
+            value = statements.name("v")
+            found = statements.select_from(inner, {"h": statements.exp.Max(this=statements.exp.Abs(this=value))})
+            (row,) = self.rows.table.driver.read(found).to_pylist()
+            if row["h"] is not None and MAX_MAGNITUDE < row["h"] < np.inf:
+                raise InputError(
+                    f"column {name!r} holds values as large as {row['h']:g}, and their squares overflow (a double "
+                    f"holds up to 1.8e308). Hint: rescale it, or {role_hint(name, 'skip')}"
+                )
+
+    def _refuse_negative(self, name: str, low: Array, codes: NDArray[np.int64]) -> None:
+        if (low[codes >= 0] < 0).any():
+            raise InputError(
+                f"column {name!r} holds {low[codes >= 0].min():g}; a count is never negative. "
+                f"Hint: {role_hint(name, 'number')}"
+            )
+
+    def _find_extremes(self, names: Sequence[str]) -> None:
+        """Find the values at either end of numbers, each as often as it occurs, up to `MANY_ROWS` times."""
+        driver = self.rows.table.driver
+        n_learned = self.summariser.n_learned
+        (row,) = driver.read(statements.bound_extremes(self.rows, names, n_learned, N_VALUES)).to_pylist()
+        for i, name in enumerate(names):
+            if row[f"l{i}"] is None:  # none in the sample, so few in all: those at both ends are all of them
+                row[f"l{i}"], row[f"h{i}"] = LARGEST, -LARGEST
+            self.extremes[name] = self._read_extremes(name, row[f"l{i}"], row[f"h{i}"])
+
+    def _read_extremes(self, name: str, low: float, high: float) -> Array:
+        """Return the values up to `low` and from `high` on; all values where rows without class left too few."""
+        read = self.rows.table.driver.read(statements.count_extremes(self.rows, name, low, high))
+        is_learned = self._class_codes(read) >= 0
+        values, n = (_doubles(read.column(each))[is_learned] for each in ("v", "n"))
+        distinct, which = np.unique(values, return_inverse=True)
+        few = min((distinct <= low).sum(), (distinct >= high).sum()) < N_VALUES
+        if low < high and few and not is_learned.all():
+            return self._read_extremes(name, LARGEST, -LARGEST)
+        times = np.minimum(np.bincount(which, n, len(distinct)), MANY_ROWS).astype(np.int64)
+        return np.repeat(distinct, times)
+
+    def _count_grid(self, feature: Feature, need: Needs) -> Statistic:
+        read = self.rows.table.driver.read(statements.count_grid(self.rows, feature.column))
+        return self._summarise(need, _doubles(read.column("v")), self._class_codes(read), _doubles(read.column("weight")))
+
+    # levels
+
+    def _count_levels(self) -> dict[tuple[str, str], Statistic]:
+        """Return the counts of the levels of each feature; the parts of a date are read by one statement."""
+        place = {feature.name: j for j, feature in enumerate(self.layout.levels)}
+        found: dict[tuple[str, str], Statistic] = {}
+        dates: dict[str, list[Feature]] = {}
+        for feature, need in self._pushed("levels"):
+            if feature.part is not None:
+                dates.setdefault(feature.column, []).append(feature)
+                continue
+            read = self.rows.table.driver.read(statements.count_levels(self.rows, feature.columns))
+            n, weight = (_doubles(read.column(each)) for each in ("n", "weight"))
+            columns = [column for column in self.layout.columns if column.name in feature.columns]
+            readings: dict[str, ColumnReading] = {column.name: column.reading for column in columns}
+            cells = [
+                self._remove_markers(name, read.column(f"v{i}"), n, readings[name])
+                for i, name in enumerate(feature.columns)
+            ]
+            encoder: Any = self.summariser.matrices.names[place[feature.name]]
+            codes = encoder.encode(cells if feature.joined else cells[0])
+            found["levels", feature.name] = self._summarise(need, codes, self._class_codes(read), weight)
+        for features in dates.values():
+            found |= self._count_dates(features, place)
+        return found
+
+    def _count_dates(self, features: Sequence[Feature], place: Mapping[str, int]) -> dict[tuple[str, str], Statistic]:
+        parts = [str(feature.part) for feature in features]
+        read = self.rows.table.driver.read(statements.count_date_parts(self.rows, features[0].column, parts))
+        codes, weight = self._class_codes(read), _doubles(read.column("weight"))
+        (need,) = {need for feature, need in self._pushed("levels") if feature in features}
+        found: dict[tuple[str, str], Statistic] = {}
+        for i, feature in enumerate(features):
+            code = {level: v for v, level in enumerate(self.summariser.matrices.names[place[feature.name]].list)}
+            first = 0 if feature.part == "hour" else 1
+            at = np.nan_to_num(_doubles(read.column(f"v{i}")) - first, nan=-1.0).astype(np.int64)
+            levels = np.array([*(code[level] for level in feature.fixed_levels), -1], dtype=np.int64)[at]
+            found["levels", feature.name] = self._summarise(need, levels, codes, weight)
+        return found
+
+    def _summarise(self, need: Needs, values: Array, codes: NDArray[np.int64], weight: Array) -> Statistic:
+        """Return the statistic of one feature, from its values with the weight of the rows that have each."""
+        known = (codes >= 0) & (weight > 0)
+        X, k = values[known].reshape(-1, 1), codes[known].astype(np.int32)
+        return engines.summarise(need, X, k, weight[known], len(self.summariser.classes), 1)
+
+    # rows that are streamed
+
+    def _stream_rows(self, progress: Progress | None) -> dict[tuple[str, str], Statistic]:
+        """Read the columns that the database cannot summarise, row by row; find the extremes of all numbers."""
+        own, names = self.summariser, list(self.extremes)
+        width = max([0, *map(len, self.extremes.values())])
+        padded = [np.append(values, np.full(width - len(values), np.nan)) for values in self.extremes.values()]
+        extremes = Extremes.of(names, padded)
+        if not self.streamed:
+            own.extremes = extremes.reorder(self.layout.number_names)
+            return {}
+        layout = Layout(tuple(self.streamed))
+        needs = self.options.assumption(layout).needs
+        part = TableSummariser(layout, needs, own.target, own.weights, declared=own.declared, words=own.words)
+        part.classes = own.classes
+        for _ in part.read(self.source, progress):
+            pass
+        place = {feature.name: j for j, feature in enumerate(self.layout.levels)}
+        for feature, encoder in zip(layout.levels, part.matrices.names):
+            own.matrices.names[place[feature.name]] = encoder  # type: ignore[index]
+        own.word_counters, own.marker_counts = part.word_counters, part.marker_counts
+        own.extremes = _join_extremes(extremes, part.extremes).reorder(self.layout.number_names)
+        assert part.sums is not None
+        found: dict[tuple[str, str], Statistic] = {}
+        for group, total in zip(layout.blocks, part.sums):
+            for j, feature in enumerate(group.features):
+                one: Any = total
+                found[group.kind, feature.name] = total if group.kind == "scatter" else one.take_features(np.array([j]))
+        return found
+
+
+def _join_extremes(a: Extremes, b: Extremes) -> Extremes:
+    """Return the extremes of the columns of two."""
+    arrays: Collection[Callable[[Extremes], Array]] = (lambda e: e.value, lambda e: e.rows, lambda e: e.limit)
+    return Extremes((*a.names, *b.names), *(np.concatenate([get(a), get(b)], axis=1) for get in arrays))
+
+
+def _chunks(names: Sequence[str], n_expressions: int) -> Iterator[Sequence[str]]:
+    """Yield runs of names for each of which one statement can select so many expressions."""
+    size = max(1, MAX_SELECTED // n_expressions)
+    return (names[i : i + size] for i in range(0, len(names), size))
+
+
+def _join(column: Any) -> Any:
+    """Return a column of a table as one array."""
+    joined = column.combine_chunks()
+    return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks or [pa.nulls(0, joined.type)])
+
+
+def _doubles(column: Any, missing: float | None = None) -> Array:
+    """Return a column as doubles; NULL as NaN, or as `missing`."""
+    array = _join(column)
+    values = to_numbers(array, "")
+    if missing is not None and array.null_count:
+        values = np.where(np.asarray(array.is_null()), missing, values)
+    return values
+
+
+def _merge_classes(part: Any, codes: NDArray[np.int64], n_classes: int) -> Any:
+    """Return a statistic by class, from one whose rows are of the classes of these codes; −1 is left out.
+
+    Two values of the database may be one class, such as a text with and without a space at its end.
+    """
+    merged = part.take_classes(np.zeros(n_classes, dtype=np.intp)) * 0.0
+    left = np.flatnonzero(codes >= 0)
+    while len(left):
+        _, first = np.unique(codes[left], return_index=True)
+        rows = left[first]
+        merged = merged + part.take_classes(rows).map_classes(codes[rows], n_classes)
+        left = np.setdiff1d(left, rows)
+    return merged
