@@ -7,7 +7,7 @@ all that is built on it knows only these names. So a hostile name stands in one 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
@@ -26,11 +26,8 @@ WHOLE_SHIFT = 1.5 * 2.0**52
 WHOLE_RANGE = (128.0, 4096.0)
 """The range in which the cells of the grid begin at whole numbers, except that 4096 belongs to the next."""
 
-SPLIT_RANGE = (1e-290, 1e290)
-"""The range in which Veltkamp's splitting neither overflows nor meets subnormal numbers."""
-
-INTO_CELL = 2.0**-20
-"""The fraction by which a number is moved below the edge of a cell, into the one before it."""
+MAX_SPLIT = 1e290
+"""The magnitude up to which Veltkamp's splitting does not overflow."""
 
 SAMPLE_ROWS, MAX_SAMPLE_FACTOR = 20_480, 512
 """The rows that centres and bounds of extremes are estimated from, and the most rows that one of them stands for."""
@@ -71,6 +68,10 @@ class LabelledTable:
     def dialect(self) -> str:
         """The dialect of SQL that the database reads."""
         return self.table.driver.dialect
+
+    def sampled(self, share: float) -> LabelledTable:
+        """Return about this share of the rows, drawn at random: whole pages of them where the database can do that."""
+        return self if share >= 1 else replace(self, table=self.table.sample(share, random_share(self.dialect, share)))
 
     def number(self, column: str) -> exp.Expression:
         """Return a column as a double."""
@@ -163,37 +164,41 @@ def date_part(value: exp.Expression, part: str, dialect: str) -> exp.Expression:
     return exp.cast(exp.Extract(this=exp.var(unit), expression=value), "int")
 
 
-def grid_key(value: exp.Expression) -> exp.Expression:
-    """Return a number in the same cell of `ledger.grid` as a value, one for all values of the cell that occur.
+def nearest_edge(value: exp.Expression, low: float, high: float) -> exp.Expression:
+    """Return the edge of a cell of `ledger.grid` that is nearest to a value between `low` and `high`.
 
-    The value is rounded to the nearest edge of a cell. Where that is above the value, a number just below the edge
-    lies in the cell of the value.
+    All numbers from halfway below the edge to halfway above it have that edge: those below it lie in the cell before.
     """
-    edge = _nearest_edge(value)
-    below = exp.Sub(this=edge.copy(), expression=exp.Mul(this=exp.Abs(this=edge.copy()), expression=double(INTO_CELL)))
-    return exp.case().when(exp.LT(this=value.copy(), expression=edge.copy()), below).else_(edge.copy())
-
-
-def _nearest_edge(value: exp.Expression) -> exp.Expression:
-    size = exp.Abs(this=value.copy())
-    shifted = exp.paren(exp.Add(this=value.copy(), expression=double(WHOLE_SHIFT)))
-    whole = exp.Sub(this=shifted, expression=double(WHOLE_SHIFT))
+    size, largest = exp.Abs(this=value.copy()), max(abs(low), abs(high))
     scaled = exp.Mul(this=value.copy(), expression=double(SPLITTER))
     split = exp.Sub(this=scaled, expression=exp.paren(exp.Sub(this=scaled.copy(), expression=value.copy())))
-    low, high = (double(bound) for bound in WHOLE_RANGE)
-    is_whole = exp.and_(exp.GTE(this=size.copy(), expression=low), exp.LT(this=size.copy(), expression=high))
-    is_split = exp.Between(this=size, low=double(SPLIT_RANGE[0]), high=double(SPLIT_RANGE[1]))
-    return exp.paren(exp.case().when(is_whole, whole).when(is_split, split).else_(value.copy()))
+    if largest < WHOLE_RANGE[0]:
+        return exp.paren(split)
+    shifted = exp.paren(exp.Add(this=value.copy(), expression=double(WHOLE_SHIFT)))
+    whole = exp.Sub(this=shifted, expression=double(WHOLE_SHIFT))
+    first, last = (double(bound) for bound in WHOLE_RANGE)
+    is_whole = exp.and_(exp.GTE(this=size.copy(), expression=first), exp.LT(this=size.copy(), expression=last))
+    edge = exp.case().when(is_whole, whole)
+    if largest > MAX_SPLIT:
+        edge = edge.when(exp.GT(this=size, expression=double(MAX_SPLIT)), value.copy())
+    return edge.else_(split)
 
 
-def count_grid(rows: LabelledTable, column: str) -> exp.Select:
-    """Return the statement of the weight of each class and cell of the grid that occurs."""
-    inner = rows.rows({"v": rows.number(column)}, learned=True)
-    keyed = {CLASS: name(CLASS), "v": grid_key(name("v"))}
+def count_grid(rows: LabelledTable, column: str, low: float, high: float) -> exp.Select:
+    """Return the statement of the weight of each class and edge of the grid e, and the weight of values below it.
+
+    The column's values lie between `low` and `high`.
+    """
+    value = rows.number(column)
+    inner = rows.rows({"v": value}, learned=True).where(is_known(value.copy()))
+    named = {CLASS: name(CLASS), "v": name("v"), "e": nearest_edge(name("v"), low, high)}
     if rows.weights is not None:
-        keyed[WEIGHT] = name(WEIGHT)
-    keys = select_from(inner.where(is_known(rows.number(column))), keyed)
-    return group_by(keys, [CLASS, "v"], {"weight": rows.total_weight()})
+        named[WEIGHT] = name(WEIGHT)
+    is_below = exp.LT(this=name("v"), expression=name("e"))
+    counted = exp.Literal.number(1) if rows.weights is None else name(WEIGHT)
+    below = exp.Sum(this=exp.case().when(is_below, counted).else_(exp.Literal.number(0)))
+    sums = {"weight": rows.total_weight(), "below": exp.cast(below, "double")}
+    return group_by(select_from(inner, named), [CLASS, "e"], sums)
 
 
 def estimate_centres(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
@@ -204,25 +209,28 @@ def estimate_centres(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
 
 
 def sum_numbers(
-    rows: LabelledTable, columns: Sequence[str], centres: Sequence[float], counts: Collection[str]
-) -> exp.Select:
-    """Return the statement of weight, moments, least and greatest value of each class and column.
+    rows: LabelledTable, columns: Sequence[str], centres: Sequence[float], moments: Collection[str],
+    counts: Collection[str],
+) -> exp.Select:  # fmt: skip
+    """Return the statement of weight n_i, least and greatest value l_i and h_i of each class and column.
 
-    Columns of `counts` have also t_i, the total of their values above 0.
+    Columns of `moments` have also their moments, those of `counts` t_i, the total of their values above 0.
 
-    The moments are n_i, d_i and s_i: the weight, the mean about the centre c_i, and the mean squared deviation from
-    d_i where the database's own variance is centred and no row has a weight. Otherwise, by two passes, d_i and s_i
-    are the sums of deviations and of their squares from a mean m_i, which the first pass finds.
+    The moments are d_i and s_i: the mean about the centre c_i, and the mean squared deviation from d_i where the
+    database's own variance is centred and no row has a weight. Otherwise, by two passes, d_i and s_i are the sums of
+    deviations and of their squares from a mean m_i about the centre, which the first pass finds.
     """
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
     inner = rows.rows(values, learned=True)
+    centred = {i: centre for i, (column, centre) in enumerate(zip(columns, centres)) if column in moments}
     if rows.weights is not None or not rows.table.driver.has_centred_variance:
-        sums, first = _sum_in_two_passes(rows, inner, list(values), centres)
+        sums, first = _sum_in_two_passes(rows, inner, centred)
     else:
-        sums, first = _sum_in_one_pass(list(values), centres), None
+        sums, first = _sum_in_one_pass(centred), None
+    weight = None if rows.weights is None else name(WEIGHT, "r")
     for i, column in enumerate(columns):
-        value, weight = name(f"v{i}", "r"), None if rows.weights is None else name(WEIGHT, "r")
-        sums |= {f"l{i}": exp.Min(this=value), f"h{i}": exp.Max(this=value.copy())}
+        value = name(f"v{i}", "r")
+        sums |= {f"n{i}": _weight_of(value, weight), f"l{i}": exp.Min(this=value), f"h{i}": exp.Max(this=value.copy())}
         if column in counts:
             is_positive = exp.GT(this=value.copy(), expression=double(0))
             sums[f"t{i}"] = _sum_weighted(exp.case().when(is_positive, value.copy()).else_(double(0)), weight)
@@ -233,35 +241,38 @@ def sum_numbers(
     return statement.group_by(name(CLASS, "r"))
 
 
-def _sum_in_one_pass(keys: Sequence[str], centres: Sequence[float]) -> dict[str, exp.Expression]:
-    """Return the expressions of weight, mean about the centre and variance of each value."""
+def _weight_of(value: exp.Expression, weight: exp.Expression | None) -> exp.Expression:
+    """Return the weight of the rows that have a value."""
+    if weight is None:
+        return exp.Count(this=value.copy())
+    return exp.Sum(this=exp.case().when(is_known(value.copy()), weight.copy()))
+
+
+def _sum_in_one_pass(centres: Mapping[int, float]) -> dict[str, exp.Expression]:
+    """Return the expressions of mean about the centre and variance of each value."""
     sums: dict[str, exp.Expression] = {}
-    for i, (key, centre) in enumerate(zip(keys, centres)):
-        gap = exp.Sub(this=name(key), expression=double(centre))
-        sums[f"n{i}"] = exp.Count(this=name(key))
-        sums[f"d{i}"] = exp.Avg(this=gap)
-        sums[f"s{i}"] = exp.VariancePop(this=gap.copy())
+    for i, centre in centres.items():
+        gap = exp.Sub(this=name(f"v{i}", "r"), expression=double(centre))
+        sums |= {f"d{i}": exp.Avg(this=gap), f"s{i}": exp.VariancePop(this=gap.copy())}
     return sums
 
 
 def _sum_in_two_passes(
-    rows: LabelledTable, inner: exp.Select, keys: Sequence[str], centres: Sequence[float]
+    rows: LabelledTable, inner: exp.Select, centres: Mapping[int, float]
 ) -> tuple[dict[str, exp.Expression], exp.Select]:
     """Return the expressions of sums about the class means, and the statement of the first pass, which finds these."""
     weight = None if rows.weights is None else name(WEIGHT, "r")
     means: dict[str, exp.Expression] = {CLASS: name(CLASS, "r")}
     sums: dict[str, exp.Expression] = {}
-    for i, (key, centre) in enumerate(zip(keys, centres)):
-        value, mean = name(key, "r"), name(f"m{i}", "m")
-        gap = exp.paren(exp.Sub(this=value.copy(), expression=double(centre)))
-        n: exp.Expression = exp.Count(this=value.copy())
-        if weight is not None:
-            n = exp.Sum(this=exp.case().when(is_known(value.copy()), weight.copy()))
-        means[f"m{i}"] = exp.Div(this=_sum_weighted(gap, weight), expression=exp.Nullif(
-            this=exp.cast(n.copy(), "double"), expression=double(0)))  # fmt: skip
+    for i, centre in centres.items():
+        value, mean = name(f"v{i}", "r"), name(f"m{i}", "m")
+        gap = exp.paren(exp.Sub(this=value, expression=double(centre)))
+        n = exp.Nullif(this=exp.cast(_weight_of(value, weight), "double"), expression=double(0))
+        means[f"m{i}"] = exp.Div(this=_sum_weighted(gap, weight), expression=n)
         rest = exp.paren(exp.Sub(this=gap.copy(), expression=mean.copy()))
-        sums |= {f"n{i}": n, f"m{i}": exp.Max(this=mean), f"d{i}": _sum_weighted(rest, weight)}
-        sums[f"s{i}"] = _sum_weighted(exp.Mul(this=rest.copy(), expression=rest.copy()), weight)
+        squares = exp.Mul(this=rest.copy(), expression=rest.copy())
+        sums |= {f"m{i}": exp.Max(this=mean), f"d{i}": _sum_weighted(rest, weight)}
+        sums[f"s{i}"] = _sum_weighted(squares, weight)
     return sums, select_from(inner, means).group_by(name(CLASS, "r"))
 
 
@@ -281,33 +292,61 @@ def random_share(dialect: str, share: float) -> exp.Expression:
 def bound_extremes(rows: LabelledTable, columns: Sequence[str], n_rows: int, n_values: int) -> exp.Select:
     """Return the statement of a value l_i not below the least `n_values` distinct values of column i, and h_i likewise.
 
-    They are those of a random sample of the rows: any sample gives valid bounds, and few rows lie beyond them.
+    They are those of a random sample of the rows, of which n_i lie beyond them, of n: any sample gives valid bounds.
     """
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
-    inner = rows.rows(values, learned=True)
     share = max(SAMPLE_ROWS / max(1, n_rows), 1 / MAX_SAMPLE_FACTOR)
-    if share < 1:
-        inner = inner.where(random_share(rows.dialect, share))
+    inner = rows.sampled(share).rows(values, learned=True)
     bounds: dict[str, exp.Expression] = {}
     for i, key in enumerate(values):
         for bound, farthest, descending in ((f"l{i}", exp.Max, False), (f"h{i}", exp.Min, True)):
             order = exp.Ordered(this=name(key), desc=descending)
-            some = exp.select(name(key)).distinct().from_(exp.to_identifier("s", quoted=True))
+            some = exp.select(name(key)).distinct().from_(_identifier("s"))
             some = some.where(is_known(name(key))).order_by(order).limit(n_values)
-            found = exp.select(farthest(this=name(key))).from_(some.subquery(exp.to_identifier("e", quoted=True)))
-            bounds[bound] = found.subquery()
-    named = [exp.alias_(expression, alias, quoted=True) for alias, expression in bounds.items()]
-    return exp.select(*named).with_(exp.to_identifier("s", quoted=True), as_=inner)
+            bounds[bound] = exp.select(farthest(this=name(key))).from_(some.subquery(_identifier("e"))).subquery()
+    found = exp.select(*(exp.alias_(bound, alias, quoted=True) for alias, bound in bounds.items()))
+    shares: dict[str, exp.Expression] = {"n": exp.Count(this=exp.Star())}
+    for i, key in enumerate(values):
+        beyond = _is_beyond(name(key, "s"), name(f"l{i}", "b"), name(f"h{i}", "b"))
+        shares[f"n{i}"] = exp.Count(this=exp.case().when(beyond, exp.Literal.number(1)))
+        shares |= {alias: exp.Max(this=name(alias, "b")) for alias in (f"l{i}", f"h{i}")}
+    statement = exp.select(*(exp.alias_(share, alias, quoted=True) for alias, share in shares.items()))
+    statement = statement.from_(_identifier("b")).join(_identifier("s"), join_type="left", on=exp.true())
+    return statement.with_(_identifier("s"), as_=inner).with_(_identifier("b"), as_=found)
 
 
-def count_extremes(rows: LabelledTable, column: str, low: float, high: float) -> exp.Select:
-    """Return the statement of the rows of each class and value up to `low` or from `high` on."""
-    value = rows.number(column)
-    beyond = exp.or_(
-        exp.LTE(this=value.copy(), expression=double(low)), exp.GTE(this=value.copy(), expression=double(high))
-    )
-    inner = rows.rows({"v": value}, learned=True).where(beyond)
-    return group_by(inner, [CLASS, "v"], {"n": exp.Count(this=exp.Star())})
+def _identifier(text: str) -> exp.Identifier:
+    return exp.to_identifier(text, quoted=True)
+
+
+def _is_beyond(value: exp.Expression, low: exp.Expression, high: exp.Expression) -> exp.Expression:
+    return exp.or_(exp.LTE(this=value.copy(), expression=low), exp.GTE(this=value.copy(), expression=high))
+
+
+def count_extremes(
+    rows: LabelledTable, columns: Sequence[str], bounds: Sequence[tuple[float, float]], n_groups: int
+) -> exp.Expression:
+    """Return the statement of the rows of each class and value of column i up to its lower or from its upper bound on.
+
+    At either end of a column those are `n_groups` rows at most. The rows that are beyond the bounds of any of several
+    columns are few, and found by one pass.
+    """
+    values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
+    beyond = [_is_beyond(value, double(low), double(high)) for value, (low, high) in zip(values.values(), bounds)]
+    inner = rows.rows(values, learned=True).where(exp.or_(*beyond))
+    ends: list[exp.Select] = []
+    for i, (low, high) in enumerate(bounds):
+        for is_end, descending in ((exp.LTE, False), (exp.GTE, True)):
+            bound = double(high if descending else low)
+            mine = exp.select(exp.alias_(name(CLASS), CLASS, quoted=True), exp.alias_(name(f"v{i}"), "v", quoted=True))
+            mine = mine.from_(_identifier("s") if len(columns) > 1 else inner.copy().subquery(_identifier("s")))
+            mine = mine.where(is_end(this=name(f"v{i}"), expression=bound))
+            counted = {"j": exp.Literal.number(i), "side": exp.Literal.number(int(descending))}
+            grouped = group_by(mine, [CLASS, "v"], {**counted, "n": exp.Count(this=exp.Star())})
+            least = grouped.order_by(exp.Ordered(this=name("v"), desc=descending)).limit(n_groups)
+            ends.append(exp.select("*").from_(least.subquery(_identifier("e"))))
+    statement: Any = exp.union(*ends, distinct=False)
+    return statement.with_(_identifier("s"), as_=inner) if len(columns) > 1 else statement
 
 
 def count_types(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:

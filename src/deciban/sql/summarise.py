@@ -31,6 +31,12 @@ from deciban.sources.source import ColumnReading, role_hint
 from deciban.sql import statements
 from deciban.sql.statements import CLASS, MAX_SELECTED, LabelledTable
 
+Parts = dict[tuple[str, str], Statistic]
+"""The statistics of single features, by the kind of their block and their names."""
+
+MAX_RARE_SHARE = 0.02
+"""The share of rows beyond the bounds of its extremes up to which a column's extremes are found with those of others."""
+
 MAX_MAGNITUDE = 1e150
 """Numbers that are larger than this may be too large to be squared."""
 
@@ -51,6 +57,9 @@ class DatabaseSummariser:
     rows: LabelledTable = field(init=False)
     markers: dict[str, Counter[str]] = field(default_factory=dict)
     extremes: dict[str, Array] = field(default_factory=dict)
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    n_labels: int = 0
+    """The number of different values of the target in the database."""
 
     def __post_init__(self) -> None:
         assert isinstance(self.source.source, DatabaseTable)
@@ -71,14 +80,7 @@ class DatabaseSummariser:
         return tuple(column.name for column in self.streamed)
 
     def _summarise_features(self, progress: Progress | None) -> None:
-        numbers = self._sum_numbers()
-        grids = {f.name: self._count_grid(f, need) for f, need in self._pushed("grid")}
-        levels = self._count_levels()
-        streamed = self._stream_rows(progress)
-        found: dict[tuple[str, str], Statistic] = {**levels, **streamed}
-        found |= {("grid", name): part for name, part in grids.items()}
-        for kind, parts in zip(("moments", "counts"), numbers):
-            found |= {(kind, name): part for name, part in parts.items()}
+        found = {**self._sum_numbers(), **self._count_grids(), **self._count_levels(), **self._stream_rows(progress)}
         self.summariser.sums = [
             concatenate_features([found[group.kind, feature.name] for feature in group.features])
             if group.kind != "scatter"
@@ -102,7 +104,7 @@ class DatabaseSummariser:
                 f"Hint: correct these rows, leave them out by where=, or leave the weights out"
             )
         labels = self._remove_markers(self.summariser.target, read.column(CLASS), n, "text")
-        codes = self._encode_classes(labels)
+        codes, self.n_labels = self._encode_classes(labels), len(labels)
         self.summariser.n_read = int(n.sum())
         self.summariser.n_without_class = int(n[codes < 0].sum())
         learned = n if self.rows.weights is None else _doubles(read.column("learned"))
@@ -202,55 +204,58 @@ class DatabaseSummariser:
 
     # numbers
 
-    def _sum_numbers(self) -> tuple[dict[str, Statistic], dict[str, Statistic]]:
-        """Return the moments and the counts of each number; find the extremes of all."""
+    def _sum_numbers(self) -> Parts:
+        """Return the moments and the counts of each number that needs them; find the range and extremes of all."""
         names = list(dict.fromkeys(feature.name for feature, _ in self._pushed("moments", "grid", "counts")))
-        counts = {feature.name: feature for feature, _ in self._pushed("counts")}
-        moments: dict[str, Statistic] = {}
-        totals: dict[str, Statistic] = {}
-        for some in _chunks(names, 6):
-            self._sum_chunk(some, counts, moments, totals)
-        for some in _chunks(names, 2):
+        found: Parts = {}
+        for some in _chunks(names, 7):
+            found |= self._sum_chunk(some)
+        for some in _chunks(names, 3):
             self._find_extremes(some)
-        return moments, totals
+        return found
 
-    def _sum_chunk(
-        self, names: Sequence[str], counts: Mapping[str, Feature],
-        moments: dict[str, Statistic], totals: dict[str, Statistic],
-    ) -> None:  # fmt: skip
+    def _sum_chunk(self, names: Sequence[str]) -> Parts:
         driver = self.rows.table.driver
         (row,) = driver.read(statements.estimate_centres(self.rows, names)).to_pylist()
         guesses = [row[f"v{i}"] for i in range(len(names))]
         centres = [c if c is not None and abs(c) < np.inf else 0.0 for c in guesses]
+        moments, counts = ({f.name: f for f, _ in self._pushed(kind)} for kind in ("moments", "counts"))
         try:
-            read = driver.read(statements.sum_numbers(self.rows, names, centres, counts))
+            read = driver.read(statements.sum_numbers(self.rows, names, centres, moments, counts))
         except InputError:
             self._refuse_large(names)
             raise
         with_nan = [name for i, name in enumerate(names) if np.isnan(_doubles(read.column(f"h{i}"), 0.0)).any()]
         if with_nan:
             self.rows = replace(self.rows, nan_columns=self.rows.nan_columns | set(with_nan))
-            self._sum_chunk(names, counts, moments, totals)
-            return
-        codes = self._class_codes(read)
+            return self._sum_chunk(names)
+        codes, K = self._class_codes(read), len(self.summariser.classes)
+        found: Parts = {}
         for i, name in enumerate(names):
-            made = self._make_moments(name, read, i, centres[i])
-            moments[name] = _merge_classes(made, codes, len(self.summariser.classes))
+            n, low, high = (_doubles(read.column(f"{key}{i}"), 0.0) for key in "nlh")
+            self._check_range(name, low, high)
+            if name in moments:
+                found["moments", name] = _merge_classes(self._make_moments(name, read, i, centres[i]), codes, K)
             if name in counts:
                 if counts[name].role == "count":
-                    self._refuse_negative(name, _doubles(read.column(f"l{i}"), 0.0), codes)
-                total = Counts(_doubles(read.column(f"t{i}"), 0.0)[:, None], _doubles(read.column(f"n{i}"), 0.0)[:, None])
-                totals[name] = _merge_classes(total, codes, len(self.summariser.classes))
+                    self._refuse_negative(name, low[codes >= 0])
+                total = Counts(_doubles(read.column(f"t{i}"), 0.0)[:, None], n[:, None])
+                found["counts", name] = _merge_classes(total, codes, K)
+        return found
 
-    def _make_moments(self, name: str, read: Any, i: int, centre: float) -> Moments:
-        """Return the moments of a number, a class for each row that was read; a constant has no squares."""
-        n, d, s, low, high = (_doubles(read.column(f"{key}{i}"), 0.0) for key in "ndslh")
-        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+    def _check_range(self, name: str, low: Array, high: Array) -> None:
+        """Keep the range of a number; refuse one that is not finite."""
+        self.ranges[name] = float(low.min(initial=0.0)), float(high.max(initial=0.0))
+        if not np.isfinite(self.ranges[name]).all():
             raise InputError(
                 f"column {name!r} holds a number that is not finite. "
                 f"Hint: where= leaves such rows out, bad_cells='missing' takes them as missing, "
                 f"or {role_hint(name, 'skip')}"
             )
+
+    def _make_moments(self, name: str, read: Any, i: int, centre: float) -> Moments:
+        """Return the moments of a number, a class for each row that was read; a constant has no squares."""
+        n, d, s, low, high = (_doubles(read.column(f"{key}{i}"), 0.0) for key in "ndslh")
         if f"m{i}" in read.column_names:
             m = _doubles(read.column(f"m{i}"), 0.0)
             shift = np.divide(d, n, out=np.zeros_like(n), where=n > 0)
@@ -278,54 +283,77 @@ class DatabaseSummariser:
                     f"holds up to 1.8e308). Hint: rescale it, or {role_hint(name, 'skip')}"
                 )
 
-    def _refuse_negative(self, name: str, low: Array, codes: NDArray[np.int64]) -> None:
-        if (low[codes >= 0] < 0).any():
+    @staticmethod
+    def _refuse_negative(name: str, low: Array) -> None:
+        if (low < 0).any():
             raise InputError(
-                f"column {name!r} holds {low[codes >= 0].min():g}; a count is never negative. "
+                f"column {name!r} holds {low.min():g}; a count is never negative. "
                 f"Hint: {role_hint(name, 'number')}"
             )
 
     def _find_extremes(self, names: Sequence[str]) -> None:
         """Find the values at either end of numbers, each as often as it occurs, up to `MANY_ROWS` times."""
-        driver = self.rows.table.driver
-        n_learned = self.summariser.n_learned
+        driver, n_learned = self.rows.table.driver, self.summariser.n_learned
         (row,) = driver.read(statements.bound_extremes(self.rows, names, n_learned, N_VALUES)).to_pylist()
+        rare: list[tuple[str, tuple[float, float]]] = []
+        groups: list[list[tuple[str, tuple[float, float]]]] = [rare]
         for i, name in enumerate(names):
-            if row[f"l{i}"] is None:  # none in the sample, so few in all: those at both ends are all of them
-                row[f"l{i}"], row[f"h{i}"] = LARGEST, -LARGEST
-            self.extremes[name] = self._read_extremes(name, row[f"l{i}"], row[f"h{i}"])
+            is_known = row[f"l{i}"] is not None  # else none is in the sample, and all may be extremes
+            bounds = (row[f"l{i}"], row[f"h{i}"]) if is_known else (LARGEST, -LARGEST)
+            if is_known and row[f"n{i}"] <= MAX_RARE_SHARE * row["n"]:
+                rare.append((name, bounds))
+            else:
+                groups.append([(name, bounds)])
+        groups = [group for group in groups if group]
+        n_groups = N_VALUES * (self.n_labels + 1)
+        made = [statements.count_extremes(self.rows, *map(list, zip(*group)), n_groups) for group in groups]
+        for group, read in zip(groups, driver.read_each(made)):
+            self._keep_extremes(group, read, n_groups)
 
-    def _read_extremes(self, name: str, low: float, high: float) -> Array:
-        """Return the values up to `low` and from `high` on; all values where rows without class left too few."""
-        read = self.rows.table.driver.read(statements.count_extremes(self.rows, name, low, high))
-        is_learned = self._class_codes(read) >= 0
-        values, n = (_doubles(read.column(each))[is_learned] for each in ("v", "n"))
-        distinct, which = np.unique(values, return_inverse=True)
-        few = min((distinct <= low).sum(), (distinct >= high).sum()) < N_VALUES
-        if low < high and few and not is_learned.all():
-            return self._read_extremes(name, LARGEST, -LARGEST)
-        times = np.minimum(np.bincount(which, n, len(distinct)), MANY_ROWS).astype(np.int64)
-        return np.repeat(distinct, times)
+    def _keep_extremes(self, group: Sequence[tuple[str, tuple[float, float]]], read: Any, n_groups: int) -> None:
+        codes, (j, side, values, n) = self._class_codes(read), (_doubles(read.column(c)) for c in ("j", "side", "v", "n"))
+        for i, (name, (low, high)) in enumerate(group):
+            found: dict[float, float] = {}
+            for end in (0, 1):
+                mine = (j == i) & (side == end)
+                learned = mine & (codes >= 0)
+                few = len(np.unique(values[learned])) < N_VALUES
+                if low < high and few and not learned[mine].all():  # rows of a marker as class left too few
+                    again = [(name, (LARGEST, -LARGEST))]
+                    statement = statements.count_extremes(self.rows, [name], [again[0][1]], n_groups << 10)
+                    self._keep_extremes(again, self.rows.table.driver.read(statement), n_groups)
+                    break
+                ends: Counter[float] = Counter()
+                for value, rows in zip(values[learned].tolist(), n[learned].tolist()):
+                    ends[value] += rows
+                found |= {value: max(rows, found.get(value, 0)) for value, rows in ends.items()}
+            else:
+                times = [min(int(rows), MANY_ROWS) for rows in found.values()]
+                self.extremes[name] = np.repeat(np.array(list(found), dtype=np.float64), times)
 
-    def _count_grid(self, feature: Feature, need: Needs) -> Statistic:
-        read = self.rows.table.driver.read(statements.count_grid(self.rows, feature.column))
-        return self._summarise(need, _doubles(read.column("v")), self._class_codes(read), _doubles(read.column("weight")))
+    def _count_grids(self) -> Parts:
+        """Return the counts on the grid of each number that needs them."""
+        wanted = list(self._pushed("grid"))
+        made = [statements.count_grid(self.rows, f.column, *self.ranges[f.name]) for f, _ in wanted]
+        found: Parts = {}
+        for (feature, need), read in zip(wanted, self.rows.table.driver.read_each(made)):
+            edge, weight, below = (_doubles(read.column(each)) for each in ("e", "weight", "below"))
+            values = np.concatenate([edge, np.nextafter(edge, -np.inf)])
+            codes, weights = np.tile(self._class_codes(read), 2), np.concatenate([weight - below, below])
+            found["grid", feature.name] = self._summarise(need, values, codes, weights)
+        return found
 
     # levels
 
-    def _count_levels(self) -> dict[tuple[str, str], Statistic]:
+    def _count_levels(self) -> Parts:
         """Return the counts of the levels of each feature; the parts of a date are read by one statement."""
         place = {feature.name: j for j, feature in enumerate(self.layout.levels)}
-        found: dict[tuple[str, str], Statistic] = {}
-        dates: dict[str, list[Feature]] = {}
-        for feature, need in self._pushed("levels"):
-            if feature.part is not None:
-                dates.setdefault(feature.column, []).append(feature)
-                continue
-            read = self.rows.table.driver.read(statements.count_levels(self.rows, feature.columns))
+        wanted = [(feature, need) for feature, need in self._pushed("levels") if feature.part is None]
+        made = [statements.count_levels(self.rows, feature.columns) for feature, _ in wanted]
+        readings = self.layout.readings()
+        found: Parts = {}
+        for (feature, need), read in zip(wanted, self.rows.table.driver.read_each(made)):
             n, weight = (_doubles(read.column(each)) for each in ("n", "weight"))
-            columns = [column for column in self.layout.columns if column.name in feature.columns]
-            readings: dict[str, ColumnReading] = {column.name: column.reading for column in columns}
             cells = [
                 self._remove_markers(name, read.column(f"v{i}"), n, readings[name])
                 for i, name in enumerate(feature.columns)
@@ -333,16 +361,20 @@ class DatabaseSummariser:
             encoder: Any = self.summariser.matrices.names[place[feature.name]]
             codes = encoder.encode(cells if feature.joined else cells[0])
             found["levels", feature.name] = self._summarise(need, codes, self._class_codes(read), weight)
+        dates: dict[str, list[Feature]] = {}
+        for feature, _ in self._pushed("levels"):
+            if feature.part is not None:
+                dates.setdefault(feature.column, []).append(feature)
         for features in dates.values():
             found |= self._count_dates(features, place)
         return found
 
-    def _count_dates(self, features: Sequence[Feature], place: Mapping[str, int]) -> dict[tuple[str, str], Statistic]:
+    def _count_dates(self, features: Sequence[Feature], place: Mapping[str, int]) -> Parts:
         parts = [str(feature.part) for feature in features]
         read = self.rows.table.driver.read(statements.count_date_parts(self.rows, features[0].column, parts))
         codes, weight = self._class_codes(read), _doubles(read.column("weight"))
         (need,) = {need for feature, need in self._pushed("levels") if feature in features}
-        found: dict[tuple[str, str], Statistic] = {}
+        found: Parts = {}
         for i, feature in enumerate(features):
             code = {level: v for v, level in enumerate(self.summariser.matrices.names[place[feature.name]].list)}
             first = 0 if feature.part == "hour" else 1
@@ -359,7 +391,7 @@ class DatabaseSummariser:
 
     # rows that are streamed
 
-    def _stream_rows(self, progress: Progress | None) -> dict[tuple[str, str], Statistic]:
+    def _stream_rows(self, progress: Progress | None) -> Parts:
         """Read the columns that the database cannot summarise, row by row; find the extremes of all numbers."""
         own, names = self.summariser, list(self.extremes)
         width = max([0, *map(len, self.extremes.values())])
@@ -380,7 +412,7 @@ class DatabaseSummariser:
         own.word_counters, own.marker_counts = part.word_counters, part.marker_counts
         own.extremes = _join_extremes(extremes, part.extremes).reorder(self.layout.number_names)
         assert part.sums is not None
-        found: dict[tuple[str, str], Statistic] = {}
+        found: Parts = {}
         for group, total in zip(layout.blocks, part.sums):
             for j, feature in enumerate(group.features):
                 one: Any = total

@@ -33,6 +33,8 @@ class TableName:
     parts: tuple[str, ...]
     is_visible: bool = True
     """Whether its own name alone is enough."""
+    is_stored: bool = False
+    """Whether it is a table whose pages can be sampled, and not a view."""
 
     @property
     def spellings(self) -> list[str]:
@@ -58,6 +60,8 @@ class Driver(ABC):
     typed: ClassVar[bool] = True
     has_centred_variance: ClassVar[bool] = True
     """Whether the database's own variance is computed from centred values, so that no second pass is needed."""
+    samples_pages: ClassVar[bool] = False
+    """Whether some pages of a table can be read without the others."""
     name: str
 
     def write(self, statement: exp.Expression) -> str:
@@ -67,6 +71,10 @@ class Driver(ABC):
     @abstractmethod
     def read(self, statement: exp.Expression) -> Any:
         """Run a statement and return its rows as an Arrow table of plain types."""
+
+    def read_each(self, statements: Sequence[exp.Expression]) -> Iterator[Any]:
+        """Run statements, perhaps several at a time; yield the table of each in their order."""
+        return map(self.read, statements)
 
     @abstractmethod
     def stream(self, statement: exp.Expression) -> Iterator[Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from itertools import count
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from deciban._lazy import pa
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 CONNECT_TIMEOUT_SECONDS = 30
+MAX_CONNECTIONS = 4
+"""The number of statements that are run at the same time."""
+
 CELLS_PER_FETCH = 1 << 17
 """Cells that are fetched from a server-side cursor at a time."""
 
@@ -37,7 +42,7 @@ TEXT_CATEGORIES = "SEI"
 """The categories of types that are read as their texts: strings, enumerations, network addresses."""
 
 TABLES_QUERY = """
-select n.nspname, c.relname, pg_table_is_visible(c.oid)
+select n.nspname, c.relname, pg_table_is_visible(c.oid), c.relkind in ('r', 'm', 'p')
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'v', 'm', 'f', 'p') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
 order by 1, 2
@@ -77,7 +82,7 @@ class UnreadType:
 class PostgresDriver(Driver):
     """A connection to PostgreSQL."""
 
-    dialect = "postgres"
+    dialect, samples_pages = "postgres", True
 
     def __init__(self, connection: Any, name: str, address: Address | None = None) -> None:
         self.connection, self.name, self.address = connection, name, address
@@ -85,16 +90,8 @@ class PostgresDriver(Driver):
     @classmethod
     def open(cls, address: Address) -> PostgresDriver:
         """Connect in one transaction that only reads, in which all statements see the same rows."""
-        try:
-            import psycopg
-        except ImportError:
-            raise MissingExtraError("PostgreSQL needs psycopg. Hint: pip install 'deciban[sql]'") from None
-        given: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT_SECONDS, **address.parameters}
-        given["options"] = f"{given.get('options', '')} {SETTINGS}".strip()
-        with _psycopg_errors(f"{address.name} cannot be reached", address):
-            connection = psycopg.connect(client_encoding="UTF8", application_name="deciban", **given)
-            connection.read_only, connection.isolation_level = True, psycopg.IsolationLevel.REPEATABLE_READ
-            connection.execute("select 1")
+        connection = _open_connection(address)
+        connection.execute("select 1")  # begins the transaction
         driver = cls(connection, address.name, address)
         weakref.finalize(driver, connection.close)
         return driver
@@ -104,15 +101,55 @@ class PostgresDriver(Driver):
 
     def read(self, statement: exp.Expression) -> Any:
         """See `Driver.read`."""
-        with self._errors(), self.connection.transaction(), self.connection.cursor() as cursor:
+        return self._read(self.connection, statement)
+
+    def _read(self, connection: Any, statement: exp.Expression) -> Any:
+        with self._errors(), connection.transaction(), connection.cursor(binary=True) as cursor:
             cursor.execute(self.write(statement))
             types = self._types(cursor)
             return pa.Table.from_arrays(*_to_columns(types, cursor.fetchall()))
 
+    def read_each(self, statements: Sequence[exp.Expression]) -> Iterator[Any]:
+        """See `Driver.read_each`: connections of our own see the same rows, and are used at the same time.
+
+        PostgreSQL runs a GROUP BY of many groups on one core.
+        """
+        if self.address is None or len(statements) < 2:
+            yield from super().read_each(statements)
+            return
+        connections: SimpleQueue[Any] = SimpleQueue()
+        with ExitStack() as stack:
+            for connection in self._connect_more(stack, min(MAX_CONNECTIONS, len(statements)) - 1):
+                connections.put(connection)
+            connections.put(self.connection)
+
+            def read(statement: exp.Expression) -> Any:
+                connection = connections.get()
+                try:
+                    return self._read(connection, statement)
+                finally:
+                    connections.put(connection)
+
+            pool = stack.enter_context(ThreadPoolExecutor(connections.qsize()))
+            yield from pool.map(read, statements)
+
+    def _connect_more(self, stack: ExitStack, n: int) -> Iterator[Any]:
+        """Yield up to n connections that see the rows of this one; fewer where the server has no place for them."""
+        import psycopg
+
+        assert self.address is not None
+        with self._errors():
+            (snapshot,) = self.connection.execute("select pg_export_snapshot()").fetchone()
+        with suppress(InputError, psycopg.Error):
+            for _ in range(n):
+                connection = stack.enter_context(closing(_open_connection(self.address)))
+                connection.execute(psycopg.sql.SQL("set transaction snapshot {}").format(snapshot))
+                yield connection
+
     def stream(self, statement: exp.Expression) -> Iterator[Any]:
         """See `Driver.stream`."""
         name = f"deciban_{next(CURSOR_NUMBERS)}"
-        with self._errors(), self.connection.transaction(), self.connection.cursor(name=name) as cursor:
+        with self._errors(), self.connection.transaction(), self.connection.cursor(name=name, binary=True) as cursor:
             cursor.execute(self.write(statement))
             types = self._types(cursor)
             while rows := cursor.fetchmany(max(1, CELLS_PER_FETCH // len(types))):
@@ -140,7 +177,7 @@ class PostgresDriver(Driver):
         with self._errors(), self.connection.transaction():
             rows = self.connection.execute(TABLES_QUERY).fetchall()
         own = [row for row in rows if row[2] or not row[0].startswith("pg_")]
-        return [TableName((schema, name), seen) for schema, name, seen in own]
+        return [TableName((schema, name), seen, stored) for schema, name, seen, stored in own]
 
     def describe(self, statement: exp.Expression) -> Described:
         """See `Driver.describe`: decimals are read as doubles, strings and the like as texts."""
@@ -181,6 +218,20 @@ class PostgresDriver(Driver):
             if is_new:
                 self.connection.execute("set transaction isolation level repeatable read")
             yield
+
+
+def _open_connection(address: Address) -> Any:
+    """Connect to a server, for transactions that only read and see the same rows throughout."""
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtraError("PostgreSQL needs psycopg. Hint: pip install 'deciban[sql]'") from None
+    given: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT_SECONDS, **address.parameters}
+    given["options"] = f"{given.get('options', '')} {SETTINGS}".strip()
+    with _psycopg_errors(f"{address.name} cannot be reached", address):
+        connection = psycopg.connect(client_encoding="UTF8", application_name="deciban", **given)
+    connection.read_only, connection.isolation_level = True, psycopg.IsolationLevel.REPEATABLE_READ
+    return connection
 
 
 def _make_schema(fields: Sequence[tuple[str, Any]]) -> Any:

@@ -37,6 +37,8 @@ class DatabaseTable:
     schema: Any
     forms: Mapping[str, Form]
     condition: Any = None
+    is_stored: bool = False
+    """Whether it is stored as a table, and not computed, as a view is."""
     number_markers: MarkerCounts = field(default_factory=dict, compare=False)
     n_rows, fills_cores = None, False
 
@@ -80,6 +82,16 @@ class DatabaseTable:
         """Return the rows that meet a further condition."""
         both = condition if self.condition is None else import_sqlglot().and_(self.condition, condition)
         return replace(self, condition=both)
+
+    def sample(self, share: float, condition: Any) -> DatabaseTable:
+        """Return about this share of the rows: some of its pages, or the rows that meet a random condition."""
+        exp = import_sqlglot()
+        if not self.driver.samples_pages or not isinstance(self.relation, exp.Table) or not self.is_stored:
+            return self.filter(condition)
+        relation = self.relation.copy()
+        percent = exp.Literal.number(f"{100 * share:.6f}")
+        relation.set("sample", exp.TableSample(method=exp.var("SYSTEM"), percent=percent))
+        return replace(self, relation=relation)
 
     def head(self, n: int) -> Any:
         """See `Source.head`."""
@@ -131,7 +143,8 @@ def open_database(source: Any, options: FileOptions) -> DatabaseTable:
     exp = import_sqlglot()
     parts = [exp.to_identifier(part, quoted=True) for part in reversed(found.parts)]
     relation = exp.Table(**dict(zip(("this", "db", "catalog"), parts)))
-    return _describe(driver, relation, f"table {found.spellings[0]!r} of {driver.name}", options)
+    table = _describe(driver, relation, f"table {found.spellings[0]!r} of {driver.name}", options)
+    return replace(table, is_stored=found.is_stored)
 
 
 def _describe(driver: Driver, relation: Any, name: str, options: FileOptions) -> DatabaseTable:
