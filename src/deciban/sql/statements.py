@@ -29,8 +29,9 @@ WHOLE_RANGE = (128.0, 4096.0)
 MAX_SPLIT = 1e290
 """The magnitude up to which Veltkamp's splitting does not overflow."""
 
-SAMPLE_ROWS, MAX_SAMPLE_FACTOR = 20_480, 512
-"""The rows that centres and bounds of extremes are estimated from, and the most rows that one of them stands for."""
+CENTRE_ROWS, BOUND_ROWS, MAX_BOUND_FACTOR = 20_480, 4096, 4096
+"""The rows that centres and bounds of extremes are estimated from, and the most rows that one of the latter stands
+for."""
 
 WEEKDAY_PARTS = {"postgres": "ISODOW", "duckdb": "ISODOW", "spark": "DAYOFWEEK_ISO", "snowflake": "DAYOFWEEKISO"}
 """The name of the weekday from 1, Monday, to 7 within EXTRACT; other dialects have a function."""
@@ -204,7 +205,7 @@ def count_grid(rows: LabelledTable, column: str, low: float, high: float) -> exp
 def estimate_centres(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
     """Return the statement of the means of the first rows, about which all rows are summed."""
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
-    inner = rows.rows(values, learned=True, limit=SAMPLE_ROWS)
+    inner = rows.rows(values, learned=True, limit=CENTRE_ROWS)
     return select_from(inner, {key: exp.Avg(this=name(key)) for key in values})
 
 
@@ -295,7 +296,7 @@ def bound_extremes(rows: LabelledTable, columns: Sequence[str], n_rows: int, n_v
     They are those of a random sample of the rows, of which n_i lie beyond them, of n: any sample gives valid bounds.
     """
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
-    share = max(SAMPLE_ROWS / max(1, n_rows), 1 / MAX_SAMPLE_FACTOR)
+    share = max(BOUND_ROWS / max(1, n_rows), 1 / MAX_BOUND_FACTOR)
     inner = rows.sampled(share).rows(values, learned=True)
     bounds: dict[str, exp.Expression] = {}
     for i, key in enumerate(values):

@@ -26,8 +26,10 @@ MAX_CONNECTIONS = 4
 CELLS_PER_FETCH = 1 << 17
 """Cells that are fetched from a server-side cursor at a time."""
 
-SETTINGS = "-c TimeZone=UTC -c synchronize_seqscans=off -c standard_conforming_strings=on"
-"""Settings of a connection: times of zones are those of UTC, and every scan of a table begins at its first row."""
+SETTINGS = "-c TimeZone=UTC -c synchronize_seqscans=off -c standard_conforming_strings=on -c jit=off"
+"""Settings of a connection: times of zones are those of UTC, and every scan of a table begins at its first row.
+
+Compiling a statement of 60 expressions took 0.4 s, and made the scan of 10⁶ rows no faster."""
 
 ARROW_TYPES = {
     16: "bool", 20: "int64", 21: "int64", 23: "int64", 26: "int64", 700: "float32", 701: "float64",
