@@ -210,12 +210,11 @@ def estimate_centres(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
 
 
 def sum_numbers(
-    rows: LabelledTable, columns: Sequence[str], centres: Sequence[float], moments: Collection[str],
-    counts: Collection[str],
-) -> exp.Select:  # fmt: skip
+    rows: LabelledTable, columns: Sequence[str], centres: Mapping[str, float], counts: Collection[str]
+) -> exp.Select:
     """Return the statement of weight n_i, least and greatest value l_i and h_i of each class and column.
 
-    Columns of `moments` have also their moments, those of `counts` t_i, the total of their values above 0.
+    Columns of `centres` have also their moments, those of `counts` t_i, the total of their values above 0.
 
     The moments are d_i and s_i: the mean about the centre c_i, and the mean squared deviation from d_i where the
     database's own variance is centred and no row has a weight. Otherwise, by two passes, d_i and s_i are the sums of
@@ -223,7 +222,7 @@ def sum_numbers(
     """
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
     inner = rows.rows(values, learned=True)
-    centred = {i: centre for i, (column, centre) in enumerate(zip(columns, centres)) if column in moments}
+    centred = {i: centres[column] for i, column in enumerate(columns) if column in centres}
     if rows.weights is not None or not rows.table.driver.has_centred_variance:
         sums, first = _sum_in_two_passes(rows, inner, centred)
     else:

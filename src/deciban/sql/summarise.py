@@ -215,13 +215,11 @@ class DatabaseSummariser:
         return found
 
     def _sum_chunk(self, names: Sequence[str]) -> Parts:
-        driver = self.rows.table.driver
-        (row,) = driver.read(statements.estimate_centres(self.rows, names)).to_pylist()
-        guesses = [row[f"v{i}"] for i in range(len(names))]
-        centres = [c if c is not None and abs(c) < np.inf else 0.0 for c in guesses]
         moments, counts = ({f.name: f for f, _ in self._pushed(kind)} for kind in ("moments", "counts"))
         try:
-            read = driver.read(statements.sum_numbers(self.rows, names, centres, moments, counts))
+            centres = self._estimate_centres([name for name in names if name in moments])
+            made = statements.sum_numbers(self.rows, names, centres, counts)
+            read = self.rows.table.driver.read(made)
         except InputError:
             self._refuse_large(names)
             raise
@@ -235,13 +233,21 @@ class DatabaseSummariser:
             n, low, high = (_doubles(read.column(f"{key}{i}"), 0.0) for key in "nlh")
             self._check_range(name, low, high)
             if name in moments:
-                found["moments", name] = _merge_classes(self._make_moments(name, read, i, centres[i]), codes, K)
+                found["moments", name] = _merge_classes(self._make_moments(name, read, i, centres[name]), codes, K)
             if name in counts:
                 if counts[name].role == "count":
                     self._refuse_negative(name, low[codes >= 0])
                 total = Counts(_doubles(read.column(f"t{i}"), 0.0)[:, None], n[:, None])
                 found["counts", name] = _merge_classes(total, codes, K)
         return found
+
+    def _estimate_centres(self, names: Sequence[str]) -> dict[str, float]:
+        """Return the mean of the first rows for each of these columns, 0 where they have none."""
+        if not names:
+            return {}
+        (row,) = self.rows.table.driver.read(statements.estimate_centres(self.rows, names)).to_pylist()
+        means = [row[f"v{i}"] for i in range(len(names))]
+        return {name: c if c is not None and abs(c) < np.inf else 0.0 for name, c in zip(names, means)}
 
     def _check_range(self, name: str, low: Array, high: Array) -> None:
         """Keep the range of a number; refuse one that is not finite."""
@@ -256,14 +262,14 @@ class DatabaseSummariser:
     def _make_moments(self, name: str, read: Any, i: int, centre: float) -> Moments:
         """Return the moments of a number, a class for each row that was read; a constant has no squares."""
         n, d, s, low, high = (_doubles(read.column(f"{key}{i}"), 0.0) for key in "ndslh")
+        if not np.isfinite(s).all():
+            self._refuse_large([name])
         if f"m{i}" in read.column_names:
             m = _doubles(read.column(f"m{i}"), 0.0)
             shift = np.divide(d, n, out=np.zeros_like(n), where=n > 0)
             gap, squares = m + shift, np.maximum(s - n * shift**2, 0.0)
         else:
             gap, squares = d, n * s
-        if not np.isfinite(squares).all():
-            self._refuse_large([name])
         is_constant = low == high
         mean = np.where(is_constant, low, centre + gap)
         rest = np.where(is_constant, 0.0, (centre - mean) + gap)
@@ -328,8 +334,9 @@ class DatabaseSummariser:
                     ends[value] += rows
                 found |= {value: max(rows, found.get(value, 0)) for value, rows in ends.items()}
             else:
-                times = [min(int(rows), MANY_ROWS) for rows in found.values()]
-                self.extremes[name] = np.repeat(np.array(list(found), dtype=np.float64), times)
+                distinct = np.array(list(found), dtype=np.float64)
+                more = [min(int(rows), MANY_ROWS) - 1 for rows in found.values()]
+                self.extremes[name] = np.concatenate([distinct, np.repeat(distinct, more)])
 
     def _count_grids(self) -> Parts:
         """Return the counts on the grid of each number that needs them."""

@@ -170,7 +170,7 @@ class SqliteDriver(Driver):
         if path:
             return cls.open(path, quote_path(path))
         copy = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        connection.backup(copy)
+        copy.deserialize(connection.serialize())  # `backup` would wait for an open transaction of this connection
         return cls(copy)
 
     def read(self, statement: exp.Expression) -> Any:

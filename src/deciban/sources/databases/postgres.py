@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from itertools import count
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -91,9 +91,8 @@ class PostgresDriver(Driver):
 
     @classmethod
     def open(cls, address: Address) -> PostgresDriver:
-        """Connect in one transaction that only reads, in which all statements see the same rows."""
+        """Connect to a server, for transactions that only read."""
         connection = _open_connection(address)
-        connection.execute("select 1")  # begins the transaction
         driver = cls(connection, address.name, address)
         weakref.finalize(driver, connection.close)
         return driver
@@ -116,7 +115,7 @@ class PostgresDriver(Driver):
 
         PostgreSQL runs a GROUP BY of many groups on one core.
         """
-        if self.address is None or len(statements) < 2:
+        if self.address is None or len(statements) < 2 or not self._is_in_transaction():
             yield from super().read_each(statements)
             return
         connections: SimpleQueue[Any] = SimpleQueue()
@@ -134,6 +133,11 @@ class PostgresDriver(Driver):
 
             pool = stack.enter_context(ThreadPoolExecutor(connections.qsize()))
             yield from pool.map(read, statements)
+
+    def _is_in_transaction(self) -> bool:
+        from psycopg.pq import TransactionStatus
+
+        return self.connection.info.transaction_status == TransactionStatus.INTRANS
 
     def _connect_more(self, stack: ExitStack, n: int) -> Iterator[Any]:
         """Yield up to n connections that see the rows of this one; fewer where the server has no place for them."""
@@ -207,15 +211,10 @@ class PostgresDriver(Driver):
         shown = f"{name[1:]}[]" if category == "A" and name.startswith("_") else name
         return UnreadType.of(shown or f"number {code}"), "unread"
 
-    def snapshot(self) -> AbstractContextManager[None]:
-        """See `Driver.snapshot`; a connection of our own is in one transaction from its beginning."""
-        return nullcontext() if self.address is not None else self._transaction()
-
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        from psycopg.pq import TransactionStatus
-
-        is_new = self.connection.info.transaction_status == TransactionStatus.IDLE
+    def snapshot(self) -> Iterator[None]:
+        """See `Driver.snapshot`: a transaction, or a part of the one that its owner has begun."""
+        is_new = not self._is_in_transaction()
         with self.connection.transaction():
             if is_new:
                 self.connection.execute("set transaction isolation level repeatable read")
