@@ -36,7 +36,6 @@ def test_every_statistic_equals_that_of_the_rows(kind, request):
     assert_same_model(local, deciban.train(source, table="t", target="y", numbers="number", judge=False))
 
 
-@every_kind
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_count_as_rows(kind, request):
     table = mixed_table(500)
@@ -44,7 +43,6 @@ def test_weights_count_as_rows(kind, request):
     assert_same_model(local, deciban.train(put(kind, table, request), table="t", target="y", weights="w", judge=False))
 
 
-@every_kind
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_report_of_a_small_table_is_that_of_its_rows(kind, request):
     table = mixed_table(800)
@@ -55,7 +53,6 @@ def test_the_report_of_a_small_table_is_that_of_its_rows(kind, request):
     assert str(model.calibration) == str(local.calibration)
 
 
-@every_kind
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_condition_leaves_rows_out(kind, request):
     table = mixed_table(500)
@@ -68,7 +65,6 @@ def test_a_condition_leaves_rows_out(kind, request):
     assert_same_model(local, model)
 
 
-@every_kind
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_cells_of_the_grid_are_those_of_the_definition(kind, request):
     rng = np.random.default_rng(0)
@@ -84,7 +80,6 @@ def test_the_cells_of_the_grid_are_those_of_the_definition(kind, request):
         assert_same_model(deciban.train(table, **settings), model)
 
 
-@every_kind
 @pytest.mark.parametrize("kind", ["duckdb", "postgres"])
 def test_nan_is_missing_and_infinity_is_refused(kind, request):
     x = np.tile([1.0, np.nan, 3.0, -2.5], 30)
@@ -98,7 +93,6 @@ def test_nan_is_missing_and_infinity_is_refused(kind, request):
         deciban.train(put(kind, table, request), table="t", **settings)
 
 
-@every_kind
 @pytest.mark.parametrize("kind", KINDS)
 def test_numbers_too_large_to_be_squared_are_named(kind, request):
     table = pa.table({"x": np.linspace(-1e200, 1e200, 60), "y": ["a", "b"] * 30})
@@ -106,7 +100,6 @@ def test_numbers_too_large_to_be_squared_are_named(kind, request):
         deciban.train(put(kind, table, request), table="t", target="y", roles={"x": "number"})
 
 
-@every_kind
 @pytest.mark.parametrize("kind", ["duckdb", "postgres"])
 def test_dates_times_flags_and_joined_columns(kind, request):
     rng = np.random.default_rng(3)

@@ -317,26 +317,28 @@ class DatabaseSummariser:
             self._keep_extremes(group, read, n_groups)
 
     def _keep_extremes(self, group: Sequence[tuple[str, tuple[float, float]]], read: Any, n_groups: int) -> None:
-        codes, (j, side, values, n) = self._class_codes(read), (_doubles(read.column(c)) for c in ("j", "side", "v", "n"))
+        """Keep the values at both ends of columns; search further where rows without a class left too few."""
+        columns = (_doubles(read.column(name)) for name in ("j", "side", "v", "n"))
+        codes, (j, side, values, n) = self._class_codes(read), columns
         for i, (name, (low, high)) in enumerate(group):
             found: dict[float, float] = {}
+            is_complete = True
             for end in (0, 1):
                 mine = (j == i) & (side == end)
                 learned = mine & (codes >= 0)
-                few = len(np.unique(values[learned])) < N_VALUES
-                if low < high and few and not learned[mine].all():  # rows of a marker as class left too few
-                    again = [(name, (LARGEST, -LARGEST))]
-                    statement = statements.count_extremes(self.rows, [name], [again[0][1]], n_groups << 10)
-                    self._keep_extremes(again, self.rows.table.driver.read(statement), n_groups)
-                    break
-                ends: Counter[float] = Counter()
-                for value, rows in zip(values[learned].tolist(), n[learned].tolist()):
-                    ends[value] += rows
-                found |= {value: max(rows, found.get(value, 0)) for value, rows in ends.items()}
-            else:
-                distinct = np.array(list(found), dtype=np.float64)
-                more = [min(int(rows), MANY_ROWS) - 1 for rows in found.values()]
-                self.extremes[name] = np.concatenate([distinct, np.repeat(distinct, more)])
+                distinct, which = np.unique(values[learned], return_inverse=True)
+                for value, rows in zip(distinct.tolist(), np.bincount(which, n[learned], len(distinct)).tolist()):
+                    found[value] = max(rows, found.get(value, 0.0))
+                was_cut = low < high or int(mine.sum()) == n_groups
+                is_complete &= len(distinct) >= N_VALUES or learned[mine].all() or not was_cut
+            if not is_complete:
+                all_values = [(LARGEST, -LARGEST)]
+                statement = statements.count_extremes(self.rows, [name], all_values, 8 * n_groups)
+                self._keep_extremes([(name, all_values[0])], self.rows.table.driver.read(statement), 8 * n_groups)
+                continue
+            distinct = np.array(list(found), dtype=np.float64)
+            more = [min(int(rows), MANY_ROWS) - 1 for rows in found.values()]
+            self.extremes[name] = np.concatenate([distinct, np.repeat(distinct, more)])
 
     def _count_grids(self) -> Parts:
         """Return the counts on the grid of each number that needs them."""

@@ -76,7 +76,7 @@ def _note_streamed(column: Column) -> Column:
 
 
 def draw_folds(task: Task, total: Ledger, n_rows: int, n_folds: int) -> SampledFolds:
-    """Draw a sample of the n rows of a table at random, and divide it into folds.
+    """Draw a sample of the n learned rows of a table at random, and divide it into folds.
 
     No folds are returned where their ledgers would take too much memory.
     """

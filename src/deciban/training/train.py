@@ -253,12 +253,12 @@ def _train_in_database(task: Task, n_folds: int, progress: Progress | None) -> T
     """Train a model from the ledger that a database computes; the folds divide a sample of its rows."""
     with database_rows.snapshot(task):
         task, summariser = database_rows.summarise(task, progress)
-        total, n_read = summariser.total_and_folds[0], summariser.n_read
+        total = summariser.total_and_folds[0]
         task = _with_prior(task, summariser, total)
         task, total, _, _ = _rule_out_negative_counts(task, total, [], None)
         drawn = database_rows.SampledFolds(None, [], None)
         if n_folds > 1:
-            drawn = database_rows.draw_folds(task, total, n_read, n_folds)
+            drawn = database_rows.draw_folds(task, total, summariser.n_learned, n_folds)
 
     def origin(created: str, source: str) -> Origin:
         return replace(summariser.origin(created, source), learned=None)  # no row was seen to be hashed

@@ -55,8 +55,6 @@ class Driver(ABC):
     """A connection to a database."""
 
     dialect: ClassVar[str]
-    folds_case: ClassVar[bool] = False
-    """Whether two names that differ only in case are one."""
     typed: ClassVar[bool] = True
     has_centred_variance: ClassVar[bool] = True
     """Whether the database's own variance is computed from centred values, so that no second pass is needed."""
@@ -97,7 +95,7 @@ class Driver(ABC):
 class DuckDbDriver(Driver):
     """A connection to DuckDB."""
 
-    dialect, folds_case = "duckdb", True
+    dialect = "duckdb"
 
     def __init__(self, connection: Any, name: str = "the DuckDB database") -> None:
         self.connection, self.name = connection, name
@@ -148,7 +146,7 @@ class DuckDbDriver(Driver):
 class SqliteDriver(Driver):
     """A connection to SQLite, which only reads, from any thread."""
 
-    dialect, folds_case, typed, has_centred_variance = "sqlite", True, False, False
+    dialect, typed, has_centred_variance = "sqlite", False, False
 
     def __init__(self, connection: sqlite3.Connection, name: str = "the SQLite database") -> None:
         self.connection, self.name = connection, name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -151,14 +150,6 @@ def _describe(driver: Driver, relation: Any, name: str, options: FileOptions) ->
     exp = import_sqlglot()
     condition = parse_condition(options.where, driver.dialect)
     described = driver.describe(exp.select("*").from_(relation.copy()).limit(0))
-    if driver.folds_case:
-        folded = Counter(column.casefold() for column in described.schema.names)
-        for column in described.schema.names:
-            if folded[column.casefold()] > 1:
-                raise InputError(
-                    f"{name} has two columns named {column!r}, up to case, and {driver.dialect} cannot tell them "
-                    f"apart. Hint: rename one of them"
-                )
     return DatabaseTable(driver, relation, name, described.schema, described.forms, condition)
 
 
