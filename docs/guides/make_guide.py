@@ -35,6 +35,7 @@ DOCUMENTS = (
     "docs/guides/dependence.md",
     "docs/guides/generative-or-discriminative.md",
     "docs/guides/serve.md",
+    "docs/guides/sql.md",
 )
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(((?:[\w-]+/)?[\w.-]+)\)")

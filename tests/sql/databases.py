@@ -8,6 +8,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+import deciban
+
 from deciban.sources.databases import driver, postgres
 
 PG_TYPES = {
@@ -62,6 +64,11 @@ def put(kind, table, request, name="t"):
     if kind == "postgres":
         return into_postgres(request.getfixturevalue("postgres"), table, name)
     return (into_duckdb if kind == "duckdb" else into_sqlite)(table, name)
+
+
+def train_local(source, **settings):
+    """Train a model of independent columns, as a database counts them."""
+    return deciban.train(source, structure="naive", **settings)
 
 
 def assert_same_model(local, model, rtol=1e-12):

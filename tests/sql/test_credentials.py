@@ -81,7 +81,9 @@ def test_a_model_and_what_is_printed_have_no_password(postgres, tmp_path, monkey
     for secret in (PASSWORD, encoded, "s3cr"):
         assert secret not in printed.output
         assert secret.encode() not in content
-    compared = call("compare", address, "--table", "secret_rows", "--target", "y", "--learners", "bayes", "--folds", "2")
+    compared = call(
+        "compare", address, "--table", "secret_rows", "--target", "y", "--learners", "bayes", "--folds", "2"
+    )
     assert compared.exit_code == 0, compared.output
     assert "s3cr" not in compared.output
     with pytest.raises(InputError) as caught:

@@ -7,7 +7,17 @@ import pytest
 import deciban
 from deciban.errors import InputError
 from deciban.sources.databases.conditions import parse_condition
-from tests.sql.databases import KINDS, assert_same_model, into_duckdb, into_postgres, into_sqlite, put, quote, statements
+from tests.sql.databases import (
+    KINDS,
+    assert_same_model,
+    into_duckdb,
+    into_postgres,
+    into_sqlite,
+    put,
+    quote,
+    statements,
+    train_local,
+)
 
 NAMES = ['a"b', "a\nb", 'x"; drop table t; --', "select", "group", "k", "v0", "Ω é", "a.b", "%s %", "w", "n0", "r"]
 
@@ -25,7 +35,7 @@ def test_names_are_quoted(kind, request):
     hostile = 'pa"t; drop table "x";\n--'
     source = put(kind, table, request, hostile)
     model = deciban.train(source, table=hostile, target='cl"ass')
-    assert_same_model(deciban.train(table, target='cl"ass'), model)
+    assert_same_model(train_local(table, target='cl"ass'), model)
     assert model.origin.rows_read == 60
 
 
@@ -38,8 +48,10 @@ def test_names_may_begin_with_a_schema_and_differ_in_case_only(postgres):
     with postgres.connect() as con:
         con.execute('create table "My.Schema"."select" as select * from cased')
     model = deciban.train(postgres.url, table="My.Schema.select", target="y", numbers="number")
-    assert_same_model(deciban.train(table, target="y", numbers="number"), model)
-    with pytest.raises(InputError, match=r"has no table 'select'. Hint: --table NAME .* reads one of My.Schema.select"):
+    assert_same_model(train_local(table, target="y", numbers="number"), model)
+    with pytest.raises(
+        InputError, match=r"has no table 'select'. Hint: --table NAME .* reads one of My.Schema.select"
+    ):
         deciban.train(postgres.url, table="select", target="y")
 
 
@@ -62,7 +74,7 @@ def test_two_thousand_columns(kind, request):
     table = pa.table({**columns, "y": ["a", "b"] * 20})
     roles = dict.fromkeys(columns, "number")
     model = deciban.train(put(kind, table, request), table="t", target="y", roles=roles, judge=False)
-    assert_same_model(deciban.train(table, target="y", roles=roles, judge=False), model)
+    assert_same_model(train_local(table, target="y", roles=roles, judge=False), model)
 
 
 def test_many_columns_are_summed_by_several_statements():
@@ -70,7 +82,7 @@ def test_many_columns_are_summed_by_several_statements():
     table = pa.table({**{f"c{i}": rng.normal(size=40) for i in range(150)}, "y": ["a", "b"] * 20})
     with statements() as log:
         model = deciban.train(into_duckdb(table, "t"), table="t", target="y", numbers="number", judge=False)
-    assert_same_model(deciban.train(table, target="y", numbers="number", judge=False), model)
+    assert_same_model(train_local(table, target="y", numbers="number", judge=False), model)
     sums = [sql for sql, _ in log if "VAR_POP" in sql]
     assert len(sums) > 1
     assert max(sql.split("FROM")[0].count(" AS ") for sql in sums) < 1664
@@ -126,7 +138,7 @@ def test_decimals_and_nested_types_of_duckdb():
     con.execute("create table wild as select *, cast(x as decimal(18, 4)) as d, [x] as l, {'a': x} as s from t")
     model = deciban.train(con, table="wild", target="y", numbers="number")
     assert (model.roles["d"], model.roles["l"], model.roles["s"]) == ("number", "skip", "skip")
-    local = deciban.train(con.sql("select * from wild"), target="y", numbers="number")
+    local = train_local(con.sql("select * from wild"), target="y", numbers="number")
     assert_same_model(local, model)
 
 

@@ -18,6 +18,7 @@ from tests.sql.databases import (
     mixed_table,
     put,
     statements,
+    train_local,
 )
 from tests.tables.clinic import patients, sqlite
 
@@ -30,23 +31,25 @@ def test_every_statistic_equals_that_of_the_rows(kind, request):
     table = mixed_table()
     source = put(kind, table, request)
     model = deciban.train(source, table="t", target="y")
-    assert_same_model(deciban.train(table, target="y"), model)
+    assert_same_model(train_local(table, target="y"), model)
     assert {"binned", "count", "category"} <= set(model.roles.values())
-    local = deciban.train(table, target="y", numbers="number", judge=False)
+    local = train_local(table, target="y", numbers="number", judge=False)
     assert_same_model(local, deciban.train(source, table="t", target="y", numbers="number", judge=False))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_count_as_rows(kind, request):
     table = mixed_table(500)
-    local = deciban.train(table, target="y", weights="w", judge=False)
-    assert_same_model(local, deciban.train(put(kind, table, request), table="t", target="y", weights="w", judge=False))
+    local = train_local(table, target="y", weights="w", judge=False)
+    assert_same_model(
+        local, deciban.train(put(kind, table, request), table="t", target="y", weights="w", judge=False)
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_report_of_a_small_table_is_that_of_its_rows(kind, request):
     table = mixed_table(800)
-    local, model = (deciban.train(source, table=name, target="y", calibrate="auto") for source, name in (
+    local, model = (train_local(source, table=name, target="y", calibrate="auto") for source, name in (
         (table, None), (put(kind, table, request), "t")))  # fmt: skip
     assert model.held_out.accuracy == local.held_out.accuracy
     assert model.held_out.log_loss == pytest.approx(local.held_out.log_loss, rel=1e-9)
@@ -57,7 +60,7 @@ def test_the_report_of_a_small_table_is_that_of_its_rows(kind, request):
 def test_a_condition_leaves_rows_out(kind, request):
     table = mixed_table(500)
     few = table.filter((np.asarray(table["far"]) > 1e8) & np.array([c == "it's" for c in table["cough"].to_pylist()]))
-    local = deciban.train(few, target="y", numbers="number", judge=False, roles={"cough": "category"})
+    local = train_local(few, target="y", numbers="number", judge=False, roles={"cough": "category"})
     model = deciban.train(
         put(kind, table, request), table="t", target="y", where="far > 100000000 and cough = 'it''s'",
         numbers="number", judge=False, roles={"cough": "category"},
@@ -73,11 +76,16 @@ def test_the_cells_of_the_grid_are_those_of_the_definition(kind, request):
     near = np.concatenate([edge, np.nextafter(edge, np.inf), np.nextafter(edge, -np.inf)])
     whole = np.concatenate([np.arange(120, 140, 0.25), np.arange(4090, 4100, 0.25), np.arange(250, 260, 0.25)])
     tiny = np.array([5e-324, 1e-320, 2.2e-308, 2.3e-308, 1e-300, 1e289, 1.1e290, 1e300, 1.7e308])
-    for values in (near, np.concatenate([whole, -whole]), np.concatenate([tiny, -tiny, [0.0]]), rng.normal(0, 30, 300)):
+    for values in (
+        near,
+        np.concatenate([whole, -whole]),
+        np.concatenate([tiny, -tiny, [0.0]]),
+        rng.normal(0, 30, 300),
+    ):
         table = pa.table({"x": values, "y": np.where(np.arange(len(values)) % 3, "a", "b")})
         settings = {"target": "y", "roles": {"x": "binned"}, "judge": False}
         model = deciban.train(put(kind, table, request), table="t", **settings)
-        assert_same_model(deciban.train(table, **settings), model)
+        assert_same_model(train_local(table, **settings), model)
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "postgres"])
@@ -85,9 +93,7 @@ def test_nan_is_missing_and_infinity_is_refused(kind, request):
     x = np.tile([1.0, np.nan, 3.0, -2.5], 30)
     table = pa.table({"x": x, "z": np.arange(120.0), "y": ["a", "b"] * 60})
     settings = {"target": "y", "roles": {"x": "number", "z": "binned"}, "judge": False}
-    assert_same_model(
-        deciban.train(table, **settings), deciban.train(put(kind, table, request), table="t", **settings)
-    )
+    assert_same_model(train_local(table, **settings), deciban.train(put(kind, table, request), table="t", **settings))
     table = table.set_column(1, "z", pa.array(np.append(np.arange(119.0), np.inf)))
     with pytest.raises(deciban.errors.InputError, match="column 'z' holds a number that is not finite. Hint: where="):
         deciban.train(put(kind, table, request), table="t", **settings)
@@ -104,7 +110,10 @@ def test_numbers_too_large_to_be_squared_are_named(kind, request):
 def test_dates_times_flags_and_joined_columns(kind, request):
     rng = np.random.default_rng(3)
     start = datetime.datetime(2023, 1, 1, tzinfo=datetime.UTC)
-    when = [None if i % 17 == 0 else start + datetime.timedelta(hours=int(h)) for i, h in enumerate(rng.integers(0, 9000, 400))]
+    when = [
+        None if i % 17 == 0 else start + datetime.timedelta(hours=int(h))
+        for i, h in enumerate(rng.integers(0, 9000, 400))
+    ]
     table = pa.table({
         "zoned": pa.array(when, pa.timestamp("us", "UTC")),
         "local": pa.array([w and w.replace(tzinfo=None) for w in when], pa.timestamp("us")),
@@ -117,7 +126,7 @@ def test_dates_times_flags_and_joined_columns(kind, request):
     })  # fmt: skip
     settings = {"target": "y", "blocks": [["a", "b"], ["p", "q"]], "roles": {"b": "category"}}
     model = deciban.train(put(kind, table, request), table="t", **settings)
-    assert_same_model(deciban.train(table, **settings), model)
+    assert_same_model(train_local(table, **settings), model)
     assert model.roles["zoned"] == model.roles["hour"] == "date"
     reasons = {column.name: column.reason for column in model.columns}
     assert reasons["p"] == "joined with q; read row by row"  # a full covariance is not pushed down
@@ -126,7 +135,7 @@ def test_dates_times_flags_and_joined_columns(kind, request):
 
 def test_cells_of_sqlite_are_read_as_those_of_a_file(tmp_path):
     path = sqlite(patients(), tmp_path / "t.db")
-    local = deciban.train(path, target="diagnosis")
+    local = train_local(path, target="diagnosis")
     assert_same_model(local, deciban.train(f"sqlite:///{path}", table="patients", target="diagnosis"))
 
 
@@ -140,7 +149,7 @@ def test_texts_and_numbers_written_as_texts_are_streamed():
     for source in (into_duckdb(table, "t"), into_sqlite(table, "t")):
         with statements() as log:
             model = deciban.train(source, table="t", target="y", roles={"note": "text"})
-        assert_same_model(deciban.train(table, target="y", roles={"note": "text"}), model)
+        assert_same_model(train_local(table, target="y", roles={"note": "text"}), model)
         reasons = {column.name: column.reason for column in model.columns}
         assert "read row by row" in reasons["note"] and "read row by row" in reasons["price"]
         assert "read row by row" not in reasons["x"] + reasons["kind"]
@@ -172,7 +181,7 @@ def test_a_table_of_ibis_is_summarised_by_its_database():
     with statements() as log:
         model = deciban.train(t.filter(t.far > 1e8).select("far", "cough", "y"), target="y", judge=False)
     few = table.filter(np.asarray(table["far"]) > 1e8).select(["far", "cough", "y"])
-    assert_same_model(deciban.train(few, target="y", judge=False), model)
+    assert_same_model(train_local(few, target="y", judge=False), model)
     assert any("GROUP BY" in sql for sql, _ in log)
     with pytest.raises(deciban.errors.InputError, match="table of ibis already"):
         deciban.train(t, target="y", table="t")
@@ -184,7 +193,7 @@ def test_a_connection_of_psycopg_is_left_as_it_was(postgres):
     with postgres.connect() as con:
         con.autocommit = False
         model = deciban.train(con, table="theirs", target="y")
-        assert_same_model(deciban.train(table, target="y"), model)
+        assert_same_model(train_local(table, target="y"), model)
         con.execute("create table written_after (a int)")
         con.rollback()
 
@@ -205,7 +214,7 @@ def test_all_statements_see_the_rows_of_one_moment(postgres):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(summarise.DatabaseSummariser, "_count_classes", count_and_delete)
         model = deciban.train(postgres.url, table="moving", target="y")
-    assert_same_model(deciban.train(table, target="y"), model)
+    assert_same_model(train_local(table, target="y"), model)
 
 
 def test_more_rows_are_learned_and_forgotten_from_a_database():
@@ -225,13 +234,13 @@ def test_more_rows_are_learned_and_forgotten_from_a_database():
 def test_a_discriminative_learner_reads_the_rows():
     table = mixed_table(300)
     settings = {"target": "y", "learner": "logistic", "C": 1.0, "judge": False}
-    local, model = deciban.train(table, **settings), deciban.train(into_duckdb(table, "t"), table="t", **settings)
+    local, model = train_local(table, **settings), deciban.train(into_duckdb(table, "t"), table="t", **settings)
     assert model.predict(table) == local.predict(table)
 
 
 def test_a_name_of_a_table_is_found_before_that_of_a_schema():
     con = into_duckdb(pa.table({"x": [1]}), "main.t")
-    con.execute('create table t as select 2 as z')
+    con.execute("create table t as select 2 as z")
     from deciban.sources.databases.driver import DuckDbDriver
 
     assert find_table(DuckDbDriver(con), "main.t").parts[-1] == "main.t"

@@ -13,7 +13,7 @@ from deciban.sources.databases.driver import Driver
 from deciban.sources.databases.tables import DatabaseTable
 from deciban.sql import statements as made
 from deciban.training import database_rows
-from tests.sql.databases import KINDS, into_duckdb, mixed_table, put, statements
+from tests.sql.databases import KINDS, into_duckdb, mixed_table, put, statements, train_local
 
 NAMES = ['na"me', "ti`me", "select", "a\nb; drop table x"]
 
@@ -58,8 +58,14 @@ def test_statements_of_every_dialect_are_parsed_again(dialect):
             assert isinstance(parsed, exp.Query)
             found = {identifier.name for identifier in parsed.find_all(exp.Identifier)}
             assert found & set(NAMES) or "y" in found
-            assert all(identifier.quoted for identifier in parsed.find_all(exp.Identifier) if identifier.name in NAMES)
-            assert [literal.name for literal in parsed.find_all(exp.Literal) if literal.is_string and literal.name == "item"]
+            assert all(
+                identifier.quoted for identifier in parsed.find_all(exp.Identifier) if identifier.name in NAMES
+            )
+            assert [
+                literal.name
+                for literal in parsed.find_all(exp.Literal)
+                if literal.is_string and literal.name == "item"
+            ]
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "postgres"])
@@ -87,7 +93,7 @@ def test_a_sample_of_the_rows_is_scored_without_its_fold(kind, request):
     text = " ".join(str(model.held_out).split())
     assert f"10-fold: {rows} of " in text
     assert "drawn at random, each scored by the model without its fold" in text
-    local = deciban.train(table, target="y", numbers="number")
+    local = train_local(table, target="y", numbers="number")
     assert model.held_out.accuracy == pytest.approx(local.held_out.accuracy, abs=0.08)
 
 
@@ -96,6 +102,6 @@ def test_rows_of_the_sample_are_not_learned_by_the_model_that_scores_them():
     rng = np.random.default_rng(0)
     table = pa.table({"c": np.repeat(np.arange(1000), 2).astype(str), "y": rng.choice(["a", "b"], 2000)})
     model = deciban.train(into_duckdb(table, "t"), table="t", target="y", roles={"c": "category"}, most_levels=2000)
-    local = deciban.train(table, target="y", roles={"c": "category"}, most_levels=2000)
+    local = train_local(table, target="y", roles={"c": "category"}, most_levels=2000)
     assert model.held_out.accuracy == local.held_out.accuracy < 0.6
     assert deciban.evaluate(table, model=model).accuracy > 0.7

@@ -190,7 +190,9 @@ class CommandLine:
         paths = [os.path.expanduser(path) for path in self.values.get("data") or ()]
         warnings.simplefilter("ignore")
         try:
-            if any(path == "-" or "://" in path or (os.path.exists(path) and not os.path.isfile(path)) for path in paths):
+            if any(
+                path == "-" or "://" in path or (os.path.exists(path) and not os.path.isfile(path)) for path in paths
+            ):
                 return []
             if paths:
                 with open_table({**self.values, "data": paths}) as table:

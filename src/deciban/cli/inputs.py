@@ -67,7 +67,11 @@ class TableInput:
 
     def estimate_rows(self) -> int | None:
         """Return the approximate number of rows, or None if it is not cheap to find out."""
-        if self.is_database or self.sql is not None or any(path.endswith((".json", ".jsonl", ".ndjson")) for path in self.paths):
+        if (
+            self.is_database
+            or self.sql is not None
+            or any(path.endswith((".json", ".jsonl", ".ndjson")) for path in self.paths)
+        ):
             return None
         try:
             return self.open().n_rows

@@ -72,7 +72,9 @@ class LabelledTable:
 
     def sampled(self, share: float) -> LabelledTable:
         """Return about this share of the rows, drawn at random: whole pages of them where the database can do that."""
-        return self if share >= 1 else replace(self, table=self.table.sample(share, random_share(self.dialect, share)))
+        return (
+            self if share >= 1 else replace(self, table=self.table.sample(share, random_share(self.dialect, share)))
+        )
 
     def number(self, column: str) -> exp.Expression:
         """Return a column as a double."""
@@ -230,7 +232,11 @@ def sum_numbers(
     weight = None if rows.weights is None else name(WEIGHT, "r")
     for i, column in enumerate(columns):
         value = name(f"v{i}", "r")
-        sums |= {f"n{i}": _weight_of(value, weight), f"l{i}": exp.Min(this=value), f"h{i}": exp.Max(this=value.copy())}
+        sums |= {
+            f"n{i}": _weight_of(value, weight),
+            f"l{i}": exp.Min(this=value),
+            f"h{i}": exp.Max(this=value.copy()),
+        }
         if column in counts:
             is_positive = exp.GT(this=value.copy(), expression=double(0))
             sums[f"t{i}"] = _sum_weighted(exp.case().when(is_positive, value.copy()).else_(double(0)), weight)
@@ -338,7 +344,9 @@ def count_extremes(
     for i, (low, high) in enumerate(bounds):
         for is_end, descending in ((exp.LTE, False), (exp.GTE, True)):
             bound = double(high if descending else low)
-            mine = exp.select(exp.alias_(name(CLASS), CLASS, quoted=True), exp.alias_(name(f"v{i}"), "v", quoted=True))
+            mine = exp.select(
+                exp.alias_(name(CLASS), CLASS, quoted=True), exp.alias_(name(f"v{i}"), "v", quoted=True)
+            )
             mine = mine.from_(_identifier("s") if len(columns) > 1 else inner.copy().subquery(_identifier("s")))
             mine = mine.where(is_end(this=name(f"v{i}"), expression=bound))
             counted = {"j": exp.Literal.number(i), "side": exp.Literal.number(int(descending))}

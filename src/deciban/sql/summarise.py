@@ -182,7 +182,9 @@ class DatabaseSummariser:
             return False
         if not self.rows.table.typed:
             has_texts, has_bytes = untyped[column.name]
-            return column.role != "date" and not has_bytes and not (has_texts and (kind != "levels" or column.numeric))
+            return (
+                column.role != "date" and not has_bytes and not (has_texts and (kind != "levels" or column.numeric))
+            )
         types, arrow = pa.types, self._type(column)
         is_number = types.is_integer(arrow) or types.is_floating(arrow) or types.is_decimal(arrow)
         if column.role == "date":
@@ -293,8 +295,7 @@ class DatabaseSummariser:
     def _refuse_negative(name: str, low: Array) -> None:
         if (low < 0).any():
             raise InputError(
-                f"column {name!r} holds {low.min():g}; a count is never negative. "
-                f"Hint: {role_hint(name, 'number')}"
+                f"column {name!r} holds {low.min():g}; a count is never negative. Hint: {role_hint(name, 'number')}"
             )
 
     def _find_extremes(self, names: Sequence[str]) -> None:
@@ -425,7 +426,9 @@ class DatabaseSummariser:
         for group, total in zip(layout.blocks, part.sums):
             for j, feature in enumerate(group.features):
                 one: Any = total
-                found[group.kind, feature.name] = total if group.kind == "scatter" else one.take_features(np.array([j]))
+                found[group.kind, feature.name] = (
+                    total if group.kind == "scatter" else one.take_features(np.array([j]))
+                )
         return found
 
 

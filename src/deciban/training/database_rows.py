@@ -47,7 +47,7 @@ class SampledFolds(NamedTuple):
 
 def can_push_down(task: Task) -> bool:
     """Return whether the statistics of a task can be computed by a database: naive Bayes of a table in one."""
-    return not task.needs_rows and find_database(task.source) is not None
+    return not task.needs_rows and task.structure == "naive" and find_database(task.source) is not None
 
 
 def snapshot(task: Task) -> AbstractContextManager[None]:

@@ -153,6 +153,8 @@ def plan(
         raise InputError(f"structure='tan' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
     if like is not None:
         options, prior = _options_like(like, prior)
+    if structure == "auto" and like is None and is_database_table(opened):
+        structure = "naive"  # pairs of columns are counted row by row
     target = find_column(opened, target, "target")
     if not isinstance(opened, (TextLines, DocumentFiles)):
         opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
@@ -174,18 +176,23 @@ def plan(
     return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure)
 
 
+def is_database_table(source: Any) -> bool:
+    """Return whether a source is a table of a database; sqlglot is imported only where one was opened."""
+    return type(source).__name__ == "DatabaseTable"
+
+
 def find_database(source: Any) -> DatabaseTable | None:
     """Return the table of a database that a source is a view of; None for other sources.
 
     Invalid cells that are to be counted as missing are found by reading the rows, so such a table is none either.
     """
-    from deciban.sources.databases.tables import DatabaseTable
-
-    found = source.source if isinstance(source, WithoutMarkers) else None
-    return found if isinstance(found, DatabaseTable) else None
+    found: Any = source.source if isinstance(source, WithoutMarkers) else None
+    return found if is_database_table(found) else None
 
 
-def _needs_rows(source: Source, leave_out: Sequence[str | None], roles: Mapping[str, str], like: Model | None) -> bool:
+def _needs_rows(
+    source: Source, leave_out: Sequence[str | None], roles: Mapping[str, str], like: Model | None
+) -> bool:
     """Return whether rows are needed to infer a role; none leaves a database that has all types and roles."""
     table = find_database(source)
     if table is None or not table.typed or like is not None:

@@ -133,7 +133,9 @@ def _read_keyring(service: str, user: str) -> str:
     try:
         import keyring
     except ImportError:
-        raise MissingExtraError("?keyring= in an address needs the package keyring. Hint: pip install keyring") from None
+        raise MissingExtraError(
+            "?keyring= in an address needs the package keyring. Hint: pip install keyring"
+        ) from None
     try:
         password = keyring.get_password(service, user)
     except Exception as error:  # each backend has errors of its own

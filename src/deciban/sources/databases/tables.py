@@ -74,7 +74,9 @@ class DatabaseTable:
                 first, last = (exp.cast(exp.Literal.string(day), "date") for day in CALENDAR)
                 return exp.case().when(exp.Between(this=column.copy(), low=first, high=last), column)
             case "unread":
-                return exp.case().when(exp.Not(this=exp.Is(this=column, expression=exp.null())), exp.Literal.string(""))
+                return exp.case().when(
+                    exp.Not(this=exp.Is(this=column, expression=exp.null())), exp.Literal.string("")
+                )
         return column
 
     def filter(self, condition: Any) -> DatabaseTable:
@@ -94,7 +96,9 @@ class DatabaseTable:
 
     def head(self, n: int) -> Any:
         """See `Source.head`."""
-        selected = self.driver.read(self.select({f"c{i}": self.column(c) for i, c in enumerate(self.columns)}).limit(n))
+        selected = self.driver.read(
+            self.select({f"c{i}": self.column(c) for i, c in enumerate(self.columns)}).limit(n)
+        )
         columns = [_with_type(column, kind) for column, kind in zip(selected.columns, self.schema.types)]
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
