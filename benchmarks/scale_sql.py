@@ -8,6 +8,7 @@ import io
 import statistics
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,12 @@ def measure_push_down(quick: bool) -> Iterator[Line]:
     import deciban
 
     sys.path.insert(0, str(ROOT))
-    from tests.postgres import reason_to_skip, running_server
-
-    if reason := reason_to_skip():
+    postgres: Any = import_module("tests.postgres")
+    if reason := postgres.reason_to_skip():
         yield Line("speed", "PostgreSQL", "–", "–", None, "–", None, reason)
         return
     rounds = 2 if quick else 5
-    with running_server() as server, server.connect() as connection:
+    with postgres.running_server() as server, server.connect() as connection:
         fill_table(connection, N_ROWS // 10 if quick else N_ROWS)
         categories = dict.fromkeys(CATEGORIES, "category")
         for role, judge, limit in (

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 import deciban
-
 from deciban.sources.databases import driver, postgres
 
 PG_TYPES = {

@@ -40,7 +40,7 @@ def test_names_are_quoted(kind, request):
 
 
 def test_names_may_begin_with_a_schema_and_differ_in_case_only(postgres):
-    table = small(**{"X": [1.5, 2.5, 4.5] * 20})
+    table = small(X=[1.5, 2.5, 4.5] * 20)
     with postgres.connect() as con:
         con.execute('drop schema if exists "My.Schema" cascade')
         con.execute('create schema "My.Schema"')

@@ -7,7 +7,7 @@ the assumption of naive Bayes, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any

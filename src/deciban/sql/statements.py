@@ -71,7 +71,7 @@ class LabelledTable:
         return self.table.driver.dialect
 
     def sampled(self, share: float) -> LabelledTable:
-        """Return about this share of the rows, drawn at random: whole pages of them where the database can do that."""
+        """Return about this share of the rows, drawn at random: whole pages where the database can do that."""
         return (
             self if share >= 1 else replace(self, table=self.table.sample(share, random_share(self.dialect, share)))
         )
@@ -106,7 +106,7 @@ class LabelledTable:
         return value if is_plain else exp.Collate(this=value, expression=exp.to_identifier("BINARY"))
 
     @staticmethod
-    def has_weight(weight: exp.Expression) -> exp.Expression:
+    def has_weight(weight: exp.Expression) -> Any:
         """Return the condition that a weight is above 0; that of NaN is not, which some databases sort last."""
         finite = exp.LTE(this=weight.copy(), expression=double(1.7e308))
         return exp.and_(exp.GT(this=weight.copy(), expression=double(0)), finite)
@@ -135,7 +135,7 @@ def count_classes(rows: LabelledTable) -> exp.Select:
     sums = {"n": exp.Count(this=exp.Star()), "weight": rows.total_weight()}
     if rows.weights is not None:
         negative = exp.LT(this=name(WEIGHT), expression=double(0))
-        is_infinite = exp.EQ(this=name(WEIGHT), expression=exp.cast(exp.Literal.string("Infinity"), "double"))
+        is_infinite: Any = exp.EQ(this=name(WEIGHT), expression=exp.cast(exp.Literal.string("Infinity"), "double"))
         if rows.dialect == "sqlite":  # has no text of it, and reads 9e999 so
             is_infinite = exp.GT(this=name(WEIGHT), expression=double(1.797e308))
         invalid = exp.or_(negative, is_infinite)
@@ -266,7 +266,7 @@ def _sum_in_one_pass(centres: Mapping[int, float]) -> dict[str, exp.Expression]:
 def _sum_in_two_passes(
     rows: LabelledTable, inner: exp.Select, centres: Mapping[int, float]
 ) -> tuple[dict[str, exp.Expression], exp.Select]:
-    """Return the expressions of sums about the class means, and the statement of the first pass, which finds these."""
+    """Return the expressions of sums about the class means, and the statement of the first pass for these."""
     weight = None if rows.weights is None else name(WEIGHT, "r")
     means: dict[str, exp.Expression] = {CLASS: name(CLASS, "r")}
     sums: dict[str, exp.Expression] = {}
@@ -296,7 +296,7 @@ def random_share(dialect: str, share: float) -> exp.Expression:
 
 
 def bound_extremes(rows: LabelledTable, columns: Sequence[str], n_rows: int, n_values: int) -> exp.Select:
-    """Return the statement of a value l_i not below the least `n_values` distinct values of column i, and h_i likewise.
+    """Return the statement of a value l_i not below the least `n_values` distinct values of column i, h_i likewise.
 
     They are those of a random sample of the rows, of which n_i lie beyond them, of n: any sample gives valid bounds.
     """
@@ -325,14 +325,14 @@ def _identifier(text: str) -> exp.Identifier:
     return exp.to_identifier(text, quoted=True)
 
 
-def _is_beyond(value: exp.Expression, low: exp.Expression, high: exp.Expression) -> exp.Expression:
+def _is_beyond(value: exp.Expression, low: exp.Expression, high: exp.Expression) -> Any:
     return exp.or_(exp.LTE(this=value.copy(), expression=low), exp.GTE(this=value.copy(), expression=high))
 
 
 def count_extremes(
     rows: LabelledTable, columns: Sequence[str], bounds: Sequence[tuple[float, float]], n_groups: int
 ) -> exp.Expression:
-    """Return the statement of the rows of each class and value of column i up to its lower or from its upper bound on.
+    """Return the statement of the rows of each class and value of column i up to its lower, from its upper bound on.
 
     At either end of a column those are `n_groups` rows at most. The rows that are beyond the bounds of any of several
     columns are few, and found by one pass.

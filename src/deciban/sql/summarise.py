@@ -35,7 +35,7 @@ Parts = dict[tuple[str, str], Statistic]
 """The statistics of single features, by the kind of their block and their names."""
 
 MAX_RARE_SHARE = 0.02
-"""The share of rows beyond the bounds of its extremes up to which a column's extremes are found with those of others."""
+"""The share of rows beyond its bounds up to which a column's extremes are found with those of others."""
 
 MAX_MAGNITUDE = 1e150
 """Numbers that are larger than this may be too large to be squared."""
@@ -138,7 +138,7 @@ class DatabaseSummariser:
         return self._encode_classes(labels)
 
     def _remove_markers(self, name: str, cells: Any, n: Array | None, reading: ColumnReading) -> Any:
-        """Return cells of a column as its rows are read; markers are missing, counted by the rows `n` of each cell."""
+        """Return cells of a column as rows are read; markers are missing, counted by the rows `n` of each cell."""
         column = self.rows.table.convert(_join(cells), name, reading)
         if not is_text(column.type):
             return column

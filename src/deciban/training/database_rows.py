@@ -90,7 +90,7 @@ def draw_folds(task: Task, total: Ledger, n_rows: int, n_folds: int) -> SampledF
 
 
 def _number_by_appearance(codes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return class codes numbered as classes appear, as they are while a table is read: the folds are then the same."""
+    """Return class codes numbered as classes appear, as while a table is read: the folds are then the same."""
     _, first, which = np.unique(codes, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first)).astype(np.int32)[which]
 

@@ -169,7 +169,7 @@ class Trained:
     decided: Mapping[str, Column]
     """Undecided columns whose role no fold could change, if every fold is like the others."""
     rest: Ledger | None = None
-    """The ledger of the rows that are in no fold, where the folds divide a sample; None where they divide all rows."""
+    """The ledger of the rows that are in no fold, where folds divide a sample; None where they divide all rows."""
 
     @cached_property
     def sample_scores(self) -> TableFoldScores | None:
