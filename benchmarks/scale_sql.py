@@ -46,7 +46,8 @@ def measure_push_down(quick: bool) -> Iterator[Line]:
             def train(roles: dict[str, str] = roles, judge: bool = judge) -> object:
                 return deciban.train(server.url, table="cases", target="class", roles=roles, judge=judge)
 
-            train(), run_plain(connection)
+            train()
+            run_plain(connection)
             ours, peer = map(statistics.median, alternate(train, lambda: run_plain(connection), rounds))
             yield make_line(role, judge, limit, ours, peer)
 

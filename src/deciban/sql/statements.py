@@ -17,7 +17,7 @@ from deciban.sources.databases.tables import DatabaseTable
 MAX_SELECTED = 400
 """The number of expressions that are selected by one statement; PostgreSQL allows 1664, SQLite 2000."""
 
-SPLITTER = 2.0**45 + 1.0
+EDGE_SPLITTER = 2.0**45 + 1.0
 """The factor by which Veltkamp's splitting rounds a double to its leading 8 bits, the edges of the grid's cells."""
 
 WHOLE_SHIFT = 1.5 * 2.0**52
@@ -173,7 +173,7 @@ def nearest_edge(value: exp.Expression, low: float, high: float) -> exp.Expressi
     All numbers from halfway below the edge to halfway above it have that edge: those below it lie in the cell before.
     """
     size, largest = exp.Abs(this=value.copy()), max(abs(low), abs(high))
-    scaled = exp.Mul(this=value.copy(), expression=double(SPLITTER))
+    scaled = exp.Mul(this=value.copy(), expression=double(EDGE_SPLITTER))
     split = exp.Sub(this=scaled, expression=exp.paren(exp.Sub(this=scaled.copy(), expression=value.copy())))
     if largest < WHOLE_RANGE[0]:
         return exp.paren(split)
@@ -284,6 +284,12 @@ def _sum_in_two_passes(
 
 def _sum_weighted(value: exp.Expression, weight: exp.Expression | None) -> exp.Expression:
     return exp.Sum(this=value.copy() if weight is None else exp.Mul(this=weight.copy(), expression=value.copy()))
+
+
+def find_magnitude(rows: LabelledTable, column: str) -> exp.Select:
+    """Return the statement of the greatest magnitude h of a column."""
+    inner = rows.rows({"v": rows.number(column)}, learned=True)
+    return select_from(inner, {"h": exp.Max(this=exp.Abs(this=name("v")))})
 
 
 def random_share(dialect: str, share: float) -> exp.Expression:

@@ -112,7 +112,8 @@ class DatabaseSummariser:
         self._check_labels(len(self.summariser.classes), self.summariser.n_learned)
         if self.summariser.n_learned:
             known = codes >= 0
-            self.summariser.rows = np.bincount(codes[known], weight[known], len(self.summariser.classes))
+            classes = len(self.summariser.classes)
+            self.summariser.rows = np.bincount(codes[known], weight[known], classes).astype(np.float64)
 
     def _check_labels(self, distinct: int, n: int) -> None:
         if n >= MIN_LABEL_ROWS and distinct > MAX_LABEL_SHARE * n:
@@ -281,10 +282,7 @@ class DatabaseSummariser:
     def _refuse_large(self, names: Sequence[str]) -> None:
         """Raise an InputError that names the first of the columns whose numbers are too large to be squared."""
         for name in names:
-            inner = self.rows.rows({"v": self.rows.number(name)}, learned=True)
-            value = statements.name("v")
-            found = statements.select_from(inner, {"h": statements.exp.Max(this=statements.exp.Abs(this=value))})
-            (row,) = self.rows.table.driver.read(found).to_pylist()
+            (row,) = self.rows.table.driver.read(statements.find_magnitude(self.rows, name)).to_pylist()
             if row["h"] is not None and MAX_MAGNITUDE < row["h"] < np.inf:
                 raise InputError(
                     f"column {name!r} holds values as large as {row['h']:g}, and their squares overflow (a double "
@@ -313,7 +311,10 @@ class DatabaseSummariser:
                 groups.append([(name, bounds)])
         groups = [group for group in groups if group]
         n_groups = N_VALUES * (self.n_labels + 1)
-        made = [statements.count_extremes(self.rows, *map(list, zip(*group)), n_groups) for group in groups]
+        made = [
+            statements.count_extremes(self.rows, [n for n, _ in group], [b for _, b in group], n_groups)
+            for group in groups
+        ]
         for group, read in zip(groups, driver.read_each(made)):
             self._keep_extremes(group, read, n_groups)
 
@@ -393,7 +394,7 @@ class DatabaseSummariser:
             found["levels", feature.name] = self._summarise(need, levels, codes, weight)
         return found
 
-    def _summarise(self, need: Needs, values: Array, codes: NDArray[np.int64], weight: Array) -> Statistic:
+    def _summarise(self, need: Needs, values: NDArray[Any], codes: NDArray[np.int64], weight: Array) -> Statistic:
         """Return the statistic of one feature, from its values with the weight of the rows that have each."""
         known = (codes >= 0) & (weight > 0)
         X, k = values[known].reshape(-1, 1), codes[known].astype(np.int32)
