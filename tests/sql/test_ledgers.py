@@ -207,7 +207,7 @@ def test_all_statements_see_the_rows_of_one_moment(postgres):
 
     table = mixed_table(600)
     into_postgres(postgres, table, "moving")
-    count = summarise.DatabaseSummariser._count_classes
+    count = summarise.DatabaseSummariser.count_classes
 
     def count_and_delete(self):
         count(self)
@@ -215,7 +215,7 @@ def test_all_statements_see_the_rows_of_one_moment(postgres):
             con.execute("delete from moving where far > 100000000")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(summarise.DatabaseSummariser, "_count_classes", count_and_delete)
+        patch.setattr(summarise.DatabaseSummariser, "count_classes", count_and_delete)
         model = deciban.train(postgres.url, table="moving", target="y")
     assert_same_model(train_local(table, target="y"), model)
 

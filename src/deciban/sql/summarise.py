@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from deciban import engines
 from deciban._lazy import pa
 from deciban._typing import Array
 from deciban.errors import InputError
@@ -21,15 +18,11 @@ from deciban.ledger.extremes import MANY_ROWS, N_VALUES, Extremes
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.moments import Moments
 from deciban.model.columns import Column, Feature, Layout
-from deciban.model.model_options import Options
 from deciban.model.summarise_table import Progress, TableSummariser
-from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.arrow_types import is_text
-from deciban.sources.databases.tables import DatabaseTable
-from deciban.sources.markers import WithoutMarkers, remove_markers
-from deciban.sources.source import ColumnReading, role_hint
+from deciban.sources.source import role_hint
 from deciban.sql import statements
-from deciban.sql.statements import CLASS, MAX_SELECTED, LabelledTable
+from deciban.sql.groups import GroupReader, chunks, doubles, join_extremes, merge_classes
 
 Parts = dict[tuple[str, str], Statistic]
 """The statistics of single features, by the kind of their block and their names."""
@@ -43,27 +36,13 @@ MAX_MAGNITUDE = 1e150
 LARGEST = float(np.finfo(np.float64).max)
 """The greatest finite double."""
 
-MAX_LABEL_SHARE, MIN_LABEL_ROWS = 0.5, 50
-"""The share of distinct values among so many rows or more up to which a column can be the target."""
-
 
 @dataclass
-class DatabaseSummariser:
+class DatabaseSummariser(GroupReader):
     """The statistics of a table, computed by its database, and those of columns that have to be streamed."""
 
-    summariser: TableSummariser
-    source: WithoutMarkers
-    options: Options
-    rows: LabelledTable = field(init=False)
-    markers: dict[str, Counter[str]] = field(default_factory=dict)
     extremes: dict[str, Array] = field(default_factory=dict)
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
-    n_labels: int = 0
-    """The number of different values of the target in the database."""
-
-    def __post_init__(self) -> None:
-        assert isinstance(self.source.source, DatabaseTable)
-        self.rows = LabelledTable(self.source.source, self.summariser.target, self.summariser.weights)
 
     @property
     def layout(self) -> Layout:
@@ -72,7 +51,7 @@ class DatabaseSummariser:
 
     def run(self, progress: Progress | None = None) -> tuple[str, ...]:
         """Fill the summariser; return the names of the columns whose rows were streamed."""
-        self._count_classes()
+        self.count_classes()
         if self.summariser.n_learned:
             self._summarise_features(progress)
         if progress is not None:
@@ -90,68 +69,6 @@ class DatabaseSummariser:
         ]
         counts = {**self.summariser.marker_counts, **{name: dict(each) for name, each in self.markers.items()}}
         self.summariser.marker_counts = {name: counts[name] for name in self.source.columns if counts.get(name)}
-
-    # classes
-
-    def _count_classes(self) -> None:
-        """Count the rows of each class, and of none."""
-        read = self.rows.table.driver.read(statements.count_classes(self.rows))
-        n, weight = (_doubles(read.column(each)) for each in ("n", "weight"))
-        if self.rows.weights is not None and _doubles(read.column("invalid")).sum():
-            raise InputError(
-                f"column {self.rows.weights!r} holds weights that are negative or infinite, in "
-                f"{_doubles(read.column('invalid')).sum():g} rows; a weight is finite and ≥ 0. "
-                f"Hint: correct these rows, leave them out by where=, or leave the weights out"
-            )
-        labels = self._remove_markers(self.summariser.target, read.column(CLASS), n, "text")
-        codes, self.n_labels = self._encode_classes(labels), len(labels)
-        self.summariser.n_read = int(n.sum())
-        self.summariser.n_without_class = int(n[codes < 0].sum())
-        learned = n if self.rows.weights is None else _doubles(read.column("learned"))
-        self.summariser.n_learned = int(learned[codes >= 0].sum())
-        self._check_labels(len(self.summariser.classes), self.summariser.n_learned)
-        if self.summariser.n_learned:
-            known = codes >= 0
-            classes = len(self.summariser.classes)
-            self.summariser.rows = np.bincount(codes[known], weight[known], classes).astype(np.float64)
-
-    def _check_labels(self, distinct: int, n: int) -> None:
-        if n >= MIN_LABEL_ROWS and distinct > MAX_LABEL_SHARE * n:
-            raise InputError(
-                f"column {self.summariser.target!r} has {distinct} different values in {n} rows, so it names no "
-                f"classes. Hint: another target; a quantity can be cut into classes first"
-            )
-
-    def _encode_classes(self, labels: Any) -> NDArray[np.int64]:
-        """Return the code of each label, −1 where it is missing; refuse one that is not among declared classes."""
-        codes = self.summariser.classes.encode(labels)
-        declared = self.summariser.declared
-        if declared is not None and (codes == len(declared)).any():
-            label = labels[int(np.argmax(codes == len(declared)))].as_py()
-            raise InputError(
-                f"column {self.summariser.target!r} holds {label!r}, which is none of the classes {list(declared)}. "
-                f"Hint: name it among the classes, or leave such rows out"
-            )
-        return codes
-
-    def _class_codes(self, read: Any) -> NDArray[np.int64]:
-        labels = self._remove_markers(self.summariser.target, read.column(CLASS), None, "text")
-        return self._encode_classes(labels)
-
-    def _remove_markers(self, name: str, cells: Any, n: Array | None, reading: ColumnReading) -> Any:
-        """Return cells of a column as rows are read; markers are missing, counted by the rows `n` of each cell."""
-        column = self.rows.table.convert(_join(cells), name, reading)
-        if not is_text(column.type):
-            return column
-        kept = self.source.kept.get(name, ())
-        wanted = [marker for marker in self.source.markers if marker not in kept]
-        changed, found = remove_markers(column, wanted)
-        if found and n is not None:
-            texts, counts = column.to_pylist(), self.markers.setdefault(name, Counter())
-            for text, rows in zip(texts, n.tolist()):
-                if text in found:
-                    counts[text] += int(rows)
-        return changed
 
     # which features the database summarises
 
@@ -173,7 +90,7 @@ class DatabaseSummariser:
             return {}
         names = [column.name for column in self.layout.columns if column.role != "skip"]
         found: dict[str, tuple[bool, bool]] = {}
-        for some in _chunks(names, 2):
+        for some in chunks(names, 2):
             (row,) = self.rows.table.driver.read(statements.count_types(self.rows, some)).to_pylist()
             found |= {name: (row[f"t{i}"] > 0, row[f"b{i}"] > 0) for i, name in enumerate(some)}
         return found
@@ -211,9 +128,9 @@ class DatabaseSummariser:
         """Return the moments and the counts of each number that needs them; find the range and extremes of all."""
         names = list(dict.fromkeys(feature.name for feature, _ in self._pushed("moments", "grid", "counts")))
         found: Parts = {}
-        for some in _chunks(names, 7):
+        for some in chunks(names, 7):
             found |= self._sum_chunk(some)
-        for some in _chunks(names, 3):
+        for some in chunks(names, 3):
             self._find_extremes(some)
         return found
 
@@ -226,22 +143,22 @@ class DatabaseSummariser:
         except InputError:
             self._refuse_large(names)
             raise
-        with_nan = [name for i, name in enumerate(names) if np.isnan(_doubles(read.column(f"h{i}"), 0.0)).any()]
+        with_nan = [name for i, name in enumerate(names) if np.isnan(doubles(read.column(f"h{i}"), 0.0)).any()]
         if with_nan:
             self.rows = replace(self.rows, nan_columns=self.rows.nan_columns | set(with_nan))
             return self._sum_chunk(names)
-        codes, K = self._class_codes(read), len(self.summariser.classes)
+        codes, K = self.class_codes(read), len(self.summariser.classes)
         found: Parts = {}
         for i, name in enumerate(names):
-            n, low, high = (_doubles(read.column(f"{key}{i}"), 0.0) for key in "nlh")
+            n, low, high = (doubles(read.column(f"{key}{i}"), 0.0) for key in "nlh")
             self._check_range(name, low, high)
             if name in moments:
-                found["moments", name] = _merge_classes(self._make_moments(name, read, i, centres[name]), codes, K)
+                found["moments", name] = merge_classes(self._make_moments(name, read, i, centres[name]), codes, K)
             if name in counts:
                 if counts[name].role == "count":
                     self._refuse_negative(name, low[codes >= 0])
-                total = Counts(_doubles(read.column(f"t{i}"), 0.0)[:, None], n[:, None])
-                found["counts", name] = _merge_classes(total, codes, K)
+                total = Counts(doubles(read.column(f"t{i}"), 0.0)[:, None], n[:, None])
+                found["counts", name] = merge_classes(total, codes, K)
         return found
 
     def _estimate_centres(self, names: Sequence[str]) -> dict[str, float]:
@@ -264,11 +181,11 @@ class DatabaseSummariser:
 
     def _make_moments(self, name: str, read: Any, i: int, centre: float) -> Moments:
         """Return the moments of a number, a class for each row that was read; a constant has no squares."""
-        n, d, s, low, high = (_doubles(read.column(f"{key}{i}"), 0.0) for key in "ndslh")
+        n, d, s, low, high = (doubles(read.column(f"{key}{i}"), 0.0) for key in "ndslh")
         if not np.isfinite(s).all():
             self._refuse_large([name])
         if f"m{i}" in read.column_names:
-            m = _doubles(read.column(f"m{i}"), 0.0)
+            m = doubles(read.column(f"m{i}"), 0.0)
             shift = np.divide(d, n, out=np.zeros_like(n), where=n > 0)
             gap, squares = m + shift, np.maximum(s - n * shift**2, 0.0)
         else:
@@ -320,8 +237,8 @@ class DatabaseSummariser:
 
     def _keep_extremes(self, group: Sequence[tuple[str, tuple[float, float]]], read: Any, n_groups: int) -> None:
         """Keep the values at both ends of columns; search further where rows without a class left too few."""
-        columns = (_doubles(read.column(name)) for name in ("j", "side", "v", "n"))
-        codes, (j, side, values, n) = self._class_codes(read), columns
+        columns = (doubles(read.column(name)) for name in ("j", "side", "v", "n"))
+        codes, (j, side, values, n) = self.class_codes(read), columns
         for i, (name, (low, high)) in enumerate(group):
             found: dict[float, float] = {}
             is_complete = True
@@ -348,10 +265,10 @@ class DatabaseSummariser:
         made = [statements.count_grid(self.rows, f.column, *self.ranges[f.name]) for f, _ in wanted]
         found: Parts = {}
         for (feature, need), read in zip(wanted, self.rows.table.driver.read_each(made)):
-            edge, weight, below = (_doubles(read.column(each)) for each in ("e", "weight", "below"))
+            edge, weight, below = (doubles(read.column(each)) for each in ("e", "weight", "below"))
             values = np.concatenate([edge, np.nextafter(edge, -np.inf)])
-            codes, weights = np.tile(self._class_codes(read), 2), np.concatenate([weight - below, below])
-            found["grid", feature.name] = self._summarise(need, values, codes, weights)
+            codes, weights = np.tile(self.class_codes(read), 2), np.concatenate([weight - below, below])
+            found["grid", feature.name] = self.summarise(need, values, codes, weights)
         return found
 
     # levels
@@ -364,14 +281,14 @@ class DatabaseSummariser:
         readings = self.layout.readings()
         found: Parts = {}
         for (feature, need), read in zip(wanted, self.rows.table.driver.read_each(made)):
-            n, weight = (_doubles(read.column(each)) for each in ("n", "weight"))
+            n, weight = (doubles(read.column(each)) for each in ("n", "weight"))
             cells = [
-                self._remove_markers(name, read.column(f"v{i}"), n, readings[name])
+                self.remove_markers(name, read.column(f"v{i}"), n, readings[name])
                 for i, name in enumerate(feature.columns)
             ]
             encoder: Any = self.summariser.matrices.names[place[feature.name]]
             codes = encoder.encode(cells if feature.joined else cells[0])
-            found["levels", feature.name] = self._summarise(need, codes, self._class_codes(read), weight)
+            found["levels", feature.name] = self.summarise(need, codes, self.class_codes(read), weight)
         dates: dict[str, list[Feature]] = {}
         for feature, _ in self._pushed("levels"):
             if feature.part is not None:
@@ -383,22 +300,16 @@ class DatabaseSummariser:
     def _count_dates(self, features: Sequence[Feature], place: Mapping[str, int]) -> Parts:
         parts = [str(feature.part) for feature in features]
         read = self.rows.table.driver.read(statements.count_date_parts(self.rows, features[0].column, parts))
-        codes, weight = self._class_codes(read), _doubles(read.column("weight"))
+        codes, weight = self.class_codes(read), doubles(read.column("weight"))
         (need,) = {need for feature, need in self._pushed("levels") if feature in features}
         found: Parts = {}
         for i, feature in enumerate(features):
             code = {level: v for v, level in enumerate(self.summariser.matrices.names[place[feature.name]].list)}
             first = 0 if feature.part == "hour" else 1
-            at = np.nan_to_num(_doubles(read.column(f"v{i}")) - first, nan=-1.0).astype(np.int64)
+            at = np.nan_to_num(doubles(read.column(f"v{i}")) - first, nan=-1.0).astype(np.int64)
             levels = np.array([*(code[level] for level in feature.fixed_levels), -1], dtype=np.int64)[at]
-            found["levels", feature.name] = self._summarise(need, levels, codes, weight)
+            found["levels", feature.name] = self.summarise(need, levels, codes, weight)
         return found
-
-    def _summarise(self, need: Needs, values: NDArray[Any], codes: NDArray[np.int64], weight: Array) -> Statistic:
-        """Return the statistic of one feature, from its values with the weight of the rows that have each."""
-        known = (codes >= 0) & (weight > 0)
-        X, k = values[known].reshape(-1, 1), codes[known].astype(np.int32)
-        return engines.summarise(need, X, k, weight[known], len(self.summariser.classes), 1)
 
     # rows that are streamed
 
@@ -421,7 +332,7 @@ class DatabaseSummariser:
         for feature, encoder in zip(layout.levels, part.matrices.names):
             own.matrices.names[place[feature.name]] = encoder  # type: ignore[index]
         own.word_counters, own.marker_counts = part.word_counters, part.marker_counts
-        own.extremes = _join_extremes(extremes, part.extremes).reorder(self.layout.number_names)
+        own.extremes = join_extremes(extremes, part.extremes).reorder(self.layout.number_names)
         assert part.sums is not None
         found: Parts = {}
         for group, total in zip(layout.blocks, part.sums):
@@ -431,45 +342,3 @@ class DatabaseSummariser:
                     total if group.kind == "scatter" else one.take_features(np.array([j]))
                 )
         return found
-
-
-def _join_extremes(a: Extremes, b: Extremes) -> Extremes:
-    """Return the extremes of the columns of two."""
-    arrays: Collection[Callable[[Extremes], Array]] = (lambda e: e.value, lambda e: e.rows, lambda e: e.limit)
-    return Extremes((*a.names, *b.names), *(np.concatenate([get(a), get(b)], axis=1) for get in arrays))
-
-
-def _chunks(names: Sequence[str], n_expressions: int) -> Iterator[Sequence[str]]:
-    """Yield runs of names for each of which one statement can select so many expressions."""
-    size = max(1, MAX_SELECTED // n_expressions)
-    return (names[i : i + size] for i in range(0, len(names), size))
-
-
-def _join(column: Any) -> Any:
-    """Return a column of a table as one array."""
-    joined = column.combine_chunks()
-    return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks or [pa.nulls(0, joined.type)])
-
-
-def _doubles(column: Any, missing: float | None = None) -> Array:
-    """Return a column as doubles; NULL as NaN, or as `missing`."""
-    array = _join(column)
-    values = to_numbers(array, "")
-    if missing is not None and array.null_count:
-        values = np.where(np.asarray(array.is_null()), missing, values)
-    return values
-
-
-def _merge_classes(part: Any, codes: NDArray[np.int64], n_classes: int) -> Any:
-    """Return a statistic by class, from one whose rows are of the classes of these codes; −1 is left out.
-
-    Two values of the database may be one class, such as a text with and without a space at its end.
-    """
-    merged = part.take_classes(np.zeros(n_classes, dtype=np.intp)) * 0.0
-    left = np.flatnonzero(codes >= 0)
-    while len(left):
-        _, first = np.unique(codes[left], return_index=True)
-        rows = left[first]
-        merged = merged + part.take_classes(rows).map_classes(codes[rows], n_classes)
-        left = np.setdiff1d(left, rows)
-    return merged
