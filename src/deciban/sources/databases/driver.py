@@ -70,9 +70,9 @@ class Driver(ABC):
     def read(self, statement: exp.Expression) -> Any:
         """Run a statement and return its rows as an Arrow table of plain types."""
 
-    def read_each(self, statements: Sequence[exp.Expression]) -> Iterator[Any]:
-        """Run statements, perhaps several at a time; yield the table of each in their order."""
-        return map(self.read, statements)
+    def read_each(self, statements: Sequence[exp.Expression]) -> list[Any]:
+        """Run statements, perhaps several at a time; return the table of each in their order."""
+        return [self.read(statement) for statement in statements]
 
     @abstractmethod
     def stream(self, statement: exp.Expression) -> Iterator[Any]:

@@ -110,14 +110,13 @@ class PostgresDriver(Driver):
             types = self._types(cursor)
             return pa.Table.from_arrays(*_to_columns(types, cursor.fetchall()))
 
-    def read_each(self, statements: Sequence[exp.Expression]) -> Iterator[Any]:
+    def read_each(self, statements: Sequence[exp.Expression]) -> list[Any]:
         """See `Driver.read_each`: connections of our own see the same rows, and are used at the same time.
 
         PostgreSQL runs a GROUP BY of many groups on one core.
         """
         if self.address is None or len(statements) < 2 or not self._is_in_transaction():
-            yield from super().read_each(statements)
-            return
+            return super().read_each(statements)
         connections: SimpleQueue[Any] = SimpleQueue()
         with ExitStack() as stack:
             for connection in self._connect_more(stack, min(MAX_CONNECTIONS, len(statements)) - 1):
@@ -132,7 +131,7 @@ class PostgresDriver(Driver):
                     connections.put(connection)
 
             pool = stack.enter_context(ThreadPoolExecutor(connections.qsize()))
-            yield from pool.map(read, statements)
+            return list(pool.map(read, statements))
 
     def _is_in_transaction(self) -> bool:
         from psycopg.pq import TransactionStatus
