@@ -11,6 +11,8 @@ from collections import defaultdict
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.postgres import postgres  # noqa: F401  a fixture of all tests
+
 calm = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("steady", max_examples=40, deadline=None, derandomize=True, suppress_health_check=calm)
 settings.register_profile("search", max_examples=1000, deadline=None, suppress_health_check=calm)

@@ -57,7 +57,8 @@ class Server:
     def connect(self):
         import psycopg
 
-        return psycopg.connect(host="127.0.0.1", port=self.port, user="tester", dbname="postgres", autocommit=True)
+        parameters = {"host": "127.0.0.1", "port": self.port, "user": "tester", "dbname": "postgres"}
+        return psycopg.connect(**parameters, autocommit=True, options="-c lock_timeout=10s")
 
 
 @contextmanager

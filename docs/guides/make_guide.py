@@ -35,7 +35,11 @@ DOCUMENTS = (
     "docs/guides/dependence.md",
     "docs/guides/generative-or-discriminative.md",
     "docs/guides/serve.md",
+<<<<<<< HEAD
     "docs/guides/export.md",
+=======
+    "docs/guides/sql.md",
+>>>>>>> sqltrain
 )
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(((?:[\w-]+/)?[\w.-]+)\)")

@@ -33,7 +33,7 @@ NAMES = [*GROUP.commands, *(f"{name} {inner}" for name, commands in WITHIN.items
 HEAVY = ("numpy", "pyarrow", "duckdb", "scipy", "sklearn", "numba", "pandas")
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/guides/first-table.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/guides/first-table.md", "docs/guides/sql.md"])
 def test_the_sessions_of_some_documents_print_what_they_show(name, monkeypatch):
     """Most commands run within this process, those of the README as a user runs them."""
     if name != "README.md":

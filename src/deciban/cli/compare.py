@@ -7,7 +7,7 @@ the assumption of naive Bayes, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -153,14 +153,14 @@ def dependence(most: int, json: bool, **options: Any) -> None:
         if json:
             print_json(found.to_dict())
         else:
-            _show_dependence(found, table.name, most, options["data"])
+            _show_dependence(found, table.name, most, table.shown_paths if options["data"] else [])
 
 
 measure_dependence = partial(call_on_table, "dependence", doing="measuring")
 """Compute the dependence of the columns of a table: a function of the table and the options of the command."""
 
 
-def _show_dependence(found: Dependence, name: str, most: int, data: list[str]) -> None:
+def _show_dependence(found: Dependence, name: str, most: int, data: Sequence[str]) -> None:
     """Print the pairs, the advice, and the command that follows it."""
     from deciban.metrics.dependence import HEAD
 

@@ -181,7 +181,8 @@ class CommandLine:
     def read_columns(self) -> list[str]:
         """Return the names of the columns of DATA, or of the model; none where they cannot be read.
 
-        Standard input and pipes are not read: what is taken from them is lost to the command itself.
+        Standard input and pipes are not read: what is taken from them is lost to the command itself. Nor is a
+        database, whose server may take long to answer.
         """
         from deciban.cli.inputs import open_table
         from deciban.load_model import open_model
@@ -189,7 +190,9 @@ class CommandLine:
         paths = [os.path.expanduser(path) for path in self.values.get("data") or ()]
         warnings.simplefilter("ignore")
         try:
-            if any(path == "-" or (os.path.exists(path) and not os.path.isfile(path)) for path in paths):
+            if any(
+                path == "-" or "://" in path or (os.path.exists(path) and not os.path.isfile(path)) for path in paths
+            ):
                 return []
             if paths:
                 with open_table({**self.values, "data": paths}) as table:

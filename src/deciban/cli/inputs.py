@@ -1,4 +1,4 @@
-"""The tables that commands read: files, patterns, standard input, a folder of documents, or a query."""
+"""The tables that commands read: files, patterns, standard input, a folder of documents, a database, or a query."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ class TableInput:
     name: str
     sql: str | None
     reading: FileOptions
+    is_database: bool = False
+
+    @property
+    def shown_paths(self) -> Sequence[str]:
+        """The paths as they may be printed: the address of a database without user and password."""
+        return [self.name] if self.is_database else self.paths
 
     @property
     def source(self) -> str | list[str] | None:
@@ -61,7 +67,11 @@ class TableInput:
 
     def estimate_rows(self) -> int | None:
         """Return the approximate number of rows, or None if it is not cheap to find out."""
-        if self.sql is not None or any(path.endswith((".json", ".jsonl", ".ndjson")) for path in self.paths):
+        if (
+            self.is_database
+            or self.sql is not None
+            or any(path.endswith((".json", ".jsonl", ".ndjson")) for path in self.paths)
+        ):
             return None
         try:
             return self.open().n_rows
@@ -86,6 +96,13 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
             raise UsageError(f"--folders reads each file as a document, so --format {format} cannot be given")
         paths, format = [folders], "folders"
     reading = FileOptions.from_arguments({**_select_file_options(options), "format": format})
+    if has_address(paths):
+        from deciban.sources.databases.addresses import parse_address
+
+        if len(paths) > 1:
+            raise UsageError("a table of a database cannot be read together with others")
+        yield TableInput(paths, parse_address(paths[0]).name, None, reading, is_database=True)
+        return
     if "-" in paths and len(paths) > 1:
         raise UsageError("- (standard input) cannot be read together with other files")
     absent = [path for path in paths if not os.path.exists(path)] if len(paths) > 1 else []
@@ -101,6 +118,15 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
         name_in_errors({file: path for file, path in zip(files, paths) if file != path}),
     ):
         yield TableInput(files, name, sql, reading)
+
+
+def has_address(paths: Sequence[str]) -> bool:
+    """Return whether one of the paths is the address of a database."""
+    if not any("://" in path for path in paths):
+        return False
+    from deciban.sources.databases.addresses import find_scheme
+
+    return any(find_scheme(path) is not None for path in paths)
 
 
 def _select_file_options(options: Mapping[str, Any]) -> dict[str, Any]:

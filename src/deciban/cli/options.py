@@ -51,7 +51,8 @@ MODEL_FILE: Final = argument("model", metavar="MODEL", type=Path, help="A model 
 DATA: Final = argument(
     "data", nargs="*", metavar="DATA", default=(),
     help="CSV, TSV, JSON lines, Parquet, Arrow, Excel, ARFF or SQLite files, .txt files with a document a line (.gz "
-    "and .zst too), a quoted pattern such as 'day-*.csv', a pipe such as <(…), or - for standard input.",
+    "and .zst too), a quoted pattern such as 'day-*.csv', a pipe such as <(…), - for standard input, or the address "
+    "of a database, postgresql://…, duckdb:///FILE or sqlite:///FILE.",
 )  # fmt: skip
 TABLE_OPTIONS: Final = (
     DATA,
@@ -63,7 +64,9 @@ TABLE_OPTIONS: Final = (
         choice("--format", "csv|tsv|jsonl|parquet|arrow|excel|arff|sqlite|lines|text",
                "csv, tsv, jsonl, parquet, arrow, excel, arff, sqlite, lines (a document on each line) or text (each "
                "file is a document); needed where a file's name does not show it.", metavar="FORMAT"),
-        option("--table", "NAME", "The sheet of an Excel file, or the table of a SQLite file, if it has several."),
+        option("--table", "NAME",
+               "The table of a database or a SQLite file, or the sheet of an Excel file, if it has several."),
+        option("--where", "CONDITION", "A condition in SQL on the rows of a table of a database: 'age > 30'."),
         option("--encoding", "NAME",
                "The encoding of a text file: utf-8, utf-16, cp1252, latin-1, or any other that Python knows.",
                default="utf-8"),

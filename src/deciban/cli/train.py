@@ -4,6 +4,7 @@
 models up.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -13,7 +14,7 @@ from typing import Any, Literal
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, progress, show_spinner
 from deciban.cli.files import check_output, default_file, print_json, save
-from deciban.cli.inputs import open_table
+from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, argument, command, option, switch
 from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_target
 from deciban.command_hints import direct_role_hints_to_training
@@ -31,13 +32,14 @@ from deciban.load_model import open_model
         "deciban train 'day-*.parquet' --target spam --as sender=category -o spam.deciban",
         "deciban train messages.csv --target topic --ngrams 2",
         "deciban train --folders newsgroups --encoding latin-1",
+        "deciban train postgresql://me@host/clinic --table patients --target diagnosis --where 'age > 30'",
     ],
 )  # fmt: skip
 def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
     """Learn to predict a column of a table from its other columns, and write a model file."""
     with open_table(options) as table:
         find_target(table, options)  # reports a missing --target before all else
-        out = output or default_file(options["data"] or [options["folders"] or ""])
+        out = output or default_file(_name_data(table, options))
         check_output(out, table.paths)
         model = call_on_table("train", table, options, ["calibrate", "structure"], judge=judge)
         with show_spinner("describing the model …"):
@@ -61,6 +63,13 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
             "warning: no column was read as text, so --ngrams, --tokens, --stop-words and --presence had no effect. "
             "Hint: --as COLUMN=text"
         )
+
+
+def _name_data(table: TableInput, options: Mapping[str, Any]) -> Sequence[str]:
+    """Return the names of the data, by which a model file is named: of a database that of its table."""
+    if table.is_database:
+        return [re.sub(r"[^\w.-]+", "-", options["table"] or "") + ".table"]
+    return options["data"] or [options["folders"] or ""]
 
 
 CHANGES = (

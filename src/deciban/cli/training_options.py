@@ -183,7 +183,7 @@ def _format_data(table: TableInput) -> list[str]:
         return [*_format_option("sql", table.sql)]
     if table.reading.format == "folders":
         return [*_format_option("folders", table.paths[0])]
-    return ["-"] if table.name == STDIN else [*map(quote_word, table.paths)]
+    return ["-"] if table.name == STDIN else [*map(quote_word, table.shown_paths)]
 
 
 def _format_option(name: str, value: Any) -> Iterator[str]:

@@ -48,7 +48,9 @@ missing : str or sequence of str
 hive : bool
     Whether folders that are named KEY=VALUE are columns.
 table : str or None
-    The table of a SQLite file, or the sheet of an Excel file.
+    The table of a database or a SQLite file, or the sheet of an Excel file.
+where : str or None
+    A condition in SQL on the rows of a table of a database; other rows are left out.
 header : bool or None
     Whether the first line of a CSV file names the columns; None: it does, unless it looks like data.
 names : sequence of str
@@ -70,12 +72,12 @@ class FileOptions:
     """Properties that a file does not state: its format, its encoding, and the texts that stand for a missing value.
 
     `errors` is the treatment of bytes that the encoding does not have, in documents: "strict" or "replace". With
-    `hive` the folders of a file that are named KEY=VALUE give it columns. `table` is the table of a database file,
-    or the sheet of a workbook. `header` is whether the first line of a CSV file names the columns (None: it does,
-    unless it looks like data), `names` are names to use instead; `quote` is the quotation mark of cells, or "none",
-    `decimal` the decimal mark (None: as the cells suggest), and `dates` the order of day and month where the cells do
-    not show it. With `bad_cells` "missing", a cell that is not a
-    number in a column of numbers, or not a date among dates, is missing, and no error.
+    `hive` the folders of a file that are named KEY=VALUE give it columns. `table` is the table of a database,
+    or the sheet of a workbook, `where` a condition on the rows of a database's table. `header` is whether the first
+    line of a CSV file names the columns (None: it does, unless it looks like data), `names` are names to use instead;
+    `quote` is the quotation mark of cells, or "none", `decimal` the decimal mark (None: as the cells suggest), and
+    `dates` the order of day and month where the cells do not show it. With `bad_cells` "missing", a cell that is not
+    a number in a column of numbers, or not a date among dates, is missing, and no error.
     """
 
     format: str | None = None
@@ -84,6 +86,7 @@ class FileOptions:
     errors: str = "strict"
     hive: bool = False
     table: str | None = None
+    where: str | None = None
     header: bool | None = None
     names: tuple[str, ...] = ()
     quote: str = '"'
@@ -226,13 +229,24 @@ def open_source(source: Any, sql: str | None = None, options: FileOptions | None
 
 
 def _open(source: Any, sql: str | None, options: FileOptions) -> Source:
+    if sql is None and may_be_database(source):
+        from deciban.sources.databases.tables import is_database, open_database
+
+        if is_database(source):
+            options.refuse_for("a table of a database")
+            return open_database(source, options)
+    if options.where is not None:
+        raise InputError(
+            "--where (where=) is for tables of databases. Hint: --sql (sql=) filters files and frames, "
+            "\"select * from 'data.csv' where …\"; sqlite:///FILE and duckdb:///FILE are databases"
+        )
     paths = as_paths(source)
     if sql is not None or paths is None:
         if options.hive:
             hint = "Hint: a query says read_csv(…, hive_partitioning=true)"
             raise InputError(f"--hive (hive=True) is for files. {hint}")
         if options.table is not None:
-            raise InputError("--table (table=) is for files. Hint: a query names its tables itself")
+            raise InputError("--table (table=) is for files and databases. Hint: a query names its tables itself")
         options.refuse_for("a table in memory" if sql is None else "a query")
     if sql is not None:
         from deciban.sources.database import open_query
@@ -245,6 +259,21 @@ def _open(source: Any, sql: str | None, options: FileOptions) -> Source:
     from deciban.sources.arrow_sources import open_frame
 
     return open_frame(source)
+
+
+def may_be_database(source: Any) -> bool:
+    """Return whether a source has the form of an address, or comes from a package of databases.
+
+    A list with an address in it is an InputError: a message on a missing file would quote the address.
+    """
+    if isinstance(source, (list, tuple)) and any(isinstance(item, str) and "://" in item for item in source):
+        from deciban.sources.databases.addresses import find_scheme
+
+        if any(isinstance(item, str) and find_scheme(item) is not None for item in source):
+            raise InputError("a table of a database is not read together with others. Hint: one address alone")
+    if isinstance(source, str):
+        return "://" in source
+    return type(source).__module__.partition(".")[0] in ("duckdb", "_duckdb", "sqlite3", "psycopg", "ibis")
 
 
 def as_paths(source: Any) -> str | list[str] | None:

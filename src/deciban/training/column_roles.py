@@ -89,7 +89,7 @@ def infer_roles(
     `head` is a table of the first rows, of which those without a `target` do not count; a role that is given wrongly,
     or a clash of names, is an InputError. `dates` is the order of day and month where a column leaves it open.
     """
-    if not head.num_rows:
+    if not head.num_rows and not set(source.columns) <= {*leave_out, *given}:
         raise InputError(f"{source.name} has no rows, only a header. Hint: a table to learn from needs some")
     for name, role in given.items():
         if name not in source.columns:
@@ -102,8 +102,9 @@ def infer_roles(
     style = CellStyle.of(source, dates, is_complete=head.num_rows < HEAD_ROWS)
     columns = []
     learned = head if target is None else head.filter(head.column(target).is_valid())
-    batch = (learned if learned.num_rows else head).combine_chunks().to_batches()[0]
-    for name, values in zip(source.columns, batch.columns):
+    batches = (learned if learned.num_rows else head).combine_chunks().to_batches()
+    first = batches[0].columns if batches else [pa.nulls(0, kind) for kind in head.schema.types]
+    for name, values in zip(source.columns, first):
         if name in leave_out:
             continue
         if name in given:

@@ -138,10 +138,17 @@ def learn(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns
 
 
 def learn_excluding_each(
-    task: Task, folds: Sequence[Ledger], rows: Rows | None, decided: DecidedColumns | None = None
-) -> Iterator[FoldModel]:
-    """Yield the model without the first fold, without the second, …; `decided` roles are those no fold can change."""
-    for f, ledger in enumerate(ledgers_excluding_each(folds)):
+    task: Task, folds: Sequence[Ledger], rows: Rows | None, decided: DecidedColumns | None = None,
+    rest: Ledger | None = None,
+) -> Iterator[FoldModel]:  # fmt: skip
+    """Yield the model without the first fold, without the second, …; `decided` roles are those no fold can change.
+
+    `rest` is the ledger of rows that are in no fold, which all models learn.
+    """
+    ledgers = ledgers_excluding_each(folds if rest is None else [rest, *folds])
+    if rest is not None:
+        next(ledgers)
+    for f, ledger in enumerate(ledgers):
         yield learn(task, ledger, _select_folds(task, rows, partial(np.not_equal, f)), decided)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, infer_roles
 from deciban.training.structure import add_cells, check_structure, without_cells
 
+if TYPE_CHECKING:
+    from deciban.sources.databases.tables import DatabaseTable
+
 LEARNERS = ("bayes", *fitted_model.LEARNERS)
 """The learners: naive Bayes from the ledger, or a discriminative learner from the rows."""
 
@@ -50,9 +53,10 @@ Blocks = Sequence[Sequence[str]]
 
 
 TABLE_PARAMETERS = """
-source : path, frame, mapping or DuckDB relation
+source : path, frame, mapping, DuckDB relation, or database
     The table: a path or glob (CSV, TSV, JSON lines, Parquet, Arrow, Excel, ARFF, SQLite), a frame that exports Arrow
-    (pandas, polars, pyarrow, …), a mapping of names to arrays, or a DuckDB relation.
+    (pandas, polars, pyarrow, …), a mapping of names to arrays, or a DuckDB relation. Of a database (an address such
+    as 'postgresql://host/name', a connection of DuckDB, SQLite or psycopg, a table of ibis) `table` names the table.
 target : str or int
     The column to predict: its name, or its number, 1 for the first and −1 for the last.
 roles : mapping of str to str, or None
@@ -149,10 +153,12 @@ def plan(
         raise InputError(f"structure='tan' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
     if like is not None:
         options, prior = _options_like(like, prior)
+    if structure == "auto" and like is None and is_database_table(opened):
+        structure = "naive"  # pairs of columns are counted row by row
     target = find_column(opened, target, "target")
     if not isinstance(opened, (TextLines, DocumentFiles)):
         opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
-    head = opened.head(HEAD_ROWS)
+    head = opened.head(HEAD_ROWS if _needs_rows(opened, [target, weights, *unlearned], roles, like) else 0)
     _check_labels(head, target)
     if like is not None:
         found = _columns_like(like, target, roles or blocks, numbers, words)
@@ -168,6 +174,33 @@ def plan(
     columns = columns if structure != "naive" else without_cells(columns)
     target_type = _target_type(opened, head, target)
     return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure)
+
+
+def is_database_table(source: Any) -> bool:
+    """Return whether a source is a table of a database; sqlglot is imported only where one was opened."""
+    return type(source).__name__ == "DatabaseTable"
+
+
+def find_database(source: Any) -> DatabaseTable | None:
+    """Return the table of a database that a source is a view of; None for other sources.
+
+    Invalid cells that are to be counted as missing are found by reading the rows, so such a table is none either.
+    """
+    found: Any = source.source if isinstance(source, WithoutMarkers) else None
+    return found if is_database_table(found) else None
+
+
+def _needs_rows(
+    source: Source, leave_out: Sequence[str | None], roles: Mapping[str, str], like: Model | None
+) -> bool:
+    """Return whether rows are needed to infer a role; none leaves a database that has all types and roles."""
+    table = find_database(source)
+    if table is None or not table.typed or like is not None:
+        return True
+    open_columns = set(table.columns) - set(leave_out) - set(roles)
+    kinds = {name: table.schema.field(name).type for name in roles if name in table.columns}
+    texts = any(is_text(kind) and roles[name] in NUMBER_ROLES for name, kind in kinds.items())
+    return bool(open_columns) or texts or "date" in roles.values()
 
 
 def to_name(name: Any) -> Any:

@@ -1,7 +1,7 @@
 """`train`: one pass over a table, the decision on roles, the model, its calibration and its held-out report."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,7 +21,7 @@ from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.matrices import Matrices
 from deciban.model.model import Model
-from deciban.model.model_options import MAX_DISTINCT_LEVELS, parse_class_prior
+from deciban.model.model_options import MAX_DISTINCT_LEVELS, Origin, parse_class_prior
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
 from deciban.scorer import vocabularies
 from deciban.scores.calibration import Calibration
@@ -29,7 +29,7 @@ from deciban.scores.posterior import Novelty, density_per_cell
 from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.source import READING_PARAMETERS
 from deciban.text import build_word_matrix
-from deciban.training import table_folds
+from deciban.training import database_rows, table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
 from deciban.training.structure import is_better
 from deciban.training.table_folds import TableFoldScores
@@ -70,6 +70,7 @@ def train(
     keep_markers: bool = False,
     hive: bool = False,
     table: str | None = None,
+    where: str | None = None,
     header: bool | None = None,
     names: Sequence[str] = (),
     quote: str = '"',
@@ -143,7 +144,7 @@ def train(
         structure=structure if is_decided_by_rows else "naive", alpha=alpha, parameter_prior=parameter_prior,
         covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
         encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
-        header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
+        where=where, header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
     )  # fmt: skip
     trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)
@@ -167,13 +168,17 @@ class Trained:
     n_learned: int
     decided: Mapping[str, Column]
     """Undecided columns whose role no fold could change, if every fold is like the others."""
+    rest: Ledger | None = None
+    """The ledger of the rows that are in no fold, where folds divide a sample; None where they divide all rows."""
 
     @cached_property
     def sample_scores(self) -> TableFoldScores | None:
         """ln p(x, k) of each row of the sample by the model without its fold; None where no folds were kept."""
         if self.sample is None or len(self.folds) < 2:
             return None
-        return self.score_sample(table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided))
+        return self.score_sample(
+            table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided, self.rest)
+        )
 
     def score_sample(self, models: Iterable[table_folds.FoldModel | None]) -> TableFoldScores:
         """Return ln p(x, k) of each row of the sample by the model without its fold, of these models."""
@@ -228,7 +233,12 @@ class Trained:
 
 
 def train_task(task: Task, n_folds: int, progress: Progress | None, assign: FoldAssigner | None = None) -> Trained:
-    """Train a model in one pass over the rows, with the ledgers of folds; the folds are stratified by default."""
+    """Train a model in one pass over the rows, with the ledgers of folds; the folds are stratified by default.
+
+    The rows of a database are summarised by itself, unless `assign` needs each of them.
+    """
+    if assign is None and database_rows.can_push_down(task):
+        return _train_in_database(task, n_folds, progress)
     by_class = StratifiedAssigner(n_folds) if assign is None and n_folds > 1 else None
     summariser = task.summariser(n_folds, (lambda codes, number: by_class.assign(codes)) if by_class else assign)
     factor = LEARNED_ROWS_FACTOR if task.needs_rows else 1
@@ -237,6 +247,32 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
         if n_folds > 1 or task.needs_rows:
             sample.add(rows)
     total, folds = summariser.total_and_folds
+    task = _with_prior(task, summariser, total)
+    sampled = _recode_sample(summariser, total, sample.rows(len(total.schema.classes)))
+    task, total, folds, sampled = _rule_out_negative_counts(task, total, folds, sampled)
+    return _learn(task, summariser.origin, total, folds, sampled, summariser.n_learned, decides=assign is None)
+
+
+def _train_in_database(task: Task, n_folds: int, progress: Progress | None) -> Trained:
+    """Train a model from the ledger that a database computes; the folds divide a sample of its rows."""
+    with database_rows.snapshot(task):
+        task, summariser = database_rows.summarise(task, progress)
+        total = summariser.total_and_folds[0]
+        task = _with_prior(task, summariser, total)
+        task, total, _, _ = _rule_out_negative_counts(task, total, [], None)
+        drawn = database_rows.SampledFolds(None, [], None)
+        if n_folds > 1:
+            drawn = database_rows.draw_folds(task, total, summariser.n_learned, n_folds)
+
+    def origin(created: str, source: str) -> Origin:
+        return replace(summariser.origin(created, source), learned=None)  # no row was seen to be hashed
+
+    trained = _learn(task, origin, total, drawn.folds, drawn.rows, summariser.n_learned)
+    return replace(trained, rest=drawn.rest)
+
+
+def _with_prior(task: Task, summariser: TableSummariser, total: Ledger) -> Task:
+    """Return the task with its class prior; InputError where the table has one class only."""
     classes = total.schema.classes
     if len(classes) < 2:
         raise InputError(
@@ -245,21 +281,26 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
             f"Hint: another target, or name those that are to come, --classes a,b (classes=['a', 'b'])"
         )
     prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, classes)
-    task = replace(task, options=replace(task.options, prior=prior))
-    sampled = _recode_sample(summariser, total, sample.rows(len(classes)))
-    task, total, folds, sampled = _rule_out_negative_counts(task, total, folds, sampled)
+    return replace(task, options=replace(task.options, prior=prior))
+
+
+def _learn(
+    task: Task, origin: Callable[[str, str], Origin], total: Ledger, folds: Sequence[Ledger], sample: Rows | None,
+    n_learned: int, decides: bool = True,
+) -> Trained:  # fmt: skip
+    """Decide the open roles, and learn the model of a ledger; `decides`: for the folds too, where that is certain."""
     columns, _, certain = decide(task.layout, total, task.options)
-    origin = summariser.origin(datetime.now(UTC).isoformat(timespec="seconds"), task.source.name)
+    made = origin(datetime.now(UTC).isoformat(timespec="seconds"), task.source.name)
 
     def learn(structure: str) -> Trained:
         own = replace(task, structure=structure)
-        learned = table_folds.learn(own, total, sampled, {column.name: column for column in columns})
+        learned = table_folds.learn(own, total, sample, {column.name: column for column in columns})
         model = Model(
             task.target, learned.columns, task.options, scorer=learned.scorer, target_type=task.target_type,
-            weights=task.weights, origin=origin,
+            weights=task.weights, origin=made,
         )  # fmt: skip
         model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here
-        return Trained(own, model, total, folds, sampled, summariser.n_learned, certain if assign is None else {})
+        return Trained(own, model, total, folds, sample, n_learned, certain if decides else {})
 
     if task.structure != "auto":
         return learn(task.structure)

@@ -1,0 +1,1 @@
+"""Tables of databases as sources: addresses, connections, and rows streamed as Arrow batches."""

@@ -1,0 +1,374 @@
+"""Statements whose few rows are the statistics of a table, as trees of sqlglot: nothing is pasted into text.
+
+The columns of the table are renamed in an inner SELECT, the class to `k`, the weight to `w`, values to `v0`, `v1` …;
+all that is built on it knows only these names. So a hostile name stands in one place, quoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from deciban.sources.databases.tables import DatabaseTable
+
+MAX_SELECTED = 400
+"""The number of expressions that are selected by one statement; PostgreSQL allows 1664, SQLite 2000."""
+
+EDGE_SPLITTER = 2.0**45 + 1.0
+"""The factor by which Veltkamp's splitting rounds a double to its leading 8 bits, the edges of the grid's cells."""
+
+WHOLE_SHIFT = 1.5 * 2.0**52
+"""A number that, added and subtracted, rounds a double below 2⁵¹ to a whole number."""
+
+WHOLE_RANGE = (128.0, 4096.0)
+"""The range in which the cells of the grid begin at whole numbers, except that 4096 belongs to the next."""
+
+MAX_SPLIT = 1e290
+"""The magnitude up to which Veltkamp's splitting does not overflow."""
+
+CENTRE_ROWS, BOUND_ROWS, MAX_BOUND_FACTOR = 20_480, 4096, 4096
+"""The rows that centres and bounds of extremes are estimated from, and the most rows that one of the latter stands
+for."""
+
+WEEKDAY_PARTS = {"postgres": "ISODOW", "duckdb": "ISODOW", "spark": "DAYOFWEEK_ISO", "snowflake": "DAYOFWEEKISO"}
+"""The name of the weekday from 1, Monday, to 7 within EXTRACT; other dialects have a function."""
+
+CLASS, WEIGHT = "k", "w"
+
+
+def name(text: str, table: str | None = None) -> exp.Column:
+    """Return the column of a name of our own, of an inner SELECT if that is named."""
+    of = None if table is None else exp.to_identifier(table, quoted=True)
+    return exp.Column(this=exp.to_identifier(text, quoted=True), table=of)
+
+
+def double(number: float) -> exp.Expression:
+    """Return a constant of type double."""
+    return exp.cast(exp.convert(float(number)), "double")
+
+
+def is_known(value: exp.Expression) -> exp.Expression:
+    """Return the condition that a value is not NULL."""
+    return exp.Not(this=exp.Is(this=value, expression=exp.null()))
+
+
+@dataclass(frozen=True)
+class LabelledTable:
+    """A table of a database with the columns of the class and of the weights."""
+
+    table: DatabaseTable
+    target: str
+    weights: str | None = None
+    nan_columns: frozenset[str] = frozenset()
+    """The columns of numbers that contain NaN, which is missing."""
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of SQL that the database reads."""
+        return self.table.driver.dialect
+
+    def sampled(self, share: float) -> LabelledTable:
+        """Return about this share of the rows, drawn at random: whole pages where the database can do that."""
+        return (
+            self if share >= 1 else replace(self, table=self.table.sample(share, random_share(self.dialect, share)))
+        )
+
+    def number(self, column: str) -> exp.Expression:
+        """Return a column as a double."""
+        value = self.table.column(column)
+        if str(self.table.schema.field(column).type) == "bool":
+            return exp.case().when(value, double(1)).when(exp.Not(this=value.copy()), double(0))
+        value = exp.cast(value, "double")
+        return exp.Nullif(this=value, expression=self._nan()) if column in self.nan_columns else value
+
+    @staticmethod
+    def _nan() -> exp.Expression:
+        return exp.cast(exp.Literal.string("NaN"), "double")
+
+    def rows(self, values: Mapping[str, exp.Expression], *, learned: bool, limit: int | None = None) -> exp.Select:
+        """Return the SELECT of class, weight and values by their new names; `learned`: rows with class and weight."""
+        named: dict[str, exp.Expression] = {CLASS: self.level(self.target), **values}
+        if self.weights is not None:
+            named[WEIGHT] = self.number(self.weights)
+        conditions = [is_known(self.table.column(self.target))] if learned else []
+        if learned and self.weights is not None:
+            conditions.append(self.has_weight(self.number(self.weights)))
+        statement = self.table.select(named, *conditions)
+        return statement if limit is None else statement.limit(limit)
+
+    def level(self, column: str) -> exp.Expression:
+        """Return a column as it is grouped: in SQLite by bytes, whatever the column's own order takes for equal."""
+        value = self.table.column(column)
+        is_plain = self.dialect != "sqlite"
+        return value if is_plain else exp.Collate(this=value, expression=exp.to_identifier("BINARY"))
+
+    @staticmethod
+    def has_weight(weight: exp.Expression) -> Any:
+        """Return the condition that a weight is above 0; that of NaN is not, which some databases sort last."""
+        finite = exp.LTE(this=weight.copy(), expression=double(1.7e308))
+        return exp.and_(exp.GT(this=weight.copy(), expression=double(0)), finite)
+
+    def total_weight(self) -> exp.Expression:
+        """Return the sum of the weights above 0 of a group of rows; their number where there are none."""
+        if self.weights is None:
+            return exp.Count(this=exp.Star())
+        return exp.Sum(this=exp.case().when(self.has_weight(name(WEIGHT)), name(WEIGHT)).else_(double(0)))
+
+
+def select_from(rows: exp.Select, expressions: Mapping[str, exp.Expression]) -> exp.Select:
+    """Return the SELECT of expressions by name from an inner one."""
+    named = [exp.alias_(expression, alias, quoted=True) for alias, expression in expressions.items()]
+    return exp.select(*named).from_(rows.subquery(exp.to_identifier("r", quoted=True)))
+
+
+def group_by(rows: exp.Select, keys: Sequence[str], sums: Mapping[str, exp.Expression]) -> exp.Select:
+    """Return the SELECT of keys and sums, a row for each group of the rows of an inner SELECT."""
+    statement = select_from(rows, {**{key: name(key) for key in keys}, **sums})
+    return statement.group_by(*(name(key) for key in keys))
+
+
+def count_classes(rows: LabelledTable) -> exp.Select:
+    """Return the statement of the rows, their weight and the rows of invalid weight of each class."""
+    sums = {"n": exp.Count(this=exp.Star()), "weight": rows.total_weight()}
+    if rows.weights is not None:
+        negative = exp.LT(this=name(WEIGHT), expression=double(0))
+        is_infinite: Any = exp.EQ(this=name(WEIGHT), expression=exp.cast(exp.Literal.string("Infinity"), "double"))
+        if rows.dialect == "sqlite":  # has no text of it, and reads 9e999 so
+            is_infinite = exp.GT(this=name(WEIGHT), expression=double(1.797e308))
+        invalid = exp.or_(negative, is_infinite)
+        sums["invalid"] = exp.Count(this=exp.case().when(invalid, exp.Literal.number(1)))
+        sums["learned"] = exp.Count(this=exp.case().when(rows.has_weight(name(WEIGHT)), exp.Literal.number(1)))
+    return group_by(rows.rows({}, learned=False), [CLASS], sums)
+
+
+def count_levels(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
+    """Return the statement of the rows and weight of each class and level, or combination of levels."""
+    values = {f"v{i}": rows.level(column) for i, column in enumerate(columns)}
+    sums = {"n": exp.Count(this=exp.Star()), "weight": rows.total_weight()}
+    return group_by(rows.rows(values, learned=False), [CLASS, *values], sums)
+
+
+def count_date_parts(rows: LabelledTable, column: str, parts: Sequence[str]) -> exp.Select:
+    """Return the statement of the weight of each class and combination of parts (month, weekday, hour) of a date."""
+    values = {f"v{i}": date_part(rows.table.column(column), part, rows.dialect) for i, part in enumerate(parts)}
+    return group_by(rows.rows(values, learned=True), [CLASS, *values], {"weight": rows.total_weight()})
+
+
+def date_part(value: exp.Expression, part: str, dialect: str) -> exp.Expression:
+    """Return the number of a month from 1, of a weekday from 1 (Monday), or of an hour from 0."""
+    unit = part.upper()
+    if part == "weekday":
+        if dialect not in WEEKDAY_PARTS:
+            return exp.DayOfWeekIso(this=value)
+        unit = WEEKDAY_PARTS[dialect]
+    return exp.cast(exp.Extract(this=exp.var(unit), expression=value), "int")
+
+
+def nearest_edge(value: exp.Expression, low: float, high: float) -> exp.Expression:
+    """Return the edge of a cell of `ledger.grid` that is nearest to a value between `low` and `high`.
+
+    All numbers from halfway below the edge to halfway above it have that edge: those below it lie in the cell before.
+    """
+    size, largest = exp.Abs(this=value.copy()), max(abs(low), abs(high))
+    scaled = exp.Mul(this=value.copy(), expression=double(EDGE_SPLITTER))
+    split = exp.Sub(this=scaled, expression=exp.paren(exp.Sub(this=scaled.copy(), expression=value.copy())))
+    if largest < WHOLE_RANGE[0]:
+        return exp.paren(split)
+    shifted = exp.paren(exp.Add(this=value.copy(), expression=double(WHOLE_SHIFT)))
+    whole = exp.Sub(this=shifted, expression=double(WHOLE_SHIFT))
+    first, last = (double(bound) for bound in WHOLE_RANGE)
+    is_whole = exp.and_(exp.GTE(this=size.copy(), expression=first), exp.LT(this=size.copy(), expression=last))
+    edge = exp.case().when(is_whole, whole)
+    if largest > MAX_SPLIT:
+        edge = edge.when(exp.GT(this=size, expression=double(MAX_SPLIT)), value.copy())
+    return edge.else_(split)
+
+
+def count_grid(rows: LabelledTable, column: str, low: float, high: float) -> exp.Select:
+    """Return the statement of the weight of each class and edge of the grid e, and the weight of values below it.
+
+    The column's values lie between `low` and `high`.
+    """
+    value = rows.number(column)
+    inner = rows.rows({"v": value}, learned=True).where(is_known(value.copy()))
+    named = {CLASS: name(CLASS), "v": name("v"), "e": nearest_edge(name("v"), low, high)}
+    if rows.weights is not None:
+        named[WEIGHT] = name(WEIGHT)
+    is_below = exp.LT(this=name("v"), expression=name("e"))
+    counted = exp.Literal.number(1) if rows.weights is None else name(WEIGHT)
+    below = exp.Sum(this=exp.case().when(is_below, counted).else_(exp.Literal.number(0)))
+    sums = {"weight": rows.total_weight(), "below": exp.cast(below, "double")}
+    return group_by(select_from(inner, named), [CLASS, "e"], sums)
+
+
+def estimate_centres(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
+    """Return the statement of the means of the first rows, about which all rows are summed."""
+    values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
+    inner = rows.rows(values, learned=True, limit=CENTRE_ROWS)
+    return select_from(inner, {key: exp.Avg(this=name(key)) for key in values})
+
+
+def sum_numbers(
+    rows: LabelledTable, columns: Sequence[str], centres: Mapping[str, float], counts: Collection[str]
+) -> exp.Select:
+    """Return the statement of weight n_i, least and greatest value l_i and h_i of each class and column.
+
+    Columns of `centres` have also their moments, those of `counts` t_i, the total of their values above 0.
+
+    The moments are d_i and s_i: the mean about the centre c_i, and the mean squared deviation from d_i where the
+    database's own variance is centred and no row has a weight. Otherwise, by two passes, d_i and s_i are the sums of
+    deviations and of their squares from a mean m_i about the centre, which the first pass finds.
+    """
+    values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
+    inner = rows.rows(values, learned=True)
+    centred = {i: centres[column] for i, column in enumerate(columns) if column in centres}
+    if rows.weights is not None or not rows.table.driver.has_centred_variance:
+        sums, first = _sum_in_two_passes(rows, inner, centred)
+    else:
+        sums, first = _sum_in_one_pass(centred), None
+    weight = None if rows.weights is None else name(WEIGHT, "r")
+    for i, column in enumerate(columns):
+        value = name(f"v{i}", "r")
+        sums |= {
+            f"n{i}": _weight_of(value, weight),
+            f"l{i}": exp.Min(this=value),
+            f"h{i}": exp.Max(this=value.copy()),
+        }
+        if column in counts:
+            is_positive = exp.GT(this=value.copy(), expression=double(0))
+            sums[f"t{i}"] = _sum_weighted(exp.case().when(is_positive, value.copy()).else_(double(0)), weight)
+    statement = select_from(inner, {CLASS: name(CLASS, "r"), **sums})
+    if first is not None:
+        same_class = exp.EQ(this=name(CLASS, "r"), expression=name(CLASS, "m"))
+        statement = statement.join(first.subquery(exp.to_identifier("m", quoted=True)), on=same_class)
+    return statement.group_by(name(CLASS, "r"))
+
+
+def _weight_of(value: exp.Expression, weight: exp.Expression | None) -> exp.Expression:
+    """Return the weight of the rows that have a value."""
+    if weight is None:
+        return exp.Count(this=value.copy())
+    return exp.Sum(this=exp.case().when(is_known(value.copy()), weight.copy()))
+
+
+def _sum_in_one_pass(centres: Mapping[int, float]) -> dict[str, exp.Expression]:
+    """Return the expressions of mean about the centre and variance of each value."""
+    sums: dict[str, exp.Expression] = {}
+    for i, centre in centres.items():
+        gap = exp.Sub(this=name(f"v{i}", "r"), expression=double(centre))
+        sums |= {f"d{i}": exp.Avg(this=gap), f"s{i}": exp.VariancePop(this=gap.copy())}
+    return sums
+
+
+def _sum_in_two_passes(
+    rows: LabelledTable, inner: exp.Select, centres: Mapping[int, float]
+) -> tuple[dict[str, exp.Expression], exp.Select]:
+    """Return the expressions of sums about the class means, and the statement of the first pass for these."""
+    weight = None if rows.weights is None else name(WEIGHT, "r")
+    means: dict[str, exp.Expression] = {CLASS: name(CLASS, "r")}
+    sums: dict[str, exp.Expression] = {}
+    for i, centre in centres.items():
+        value, mean = name(f"v{i}", "r"), name(f"m{i}", "m")
+        gap = exp.paren(exp.Sub(this=value, expression=double(centre)))
+        n = exp.Nullif(this=exp.cast(_weight_of(value, weight), "double"), expression=double(0))
+        means[f"m{i}"] = exp.Div(this=_sum_weighted(gap, weight), expression=n)
+        rest = exp.paren(exp.Sub(this=gap.copy(), expression=mean.copy()))
+        squares = exp.Mul(this=rest.copy(), expression=rest.copy())
+        sums |= {f"m{i}": exp.Max(this=mean), f"d{i}": _sum_weighted(rest, weight)}
+        sums[f"s{i}"] = _sum_weighted(squares, weight)
+    return sums, select_from(inner, means).group_by(name(CLASS, "r"))
+
+
+def _sum_weighted(value: exp.Expression, weight: exp.Expression | None) -> exp.Expression:
+    return exp.Sum(this=value.copy() if weight is None else exp.Mul(this=weight.copy(), expression=value.copy()))
+
+
+def find_magnitude(rows: LabelledTable, column: str) -> exp.Select:
+    """Return the statement of the greatest magnitude h of a column."""
+    inner = rows.rows({"v": rows.number(column)}, learned=True)
+    return select_from(inner, {"h": exp.Max(this=exp.Abs(this=name("v")))})
+
+
+def random_share(dialect: str, share: float) -> exp.Expression:
+    """Return a condition that each row meets with this probability."""
+    drawn: exp.Expression = exp.Rand()
+    if dialect == "sqlite":  # a whole number of 64 bits
+        scaled = exp.Div(this=exp.cast(drawn, "double"), expression=double(2.0**64))
+        drawn = exp.paren(exp.Add(this=scaled, expression=double(0.5)))
+    return exp.LT(this=drawn, expression=double(share))
+
+
+def bound_extremes(rows: LabelledTable, columns: Sequence[str], n_rows: int, n_values: int) -> exp.Select:
+    """Return the statement of a value l_i not below the least `n_values` distinct values of column i, h_i likewise.
+
+    They are those of a random sample of the rows, of which n_i lie beyond them, of n: any sample gives valid bounds.
+    """
+    values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
+    share = max(BOUND_ROWS / max(1, n_rows), 1 / MAX_BOUND_FACTOR)
+    inner = rows.sampled(share).rows(values, learned=True)
+    bounds: dict[str, exp.Expression] = {}
+    for i, key in enumerate(values):
+        for bound, farthest, descending in ((f"l{i}", exp.Max, False), (f"h{i}", exp.Min, True)):
+            order = exp.Ordered(this=name(key), desc=descending)
+            some = exp.select(name(key)).distinct().from_(_identifier("s"))
+            some = some.where(is_known(name(key))).order_by(order).limit(n_values)
+            bounds[bound] = exp.select(farthest(this=name(key))).from_(some.subquery(_identifier("e"))).subquery()
+    found = exp.select(*(exp.alias_(bound, alias, quoted=True) for alias, bound in bounds.items()))
+    shares: dict[str, exp.Expression] = {"n": exp.Count(this=exp.Star())}
+    for i, key in enumerate(values):
+        beyond = _is_beyond(name(key, "s"), name(f"l{i}", "b"), name(f"h{i}", "b"))
+        shares[f"n{i}"] = exp.Count(this=exp.case().when(beyond, exp.Literal.number(1)))
+        shares |= {alias: exp.Max(this=name(alias, "b")) for alias in (f"l{i}", f"h{i}")}
+    statement = exp.select(*(exp.alias_(share, alias, quoted=True) for alias, share in shares.items()))
+    statement = statement.from_(_identifier("b")).join(_identifier("s"), join_type="left", on=exp.true())
+    return statement.with_(_identifier("s"), as_=inner).with_(_identifier("b"), as_=found)
+
+
+def _identifier(text: str) -> exp.Identifier:
+    return exp.to_identifier(text, quoted=True)
+
+
+def _is_beyond(value: exp.Expression, low: exp.Expression, high: exp.Expression) -> Any:
+    return exp.or_(exp.LTE(this=value.copy(), expression=low), exp.GTE(this=value.copy(), expression=high))
+
+
+def count_extremes(
+    rows: LabelledTable, columns: Sequence[str], bounds: Sequence[tuple[float, float]], n_groups: int
+) -> exp.Expression:
+    """Return the statement of the rows of each class and value of column i up to its lower, from its upper bound on.
+
+    At either end of a column those are `n_groups` rows at most. The rows that are beyond the bounds of any of several
+    columns are few, and found by one pass.
+    """
+    values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
+    beyond = [_is_beyond(value, double(low), double(high)) for value, (low, high) in zip(values.values(), bounds)]
+    inner = rows.rows(values, learned=True).where(exp.or_(*beyond))
+    ends: list[exp.Select] = []
+    for i, (low, high) in enumerate(bounds):
+        for is_end, descending in ((exp.LTE, False), (exp.GTE, True)):
+            bound = double(high if descending else low)
+            mine = exp.select(
+                exp.alias_(name(CLASS), CLASS, quoted=True), exp.alias_(name(f"v{i}"), "v", quoted=True)
+            )
+            mine = mine.from_(_identifier("s") if len(columns) > 1 else inner.copy().subquery(_identifier("s")))
+            mine = mine.where(is_end(this=name(f"v{i}"), expression=bound))
+            counted = {"j": exp.Literal.number(i), "side": exp.Literal.number(int(descending))}
+            grouped = group_by(mine, [CLASS, "v"], {**counted, "n": exp.Count(this=exp.Star())})
+            least = grouped.order_by(exp.Ordered(this=name("v"), desc=descending)).limit(n_groups)
+            ends.append(exp.select("*").from_(least.subquery(_identifier("e"))))
+    statement: Any = exp.union(*ends, distinct=False)
+    return statement.with_(_identifier("s"), as_=inner) if len(columns) > 1 else statement
+
+
+def count_types(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
+    """Return the statement, for SQLite, of the cells of each column that are texts (t_i) or bytes (b_i)."""
+    values = {f"v{i}": rows.table.column(column) for i, column in enumerate(columns)}
+    sums: dict[str, Any] = {}
+    for i, key in enumerate(values):
+        for prefix, kind in (("t", "text"), ("b", "blob")):
+            found = exp.EQ(this=exp.func("typeof", name(key)), expression=exp.Literal.string(kind))
+            sums[f"{prefix}{i}"] = exp.Count(this=exp.case().when(found, exp.Literal.number(1)))
+    return select_from(rows.rows(values, learned=False), sums)
