@@ -21,8 +21,10 @@ from deciban.errors import InputError
 from deciban.ledger import Vocabulary
 from deciban.model.columns import split_levels
 from deciban.model.matrices import check_columns
+from deciban.model.distributed_scores import ScoreTask, score_parts
 from deciban.scores.posterior import Decision, Finish, take_labels
 from deciban.sources.arrow_cells import DATE_PARTS
+from deciban.sources.distributed import distributed_base
 from deciban.sources.paths import holds_documents
 from deciban.sources.source import FileOptions, Source, open_source
 from deciban.text import sample_texts
@@ -41,8 +43,9 @@ DAYS_OF_2024 = np.arange("2024-01-01", "2025-01-01", dtype="datetime64[D]")
 
 
 def open_rows(model: Model, source: Any, sql: str | None, reading: Mapping[str, Any]) -> Source:
-    """Open the rows that a model is to predict."""
-    return open_source(source, sql, choose_reading(model, source, sql, FileOptions.from_arguments(reading)))
+    """Open the rows that a model is to predict; `reading` may name a session of Spark that reads them."""
+    options = FileOptions.from_arguments({name: value for name, value in reading.items() if name != "spark"})
+    return open_source(source, sql, choose_reading(model, source, sql, options), reading.get("spark"))
 
 
 def choose_reading(model: Model, source: Any, sql: str | None, options: FileOptions) -> FileOptions:
@@ -65,6 +68,8 @@ def predict_source(
     """Return the predictions of all rows of a source in its type of object; see `Model.predict`."""
     rows = open_rows(model, source, sql, reading)
     check_columns(rows, model._layout.readings(), allow_missing)
+    if distributed_base(rows) is not None:
+        return score_parts(model, rows, ScoreTask(wanted, allow_missing, rule, reject_novel))
     labels = model._labels
 
     def predict_blocks() -> Iterator[NDArray[Any]]:

@@ -19,22 +19,20 @@ from deciban.metrics.calibration_fit import calibrate as fit_calibration
 from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
-from deciban.model.matrices import Matrices
 from deciban.model.model import Model
 from deciban.model.model_options import MAX_DISTINCT_LEVELS, parse_class_prior
-from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
-from deciban.scorer import vocabularies
+from deciban.model.summarise_table import FoldAssigner, Progress, Rows
 from deciban.scores.calibration import Calibration
 from deciban.scores.posterior import Novelty, density_per_cell
+from deciban.sources.distributed import distributed_base
 from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.source import READING_PARAMETERS
-from deciban.text import build_word_matrix
 from deciban.training import table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
 from deciban.training.table_folds import TableFoldScores
-from deciban.training.table_rows import LEARNED_ROWS_FACTOR, Reservoir, read_labelled_rows
+from deciban.training.table_pass import make_matrices, read_table
+from deciban.training.table_rows import read_labelled_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, plan
-from deciban.validation.splits import StratifiedAssigner
 
 
 @document(TABLE_PARAMETERS, READING_PARAMETERS)
@@ -50,6 +48,7 @@ def train(
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
+    spark: Any = None,
     learner: str | None = None,
     C: float | str = "auto",
     judge: bool = True,
@@ -78,7 +77,7 @@ def train(
     """Learn to predict a table's `target` from its other columns.
 
     Naive Bayes learns any number of rows in one pass; a discriminative learner keeps the rows themselves in memory,
-    of very many a sample.
+    of very many a sample. A DataFrame of Spark is summarised by its executors.
 
     Parameters
     ----------
@@ -132,7 +131,7 @@ def train(
     method = check_method(calibrate)
     task = plan(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
-        classes=classes, prior=prior, sql=sql, learner=learner, C=C, alpha=alpha, parameter_prior=parameter_prior,
+        classes=classes, prior=prior, sql=sql, spark=spark, learner=learner, C=C, alpha=alpha, parameter_prior=parameter_prior,
         covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
         encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
         header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
@@ -181,11 +180,8 @@ class Trained:
 
     def read_rows(self, progress: Progress | None = None) -> Iterator[tuple[list[Any], Rows]]:
         """Read the table again; yield its batches, each with its rows that have a class."""
-        task, schema = self.task, self.total.schema
-        levels = next((block.levels for block in schema.blocks if block.kind == "levels"), None)
-        words, known = task.options.words, vocabularies(schema)
-        matrices = Matrices.for_levels(task.layout, levels or (), words=words, vocabularies=known)
-        labels = [str(label) for label in schema.classes]
+        task, matrices = self.task, make_matrices(self.task, self.total)
+        labels = [str(label) for label in self.total.schema.classes]
         yield from read_labelled_rows(task.source, task.target, labels, task.weights, matrices, progress)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
@@ -206,39 +202,33 @@ class Trained:
         assert scored is not None
         which = self.describe_sample(len(scored.rows.codes))
         words = f"{len(self.folds)}-fold{grouped}: {which}, each scored by the model without its fold{calibrated}"
+        base = distributed_base(self.task.source)
+        words += f"; {base.advice}" if base is not None and base.advice else ""
         return scored.scorecard(log_posterior).report(self.model.classes, words)
 
 
 def train_task(task: Task, n_folds: int, progress: Progress | None, assign: FoldAssigner | None = None) -> Trained:
     """Train a model in one pass over the rows, with the ledgers of folds; the folds are stratified by default."""
-    by_class = StratifiedAssigner(n_folds) if assign is None and n_folds > 1 else None
-    summariser = task.summariser(n_folds, (lambda codes, number: by_class.assign(codes)) if by_class else assign)
-    factor = LEARNED_ROWS_FACTOR if task.needs_rows else 1
-    sample = Reservoir(len(task.layout.features_by_block()), task.source.n_rows, factor)
-    for rows in summariser.read(task.source, progress):
-        if n_folds > 1 or task.needs_rows:
-            sample.add(rows)
-    total, folds = summariser.total_and_folds
-    classes = total.schema.classes
+    read = read_table(task, n_folds, progress, assign)
+    total, folds, classes = read.total, read.folds, read.total.schema.classes
     if len(classes) < 2:
         raise InputError(
-            f"column {task.target!r} has one class only, {str(classes[0])!r}, in all {summariser.n_learned} rows; a "
+            f"column {task.target!r} has one class only, {str(classes[0])!r}, in all {read.n_learned} rows; a "
             f"classifier needs two. "
             f"Hint: another target, or name those that are to come, --classes a,b (classes=['a', 'b'])"
         )
     prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, classes)
     task = replace(task, options=replace(task.options, prior=prior))
-    sampled = _recode_sample(summariser, total, sample.rows(len(classes)))
-    task, total, folds, sampled = _rule_out_negative_counts(task, total, folds, sampled)
+    task, total, folds, sampled = _rule_out_negative_counts(task, total, folds, read.sample)
     columns, _, certain = decide(task.layout, total, task.options)
     learned = table_folds.learn(task, total, sampled, {column.name: column for column in columns})
     now = datetime.now(UTC).isoformat(timespec="seconds")
     model = Model(
         task.target, columns, task.options, scorer=learned.scorer,
-        target_type=task.target_type, weights=task.weights, origin=summariser.origin(now, task.source.name),
+        target_type=task.target_type, weights=task.weights, origin=replace(read.origin, created=now, source=task.source.name),
     )  # fmt: skip
     model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here
-    return Trained(task, model, total, folds, sampled, summariser.n_learned, certain if assign is None else {})
+    return Trained(task, model, total, folds, sampled, read.n_learned, certain if assign is None else {})
 
 
 def _rule_out_negative_counts(
@@ -255,23 +245,6 @@ def _rule_out_negative_counts(
     rows = None if sample is None else table_folds.select_columns(sample, kept)
     columns = rule_out_counts(task.columns, negative)
     return replace(task, columns=columns), total.choose(kept), [fold.choose(kept) for fold in folds], rows
-
-
-def _recode_sample(summariser: TableSummariser, total: Ledger, sample: Rows | None) -> Rows | None:
-    """Recode the sample by the names of the ledgers: classes, levels, and words of texts."""
-    if sample is None:
-        return None
-    place = {label: k for k, label in enumerate(total.schema.classes)}
-    codes = np.array([place.get(label, -1) for label in summariser.classes.list], dtype=np.int32)[sample.codes]
-    columns = list(sample.columns)
-    levels = summariser.layout.block_index("levels")
-    if levels is not None:
-        columns[levels] = [np.append(where, -1)[v] for where, v in zip(summariser.level_ranks(), columns[levels])]
-    known = vocabularies(total.schema)
-    for i, words in enumerate(known, len(columns) - len(known)):
-        threads = engines.thread_count(summariser.n_jobs)
-        columns[i] = [build_word_matrix(summariser.words, words, columns[i][0], threads)]
-    return replace(sample, columns=columns, codes=codes)
 
 
 def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> None:

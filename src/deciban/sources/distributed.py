@@ -1,0 +1,54 @@
+"""Tables whose parts lie on many machines: what these do with a part, and what travels between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+from deciban._lazy import pa
+from deciban.sources.source import Source, SourceView
+
+T = TypeVar("T")
+
+
+class DistributedSource(Source, Protocol):
+    """A table whose parts lie on many machines, and are worked on there; `batches` refuses to fetch all rows."""
+
+    advice: str
+    """A sentence for reports on how the table would be read faster; empty where there is none."""
+
+    def reduce(
+        self,
+        work: Callable[[Source, int], T],
+        merge: Callable[[T, T], T],
+        dump: Callable[[T], bytes],
+        load: Callable[[bytes], T],
+        wanted: Sequence[str],
+    ) -> T | None:
+        """Return the merged results of `work` on each part, a source with the wanted columns, and its number.
+
+        Results travel as the bytes of `dump`; those of parts without rows are left out, and None is that of none.
+        """
+
+    def transform(
+        self, work: Callable[[Source, int], Iterator[pa.RecordBatch]], schema: pa.Schema, wanted: Collection[str]
+    ) -> Any:
+        """Return a distributed frame of the columns of the source and those that `work` yields for each part.
+
+        The batches of `work` have as many rows as the part, in the same order; it reads the wanted columns.
+        """
+
+
+def distributed_base(source: Any) -> DistributedSource | None:
+    """Return the distributed source itself that a view is of; None for a local one."""
+    while isinstance(source, SourceView):
+        source = source.source
+    return source if hasattr(source, "reduce") and hasattr(source, "transform") else None
+
+
+def replace_base(source: Any, base: Any) -> Any:
+    """Return a view with another source in place of the one that it is a view of; `base` for a source itself."""
+    if not isinstance(source, SourceView):
+        return base
+    return replace(source, source=replace_base(source.source, base))

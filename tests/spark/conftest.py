@@ -1,0 +1,39 @@
+"""A session of Spark with small settings, shared by all tests of this folder; they are skipped where it is missing."""
+
+import os
+import shutil
+import sys
+import warnings
+
+import pytest
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "1g",
+    "spark.driver.host": "localhost",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.log.level": "ERROR",
+}
+
+
+@pytest.fixture(scope="session")
+def needs_spark():
+    pytest.importorskip("pyspark", reason="pyspark is not installed: make spark installs it")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java 17")
+
+
+@pytest.fixture(scope="session")
+def spark(needs_spark, tmp_path_factory):
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    warnings.filterwarnings("ignore", message="PySpark does not yet", category=FutureWarning)
+    builder = SparkSession.builder.master("local[2]").appName("deciban")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    builder = builder.config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
