@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from deciban.scores.explanation import DECIBAN
 from deciban.scores.posterior import Decision, Finish
 from deciban.sources.arrow_sources import Frame
 from deciban.sources.distributed import distributed_base, replace_base
+from deciban.sources.row_views import CopyingView
 from deciban.sources.source import Source
 
 if TYPE_CHECKING:
@@ -72,13 +73,14 @@ def _greatest_other(log_p: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]
     return others.max(axis=1)
 
 
-def score_parts(model: Model, source: Source, task: ScoreTask) -> Any:
+def score_parts(model: Model, source: Source, task: ScoreTask, keep: Sequence[str] | None = None) -> Any:
     """Return a distributed frame of the source's columns and predictions, made when its rows are asked for."""
-    return _transform(model, source, _ScorePart(_dump(model), replace_base(source, None), task), task.schema(model))
+    return _transform(model, source, keep, partial(_ScorePart, task=task), task.schema(model))
 
 
 def explain_parts(
-    model: Model, source: Source, classes: tuple[Any, Any] | None, rows: int | None, allow_missing: bool
+    model: Model, source: Source, classes: tuple[Any, Any] | None, rows: int | None, allow_missing: bool,
+    keep: Sequence[str] | None,
 ) -> Any:
     """Return a distributed frame of the source's columns and the evidence of each feature in decibans.
 
@@ -89,14 +91,15 @@ def explain_parts(
     label = pa.array(model._labels).type
     evidence = pa.map_(pa.string(), pa.float64())
     fields = [(PREDICTION, label), ("runner_up", label), (DECIBANS, pa.float64()), ("evidence", evidence)]
-    work = _ExplainPart(_dump(model), replace_base(source, None), classes, allow_missing)
-    return _transform(model, source, work, pa.schema(fields))
+    work = partial(_ExplainPart, classes=classes, allow_missing=allow_missing)
+    return _transform(model, source, keep, work, pa.schema(fields))
 
 
-def _transform(model: Model, source: Source, work: Any, schema: pa.Schema) -> Any:
+def _transform(model: Model, source: Source, keep: Sequence[str] | None, work: Any, added: pa.Schema) -> Any:
     base = distributed_base(source)
     assert base is not None
-    return base.transform(work, schema, model._layout.readings())
+    kept, wanted = base.choose_kept(keep), model._layout.readings()
+    return base.transform(work(_dump(model), CopyingView(replace_base(source, None), kept)), kept, added, wanted)
 
 
 def _dump(model: Model) -> bytes:
@@ -115,22 +118,24 @@ def _load(content: bytes) -> Model:
 @dataclass(frozen=True)
 class _ScorePart:
     model: bytes
-    view: Any
+    view: CopyingView
     task: ScoreTask
 
     def __call__(self, part: Source, number: int) -> Iterator[pa.RecordBatch]:
         """Yield the predictions of a part, a batch for each block of rows."""
         model = _load(self.model)
         schema = self.task.schema(model)
-        for _, parts in model._read_blocks(replace_base(self.view, part), self.task.allow_missing):
+        for batches, parts in model._read_blocks(replace_base(self.view, part), self.task.allow_missing):
             columns = [pa.array(column, kind.type) for column, kind in zip(self.task.columns(model, parts), schema)]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            yield pa.RecordBatch.from_arrays(
+                [*self.view.copied_columns(batches), *columns], names=[*self.view.copied, *schema.names]
+            )
 
 
 @dataclass(frozen=True)
 class _ExplainPart:
     model: bytes
-    view: Any
+    view: CopyingView
     classes: tuple[Any, Any] | None
     allow_missing: bool
 
@@ -138,11 +143,14 @@ class _ExplainPart:
         """Yield the explanations of a part, some rows at a time."""
         model = _load(self.model)
         for batches, _ in model._read_blocks(replace_base(self.view, part), self.allow_missing):
-            table = pa.Table.from_batches(batches)
+            table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches])
             for start in range(0, table.num_rows, EXPLAINED_ROWS):
-                yield self._explain(model, table.slice(start, EXPLAINED_ROWS))
+                rows = table.slice(start, EXPLAINED_ROWS).combine_chunks()
+                columns = [*self.view.copied_columns(rows.to_batches()), *self._explain(model, rows)]
+                yield pa.RecordBatch.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
 
-    def _explain(self, model: Model, rows: pa.Table) -> pa.RecordBatch:
+    def _explain(self, model: Model, rows: pa.Table) -> list[Any]:
+        """Return the prediction, the second class, the total evidence and that of each feature."""
         from deciban.model.table_explanations import explain_rows
 
         found = explain_rows(model, Frame(rows), self.classes, None, self.allow_missing)
@@ -153,5 +161,4 @@ class _ExplainPart:
         evidence = pa.MapArray.from_arrays(offsets, keys, pa.array(values.reshape(-1)))
         label = pa.array(model._labels).type
         labels = (pa.array(side.tolist(), label) for side in (found.winner, found.runner_up))
-        names_of_columns = [PREDICTION, "runner_up", DECIBANS, "evidence"]
-        return pa.RecordBatch.from_arrays([*labels, pa.array(found.total), evidence], names=names_of_columns)
+        return [*labels, pa.array(found.total), evidence]

@@ -217,9 +217,10 @@ class Model(ModelAlgebra):
         `decimal`, `hive`, and `missing`, texts that stand for a missing value. With `bad_cells="missing"` cells that
         are no numbers among numbers, or no dates among dates, are missing, with a warning.
 
-        A DataFrame of Spark, or a path with `spark`, a session, gives a DataFrame with the columns of the rows and
-        `prediction`, `probability` and `decibans`, the evidence against the second class; `predict_proba` adds a
-        column p(CLASS) for each class, and `explain` returns the evidence of each column.
+        A DataFrame of Spark, or a path with `spark`, a session, gives a DataFrame of `prediction`, `probability` and
+        `decibans`, the evidence against the second class; `predict_proba` adds a column p(CLASS) for each class, and
+        `explain` returns the evidence of each column. `keep` names the columns of the rows that precede these, by
+        default all of a DataFrame, and none of files.
         """
         rule = build_rule(self.classes, costs, reject, thresholds)
         return predict_source(self, source, sql, reading, "winner", allow_missing_columns, rule, reject_novel)
@@ -269,7 +270,7 @@ class Model(ModelAlgebra):
 
         opened = open_rows(self, source, sql, reading)
         if distributed_base(opened) is not None:
-            return explain_parts(self, opened, classes, rows, allow_missing_columns)
+            return explain_parts(self, opened, classes, rows, allow_missing_columns, reading.get("keep"))
         return explain_rows(self, opened, classes, rows, allow_missing_columns)
 
     def find_unseen(

@@ -38,14 +38,21 @@ Blocks = Callable[[], Iterator[NDArray[Any]]]
 INTEGER = re.compile("0|-?[1-9][0-9]*")
 """A whole number as it is written in one way only."""
 
+SPARK_ARGUMENTS = ("spark", "keep")
+"""The arguments of predictions that are for tables of Spark: the session, and the columns to keep."""
+
 DAYS_OF_2024 = np.arange("2024-01-01", "2025-01-01", dtype="datetime64[D]")
 """The days that dates are drawn from, one year: the model has months, weekdays and hours, but no years."""
 
 
 def open_rows(model: Model, source: Any, sql: str | None, reading: Mapping[str, Any]) -> Source:
     """Open the rows that a model is to predict; `reading` may name a session of Spark that reads them."""
-    options = FileOptions.from_arguments({name: value for name, value in reading.items() if name != "spark"})
-    return open_source(source, sql, choose_reading(model, source, sql, options), reading.get("spark"))
+    given = {name: value for name, value in reading.items() if name not in SPARK_ARGUMENTS}
+    options = choose_reading(model, source, sql, FileOptions.from_arguments(given))
+    opened = open_source(source, sql, options, reading.get("spark"))
+    if reading.get("keep") is not None and distributed_base(opened) is None:
+        raise InputError("keep= is for tables of Spark. Hint: leave it out; predictions are in the order of the rows")
+    return opened
 
 
 def choose_reading(model: Model, source: Any, sql: str | None, options: FileOptions) -> FileOptions:
@@ -69,7 +76,7 @@ def predict_source(
     rows = open_rows(model, source, sql, reading)
     check_columns(rows, model._layout.readings(), allow_missing)
     if distributed_base(rows) is not None:
-        return score_parts(model, rows, ScoreTask(wanted, allow_missing, rule, reject_novel))
+        return score_parts(model, rows, ScoreTask(wanted, allow_missing, rule, reject_novel), reading.get("keep"))
     labels = model._labels
 
     def predict_blocks() -> Iterator[NDArray[Any]]:

@@ -31,12 +31,19 @@ class DistributedSource(Source, Protocol):
         Results travel as the bytes of `dump`; those of parts without rows are left out, and None is that of none.
         """
 
-    def transform(
-        self, work: Callable[[Source, int], Iterator[pa.RecordBatch]], schema: pa.Schema, wanted: Collection[str]
-    ) -> Any:
-        """Return a distributed frame of the columns of the source and those that `work` yields for each part.
+    def choose_kept(self, keep: Sequence[str] | None) -> list[str]:
+        """Return the columns that are kept beside predictions; None: those that are by default."""
 
-        The batches of `work` have as many rows as the part, in the same order; it reads the wanted columns.
+    def transform(
+        self,
+        work: Callable[[Source, int], Iterator[pa.RecordBatch]],
+        kept: Sequence[str],
+        added: pa.Schema,
+        wanted: Collection[str],
+    ) -> Any:
+        """Return a distributed frame of the rows that `work` yields for each part: kept columns, and added ones.
+
+        It reads the wanted columns, and keeps those to be kept under their names.
         """
 
 

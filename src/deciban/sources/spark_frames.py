@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from deciban._lazy import pa
 from deciban.errors import DecibanWarning, InputError
 from deciban.sources.arrow_types import to_plain_types
-from deciban.sources.source import ColumnReading, Source
+from deciban.sources.source import ColumnReading, Source, check_column
 from deciban.sources.spark_tasks import (
     EXECUTOR_FAULT,
     STATE_SCHEMA,
@@ -22,6 +22,7 @@ from deciban.sources.spark_tasks import (
     TransformTask,
     make_runner,
     raise_error,
+    storable_type,
     unpack_state,
 )
 
@@ -63,13 +64,8 @@ class SparkFrame:
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
         with convert_spark_errors():
-            table = self._numbered.limit(n).toArrow()
+            table = self._select(self.columns).limit(n).toArrow()
         return to_plain_types(table.rename_columns(self.columns))
-
-    @property
-    def _numbered(self) -> Any:
-        """The frame with columns c0, c1, …: Spark takes dots, quotes and equal names within others for syntax."""
-        return self.frame.toDF(*(f"c{i}" for i in range(len(self.columns))))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """Refuse to fetch all rows; see `Source.batches`."""
@@ -85,35 +81,72 @@ class SparkFrame:
         wanted: Sequence[str],
     ) -> T | None:
         """See `DistributedSource.reduce`; one pass over the frame."""
-        place = {name: i for i, name in enumerate(self.columns)}
-        selected = self._numbered.select(*(f"c{place[name]}" for name in wanted))
         with convert_spark_errors(), hand_over_larger_batches(self.frame.sparkSession):
-            states = selected.mapInArrow(make_runner(SummariseTask(work, dump, list(wanted))), STATE_SCHEMA)
+            states = self._select(wanted).mapInArrow(make_runner(SummariseTask(work, dump, list(wanted))), STATE_SCHEMA)
             return merge_states(states, merge, dump, load, GROUPS)
 
+    def choose_kept(self, keep: Sequence[str] | None) -> list[str]:
+        """See `DistributedSource.choose_kept`: by default all columns."""
+        return self.columns if keep is None else check_kept(self, keep)
+
     def transform(
-        self, work: Callable[[Source, int], Iterator[Any]], schema: pa.Schema, wanted: Collection[str]
+        self,
+        work: Callable[[Source, int], Iterator[Any]],
+        kept: Sequence[str],
+        added: pa.Schema,
+        wanted: Collection[str],
     ) -> Any:
         """See `DistributedSource.transform`; the frame is computed when its rows are asked for."""
-        from pyspark.sql.pandas.types import from_arrow_schema
-        from pyspark.sql.types import StructType
+        names = result_names(self.name, kept, added.names)
+        columns = [name for name in self.columns if name in {*wanted, *kept}]
+        selected = self._select(columns)
+        fields = dict(zip(columns, selected.schema.fields))
+        task = TransformTask(work, columns, [f"r{i}" for i in range(len(names))])
+        schema = number_fields([*(fields[name].dataType for name in kept), *spark_types(added.types)])
+        return selected.mapInArrow(make_runner(task), schema).toDF(*names)
 
-        for name in self.columns:
-            if name in schema.names:
-                raise InputError(
-                    f"{self.name} has a column {name!r}, which is a name of the result. "
-                    f"Hint: frame.withColumnRenamed({name!r}, …), or frame.drop({name!r})"
-                )
-        kept, added = self._numbered.schema.fields, from_arrow_schema(schema).fields
-        names = [*(field.name for field in kept), *(f"r{i}" for i in range(len(added)))]
-        for field, name in zip(added, names[len(kept) :]):
-            field.name = name
-        task = TransformTask(work, self.columns, names)
-        made = self._numbered.mapInArrow(make_runner(task), StructType([*kept, *added]))
-        return made.toDF(*self.columns, *schema.names)
+    def _select(self, names: Sequence[str]) -> Any:
+        """Return the frame with these columns, named c0, c1, …: Spark takes dots and quotes in names for syntax."""
+        numbered = self.frame.toDF(*(f"c{i}" for i in range(len(self.columns))))
+        place = {name: i for i, name in enumerate(self.columns)}
+        return numbered.select(*(f"c{place[name]}" for name in names))
 
 
 FILE_ADVICE = "the DataFrame is a plain scan of files, which train(PATH, spark=session) reads faster"
+
+
+def check_kept(source: Source, keep: Sequence[str]) -> list[str]:
+    """Return the names of columns to keep; refuse unknown ones."""
+    if isinstance(keep, str):
+        raise InputError(f"keep is a list of columns' names, not {keep!r}. Hint: keep=[{keep!r}]")
+    for name in keep:
+        check_column(source, name, " to keep")
+    return list(dict.fromkeys(keep))
+
+
+def result_names(source: str, kept: Sequence[str], added: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a result; refuse a kept one that has the name of an added one."""
+    for name in kept:
+        if name in added:
+            raise InputError(
+                f"{source} has a column {name!r}, which is a name of the result. "
+                f"Hint: frame.withColumnRenamed({name!r}, …), or keep= names the columns to keep"
+            )
+    return [*kept, *added]
+
+
+def spark_types(kinds: Sequence[Any]) -> list[Any]:
+    """Return the types of Spark for types of Arrow (`storable_type`)."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    return [from_arrow_type(storable_type(kind)) for kind in kinds]
+
+
+def number_fields(kinds: Sequence[Any]) -> Any:
+    """Return a schema of Spark with columns r0, r1, … of these types."""
+    from pyspark.sql.types import StructField, StructType
+
+    return StructType([StructField(f"r{i}", kind) for i, kind in enumerate(kinds)])
 
 
 def raise_for_all_rows(name: str) -> None:

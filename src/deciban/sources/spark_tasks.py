@@ -29,6 +29,9 @@ STATE_SCHEMA = "place bigint, state binary"
 EXECUTOR_FAULT = "deciban on the executors"
 """The beginning of the message about an executor that cannot run the tasks."""
 
+RESULT_ROWS = 1 << 16
+"""Rows that are handed over to the JVM at a time."""
+
 MAX_WARNINGS = 20
 """The number of different warnings that travel with a result."""
 
@@ -75,8 +78,6 @@ class Part:
 
     reader: Batches
     columns: Sequence[str]
-    passed: Callable[[Any], None] | None = None
-    """A function that is called with every batch as it was received."""
     name: ClassVar[str] = "the DataFrame"
     typed, fills_cores, n_rows = True, False, None
 
@@ -89,8 +90,6 @@ class Part:
         place = {name: i for i, name in enumerate(self.columns)}
         index, names = [place[name] for name in wanted], list(wanted)
         for batch in self.reader:
-            if self.passed is not None:
-                self.passed(batch)
             columns = [batch.column(i) for i in index]
             yield to_plain_types(pa.RecordBatch.from_arrays(columns, names=names))
 
@@ -121,11 +120,13 @@ class SplitTask:
 
     def __call__(self, batches: Batches) -> Batches:
         for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
-            yield pack_state(number, lambda: self._work_on(number), "")  # noqa: B023  called at once
+            state = pack_state(number, lambda: self._work_on(number), "")  # noqa: B023  called at once
+            if state is not None:
+                yield state
 
-    def _work_on(self, number: int) -> bytes:
+    def _work_on(self, number: int) -> bytes | None:
         with self.splits[number].open() as part:
-            return self.dump(self.work(part, number))
+            return None if part is None else self.dump(self.work(part, number))
 
 
 @dataclass(frozen=True)
@@ -170,22 +171,24 @@ def partition_number() -> int:
     return int(context.partitionId())
 
 
-def pack_state(place: int, work: Callable[[], bytes], where: str) -> Any:
-    """Return the row of a result, or of the error of deciban that the work has raised, with the warnings of both.
+def pack_state(place: int, work: Callable[[], bytes | None], where: str) -> Any:
+    """Return the row of a result, or of the error of deciban that the work has raised, with its warnings; or None.
 
     As a result an error fails the whole job at once, and without the traces of Spark; a failed task is tried again.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DecibanWarning)
-        error, content = None, b""
+        error, content = None, None
         try:
             content = work()
+            if content is None:
+                return None
         except DecibanError as fault:
             error = [type(fault).__name__, f"{where}: {fault}" if where else str(fault)]
-    if len(content) > MAX_STATE_BYTES:
-        error, content = ["InputError", _describe_large_state(len(content))], b""
+    if content is not None and len(content) > MAX_STATE_BYTES:
+        error, content = ["InputError", _describe_large_state(len(content))], None
     found = dict.fromkeys(str(each.message) for each in caught if issubclass(each.category, DecibanWarning))
-    state = _join_header(error, list(found)[:MAX_WARNINGS], content)
+    state = _join_header(error, list(found)[:MAX_WARNINGS], content or b"")
     return pa.RecordBatch.from_pydict({"place": [place], "state": [state]})
 
 
@@ -215,30 +218,19 @@ def raise_error(error: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class TransformTask:
-    """The work on a partition that yields further columns, which follow those of the partition."""
+    """The work on a partition of a DataFrame with these columns that yields rows of a new one."""
 
     work: Callable[[Source, int], Iterator[Any]]
     columns: Sequence[str]
     names: Sequence[str]
 
     def __call__(self, batches: Batches) -> Batches:
-        received: list[Any] = []
-        part = Part(batches, self.columns, received.append)
-        for batch in self.work(part, partition_number()):
-            at = 0
-            while at < batch.num_rows:
-                first = received[0]
-                n = min(first.num_rows, batch.num_rows - at)
-                columns = [*first.slice(0, n).columns, *batch.slice(at, n).columns]
-                yield pa.RecordBatch.from_arrays(columns, names=list(self.names))
-                received[0], at = first.slice(n), at + n
-                if not received[0].num_rows:
-                    received.pop(0)
+        yield from _to_result(self.work(Part(batches, self.columns), partition_number()), self.names)
 
 
 @dataclass(frozen=True)
 class SplitTransformTask:
-    """The work on splits of files that yields rows of a new table."""
+    """The work on splits of files that yields rows of a DataFrame."""
 
     work: Callable[[Source, int], Iterator[Any]]
     splits: Sequence[Any]
@@ -247,7 +239,28 @@ class SplitTransformTask:
     def __call__(self, batches: Batches) -> Batches:
         for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
             with self.splits[number].open() as part:
-                for batch in self.work(part, number):
-                    yield pa.RecordBatch.from_arrays(batch.columns, names=list(self.names))
+                if part is not None:
+                    yield from _to_result(self.work(part, number), self.names)
 
 
+def _to_result(batches: Batches, names: Sequence[str]) -> Batches:
+    """Yield batches in types that Spark can store, some rows at a time."""
+    for batch in batches:
+        columns = [column.cast(storable_type(column.type)) for column in batch.columns]
+        made = pa.RecordBatch.from_arrays(columns, names=list(names))
+        for start in range(0, made.num_rows, RESULT_ROWS):
+            yield made.slice(start, RESULT_ROWS)
+
+
+def storable_type(kind: Any) -> Any:
+    """Return the type in which Spark stores values of an Arrow type: whole numbers are signed, times have µs."""
+    types = pa.types
+    if types.is_unsigned_integer(kind):
+        return pa.decimal128(20, 0) if kind.bit_width == 64 else pa.int64()
+    if types.is_float16(kind):
+        return pa.float32()
+    if types.is_date64(kind):
+        return pa.date32()
+    if types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    return kind
