@@ -48,6 +48,11 @@ class RowSample:
         """Return the sample of no rows."""
         return cls(np.zeros(0, dtype=np.uint64))
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all rows are in the sample."""
+        return self.limit == NO_LIMIT
+
     def add(self, other: RowSample, size: SampleSize) -> RowSample:
         """Return the sample of the rows of both."""
         keys, limit = np.concatenate([self.keys, other.keys]), min(self.limit, other.limit)

@@ -111,7 +111,7 @@ class SummaryPlan:
         """Return the summary of the rows of one part."""
         summariser = TableSummariser(
             self.layout, self.needs, self.target, self.weights, self.n_folds,
-            partial(_assign_folds, number, self.n_folds), self.declared, words=self.words,
+            partial(_assign_folds, number, self.n_folds) if self.n_folds > 1 else None, self.declared, words=self.words,
             sampler=RowSampler(number, self.size.of_part()) if self.size.rows else None,
         )  # fmt: skip
         summariser.hasher.max_rows = MAX_HASHED_PART_ROWS

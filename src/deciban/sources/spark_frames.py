@@ -18,6 +18,7 @@ from deciban.sources.spark_tasks import (
     EXECUTOR_FAULT,
     STATE_SCHEMA,
     MergeTask,
+    Packing,
     SummariseTask,
     TransformTask,
     make_runner,
@@ -30,6 +31,9 @@ T = TypeVar("T")
 
 GROUPS = (64, 8)
 """The greatest number of results after each merging on the executors; the driver merges the last."""
+
+PACKED_TYPES = {name: f"array of {name}" for name in ("double", "float", "long", "integer")}
+"""The types of numbers of which several columns are handed over as one array."""
 
 BATCH_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 BATCH_ROWS = 1 << 16
@@ -82,8 +86,26 @@ class SparkFrame:
     ) -> T | None:
         """See `DistributedSource.reduce`; one pass over the frame."""
         with convert_spark_errors(), hand_over_larger_batches(self.frame.sparkSession):
-            states = self._select(wanted).mapInArrow(make_runner(SummariseTask(work, dump, list(wanted))), STATE_SCHEMA)
+            selected, packing = self._pack(self._select(wanted))
+            task = SummariseTask(work, dump, list(wanted), packing)
+            states = selected.mapInArrow(make_runner(task), STATE_SCHEMA)
             return merge_states(states, merge, dump, load, GROUPS)
+
+    def _pack(self, selected: Any) -> tuple[Any, Packing]:
+        """Return a frame with one array for all columns of each type of number, and the places of the columns.
+
+        To hand an array over takes the JVM a quarter less time than its numbers one by one (docs/scale.md).
+        """
+        from pyspark.sql.functions import array
+
+        packed: dict[str, list[int]] = {}
+        for i, field in enumerate(selected.schema.fields):
+            packed.setdefault(PACKED_TYPES.get(field.dataType.typeName(), field.name), []).append(i)
+        groups = list(packed.values())
+        names = selected.columns
+        columns = [array(*(names[i] for i in group)) if len(group) > 1 else names[group[0]] for group in groups]
+        numbered = selected.select(*columns).toDF(*(f"c{i}" for i in range(len(columns))))
+        return numbered, groups
 
     def choose_kept(self, keep: Sequence[str] | None) -> list[str]:
         """See `DistributedSource.choose_kept`: by default all columns."""

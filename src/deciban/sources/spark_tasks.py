@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar
 
+import numpy as np
+
 from deciban import errors
 from deciban._lazy import pa
 from deciban.errors import DecibanError, DecibanWarning, InputError
@@ -28,6 +30,12 @@ STATE_SCHEMA = "place bigint, state binary"
 
 EXECUTOR_FAULT = "deciban on the executors"
 """The beginning of the message about an executor that cannot run the tasks."""
+
+Packing = Sequence[Sequence[int]]
+"""The places of the columns that are within each column as it is handed over: one, or several as an array."""
+
+TILE_ROWS = 1 << 9
+"""Rows of an array of numbers that are transposed at a time."""
 
 RESULT_ROWS = 1 << 16
 """Rows that are handed over to the JVM at a time."""
@@ -72,12 +80,35 @@ def make_runner(task: Runner) -> Runner:
     return run
 
 
+def unpack_columns(received: Sequence[Any], packing: Packing) -> list[Any]:
+    """Return the columns of a batch in which several numbers of a row are one array."""
+    columns: list[Any] = [None] * sum(map(len, packing))
+    for array, group in zip(received, packing):
+        unpacked = [array] if len(group) == 1 else _unpack(array, len(group))
+        for place, column in zip(group, unpacked):
+            columns[place] = column
+    return columns
+
+
+def _unpack(lists: Any, width: int) -> list[Any]:
+    """Return the columns of an array of lists that all have `width` numbers."""
+    values = lists.flatten()
+    if values.null_count:
+        return [values.take(pa.array(np.arange(j, len(values), width))) for j in range(width)]
+    rows = values.to_numpy(zero_copy_only=True).reshape(-1, width)
+    out = np.empty((width, len(rows)), dtype=rows.dtype)
+    for start in range(0, len(rows), TILE_ROWS):  # tiles that stay in the cache
+        out[:, start : start + TILE_ROWS] = rows[start : start + TILE_ROWS].T
+    return [pa.array(column) for column in out]
+
+
 @dataclass
 class Part:
     """The rows of one partition of a DataFrame, whose columns have the names of the table; they are read once."""
 
     reader: Batches
     columns: Sequence[str]
+    packing: Packing | None = None
     name: ClassVar[str] = "the DataFrame"
     typed, fills_cores, n_rows = True, False, None
 
@@ -90,7 +121,8 @@ class Part:
         place = {name: i for i, name in enumerate(self.columns)}
         index, names = [place[name] for name in wanted], list(wanted)
         for batch in self.reader:
-            columns = [batch.column(i) for i in index]
+            received = batch.columns if self.packing is None else unpack_columns(batch.columns, self.packing)
+            columns = [received[i] for i in index]
             yield to_plain_types(pa.RecordBatch.from_arrays(columns, names=names))
 
 
@@ -101,12 +133,13 @@ class SummariseTask:
     work: Callable[[Source, int], Any]
     dump: Callable[[Any], bytes]
     columns: Sequence[str]
+    packing: Packing
 
     def __call__(self, batches: Batches) -> Batches:
         first = next(batches, None)
         if first is not None:
             number = partition_number()
-            part = Part(chain([first], batches), self.columns)
+            part = Part(chain([first], batches), self.columns, self.packing)
             yield pack_state(number, lambda: self.dump(self.work(part, number)), f"partition {number} of {part.name}")
 
 

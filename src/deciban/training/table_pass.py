@@ -5,20 +5,26 @@ A table on one machine is read here; one that lies on many machines is summarise
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from deciban import engines
+from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Ledger
-from deciban.model.matrices import Matrices
+from deciban.model.columns import Layout
+from deciban.model.matrices import Matrices, check_columns
+from deciban.model.model import Model
 from deciban.model.model_options import Origin
 from deciban.model.row_samples import RowSample, SampleSize
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
+from deciban.model.table_summaries import sample_rows
 from deciban.scorer import vocabularies
 from deciban.sources.arrow_sources import Frame
 from deciban.sources.distributed import distributed_base
+from deciban.sources.source import Source, check_column
 from deciban.text import build_word_matrix
 from deciban.training.table_rows import (
     LEARNED_ROWS_FACTOR,
@@ -75,16 +81,42 @@ def _summarise_parts(task: Task, n_folds: int) -> TablePass:
     summary = task.summary_plan(n_folds, size).summarise_all(task.source)
     total, folds = summary.total_and_folds
     sample = _encode_sample(task, total, summary.sample, len(folds))
+    if task.needs_rows and not summary.sample.is_complete:
+        n = len(summary.sample.keys)
+        warnings.warn(
+            f"learner={task.learner!r} was fitted on this machine to {n} of {summary.n_learned} rows, drawn at "
+            f"random. Hint: learner='bayes' learns all rows where they lie",
+            DecibanWarning,
+            stacklevel=5,
+        )
     return TablePass(total, folds, sample, summary.n_learned, summary.origin())
 
 
 def sample_size(task: Task) -> SampleSize:
     """Return the size of the sample of a task's rows that lie on many machines."""
-    factor = LEARNED_ROWS_FACTOR if task.needs_rows else 1
-    n_features = max(1, len(task.layout.features_by_block()))
+    return sample_size_of(task.layout, LEARNED_ROWS_FACTOR if task.needs_rows else 1)
+
+
+def sample_size_of(layout: Layout, factor: int) -> SampleSize:
+    """Return the size of a sample of rows of a layout, larger by a factor if they are learned."""
+    n_features = max(1, len(layout.features_by_block()))
     n_rows = min(MAX_SAMPLE_ROWS, MAX_SAMPLE_CELLS // n_features)
-    n_bytes = MAX_CELL_BYTES * n_rows * n_features + (MAX_SAMPLE_BYTES if task.layout.texts else 0)
+    n_bytes = MAX_CELL_BYTES * n_rows * n_features + (MAX_SAMPLE_BYTES if layout.texts else 0)
     return SampleSize(factor * n_rows, factor * n_bytes, factor * MAX_PART_ROWS)
+
+
+def fetch_sample(model: Model, source: Source, weights: str | None, allow_missing: bool) -> Source:
+    """Return a uniform sample of the rows that lie on many machines, with the columns of a model, as a local table."""
+    wanted = check_columns(source, model._layout.readings(), allow_missing)
+    for name in (model.target, *([weights] if weights else [])):
+        check_column(source, name)
+    wanted |= {model.target: "text"} | ({weights: "number"} if weights else {})
+    size = sample_size_of(model._layout, 1)
+    sample = sample_rows(source, wanted, model._layout, size)
+    if sample.table is None:
+        raise InputError(f"{source.name} has no rows to evaluate")
+    n = len(sample.keys)
+    return Frame(sample.table, source.name if sample.is_complete else f"{n} rows of {source.name}, drawn at random")
 
 
 def _encode_sample(task: Task, total: Ledger, sample: RowSample, n_folds: int) -> Rows | None:
