@@ -17,10 +17,18 @@ def assert_same_ledger(found, expected, rtol=1e-12):
 
 
 def in_partitions(spark, table, n):
-    """A DataFrame whose i-th partition has the i-th of n consecutive parts of a table."""
+    """A DataFrame whose i-th partition has the i-th of n consecutive parts of a table.
+
+    The rows are computed: of a table that it is given, Spark makes partitions of its own.
+    """
     step = -(-table.num_rows // n)
-    parts = [spark.createDataFrame(table.slice(start, step)).coalesce(1) for start in range(0, table.num_rows, step)]
-    frame = parts[0]
-    for part in parts[1:]:
-        frame = frame.union(part)
-    return frame
+    parts = [table.slice(start, step).combine_chunks().to_batches() for start in range(0, table.num_rows, step)]
+    schema = spark.createDataFrame(table.slice(0, 1)).toDF(*(f"c{i}" for i in range(table.num_columns))).schema
+
+    def rows(batches):
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for part in parts[number]:
+                    yield part.rename_columns([f"c{i}" for i in range(part.num_columns)])
+
+    return spark.range(0, len(parts), 1, len(parts)).mapInArrow(rows, schema).toDF(*table.column_names)
