@@ -30,6 +30,8 @@ class TableInput:
     name: str
     sql: str | None
     reading: FileOptions
+    spark: Any = None
+    """The session of Spark that reads the files; None: this process does."""
 
     @property
     def source(self) -> str | list[str] | None:
@@ -41,7 +43,8 @@ class TableInput:
     @property
     def source_options(self) -> dict[str, Any]:
         """The arguments of `deciban.train` that control how the source is read."""
-        return {"sql": self.sql, **vars(self.reading)}
+        spark = {} if self.spark is None else {"spark": self.spark}
+        return {"sql": self.sql, **vars(self.reading), **spark}
 
     @property
     def identified_by(self) -> list[str]:
@@ -58,7 +61,7 @@ class TableInput:
 
     def open(self) -> Source:
         """Open the table; its rows are not read yet."""
-        return open_source(self.source, self.sql, self.reading)
+        return open_source(self.source, self.sql, self.reading, self.spark)
 
     def estimate_rows(self) -> int | None:
         """Return the approximate number of rows, or None if it is not cheap to find out."""
@@ -87,6 +90,14 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
             raise UsageError(f"--folders reads each file as a document, so --format {format} cannot be given")
         paths, format = [folders], "folders"
     reading = FileOptions.from_arguments({**_select_file_options(options), "format": format})
+    if options.get("spark") is not None:
+        if not paths or "-" in paths:
+            raise UsageError("--spark reads files: DATA is needed, and no standard input, --folders or --sql")
+        from deciban.cli.spark_session import open_session
+
+        with open_session(options["spark"]) as session:
+            yield TableInput(paths, paths[0] + (" …" if len(paths) > 1 else ""), None, reading, session)
+        return
     if "-" in paths and len(paths) > 1:
         raise UsageError("- (standard input) cannot be read together with other files")
     absent = [path for path in paths if not os.path.exists(path)] if len(paths) > 1 else []

@@ -23,7 +23,7 @@ from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_targe
     option("-o --output", "MODEL",
            "The file to write, - for stdout; by default DATA's name with .deciban, in the current folder."),
     a.CALIBRATE, switch("--judge", "Whether to measure held-out quality."), a.TARGET, *a.MODEL_OPTIONS,
-    *a.TABLE_OPTIONS, JSON, DEBUG,
+    *a.TABLE_OPTIONS, a.SPARK, JSON, DEBUG,
     examples=[
         "deciban train patients.csv --target diagnosis",
         "deciban train 'day-*.parquet' --target spam --as sender=category -o spam.deciban",
