@@ -1,4 +1,4 @@
-"""A session of Spark with small settings, shared by all tests of this folder; they are skipped where it is missing."""
+"""A session of Spark with small settings, shared by the tests of this folder; they are skipped without pyspark."""
 
 import os
 import shutil

@@ -32,9 +32,13 @@ def start(folder, kind, *words):
 
     command = [os.path.join(os.path.dirname(pyspark.__file__), "bin", "spark-class")]
     command += [f"org.apache.spark.deploy.{kind.lower()}.{kind}", *words]
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_NO_DAEMONIZE": "1", "SPARK_LOCAL_IP": "127.0.0.1"}
-    log = open(folder / f"{kind}-{time.monotonic_ns()}.log", "wb")
-    return subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=folder, start_new_session=True)
+    environment = os.environ | {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    with open(folder / f"{kind}-{time.monotonic_ns()}.log", "wb") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=folder, start_new_session=True)
 
 
 def kill(process):
@@ -105,7 +109,9 @@ def test_another_deciban_on_the_executors_is_an_error_that_names_both(cluster, t
     pq.write_table(mixed(300), tmp_path / "rows.parquet", row_group_size=200)
     stub = tmp_path / "stub" / "deciban"
     stub.mkdir(parents=True)
-    (stub / "__init__.py").write_text("raise ImportError('broken')" if version is None else f"__version__ = {version!r}")
+    (stub / "__init__.py").write_text(
+        "raise ImportError('broken')" if version is None else f"__version__ = {version!r}"
+    )
     driver = drive(url, tmp_path, str(stub.parent))
     output = driver.communicate(timeout=400)[0].decode()
     found = "is not installed" if version is None else f"is version {version}"

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet")
 def mixed(n=3000, seed=1):
     """A table with a column of every role, missing cells, weights and a text."""
     table, rng = patients(n, seed), np.random.default_rng(seed)
-    words = np.array("fever cough pain rest none tired chest sleep".split())
+    words = np.array(["fever", "cough", "pain", "rest", "none", "tired", "chest", "sleep"])
     notes = [" ".join(rng.choice(words, rng.integers(0, 6))) or None for _ in range(n)]
     return table.append_column("note", pa.array(notes)).append_column("w", pa.array(rng.integers(0, 4, n)))
 

@@ -59,7 +59,7 @@ def test_a_class_of_one_partition_empty_partitions_and_few_rows(spark):
 
 def test_a_frame_without_rows_without_classes_or_without_weights(spark):
     frame = in_partitions(spark, numbers(), 2)
-    with pytest.raises(InputError, match="no rows|no column is left"):
+    with pytest.raises(InputError, match=r"no rows|no column is left"):
         deciban.train(frame.where("x > 1e9"), target="y", roles={"x": "number", "z": "number"})
     none = frame.selectExpr("x", "z", "cast(null as string) as y")
     with pytest.raises(InputError, match="none of the 300 rows has a value in 'y'"):

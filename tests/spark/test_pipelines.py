@@ -26,7 +26,10 @@ def test_a_pipeline_with_a_vector_column_is_fitted_written_and_read(spark, tmp_p
 
     table = numbers()
     frame = in_partitions(spark, table, 2)
-    stages = [VectorAssembler(inputCols=["x0", "x1", "x2"], outputCol="features"), DecibanClassifier(numbers="number")]
+    stages = [
+        VectorAssembler(inputCols=["x0", "x1", "x2"], outputCol="features"),
+        DecibanClassifier(numbers="number"),
+    ]
     fitted = Pipeline(stages=stages).fit(frame)
     answers = fitted.transform(frame)
     assert answers.columns == [*table.column_names, "features", "rawPrediction", "probability", "prediction"]

@@ -16,11 +16,11 @@ from deciban.cli.files import open_model, print_json
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number
 from deciban.cli.render import Screen, shorten, to_one_line
-from deciban.sources.row_views import CopyingView, RowRange
 from deciban.errors import InputError
 from deciban.formatting import format_probability
 from deciban.plain_json import to_plain
 from deciban.scores.explanation import Reason, format_decibans, format_odds, format_word, in_context
+from deciban.sources.row_views import CopyingView, RowRange
 
 if TYPE_CHECKING:
     from deciban.model.model import Model

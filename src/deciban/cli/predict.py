@@ -18,9 +18,9 @@ from deciban.cli.error_handling import print_stderr, progress
 from deciban.cli.files import check_output, open_model
 from deciban.cli.inputs import direct_role_hints_to_training, open_table
 from deciban.cli.parser import DEBUG, argument, command, flag, list_option, number
-from deciban.sources.row_views import CopyingView
 from deciban.cli.table_writers import check_safe_cells, open_table_writer, output_format
 from deciban.errors import InputError, did_you_mean
+from deciban.sources.row_views import CopyingView
 
 if TYPE_CHECKING:
     from deciban._typing import Array

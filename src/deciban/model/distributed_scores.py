@@ -79,7 +79,11 @@ def score_parts(model: Model, source: Source, task: ScoreTask, keep: Sequence[st
 
 
 def explain_parts(
-    model: Model, source: Source, classes: tuple[Any, Any] | None, rows: int | None, allow_missing: bool,
+    model: Model,
+    source: Source,
+    classes: tuple[Any, Any] | None,
+    rows: int | None,
+    allow_missing: bool,
     keep: Sequence[str] | None,
 ) -> Any:
     """Return a distributed frame of the source's columns and the evidence of each feature in decibans.

@@ -61,7 +61,11 @@ class ModelAlgebra(RenamedAttributes):
         return self._scorer.calibration
 
     def _summarise(
-        self, source: Any, sql: str | None = None, progress: Progress | None = None, spark: Any = None,
+        self,
+        source: Any,
+        sql: str | None = None,
+        progress: Progress | None = None,
+        spark: Any = None,
         **reading: Any,
     ) -> TableSummariser | TableSummary:
         """Return the statistics of other rows, read in one pass, for the features of this model."""

@@ -20,8 +20,8 @@ from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.ledger import Vocabulary
 from deciban.model.columns import split_levels
-from deciban.model.matrices import check_columns
 from deciban.model.distributed_scores import ScoreTask, score_parts
+from deciban.model.matrices import check_columns
 from deciban.scores.posterior import Decision, Finish, take_labels
 from deciban.sources.arrow_cells import DATE_PARTS
 from deciban.sources.distributed import distributed_base

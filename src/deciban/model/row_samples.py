@@ -1,7 +1,7 @@
 """Uniform samples of rows in Arrow form: drawn from the parts of a table wherever these lie, and added up.
 
-A row is drawn by a hash of its part and its number there, so that a part that is read again gives the same sample. The
-rows with the lowest hashes are a uniform sample of all rows, of all parts together too.
+A row is drawn by a hash of its part and its number there, so that a part that is read again gives the same sample.
+The rows with the lowest hashes are a uniform sample of all rows, of all parts together too.
 """
 
 from __future__ import annotations
@@ -49,6 +49,11 @@ class RowSample:
         return cls(np.zeros(0, dtype=np.uint64))
 
     @property
+    def n_bytes(self) -> int:
+        """The memory of the columns."""
+        return 0 if self.table is None else int(self.table.nbytes)
+
+    @property
     def is_complete(self) -> bool:
         """Whether all rows are in the sample."""
         return self.limit == NO_LIMIT
@@ -62,7 +67,7 @@ class RowSample:
 
     def cut(self, size: SampleSize) -> RowSample:
         """Return the sample with the rows up to its limit and its greatest size."""
-        n, n_bytes = len(self.keys), 0 if self.table is None else self.table.nbytes
+        n, n_bytes = len(self.keys), self.n_bytes
         n_kept = min(n, size.rows, n if n_bytes <= size.bytes else n * size.bytes // n_bytes)
         limit = self.limit if n_kept == n else max(0, int(np.partition(self.keys, n_kept)[n_kept]) - 1)
         limit = min(self.limit, limit)
@@ -107,7 +112,7 @@ class RowSampler:
         table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in taken], promote_options="permissive")
         self.kept.append(RowSample(keys[index], table))
         self.n_rows += len(index)
-        if self.n_rows > 2 * self.size.rows or sum(s.table.nbytes for s in self.kept) > 2 * self.size.bytes:
+        if self.n_rows > 2 * self.size.rows or sum(s.n_bytes for s in self.kept) > 2 * self.size.bytes:
             self._join()
 
     def _join(self) -> None:
@@ -125,6 +130,6 @@ class RowSampler:
 
 
 def _decode(batch: Any) -> Any:
-    """Return a batch with the values of dictionaries in place of their codes: parts of a table have different ones."""
+    """Return a batch with values in place of dictionaries: the parts of a table have different ones."""
     columns = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

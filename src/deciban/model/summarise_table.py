@@ -15,8 +15,8 @@ from deciban.ledger import Bags, Block, Ledger, Needs, Schema, Statistic, Vocabu
 from deciban.ledger.extremes import Extremes
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.schema import sort_classes
-from deciban.ledger.statistic import place
 from deciban.model.columns import Feature, FeatureBlock, Layout
+from deciban.model.fold_ledgers import join_fold, split_by_fold
 from deciban.model.learned_rows import LearnedRows, RowHasher
 from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks, stack_columns
 from deciban.model.model_options import Origin
@@ -325,48 +325,12 @@ def describe_empty_table(n_read: int, n_without_class: int, target: str, weights
     return f"none of the {n_read} rows has a value in {target!r}, so there is nothing to learn from"
 
 
-def join_fold(label: str, fold: int) -> str:
-    """Return the label of a class within a fold."""
-    return f"{fold}:{label}"
-
-
-def split_by_fold(ledger: Ledger, n_folds: int) -> tuple[Ledger, list[Ledger]]:
-    """Return the ledger of all rows and that of each fold, of one whose labels are those of `join_fold`."""
-    pairs = [(label.partition(":")[2], int(label.partition(":")[0])) for label in map(str, ledger.schema.classes)]
-    names = sort_classes({label for label, _ in pairs})
-    code = {label: k for k, label in enumerate(names)}
-    places, n = np.array([code[label] * n_folds + fold for label, fold in pairs]), len(names) * n_folds
-    if not np.array_equal(places, np.arange(n)):  # some classes may be absent from some folds
-        parts = tuple(part.map_classes(places, n) for part in ledger.parts)
-        ledger = Ledger(ledger.schema, place(ledger.rows, places, n), parts)
-    schema, index = Schema(tuple(names), ledger.schema.blocks), np.arange(0, n, n_folds)
-    folds = [
-        Ledger(schema, ledger.rows[index + f], tuple(part.take_classes(index + f) for part in ledger.parts))
-        for f in range(n_folds)
-    ]
-    return _add_folds(folds, ledger.parts), folds
-
-
 def _split_into_jobs(
     group: FeatureBlock, columns: Sequence[Any], n_rows: int
 ) -> list[tuple[Sequence[Feature], Sequence[Any]]]:
     """Split the features and columns of a block into jobs of `MIN_CELLS_PER_JOB` cells; a scatter is one job."""
     width = len(columns) if group.kind == "scatter" else max(1, MIN_CELLS_PER_JOB // max(1, n_rows))
     return [(group.features[j : j + width], columns[j : j + width]) for j in range(0, len(columns), width)]
-
-
-def _add_folds(folds: Sequence[Ledger], by_fold: Sequence[Statistic]) -> Ledger:
-    """Return the ledger of all rows: the sum of the folds; texts are added up within the statistics of all folds.
-
-    Adding up the words of the folds, each with most of them, would take ten times as long.
-    """
-    if len(folds) == 1:
-        return folds[0]
-    texts = [part.sum_consecutive_classes(len(folds)) for part in by_fold if isinstance(part, Bags)]
-    n = len(by_fold) - len(texts)
-    without_texts: list[Sequence[int] | None] = [*[None] * n, *[[]] * len(texts)]
-    dense = reduce(lambda a, b: a + b, (fold.choose(without_texts) for fold in folds))
-    return Ledger(folds[0].schema, dense.rows, (*dense.parts, *texts))
 
 
 def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:

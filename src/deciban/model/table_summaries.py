@@ -1,7 +1,7 @@
 """Summaries of the parts of a table that lies on many machines, which add up to the summary of the whole table.
 
-Each part is summarised where it lies, by the code that reads a local table; a summary travels as the bytes of a model
-file. Folds are assigned and rows are sampled by a hash of the part and the row's number in it, so that nobody needs to
+Each part is summarised where it lies, by the code that reads a local table; a summary travels as the bytes of a
+model file. Folds are assigned and rows are sampled by a hash of the part and the row's number in it, so that nobody needs to
 know how many rows the other parts have, and a part that is read again gives the same summary.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import import_module
 from typing import Any
@@ -21,17 +21,12 @@ from deciban.errors import InputError
 from deciban.ledger import Ledger, Needs, Schema
 from deciban.ledger.hashing import hash_rows_of_part
 from deciban.model.columns import Layout
+from deciban.model.fold_ledgers import join_fold, split_by_fold
 from deciban.model.learned_rows import MAX_HASHED_ROWS, MIN_SOURCE_ROWS, LearnedRows
 from deciban.model.matrices import row_blocks
 from deciban.model.model_options import Origin
 from deciban.model.row_samples import RowSample, RowSampler, SampleSize, assign_by_key
-from deciban.model.summarise_table import (
-    MAX_FOLD_CELLS,
-    TableSummariser,
-    describe_empty_table,
-    join_fold,
-    split_by_fold,
-)
+from deciban.model.summarise_table import MAX_FOLD_CELLS, TableSummariser, describe_empty_table
 from deciban.sources.distributed import distributed_base, replace_base
 from deciban.sources.source import ColumnReading, Source
 from deciban.text import Words
@@ -104,14 +99,15 @@ class SummaryPlan:
     weights: str | None = None
     n_folds: int = 1
     declared: Sequence[str] | None = None
-    words: Words = Words()
+    words: Words = field(default_factory=Words)
     size: SampleSize = NO_SAMPLE
 
     def summarise(self, part: Source, number: int) -> TableSummary:
         """Return the summary of the rows of one part."""
         summariser = TableSummariser(
             self.layout, self.needs, self.target, self.weights, self.n_folds,
-            partial(_assign_folds, number, self.n_folds) if self.n_folds > 1 else None, self.declared, words=self.words,
+            partial(_assign_folds, number, self.n_folds) if self.n_folds > 1 else None, self.declared,
+            words=self.words,
             sampler=RowSampler(number, self.size.of_part()) if self.size.rows else None,
         )  # fmt: skip
         summariser.hasher.max_rows = MAX_HASHED_PART_ROWS
@@ -126,15 +122,13 @@ class SummaryPlan:
         """Return the summary of all parts of a distributed source, each made where the part lies."""
         wanted = [*self.layout.readings(), self.target, *([self.weights] if self.weights else [])]
         summary = _reduce(source, self.summarise, wanted, self.layout, self.size)
-        read = (0, 0) if summary is None else (summary.counted.rows_read, summary.counted.rows_without_class)
         if summary is None or summary.ledger is None:
-            raise InputError(describe_empty_table(*read, self.target, self.weights))
+            read = Origin() if summary is None else summary.counted
+            raise InputError(describe_empty_table(read.rows_read, read.rows_without_class, self.target, self.weights))
         return summary
 
 
-def _assign_folds(
-    part: int, n_folds: int, codes: NDArray[np.int32], number: NDArray[np.int64]
-) -> NDArray[np.int32]:
+def _assign_folds(part: int, n_folds: int, codes: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the folds of rows of a part; see `FoldAssigner`."""
     return assign_by_key(hash_rows_of_part(part, number), n_folds)
 

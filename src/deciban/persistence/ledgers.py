@@ -37,9 +37,13 @@ def write_ledger(ledger: Ledger, verify: bool = True) -> Section:
     return section
 
 
-def read_ledger(section: Section) -> Ledger:
-    """Read the ledger of a section; its schema and statistics must be consistent."""
-    schema = read_schema(section.part("schema"))
+def read_ledger(section: Section, eager: bool = True) -> Ledger:
+    """Read the ledger of a section; its schema and statistics must be consistent.
+
+    Unless `eager`, the hashes of words are not computed again, which takes longer than all else: the checksums of a
+    ledger that was sent by another process of the same program show that it is as it was.
+    """
+    schema = read_schema(section.part("schema"), eager)
     K, parts = len(schema.classes), section.parts("parts")
     if len(parts) != len(schema.blocks):
         section.refuse(f"there are {len(parts)} statistics for {len(schema.blocks)} blocks of features")
@@ -89,9 +93,9 @@ def read_level_arrays(schema: Section) -> list[Any]:
     return found
 
 
-def read_schema(schema: Section) -> Schema:
-    """Read a schema: the names of the classes, features and levels of a ledger."""
-    schema = Section(schema.header, schema.arrays, schema.name, schema.file)  # checked in full, also in a large file
+def read_schema(schema: Section, eager: bool = True) -> Schema:
+    """Read a schema: the names of the classes, features and levels of a ledger; in full, also of a large file."""
+    schema = Section(schema.header, schema.arrays, schema.name, schema.file, eager)
     return Schema(read_classes(schema), read_blocks(schema, names=True, levels=True))
 
 

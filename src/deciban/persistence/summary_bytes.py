@@ -28,7 +28,7 @@ def dump_summary(summary: TableSummary) -> bytes:
 def load_summary(layout: Layout, content: bytes) -> TableSummary:
     """Return the summary that `dump_summary` has written, of rows of this layout."""
     section = read_bytes(content, "summary").section()
-    ledger = read_ledger(section.part("ledger")) if section.has("ledger") else None
+    ledger = read_ledger(section.part("ledger"), eager=False) if section.has("ledger") else None
     counts = section.integer("n_folds", 1, MAX_FOLDS), section.integer("n_learned")
     return TableSummary(layout, ledger, *counts, read_origin(section.part("origin"), layout), _read_sample(section))
 

@@ -202,9 +202,7 @@ class SourceView:
         return getattr(self.source, "number_markers", {})
 
 
-def open_source(
-    source: Any, sql: str | None = None, options: FileOptions | None = None, spark: Any = None
-) -> Source:
+def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None, spark: Any = None) -> Source:
     """Open the source that a path, glob, query, frame or mapping of arrays describes; paths by a Spark session."""
     options = options or FileOptions()
     if spark is not None:

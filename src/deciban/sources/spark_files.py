@@ -329,7 +329,7 @@ def open_spark_files(spark: Any, source: Any, sql: str | None, options: FileOpti
     if any(map(is_remote, listed)):
         return _open_remote_files(spark, [path for each in listed for path in list_remote(each)], options)
     listed = [path.removeprefix("file://") for each in listed for path in (_list_folder(each) or [each])]
-    files = open_path(listed[0], options) if len(listed) == 1 else open_paths(listed, options)
+    files: Any = open_path(listed[0], options) if len(listed) == 1 else open_paths(listed, options)
     _check_files(files)
     return SparkFiles(spark, _absolute(files), {os.path.abspath(path): os.path.getsize(path) for path in files.paths})
 

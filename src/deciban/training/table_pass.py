@@ -6,7 +6,6 @@ A table on one machine is read here; one that lies on many machines is summarise
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +19,7 @@ from deciban.model.model import Model
 from deciban.model.model_options import Origin
 from deciban.model.row_samples import RowSample, SampleSize
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
-from deciban.model.table_summaries import sample_rows
+from deciban.model.table_summaries import NO_SAMPLE, SummaryPlan, sample_rows
 from deciban.scorer import vocabularies
 from deciban.sources.arrow_sources import Frame
 from deciban.sources.distributed import distributed_base
@@ -47,7 +46,7 @@ MAX_CELL_BYTES = 16
 
 @dataclass(frozen=True)
 class TablePass:
-    """The results of one pass over a table; the sample has codes by the names of `total`, None if none was wanted."""
+    """The results of one pass over a table; the sample has codes by the names of `total`, and may be None."""
 
     total: Ledger
     folds: list[Ledger]
@@ -77,8 +76,8 @@ def read_table(task: Task, n_folds: int, progress: Progress | None, assign: Fold
 
 def _summarise_parts(task: Task, n_folds: int) -> TablePass:
     """Have a table summarised by the machines that have its parts."""
-    size = sample_size(task) if n_folds > 1 or task.needs_rows else SampleSize(0, 0, 0)
-    summary = task.summary_plan(n_folds, size).summarise_all(task.source)
+    size = sample_size(task) if n_folds > 1 or task.needs_rows else NO_SAMPLE
+    summary = plan_summary(task, n_folds, size).summarise_all(task.source)
     total, folds = summary.total_and_folds
     sample = _encode_sample(task, total, summary.sample, len(folds))
     if task.needs_rows and not summary.sample.is_complete:
@@ -90,6 +89,12 @@ def _summarise_parts(task: Task, n_folds: int) -> TablePass:
             stacklevel=5,
         )
     return TablePass(total, folds, sample, summary.n_learned, summary.origin())
+
+
+def plan_summary(task: Task, n_folds: int, size: SampleSize) -> SummaryPlan:
+    """Return what is counted of each part of a table that lies on many machines."""
+    needs, words = task.options.assumption(task.layout).needs, task.options.words
+    return SummaryPlan(task.layout, needs, task.target, task.weights, n_folds, task.declared_classes, words, size)
 
 
 def sample_size(task: Task) -> SampleSize:
@@ -106,11 +111,13 @@ def sample_size_of(layout: Layout, factor: int) -> SampleSize:
 
 
 def fetch_sample(model: Model, source: Source, weights: str | None, allow_missing: bool) -> Source:
-    """Return a uniform sample of the rows that lie on many machines, with the columns of a model, as a local table."""
+    """Return a uniform sample of rows that lie on many machines, with the columns of a model, as a local table."""
     wanted = check_columns(source, model._layout.readings(), allow_missing)
     for name in (model.target, *([weights] if weights else [])):
         check_column(source, name)
-    wanted |= {model.target: "text"} | ({weights: "number"} if weights else {})
+    wanted[model.target] = "text"
+    if weights is not None:
+        wanted[weights] = "number"
     size = sample_size_of(model._layout, 1)
     sample = sample_rows(source, wanted, model._layout, size)
     if sample.table is None:
@@ -133,7 +140,7 @@ def _encode_sample(task: Task, total: Ledger, sample: RowSample, n_folds: int) -
 
 def make_matrices(task: Task, total: Ledger) -> Matrices:
     """Return the conversion of rows to matrices by the levels and words of a ledger."""
-    levels: Sequence[Sequence[str]] = next((b.levels for b in total.schema.blocks if b.kind == "levels"), None) or ()
+    levels = next((block.levels for block in total.schema.blocks if block.kind == "levels"), None) or ()
     words, known = task.options.words, vocabularies(total.schema)
     return Matrices.for_levels(task.layout, levels, words=words, vocabularies=known)
 

@@ -20,9 +20,7 @@ from deciban.model.columns import JOIN_SEPARATOR, JOINABLE_ROLES, OPEN_ROLES, Co
 from deciban.model.model import Model
 from deciban.model.model_options import JOINT_COVARIANCES, Options
 from deciban.model.output_frames import INTEGER
-from deciban.model.row_samples import SampleSize
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
-from deciban.model.table_summaries import SummaryPlan
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.date_formats import ORDERS
 from deciban.sources.document_files import DocumentFiles, TextLines
@@ -105,16 +103,8 @@ class Task:
         """Whether the learner needs the rows themselves, in memory; for naive Bayes their ledger is enough."""
         return self.learner != "bayes"
 
-    def summary_plan(self, n_folds: int, size: SampleSize) -> SummaryPlan:
-        """Return what is counted of each part of a table that lies on many machines."""
-        needs = self.options.assumption(self.layout).needs
-        declared = self._declared_classes
-        return SummaryPlan(
-            self.layout, needs, self.target, self.weights, n_folds, declared, self.options.words, size
-        )
-
     @property
-    def _declared_classes(self) -> Sequence[str] | None:
+    def declared_classes(self) -> Sequence[str] | None:
         """The classes that were given, sorted; None where they are those of the rows."""
         if self.classes is None:
             return None
@@ -123,7 +113,7 @@ class Task:
     def summariser(self, n_folds: int, assign: FoldAssigner | None = None) -> TableSummariser:
         """Return an empty summariser of the table, ready to read; `assign` returns the folds of rows."""
         needs = self.options.assumption(self.layout).needs
-        words, declared = self.options.words, self._declared_classes
+        words, declared = self.options.words, self.declared_classes
         return TableSummariser(self.layout, needs, self.target, self.weights, n_folds, assign, declared, words=words)
 
 

@@ -131,8 +131,8 @@ def train(
     method = check_method(calibrate)
     task = plan(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
-        classes=classes, prior=prior, sql=sql, spark=spark, learner=learner, C=C, alpha=alpha, parameter_prior=parameter_prior,
-        covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
+        classes=classes, prior=prior, sql=sql, spark=spark, learner=learner, C=C, alpha=alpha,
+        parameter_prior=parameter_prior, covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
         encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
         header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
     )  # fmt: skip
@@ -223,9 +223,10 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     columns, _, certain = decide(task.layout, total, task.options)
     learned = table_folds.learn(task, total, sampled, {column.name: column for column in columns})
     now = datetime.now(UTC).isoformat(timespec="seconds")
+    origin = replace(read.origin, created=now, source=task.source.name)
     model = Model(
         task.target, columns, task.options, scorer=learned.scorer,
-        target_type=task.target_type, weights=task.weights, origin=replace(read.origin, created=now, source=task.source.name),
+        target_type=task.target_type, weights=task.weights, origin=origin,
     )  # fmt: skip
     model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here
     return Trained(task, model, total, folds, sampled, read.n_learned, certain if assign is None else {})

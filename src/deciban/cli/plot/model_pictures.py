@@ -12,9 +12,9 @@ from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_o
 from deciban.cli.parser import number as number_option
 from deciban.cli.parser import option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
-from deciban.sources.row_views import CopyingView, RowRange
 from deciban.cli.telltales import COLUMN, LABELS, load_text_model, select_classes
 from deciban.errors import InputError
+from deciban.sources.row_views import CopyingView, RowRange
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
