@@ -4,8 +4,22 @@ import os
 import shutil
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
+
+FOLDER = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """A session takes a while to start: these tests run if the folder is named, or with the thorough ones."""
+    if any("spark" in argument for argument in config.args):
+        return
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.thorough)
+
 
 SETTINGS = {
     "spark.ui.enabled": "false",

@@ -32,7 +32,7 @@ EXPLAINED_ROWS = 1 << 12
 
 @dataclass(frozen=True)
 class ScoreTask:
-    """What is predicted of each row, and by which rule."""
+    """The quantity that is predicted of each row, and the rule that decides its class."""
 
     wanted: Finish
     allow_missing: bool = False

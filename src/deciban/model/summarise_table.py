@@ -98,7 +98,7 @@ class TableSummariser:
     known_levels: Sequence[Sequence[str]] | None = None
     words: Words = field(default_factory=Words)
     sampler: RowSampler | None = None
-    """What samples the rows that are counted, where a sample is to be sent to another process."""
+    """The sampler of the rows that are counted, where a sample is to be sent to another process."""
     classes: LevelEncoder = field(init=False)
     matrices: Matrices = field(init=False)
     word_counters: list[WordCounter] = field(init=False)

@@ -1,8 +1,8 @@
 """Summaries of the parts of a table that lies on many machines, which add up to the summary of the whole table.
 
 Each part is summarised where it lies, by the code that reads a local table; a summary travels as the bytes of a
-model file. Folds are assigned and rows are sampled by a hash of the part and the row's number in it, so that nobody needs to
-know how many rows the other parts have, and a part that is read again gives the same summary.
+model file. Folds are assigned and rows are sampled by a hash of the part and the row's number in it, so that nobody
+needs to know how many rows the other parts have, and a part that is read again gives the same summary.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def merge_summaries(a: TableSummary, b: TableSummary, size: SampleSize = NO_SAMP
 
 @dataclass(frozen=True)
 class SummaryPlan:
-    """What is counted of every part of a table; it is sent to the machines that have the parts."""
+    """The statistics to count of every part of a table; the plan is sent to the machines that have the parts."""
 
     layout: Layout
     needs: Sequence[Needs]

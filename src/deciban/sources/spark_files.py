@@ -59,8 +59,8 @@ TASKS_PER_CORE = 2
 MIN_SPLIT_BYTES = 1 << 20
 """The least number of bytes that are worth a task."""
 
-CHUNK_BYTES = 1 << 20
-HEAD_BYTES = 1 << 24
+COPY_CHUNK_BYTES = 1 << 20
+REMOTE_HEAD_BYTES = 1 << 24
 """Bytes of a file of a storage service that are copied to read its first rows."""
 
 QUOTE_FAULT = "a quoted cell holds a line end"
@@ -144,13 +144,13 @@ def _write_lines(path: str, start: int, end: int | None, out: Any, quote: bytes 
         left = None if end is None else end - file.tell()
         last = b"\n"
         while left is None or left > 0:
-            chunk = file.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left))
+            chunk = file.read(COPY_CHUNK_BYTES if left is None else min(COPY_CHUNK_BYTES, left))
             if not chunk:
                 return n_quotes
             out.write(chunk)
             n_quotes += chunk.count(quote) if quote else 0
             left, last = None if left is None else left - len(chunk), chunk[-1:]
-        while left is not None and last != b"\n" and (chunk := file.read(CHUNK_BYTES >> 6)):
+        while left is not None and last != b"\n" and (chunk := file.read(COPY_CHUNK_BYTES >> 6)):
             line = chunk[: chunk.find(b"\n") + 1] or chunk
             out.write(line)
             n_quotes += line.count(quote) if quote else 0
@@ -161,7 +161,7 @@ def _write_lines(path: str, start: int, end: int | None, out: Any, quote: bytes 
 def _skip_line(file: Any) -> None:
     """Move to the beginning of the next line."""
     at = file.tell()
-    while chunk := file.read(CHUNK_BYTES >> 6):
+    while chunk := file.read(COPY_CHUNK_BYTES >> 6):
         place = chunk.find(b"\n")
         if place >= 0:
             file.seek(at + place + 1)
@@ -175,7 +175,7 @@ class SparkFiles:
 
     spark: Any
     files: Any
-    """The same files as a source on this machine, which knows their columns and how they are written."""
+    """The files as a source on this machine, which knows their columns and how they are written."""
     sizes: Mapping[str, int] = field(default_factory=dict)
     start: Any = None
     """A local copy of the beginning of the first file, as a source, where the files are not on this machine."""
@@ -372,7 +372,7 @@ def _open_remote_files(spark: Any, paths: list[str], options: FileOptions) -> Sp
     folder = tempfile.mkdtemp(prefix="deciban-")
     copy = os.path.join(folder, os.path.basename(paths[0]))
     with open(copy, "wb") as out, convert_read_errors(repr(paths[0])):
-        _write_lines(paths[0], 0, HEAD_BYTES, out, None)
+        _write_lines(paths[0], 0, REMOTE_HEAD_BYTES, out, None)
     start: Any = open_path(copy, options)
     weakref.finalize(start, shutil.rmtree, folder, ignore_errors=True)
     _check_files(start)

@@ -34,7 +34,7 @@ EXECUTOR_FAULT = "deciban on the executors"
 Packing = Sequence[Sequence[int]]
 """The places of the columns that are within each column as it is handed over: one, or several as an array."""
 
-TILE_ROWS = 1 << 9
+TRANSPOSED_ROWS = 1 << 9
 """Rows of an array of numbers that are transposed at a time."""
 
 RESULT_ROWS = 1 << 16
@@ -95,8 +95,8 @@ def _unpack(lists: Any, width: int) -> list[Any]:
         return [values.take(pa.array(np.arange(j, len(values), width))) for j in range(width)]
     rows = values.to_numpy(zero_copy_only=True).reshape(-1, width)
     out = np.empty((width, len(rows)), dtype=rows.dtype)
-    for start in range(0, len(rows), TILE_ROWS):  # tiles that stay in the cache
-        out[:, start : start + TILE_ROWS] = rows[start : start + TILE_ROWS].T
+    for start in range(0, len(rows), TRANSPOSED_ROWS):  # tiles that stay in the cache
+        out[:, start : start + TRANSPOSED_ROWS] = rows[start : start + TRANSPOSED_ROWS].T
     return [pa.array(column) for column in out]
 
 

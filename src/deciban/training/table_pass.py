@@ -41,7 +41,7 @@ MAX_PART_ROWS = MAX_SAMPLE_ROWS // 4
 """The number of sampled rows of each part of a table that lies on many machines: they are sent to be merged."""
 
 MAX_CELL_BYTES = 16
-"""Bytes of a cell of a sampled row, about, which has a value and perhaps a text; long texts are bounded separately."""
+"""Bytes of a cell of a sampled row, about; long texts are bounded separately."""
 
 
 @dataclass(frozen=True)

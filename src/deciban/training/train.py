@@ -131,8 +131,8 @@ def train(
     method = check_method(calibrate)
     task = plan(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
-        classes=classes, prior=prior, sql=sql, spark=spark, learner=learner, C=C, alpha=alpha,
-        parameter_prior=parameter_prior, covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
+        classes=classes, prior=prior, sql=sql, spark=spark, learner=learner, C=C, alpha=alpha, words=words,
+        parameter_prior=parameter_prior, covariance=covariance, unseen=unseen, most_levels=most_levels, format=format,
         encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
         header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
     )  # fmt: skip
