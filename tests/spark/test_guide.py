@@ -23,7 +23,7 @@ def test_the_commands_of_the_guide_print_what_it_shows(needs_spark):
 
 
 def test_the_code_of_the_guide_runs_and_prints_what_it_says(needs_spark, tmp_path):
-    """In a process of its own, as a user runs it: Spark takes relative paths from the folder that it was started in."""
+    """In a process of its own: Spark takes relative paths from the folder that it was started in."""
     shutil.copy(EXAMPLES / "patients.csv", tmp_path / "patients.csv")
     code = "\n".join(blocks(NAME, "python"))
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
