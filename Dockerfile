@@ -17,7 +17,7 @@ RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 # Compiled kernels and settings of matplotlib are kept where any user may write, whatever --user says.
 FROM python:3.13-slim AS base
 COPY --from=wheel /wheels /wheels
-RUN python -m pip install --no-cache-dir "$(ls /wheels/*.whl)[plot]" && rm -r /wheels
+RUN python -m pip install --no-cache-dir "$(ls /wheels/*.whl)[plot,excel,serve]" && rm -r /wheels
 ENV NUMBA_CACHE_DIR=/var/cache/deciban MPLCONFIGDIR=/var/cache/deciban
 RUN useradd --uid 1000 --create-home deciban \
  && mkdir -p /var/cache/deciban /var/lib/deciban /data \

@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Byte code is written: the tests start hundreds of processes, and packages are installed without it, which is quicker.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test thorough spark fuzz soak check lint bench lab guide gallery format build lock audit clean
+.PHONY: demo test thorough spark test-gpu fuzz soak check lint bench lab guide gallery format build lock audit clean
 
 demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
@@ -41,7 +41,7 @@ lint: .venv/installed
 bench: .venv/peers
 	$(BIN)/python -m benchmarks; $(BIN)/python -m benchmarks --tables; $(BIN)/python -m benchmarks --text; \
 	$(BIN)/python -m benchmarks --validation; $(BIN)/python -m benchmarks --linear; \
-	$(BIN)/python -m benchmarks --mail
+	$(BIN)/python -m benchmarks --mail; $(BIN)/python -m benchmarks --serve
 
 lab: .venv/installed
 	$(BIN)/python -m benchmarks.lab
@@ -109,6 +109,14 @@ audit: .venv-tools/installed
 
 spark: .venv/spark
 	$(BIN)/pytest -q tests/spark
+
+# torch is large: the tests of GPUs are skipped where it is missing. Without a GPU, Triton's interpreter runs the kernels.
+.venv/gpu: .venv/installed
+	$(PIP) 'torch>=2.8'
+	touch .venv/gpu
+
+test-gpu: .venv/gpu
+	$(BIN)/pytest -q -m "thorough or not thorough" tests/gpu
 
 # Vowpal Wabbit, to be measured against; without it the report says so. (fastText is a package of the system.)
 .venv/peers: .venv/installed

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import cross_validation, linear, mail, memory, report, startup, tables, text, timing
+from . import cross_validation, gpu, linear, mail, memory, report, serve, startup, tables, text, timing
 from .array_cases import CASES
 from .case import Group, Job, Line
 from .data import ROOT
@@ -60,6 +60,7 @@ PARTS = {
         "logistic and evidence regression, boosting",
     ),
     "--mail": Part(mail.jobs, "deciban on mail", "benchmarks-mail", "mail"),
+    "--serve": Part(serve.jobs, "deciban serve", "benchmarks-serve", "the REST service"),
 }
 """The other pages, by the option that selects each."""
 
@@ -76,6 +77,7 @@ def parse_arguments() -> argparse.Namespace:
     which = parser.add_mutually_exclusive_group()
     for flag, part in PARTS.items():
         which.add_argument(flag, dest="part", action="store_const", const=part, help=f"{part.help}; a separate page")
+    parser.add_argument("--gpu", action="store_true", help="rows on a GPU; as `python -m benchmarks.gpu`")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs", help="the folder for the page and the chart")
     parser.set_defaults(part=ARRAYS)
     return parser.parse_args()
@@ -105,6 +107,9 @@ def run_job(name: str, job: Callable[[], Iterator[Line]]) -> list[Line]:
 
 def main() -> int:
     """Measure, print and write; return 1 if a target was missed."""
+    if "--gpu" in sys.argv:
+        sys.argv.remove("--gpu")
+        return gpu.main()
     arguments = parse_arguments()
     part: Part = arguments.part
     scale = QUICK_SCALE if arguments.quick else 1.0

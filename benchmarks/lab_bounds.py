@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from deciban import NaiveBayes
 from deciban.families import column_losses, count_families, gaussian
 from deciban.metrics import Report
+from deciban.scores.bounded_forms import CONTAMINATION
 
 from . import data, machine
 from .lab_tables import Table, cross_validate, format_table, list_tables, read_table
@@ -81,7 +82,7 @@ def format_comparison(tables: Sequence[Table], model: str) -> str:
     """Format the figures of each table without and with a bound, and how many tables it wins, ties and loses."""
     rows = []
     for table in tables:
-        reports = [evaluate(table, model, weight) for weight in (NO_BOUND, gaussian.CONTAMINATION)]
+        reports = [evaluate(table, model, weight) for weight in (NO_BOUND, CONTAMINATION)]
         accuracies = [f"{100 * report.accuracy:.2f}" for report in reports]
         rows.append([table.name, *accuracies, *(f"{report.log_loss:.3f}" for report in reports)])
     accuracy, loss = ([float(row[i + 1]) - float(row[i]) for row in rows] for i in (1, 3))

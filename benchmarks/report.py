@@ -19,7 +19,8 @@ BAR_LABELS = {True: "target met", False: "target missed"}
 
 PAGE = """# Benchmarks
 
-deciban against scikit-learn (and, for files, DuckDB; for text, fastText and Vowpal Wabbit; for mail, bogofilter).
+deciban against scikit-learn (and, for files, DuckDB; for text, fastText and Vowpal Wabbit; for mail, bogofilter; as a
+service, MLServer).
 Written by `make bench` on {date}; do not edit.
 
 Machine: {machine}.

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ["numba", "sklearn", "scipy", "pyarrow", "duckdb", "pandas", "matplotlib", "typer", "rich"]
+HEAVY = ["numba", "sklearn", "scipy", "pyarrow", "duckdb", "pandas", "matplotlib", "typer", "rich", "torch"]
 SMALL_FIT = """
 import numpy as np
 from deciban import {name}
@@ -43,6 +43,10 @@ def test_a_ledger_loads_nothing_heavy():
 @pytest.mark.parametrize("name", ["GaussianNB", "CategoricalNB", "MultinomialNB"])
 def test_a_small_fit_loads_no_compiler(name):
     assert "numba" not in loaded_after(SMALL_FIT.format(name=name))
+
+
+def test_a_fit_in_host_memory_loads_no_torch():
+    assert "torch" not in loaded_after(SMALL_FIT.format(name="GaussianNB"))
 
 
 def test_an_unknown_name_is_an_attribute_error():

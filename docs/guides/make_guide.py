@@ -35,6 +35,7 @@ DOCUMENTS = (
     "docs/guides/trust.md",
     "docs/guides/dependence.md",
     "docs/guides/generative-or-discriminative.md",
+    "docs/guides/serve.md",
 )
 OPTIONAL_DOCUMENTS = {"docs/guides/spark.md": "pyspark"}
 """Documents whose sessions need a library that is not always installed; they are left as they are without it."""

@@ -7,7 +7,10 @@
     ├── ModelFileError  (ValueError)   a model file cannot be read or written; the message says why
     ├── StoreError      (OSError)      a mail store cannot be opened, read or written; the message says why
     ├── MissingExtraError (ImportError) an optional part needs a library that is not installed
+    ├── DeviceMemoryError (MemoryError) the memory of a GPU does not suffice
     └── UndefinedError  (TypeError and AttributeError)  the model has no such quantity; the message says why
+
+    UsageError          a command or a request with wrong arguments, whatever the data
 
     DecibanWarning      (UserWarning)  the result is valid, but the user should know something
     └── PrecisionWarning               a variance has lost digits; the message says which and how many are left
@@ -15,7 +18,10 @@
 Every message names the thing, the rule, the value and the way out.
 """
 
-from collections.abc import Iterable, Sequence
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 MAX_NAME_LENGTH = 80
@@ -59,12 +65,28 @@ class MissingExtraError(DecibanError, ImportError):
     """A library that an optional part needs is not installed."""
 
 
+class DeviceMemoryError(DecibanError, MemoryError):
+    """The memory of a GPU does not suffice; nothing was changed."""
+
+
 class UndefinedError(DecibanError, TypeError, AttributeError):
     """The model has no such quantity."""
 
 
+class UsageError(Exception):
+    """A command or a request that was called with wrong arguments; the message states what is wrong."""
+
+
 class DecibanWarning(UserWarning):
     """The result is valid, but something about it should be known."""
+
+
+def warn_caller(message: str) -> None:
+    """Warn at the line outside deciban that led here, through however many of its functions."""
+    frame, depth = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "deciban":
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, DecibanWarning, stacklevel=depth)
 
 
 class PrecisionWarning(DecibanWarning):
@@ -109,3 +131,12 @@ def unknown_class_error(label: Any, classes: Iterable[Any]) -> InputError:
     shown = list_names(known, MAX_LISTED_NAMES)
     near = did_you_mean(label, known) if isinstance(label, str) else ""
     return InputError(f"{label!r} is none of the {len(known)} classes{near or '.'} Hint: one of {shown}")
+
+
+@contextmanager
+def change_errors(change: Callable[[str], str]) -> Iterator[None]:
+    """Replace the message of an error of deciban in the block by what `change` returns for it."""
+    try:
+        yield
+    except DecibanError as error:
+        raise type(error)(change(str(error))) from error

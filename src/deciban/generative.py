@@ -68,7 +68,7 @@ def summarise_rows(
     blocks = tuple(
         Block(n.kind, X.shape[1], name, reading=n.reading) for n, X, name in zip(assumption.needs, parts, names)
     )
-    rows = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
+    rows = engines.count_rows(codes, weight, K)
     sums = [engines.summarise(n, X, codes, weight, K, threads) for n, X in zip(assumption.needs, parts)]
     return Ledger(Schema(tuple(classes), blocks), rows, tuple(sums))
 

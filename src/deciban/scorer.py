@@ -91,11 +91,11 @@ class Scorer(ABC):
         if self.calibration is None or wanted in ("joint", "density"):
             return self._apply(parts, self.solved.log_prior, wanted, threads)
         # claimed under the prior of the calibration, then moved to the present prior
-        claimed = self._apply(parts, self.calibration.log_prior, "log_posterior", threads)
-        log_posterior = self.calibration.apply(claimed, self.solved.log_prior)
+        claimed = engines.to_host(self._apply(parts, self.calibration.log_prior, "log_posterior", threads))
+        log_posterior = self.calibration.apply(claimed.astype(np.float64, copy=False), self.solved.log_prior)
         if wanted == "winner":
-            return log_posterior.argmax(axis=1)
-        return log_posterior if wanted == "log_posterior" else np.exp(log_posterior)
+            return engines.match_rows(log_posterior.argmax(axis=1), parts[0])
+        return engines.match_rows(log_posterior if wanted == "log_posterior" else np.exp(log_posterior), parts[0])
 
     def _apply(self, parts: Sequence[Any], log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
         """Apply the forms to rows, without calibration."""

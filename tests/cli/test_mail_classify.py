@@ -287,3 +287,13 @@ def test_explaining_with_a_store_of_many_labels_sets_the_likeliest_against_all_o
     assert mail("learn", *boxes, "--store", store).exit_code == 0
     shown = mail("explain", "--store", store, stdin=make_message("spam", 80)).stdout
     assert re.search(r"^ +decibans +spam +others +what$", shown, flags=re.MULTILINE), shown
+
+
+def test_a_folder_without_mail_is_the_error_that_learning_reports(store, tmp_path):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "tennis.csv").write_text("outlook,play\nsunny,no\n" * 20)
+    for verb in (["classify"], ["learn", "--ham"]):
+        result = mail(*verb, folder, "--store", store)
+        assert result.exit_code != 0
+        assert "error: there are no messages, but 1 file that is not mail" in result.stderr

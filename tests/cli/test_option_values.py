@@ -3,8 +3,9 @@
 import pytest
 
 from deciban.cli.app import GROUP
-from deciban.cli.command_groups import Group, UsageError
-from deciban.cli.parser import NumberRange
+from deciban.cli.command_groups import Group
+from deciban.errors import UsageError
+from deciban.option_values import NumberRange
 from tests.cli.terminal import NEW, PATIENTS, call, done
 
 
@@ -49,7 +50,7 @@ def test_most_numbers_have_limits():
 def test_a_pseudo_count_that_is_none_is_wrong_usage(value, tmp_path):
     result = call("train", PATIENTS, "--target", "diagnosis", "--alpha", value, "-o", tmp_path / "m.deciban")
     assert result.exit_code == 2
-    assert "Argument --alpha: " in result.stderr
+    assert "Option --alpha: " in result.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -64,7 +65,7 @@ def test_a_pseudo_count_that_is_none_is_wrong_usage(value, tmp_path):
             ["evaluate", PATIENTS, "--target", "diagnosis", "--folds", "some"],
             "'some' is neither a whole number nor loo",
         ),
-        (["learning", PATIENTS, "--target", "diagnosis", "--sizes", "20,-3"], "'-3' is less than 0"),
+        (["learning", PATIENTS, "--target", "diagnosis", "--sizes", "20,-3"], "'-3' is not above 0"),
         (["learning", PATIENTS, "--target", "diagnosis", "--flipped", "1"], "'1' is not below 1"),
         (["compare", PATIENTS, "--target", "diagnosis", "--sizes", "20,2.5"], "'2.5' is not a whole number"),
         (["bayes", "--prior", "2", "--sensitivity", "1", "--specificity", "1"], "'2' is more than 1"),

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deciban
-from deciban.cli.predict import round_probabilities
 from deciban.formatting import format_probability, format_short_percent
 from deciban.mail.model.verdicts import Verdict
+from deciban.model.predictions import round_probabilities
 from tests.cli.terminal import NEW, PATIENTS, done, table
 
 LOG_ODDS = st.floats(-800.0, 800.0)
@@ -89,3 +89,8 @@ def test_other_formats_have_every_digit(tmp_path):
 def test_a_verdict_without_doubt_is_not_written_as_1():
     verdict = Verdict("spam", "spam", 1.0, 400.0, 0.0, (), 0.0, {}, "evidence")
     assert verdict.header().startswith("spam; p=0.9999999999; evidence=+400.0dB")
+
+
+def test_predictions_without_doubt_are_below_1_in_json_too(trained):
+    line = json.loads(done("predict", *trained, "--proba", "--json").stdout)
+    assert line["probability"] == line["p(spam)"] == 0.9999999999999999

@@ -184,7 +184,7 @@ def test_without_matplotlib_the_extra_is_named(model, tmp_path, monkeypatch):
 def test_a_reason_is_a_word_where_it_stands(model):
     shown = done("explain", model, NEW, "--row", "4", "--most", "20").stdout
     assert fits(shown)
-    assert "delivery, probability 0.9999999999" in shown
+    assert "delivery, probability 0.99998" in shown
     line = next(line for line in shown.splitlines() if line.startswith("  package"))
     assert "1×" in line
     assert "[package]" in line

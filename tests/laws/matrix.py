@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
+from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Pairs, Scatter, Tallies
 
 RELATIVE = 1e-12
 NOISE = 64 * np.finfo(np.float64).eps
@@ -42,6 +42,14 @@ def presences(X, codes, weight, K):
     return Bags(once, once)
 
 
+def pairs(X, codes, weight, K):
+    return Pairs.of(X, codes, weight, K, 4)
+
+
+def no_pairs(K, d):
+    return pairs(np.zeros((0, d), dtype=np.int64), np.zeros(0, dtype=np.int32), None, K)
+
+
 small = st.integers(0, 4)
 number = st.floats(-100, 100, width=32)
 far = number.map(lambda x: 1e8 + x / 100)
@@ -63,6 +71,8 @@ KINDS = [
     Kind("grid", Grid.of, Grid.empty, number),
     Kind("grid, missing", Grid.of, Grid.empty, number | nan),
     Kind("grid of whole numbers", Grid.of, Grid.empty, small, np.int64),
+    Kind("pairs", pairs, no_pairs, code, np.int64),
+    Kind("pairs, missing", pairs, no_pairs, missing_code, np.int64),
     Kind("moments", Moments.of, Moments.empty, number, exact=False),
     Kind("moments, missing", Moments.of, Moments.empty, number | nan, exact=False),
     Kind("moments at 1e8", Moments.of, Moments.empty, far, exact=False),

@@ -10,9 +10,10 @@ from sklearn.isotonic import IsotonicRegression
 import deciban
 from deciban.errors import DecibanWarning, InputError
 from deciban.metrics.calibration_fit import (
+    apply_fold_maps,
     calibrate,
     check_method,
-    cross_fit,
+    fit_without_each_fold,
     is_clearly_miscalibrated,
     isotonic,
     platt,
@@ -128,7 +129,7 @@ def test_an_impossible_truth_is_mended_by_isotonic_alone():
 def test_each_row_is_calibrated_by_the_other_folds():
     L, _, y = two_classes(90)
     fold = np.arange(90) % 3
-    found = cross_fit("platt", L, y, np.ones(90), fold)
+    found = apply_fold_maps(fit_without_each_fold("platt", L, y, np.ones(90), fold), L, fold)
     for f in range(3):
         rest = platt(L[fold != f], y[fold != f], np.ones((fold != f).sum()))
         np.testing.assert_allclose(found[fold == f], rest.apply(L[fold == f]), atol=1e-6)
@@ -177,11 +178,14 @@ def test_the_unit_of_weights_makes_no_difference():
 @pytest.mark.parametrize(("L", "y"), [(np.zeros((3, 1)), [0, 0, 0]), (np.log([[0.5, 0.5]] * 2), [-1, -1])])
 def test_nothing_to_calibrate_by_is_refused(L, y):
     with pytest.raises(InputError, match="two classes or more"):
-        calibrate("auto", L, np.array(y), None, np.zeros(len(y), dtype=int), np.zeros(L.shape[1]))
+        calibrate("platt", L, np.array(y), None, np.zeros(len(y), dtype=int), np.zeros(L.shape[1]))
+    assert (
+        calibrate("auto", L, np.array(y), None, np.zeros(len(y), dtype=int), np.zeros(L.shape[1])).calibration is None
+    )
 
 
 def test_an_unknown_method_is_refused():
-    with pytest.raises(InputError, match="'auto', 'temperature', 'platt', 'isotonic' or None, not 'magic'"):
+    with pytest.raises(InputError, match="'auto', 'temperature', 'platt', 'isotonic', 'none' or None, not 'magic'"):
         check_method("magic")
     with pytest.raises(InputError, match="calibrate must be"):
         deciban.train(clinic.patients(60), target="diagnosis", calibrate="magic")
@@ -201,7 +205,7 @@ def test_a_calibrated_model_of_a_table_answers_and_is_saved(method, tmp_path):
     result = np.asarray(model.predict_proba(rows))
     np.testing.assert_allclose(result.sum(axis=1), 1, rtol=1e-12)
     if model.calibration is not None:
-        plain = deciban.train(rows, target="diagnosis")
+        plain = deciban.train(rows, target="diagnosis", calibrate="none")
         assert model.held_out.log_loss == pytest.approx(model.calibration.after)
         assert plain.held_out.log_loss == pytest.approx(model.calibration.before)
         mended = model.calibration.map.apply(np.asarray(plain.predict_log_proba(rows)))
@@ -217,6 +221,17 @@ def test_a_calibrated_model_of_a_table_answers_and_is_saved(method, tmp_path):
     assert report.accuracy == pytest.approx(
         np.mean([called == truth for called, truth in result if truth is not None])
     )
+
+
+def test_training_and_evaluating_calibrate_by_default():
+    rows = clinic.patients(300)
+    model, same = (deciban.train(rows, target="diagnosis", **given) for given in ({}, {"calibrate": "auto"}))
+    assert model.calibration is not None
+    assert (np.asarray(model.predict_proba(rows)) == np.asarray(same.predict_proba(rows))).all()
+    report = deciban.evaluate(rows, target="diagnosis")
+    assert report.log_loss == pytest.approx(model.held_out.log_loss, rel=1e-9)
+    assert report.log_loss < deciban.evaluate(rows, target="diagnosis", calibrate="none").log_loss
+    assert deciban.train(rows, target="diagnosis", judge=False).calibration is None
 
 
 def test_without_evaluation_a_model_is_calibrated_all_the_same():
@@ -251,4 +266,4 @@ def test_a_model_that_was_not_calibrated_states_nothing():
     rows = clinic.patients(100)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DecibanWarning)
-        deciban.train(rows, target="diagnosis").add(rows)
+        deciban.train(rows, target="diagnosis", calibrate="none").add(rows)

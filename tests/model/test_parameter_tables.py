@@ -1,5 +1,7 @@
 """Model.table: the parameters of every kind of column, compared with counts of the rows themselves."""
 
+import datetime
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -179,3 +181,11 @@ def test_printing_is_the_representation_and_json_has_every_row(model):
     assert repr(table) == str(table)
     assert len(table.to_dict()["rows"]) == 2 * 2
     assert table.to_dict()["alpha"] == {"code": 1.0}
+
+
+def test_months_and_weekdays_are_complete_and_in_order():
+    days = [datetime.date(2024, 12, 31) - datetime.timedelta(days=37 * i) for i in range(60)]
+    table = pa.table({"seen": days, "y": ["ab"[i % 2] for i in range(60)]})
+    month, weekday = deciban.train(table, target="y", judge=False).table("seen").features
+    assert [*month.values] == [f"{m:02}" for m in range(1, 13)]
+    assert [*weekday.values] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]

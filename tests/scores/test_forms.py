@@ -97,6 +97,8 @@ FORMS = {
     "bounded rates": (BoundedRates(RATE, 1.0), WIDE_COUNTS),
     "limited full": (LimitedFull(MEAN, covariances(K), limits=LIMITS), WIDE_NUMBERS),
     "limited full, shared": (LimitedFull(MEAN, covariances(1), limits=LIMITS), WIDE_NUMBERS),
+    "limited full, bounded": (LimitedFull(MEAN, covariances(K) / 1e4, limits=LIMITS), WIDE_NUMBERS),
+    "limited full, shared and bounded": (LimitedFull(MEAN, covariances(1) / 1e4, limits=LIMITS), WIDE_NUMBERS),
     "table": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5), CODES),
     "table, smoothed": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.5, smooth_unseen=True), CODES),
     "table, maximum likelihood": (Table(CELLS, CELL_COUNTS, (3, 3, 3), 0.0), CODES),

@@ -271,3 +271,32 @@ def test_a_tail_needs_no_rows_and_no_spread():
     np.testing.assert_allclose(family.log_tails(empty), math.log(1e-4) - 0.5 * math.log(2 * math.pi))
     assert np.isneginf(Gaussian(bounded=True).log_tails(empty)).all()
     assert np.ptp(family.solve(empty).log_likelihoods(np.array([[0.0, 1e9, np.nan]]))) == 0
+
+
+FAR_APART = pd.DataFrame(
+    {
+        "a": rng.normal(0, 0.3, 40) + 1e4 * (np.arange(40) % 2),
+        "b": rng.normal(0, 1, 40),
+        "y": np.where(np.arange(40) % 2, "v", "u"),
+    }
+)
+"""Classes ten thousand apart in a column whose values differ by less than one within a class."""
+
+
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("covariance", ["full", "tied", "spherical", "tied_spherical", "identity"])
+def test_no_shape_of_covariance_has_absurd_evidence(covariance):
+    """Two joined numbers have at most 80 dB together; a value far from all classes has next to none."""
+    blocks = "numbers" if covariance in ("full", "tied") else None
+    model = deciban.train(FAR_APART, target="y", covariance=covariance, blocks=blocks, numbers="number", judge=False)
+    for rows in (FAR_APART, FAR_APART.assign(b=1e30), pd.DataFrame({"a": [-3e3, 5e3, 2e4], "b": 0.0})):
+        explained = model.explain(rows, classes=("u", "v"))
+        assert np.abs(explained.evidence.sum(axis=1)).max() < 150
+    assert all(abs(strength.evidence) < 150 for strength in model.describe().strongest)
+    far = model.explain(pd.DataFrame({"a": [-1e9, 1e9], "b": 0.0}), classes=("u", "v"))
+    assert np.abs(far.evidence).max() < 5
+    unbounded = deciban.train(
+        FAR_APART, target="y", covariance=covariance, blocks=blocks, numbers="number", judge=False,
+        parameter_prior=0.0,
+    )  # fmt: skip
+    assert np.abs(unbounded.explain(FAR_APART).evidence).max() > 1e4

@@ -33,14 +33,17 @@ def same(report, other):
 
 
 def test_naive_bayes_is_scored_as_evaluate_scores(generative):
-    same(generative["naive Bayes"].report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES))
+    same(
+        generative["naive Bayes"].report,
+        deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, calibrate="none"),
+    )
 
 
 @pytest.mark.parametrize("shape", COVARIANCES)
 def test_every_covariance_is_scored_as_evaluate_scores_given_the_arguments(generative, shape):
     each = generative[f"Gaussian {shape.replace('_', ' ')}"]
     assert each.arguments["covariance"] == shape
-    same(each.report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, **each.arguments))
+    same(each.report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, calibrate="none", **each.arguments))
 
 
 @pytest.mark.cases(1)
@@ -51,7 +54,7 @@ def test_partners_are_scored_as_evaluate_scores_them(learner):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = deciban.compare(table, learners=["bayes", learner], curve=False, **settings)
-        same(found[learner].report, deciban.evaluate(table, learner=learner, **settings))
+        same(found[learner].report, deciban.evaluate(table, learner=learner, calibrate="none", **settings))
     assert found[learner].arguments == {"learner": learner}
     assert found[learner].n_parameters > 1
     assert found[learner].seconds > 0

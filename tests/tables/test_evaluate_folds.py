@@ -91,7 +91,7 @@ def shared_out(t, n_folds):
 @pytest.mark.parametrize("n_folds", [3, 10])
 def test_folds_are_separate_trainings(n_folds, weighted):
     t = table(weighted=weighted)
-    assert_agrees(deciban.evaluate(t, folds=n_folds, **settings(t)), t, shared_out(t, n_folds))
+    assert_agrees(deciban.evaluate(t, folds=n_folds, calibrate="none", **settings(t)), t, shared_out(t, n_folds))
 
 
 @pytest.mark.cases(1)
@@ -139,6 +139,7 @@ FAR_OUT = {"bells": {"numbers": "number"}, "open": {}, "one bell": {"numbers": "
 def test_a_row_far_out_leaves_nothing_behind_in_the_models_without_it(way, big):
     """The ledger without a fold is a sum; subtracted, an outlier left its rounding: 0.1 nats and more."""
     t, result = with_one_far_out(big), {"target": "verdict", **FAR_OUT[way]}
+    plain = {**result, "calibrate": "none"}
 
     def separate(fold):
         out = np.full((t.num_rows, 2), np.nan)
@@ -149,8 +150,8 @@ def test_a_row_far_out_leaves_nothing_behind_in_the_models_without_it(way, big):
         return out
 
     in_ten = separate(shared_out(t, 10))
-    np.testing.assert_allclose(deciban.evaluate(t, **result).log_proba, in_ten, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(deciban.train(t, **result).held_out.log_proba, in_ten, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(deciban.evaluate(t, **plain).log_proba, in_ten, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(deciban.train(t, **plain).held_out.log_proba, in_ten, rtol=1e-9, atol=1e-9)
     alone = deciban.evaluate(t, folds="loo", **result).log_proba
     np.testing.assert_allclose(alone, separate(np.arange(t.num_rows)), rtol=1e-9, atol=1e-9)
 
@@ -177,7 +178,7 @@ def test_shapes_are_chosen_by_models_without_a_row_far_out(covariance):
 def test_the_length_of_a_text_is_that_of_the_words_known_without_its_fold(length, folds):
     t = table(60, weighted=False)
     result = {**settings(t), "words": Words(length=length)}
-    report = deciban.evaluate(t, folds=folds, **result)
+    report = deciban.evaluate(t, folds=folds, calibrate="none", **result)
     fold = shared_out(t, 5) if folds == 5 else np.full(t.num_rows, -1)
     if folds == "loo":
         fold[present(t)] = np.arange(present(t).sum())
@@ -198,7 +199,8 @@ def test_groups_stay_together_and_are_separate_trainings():
         where[place] = capacity.index(min(capacity))
         capacity[where[place]] += size[place]
     fold = np.array([where[place] if result else -1 for place, result in zip(places, rows)])
-    report = deciban.evaluate(t, folds=4, groups="place", target="verdict", weights="w", roles=without("place"))
+    plain = {"target": "verdict", "weights": "w", "roles": without("place"), "calibrate": "none"}
+    report = deciban.evaluate(t, folds=4, groups="place", **plain)
     assert_agrees(report, t, fold)
 
 
@@ -251,32 +253,41 @@ def test_training_and_evaluating_use_the_same_folds():
 @pytest.mark.parametrize("n_folds", [4, 10])
 def test_calibrated_rows_are_scored_by_models_and_maps_without_their_fold(method, n_folds):
     t = table()
-    plain = deciban.evaluate(t, folds=n_folds, **settings(t))
+    plain = deciban.evaluate(t, folds=n_folds, calibrate="none", **settings(t))
     report = deciban.evaluate(t, folds=n_folds, calibrate=method, **settings(t))
     assert report.folds.tolist() == plain.folds.tolist()
     codes = np.searchsorted(CLASSES, plain.truth)
     weight = np.array(t.column("w").to_pylist())[present(t)]
     mended = calibrate(method, plain.log_proba, codes, weight, plain.folds, np.log([0.5, 0.5]))
     np.testing.assert_allclose(report.log_proba, mended.log_posterior, rtol=1e-6, atol=1e-9)
-    name = "no map lowers" if mended.calibration is None else f"calibrated ({mended.calibration.method}) without it"
-    assert name in report.measured
-    assert f"{n_folds}-fold: all {len(codes)} rows" in report.measured
+    name = "" if mended.calibration is None else f", calibrated ({mended.calibration.method}) without it too"
+    assert report.measured == plain.measured + name
+    assert f"exact {n_folds}-fold" in report.measured
 
 
 def test_training_and_evaluating_calibrate_alike():
     t = table()
     model = deciban.train(t, calibrate="platt", **settings(t))
     report = deciban.evaluate(t, calibrate="platt", **settings(t))
-    assert report.measured == model.held_out.measured
+    assert "calibrated (platt)" in report.measured
+    assert "calibrated (platt)" in model.held_out.measured
     assert report.log_proba == pytest.approx(model.held_out.log_proba, rel=1e-9)
 
 
-def test_a_report_states_of_how_many_rows_its_calibration_is(monkeypatch):
-    monkeypatch.setattr("deciban.training.table_rows.MAX_SAMPLE_ROWS", 60)
+def test_all_rows_are_scored_where_the_maps_are_fitted_to_a_sample(monkeypatch):
     t = table(weighted=False)
-    report = deciban.evaluate(t, calibrate="platt", groups="place", target="verdict", roles=without("place"))
-    assert f"each place in one fold: 60 of {present(t).sum()} rows, drawn at random" in report.measured
-    assert report.rows == len(report.folds) == 60
+    settings = {"groups": "place", "target": "verdict", "roles": without("place")}
+    whole, plain = (deciban.evaluate(t, calibrate=method, **settings) for method in ("platt", "none"))
+    monkeypatch.setattr("deciban.training.table_rows.MAX_SAMPLE_ROWS", 60)
+    report = deciban.evaluate(t, calibrate="platt", **settings)
+    assert report.rows == len(report.folds) == present(t).sum()
+    assert report.log_loss not in (whole.log_loss, plain.log_loss)
+    for f in range(10):  # one increasing line in each fold
+        own = report.folds == f
+        before, after = (np.diff(r.log_proba[own], axis=1).ravel() for r in (plain, report))
+        slope, bias = np.polyfit(before, after, 1)
+        np.testing.assert_allclose(after, slope * before + bias, atol=1e-6)
+        assert slope > 0
 
 
 def test_every_fold_has_its_share_of_a_rare_class():

@@ -154,3 +154,11 @@ def test_a_database_comes_from_standard_input(tmp_path):
     with write(tmp_path / "t.db", TABLE, rows=ROWS).open("rb") as rows:
         ran = program("train", "-", "--target", "y", "-o", tmp_path / "m.deciban", stdin=rows)
     assert f"learned from {N} rows" in ran.stdout
+
+
+def test_the_target_may_hold_numbers(tmp_path):
+    rows = [(i * 7 % 23, i % 2, 0.5 + i % 2) for i in range(N)]
+    path = write(tmp_path / "t.db", "create table t (x, y integer, z real)", rows=rows)
+    for target, labels in (("y", {0, 1}), ("z", {0.5, 1.5})):
+        model = deciban.train(path, target=target)
+        assert set(model.predict(path).read_all().column(0).to_pylist()) <= labels

@@ -150,7 +150,8 @@ def test_one_row_with_an_unseen_level_is_warned_of(model, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.predict(kind(row))
-        model.predict(kind({**row, "temperature": [375.0]}))  # a held-out table has such values by chance
+    with pytest.warns(DecibanWarning, match="'temperature' has 1 value outside 36.2–39.8: 375"):
+        model.predict(kind({**row, "temperature": [375.0]}))
 
 
 def test_many_columns_with_unseen_levels_have_few_warnings():
@@ -195,3 +196,20 @@ def test_evaluating_a_model_on_other_spellings_is_warned_of(model):
     rows = {**fever(), "cough": ["Dry", "None"] * 30}
     with pytest.warns(DecibanWarning, match="not one of the 60 values in column 'cough'"):
         deciban.evaluate(rows, model=model)
+
+
+def test_predictions_in_python_warn_of_values_outside_what_was_learned_where_they_are_asked_for():
+    rows = {"x": [float(i % 17) for i in range(60)], "y": ["ab"[i % 2] for i in range(60)]}
+    model = deciban.train(rows, target="y", judge=False, roles={"x": "number"})
+    with pytest.warns(DecibanWarning, match="'x' has 1 value outside 0–16: 375") as caught:
+        model.predict(pd.DataFrame({"x": [375.0]}))
+    assert caught[0].filename == __file__
+
+
+def test_a_sixth_column_is_named_too():
+    names = [f"c{j}" for j in range(6)]
+    rows = {name: ["u", "v", "w"] * 20 for name in names} | {"y": ["a", "b"] * 30}
+    model = deciban.train(rows, target="y", judge=False)
+    with pytest.warns(DecibanWarning) as caught:
+        model.predict(pd.DataFrame({name: ["new"] for name in names}))
+    assert [str(each.message)[1:3] for each in caught] == names

@@ -136,7 +136,7 @@ def test_a_leap_day_and_the_last_days_of_months_are_dates():
 def test_a_given_role_of_dates_names_the_cell_that_is_none(tmp_path):
     frame = table("%d.%m.%Y")
     frame.loc[3, "seen"] = "soon"
-    with pytest.raises(InputError, match=r"column 'seen' holds '.*', which is not a date"):
+    with pytest.raises(InputError, match=r"column 'seen' of the table holds 'soon' in row 4, which is not a date"):
         deciban.train(frame, target="y", roles={"seen": "date"})
 
 

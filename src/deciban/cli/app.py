@@ -4,8 +4,9 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from deciban.cli.command_groups import WRONG_USAGE, CommandEntry, Group, UsageError, to_help_option
+from deciban.cli.command_groups import WRONG_USAGE, CommandEntry, Group, to_help_option
 from deciban.cli.error_handling import handle_errors
+from deciban.errors import UsageError
 
 GROUP: Final = Group(
     "deciban",
@@ -26,6 +27,7 @@ GROUP: Final = Group(
         "add": CommandEntry("Learn more rows.", "train"),
         "forget": CommandEntry("Unlearn rows.", "train"),
         "sample": CommandEntry("Draw rows from a model.", "predict"),
+        "serve": CommandEntry("Serve models by HTTP."),
         "bayes": CommandEntry("Explain a test result by Bayes' theorem."),
         "example": CommandEntry("Write a small table or mailbox to try things on."),
         "mail": CommandEntry("Classify mail as spam or ham, as you label it.", "mail.commands", "GROUP"),

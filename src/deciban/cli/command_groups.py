@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from deciban.errors import UsageError
+
 if TYPE_CHECKING:
     from deciban.cli.parser import Command
 
@@ -31,10 +33,6 @@ TEMPORARY_FAILURE: Final = 75
 MAX_HELP_COLUMNS: Final = 80
 HELP_ENTRY: Final = ("-h, --help", "Show this message and exit.")
 HELP_COMMAND: Final = ("help", "Show the options of a command.")
-
-
-class UsageError(Exception):
-    """A command that was called with wrong arguments; the message states what is wrong."""
 
 
 class CommandEntry(NamedTuple):
@@ -98,10 +96,12 @@ class Group(NamedTuple):
 def to_help_option(words: Sequence[str]) -> Sequence[str]:
     """Return the words of a command line, `help COMMAND` as `COMMAND --help`; of no words an empty one.
 
-    >>> to_help_option(["help", "train"]), to_help_option(["help"]), to_help_option([])
+    >>> to_help_option(["help", "train"]), to_help_option(["help", "help"]), to_help_option([])
     (['train', '--help'], ['--help'], [''])
     """
-    return [*words[1:], "--help"] if list(words[:1]) == ["help"] else words or [""]
+    if list(words[:1]) != ["help"]:
+        return words or [""]
+    return [*(word for word in words if word != "help"), "--help"]
 
 
 def format_paragraph(text: str, first: str = "  ", others: str = "  ") -> str:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
-from deciban.cli.parser import DEBUG, JSON, NumberRange, command, flag, number, option, switch, without
+from deciban.cli.parser import DEBUG, JSON, command, flag, number, option, switch, without
 from deciban.cli.render import Screen, format_row_count, quote_word, shorten
 from deciban.cli.training_options import call_on_table, find_target, format_training_command
+from deciban.option_values import NumberRange, split_list
 
 if TYPE_CHECKING:
     from deciban.metrics.comparison import Comparison
@@ -31,7 +32,7 @@ MAX_PAIR_NAME_WIDTH = 12
 @command(
     option("--learners", "NAME,NAME,…",
            "The learners to compare: bayes, gaussian (under each covariance, or by name full, tied, diagonal …), "
-           "logistic, evidence, boosted; by default these five, with one covariance.", type=a.split_list),
+           "logistic, evidence, boosted; by default these five, with one covariance.", type=split_list),
     flag("--full", "Compare all learners, with every covariance, and measure learning curves."),
     number("--seconds", "NUMBER", "Leave out learners, and draws of curves, that would take longer than this.",
            minimum=0, excluded=(0.0, inf), kind=float),
@@ -82,7 +83,8 @@ def _show_comparison(comparison: Comparison, data: TableInput, as_json: bool, ti
     from deciban.metrics import comparison_advice
 
     out = Screen()
-    out.print_title(f"{comparison.target} of {data.name}, by {len(comparison.rows)} learners")
+    learners = "1 learner" if len(comparison.rows) == 1 else f"{len(comparison.rows)} learners"
+    out.print_title(f"{comparison.target} of {data.name}, by {learners}")
     head, *body = comparison_advice.table(comparison, times)
     out.print_table(head, body, right=range(2, len(head)), wide=1)
     for note in (comparison_advice.signs(comparison), comparison.measured, *comparison.notes):

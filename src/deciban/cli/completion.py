@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from deciban.cli.app import GROUP
-from deciban.cli.command_groups import HELP_COMMAND, Group, UsageError
+from deciban.cli.command_groups import HELP_COMMAND, Group
 from deciban.cli.parser import Argument, Command
+from deciban.errors import UsageError
 
 
 class Shell(NamedTuple):
@@ -182,8 +183,8 @@ class CommandLine:
 
         Standard input and pipes are not read: what is taken from them is lost to the command itself.
         """
-        from deciban.cli.files import open_model
         from deciban.cli.inputs import open_table
+        from deciban.load_model import open_model
 
         paths = [os.path.expanduser(path) for path in self.values.get("data") or ()]
         warnings.simplefilter("ignore")

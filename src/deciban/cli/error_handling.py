@@ -7,7 +7,6 @@ rows, models or messages are done, their rate, and the time left.
 from __future__ import annotations
 
 import errno
-import re
 import signal
 import sys
 import threading
@@ -17,32 +16,19 @@ from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.command_groups import INTERRUPTED, REFUSED, UsageError
-from deciban.errors import DecibanError, DecibanWarning
+from deciban.cli.command_groups import INTERRUPTED, REFUSED
+from deciban.command_hints import adapt_hint
+from deciban.errors import DecibanError, DecibanWarning, UsageError
 from deciban.formatting import escape_controls
 
 if TYPE_CHECKING:
     from deciban.cli.inputs import TableInput
-
-PYTHON_HINT = re.compile(
-    r" \((?:or |train\(…, )?(?:"
-    r"(?:roles|missing|allow_missing_columns|classes|format|encoding|hive|like|weights|unseen|words|learner|folds|target"
-    r"|header|names|quote|decimal|dates|bad_cells)="
-    r"|with_priors\()[^()]*\)+"
-)
-"""The part of a hint, in brackets, that only helps in Python."""
-
-COMMAND_WORDING = {"column= one of": "--column, one of", "describe() summarises": "deciban inspect summarises"}
-"""Words of hints for Python, and what replaces them on the command line."""
 
 REQUIRED_PACKAGES = {
     "sklearn": "scikit-learn",
     **{name: name for name in ["scipy", "numba", "pyarrow", "duckdb", "safetensors"]},
 }
 """Modules of the packages that deciban requires for all but mail, and the names of the packages."""
-
-PRIORS_HINT = re.compile(r"with_priors\('(\w+)'\) first")
-"""A hint that only Python can follow: no command changes the priors of a model."""
 
 interrupt_seen = threading.Event()
 """Whether Ctrl-C was pressed while a command ran."""
@@ -110,20 +96,6 @@ def describe_error(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory. Hint: use fewer columns, --as COLUMN=skip"
     return f"{type(error).__name__}: {error}\nHint: --debug shows where it happened."
-
-
-def adapt_hint(message: str) -> str:
-    """Adapt the hint of a message, which may be for Python, to the command line.
-
-    >>> adapt_hint("not read. Hint: --encoding latin-1 (or encoding='latin-1')")
-    'not read. Hint: --encoding latin-1'
-    >>> adapt_hint("Hint: with_priors('empirical') first")
-    'Hint: train with --prior empirical'
-    """
-    what, hint, advice = message.partition("Hint: ")
-    for python, command in COMMAND_WORDING.items():
-        advice = advice.replace(python, command)
-    return what + hint + PRIORS_HINT.sub(r"train with --prior \1", PYTHON_HINT.sub("", advice))
 
 
 @contextmanager

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 import deciban
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import progress
-from deciban.cli.files import open_model, print_json
-from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_table
+from deciban.cli.files import print_json
+from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number, option
 from deciban.cli.render import Screen
 from deciban.cli.training_options import call_on_table, find_target, format_training_command, option_name
+from deciban.command_hints import direct_role_hints_to_training
+from deciban.errors import UsageError
+from deciban.load_model import open_model
 
 if TYPE_CHECKING:
     from deciban.metrics.choice import Choice
     from deciban.metrics.report import Report
 
-FOLD_OPTIONS = ("folds", "groups", "order", "calibrate")
+FOLD_OPTIONS = ("folds", "groups", "order", "calibrate", "structure")
 """The options of cross-validation."""
 
 
@@ -35,7 +37,7 @@ FOLD_OPTIONS = ("folds", "groups", "order", "calibrate")
         "Order the folds by this column (numbers, dates, texts): each fold is predicted from the rows before it. It "
         "is not learned from, unless --as gives it a role.",
     ),
-    a.CALIBRATE, d.COST, d.REJECT, d.THRESHOLD, d.WANT,
+    a.CALIBRATE, a.STRUCTURE, d.COST, d.REJECT, d.THRESHOLD, d.WANT,
     flag("--choose",
          "Try many settings on the same folds (pseudo-counts, Gaussians or bins, priors, shapes of covariance …) and "
          "recommend the best."),
@@ -113,7 +115,8 @@ def _check_choose(options: Mapping[str, Any], requests: d.DecisionRequests) -> N
     for is_given, why in (
         (options["model"] is not None, "settings of training; --model evaluates a trained model"),
         (asks_for_decisions, "settings by log-loss; --cost, --reject, --threshold and --want evaluate one model"),
-        (options["calibrate"] is not None, "uncalibrated settings; use --calibrate with the best of them"),
+        (options["calibrate"] not in (None, "none"), "uncalibrated settings; use --calibrate with the best of them"),
+        (options["structure"] not in (None, "naive"), "settings of independent columns; leave --structure out"),
         (options["order"] is not None, "settings in folds that are alike, so --order cannot be given"),
         (options["folds"] == "loo", "settings in folds, so --folds is a number"),
     ):

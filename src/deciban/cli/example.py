@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import check_folder, folder_error
 from deciban.cli.parser import DEBUG, argument, command, option
+from deciban.errors import UsageError
 
 FOLDER = Path(__file__).parent / "examples"
 MAILBOX = "mailbox"

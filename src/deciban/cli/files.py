@@ -14,18 +14,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import deciban
 from deciban.cli.error_handling import stop_if_interrupted
-from deciban.errors import InputError, ModelFileError
+from deciban.errors import InputError
 from deciban.formatting import escape_controls
+from deciban.load_model import COMPRESSED_ENDINGS
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
 
 HINT = "Hint: -o names another place"
 ENDING = ".deciban"
-COMPRESSED_ENDINGS = (".gz", ".zst")
-TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".arrow", ".feather", *COMPRESSED_ENDINGS)
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
@@ -69,27 +67,6 @@ def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
         if isinstance(error, BrokenPipeError):
             raise
         raise write_error(path, error) from None
-
-
-def load(path: Path, verify: bool = False) -> Any:
-    """Return the model or estimator of any model file; an error has a hint on its probable reason."""
-    try:
-        return deciban.load(path, verify)
-    except ModelFileError as error:
-        hint = ". Hint: MODEL comes first, then DATA" if path.suffix in TABLE_ENDINGS else ""
-        hint = hint if path.exists() else ". Hint: deciban train DATA --target COL writes one"
-        raise ModelFileError(f"{error}{hint}") from None
-
-
-def open_model(path: Path) -> Model:
-    """Load the table model of a file; raise an InputError where it holds an estimator instead."""
-    found = load(path)
-    if not isinstance(found, deciban.Model):
-        raise InputError(
-            f"{str(path)!r} holds a {type(found).__name__}, which has no named columns. "
-            f"Hint: deciban inspect shows it; use it from Python, deciban.load({str(path)!r})"
-        )
-    return found
 
 
 def default_file(paths: Sequence[str]) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
-from deciban.cli.options import split_list
-from deciban.errors import DecibanError, InputError
+from deciban.errors import DecibanError, InputError, UsageError
+from deciban.option_values import split_list
 from deciban.sources.source import FileOptions, Source, open_source
-from deciban.sources.spool import spool, spool_pipes
+from deciban.sources.spool import name_in_errors, spool, spool_pipes
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -104,27 +103,15 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
     if absent:
         raise InputError(f"there is no file {absent[0]!r}. Hint: a pattern is written in quotes, 'day-*.csv'")
     if paths == ["-"]:
-        with spool_stdin() as path, _name_in_errors({path: STDIN}):
+        with spool_stdin() as path, name_in_errors({path: STDIN}):
             yield TableInput([path], STDIN, None, reading)
         return
     name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
     with (
         spool_pipes(paths) as files,
-        _name_in_errors({file: path for file, path in zip(files, paths) if file != path}),
+        name_in_errors({file: path for file, path in zip(files, paths) if file != path}),
     ):
         yield TableInput(files, name, sql, reading)
-
-
-def _name_in_errors(names: Mapping[str, str]) -> AbstractContextManager[None]:
-    """Replace the paths of temporary copies in errors of the block by names that the user knows."""
-
-    def change(message: str) -> str:
-        for path, name in names.items():
-            shown = name if name == STDIN else repr(name)
-            message = message.replace(repr(path), shown).replace(path, name)
-        return message
-
-    return change_errors(change)
 
 
 def _select_file_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,22 +131,3 @@ def spool_stdin() -> AbstractContextManager[str]:
     if sys.stdin.isatty():
         print_stderr("reading the table from standard input, to its end (Ctrl-D) …")
     return spool(sys.stdin.buffer, "stdin", STDIN)
-
-
-@contextmanager
-def change_errors(change: Callable[[str], str]) -> Iterator[None]:
-    """Replace the message of an error of deciban in the block by what `change` returns for it."""
-    try:
-        yield
-    except DecibanError as error:
-        raise type(error)(change(str(error))) from error
-
-
-def direct_role_hints_to_training() -> AbstractContextManager[None]:
-    """Make hints on roles in errors of the block refer to training: a trained model has its roles already."""
-
-    def change(message: str) -> str:
-        fault, hint, advice = message.partition("Hint: ")
-        return fault + hint + advice.replace("--as ", "in training --as ", 1)
-
-    return change_errors(change)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import deciban
 from deciban.cli import options as a
-from deciban.cli.files import format_file_size, load, open_model, print_json
+from deciban.cli.files import format_file_size, print_json
 from deciban.cli.parser import DEBUG, JSON, argument, command, option
 from deciban.cli.render import Screen, format_count, shorten
 from deciban.errors import InputError
 from deciban.formatting import format_number, format_signed
+from deciban.load_model import load, open_model
 
 if TYPE_CHECKING:
     from deciban.model.description import Description

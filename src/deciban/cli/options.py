@@ -11,16 +11,12 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final
 
-from deciban.cli.command_groups import UsageError
-from deciban.cli.parser import Argument, NumberRange, argument, choice, flag, in_section, list_option, number, option
+from deciban.cli.parser import Argument, argument, choice, flag, in_section, list_option, number, option
+from deciban.errors import UsageError
+from deciban.option_values import NumberRange, parse_pair, split_list
 
 COVARIANCES: Final = "full|tied|diagonal|tied_diagonal|spherical|tied_spherical|identity"
 TABLE_FILES: Final = ".csv, .tsv, .jsonl, .parquet or .arrow file"
-
-
-def split_list(text: str) -> list[str]:
-    """Split at commas; a part that contains a comma is written in double quotes."""
-    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
 
 
 def join_list(parts: Iterable[str]) -> str:
@@ -42,14 +38,6 @@ def numbers(name: str, metavar: str, help: str, allowed: NumberRange) -> Argumen
         return [int(part) if part.lstrip("+").isdecimal() else value for part, value in zip(parts, found)]
 
     return option(name, metavar, help, type=parse)._replace(limits=str(allowed))
-
-
-def parse_pair(text: str) -> tuple[str, str]:
-    """Parse FOR,AGAINST, the names of two classes."""
-    pair = split_list(text)
-    if len(pair) != 2:
-        raise ArgumentTypeError(f"two classes are needed, FOR,AGAINST; not {text!r}")
-    return pair[0], pair[1]
 
 
 def parse_quote(text: str) -> str:
@@ -96,6 +84,8 @@ TABLE_OPTIONS: Final = (
         choice("--decimal", ".|,",
                "The decimal mark of a CSV file, where the other mark separates thousands; by default, as the cells "
                "suggest."),
+        choice("--dates", "day-first|month-first",
+               "The order of day and month in dates such as 01/02/2024, where no date of the column shows it."),
         flag("--hive",
              "Read folders of DATA that are named KEY=VALUE as a column KEY, in addition to those of the files."),
     ),
@@ -132,8 +122,6 @@ MODEL_OPTIONS: Final = in_section(
            "repeated; numbers: all numbers.", action="append"),
     choice("--numbers", "number|binned|auto",
            "How numbers are modelled: as Gaussians (number), in bins (binned), or as predicts better (auto)."),
-    choice("--dates", "day-first|month-first",
-           "The order of day and month in dates such as 01/02/2024, where no date of the column shows it."),
     option("--like", "MODEL",
            "Take roles and assumptions from this model, so that the two can be merged.", type=Path),
     WEIGHTS,
@@ -167,8 +155,13 @@ MODEL_OPTIONS: Final = in_section(
 """The options that define the model that is trained; see `training_options.training_arguments`."""
 
 CALIBRATE: Final = choice(
-    "--calibrate", "auto|temperature|platt|isotonic",
-    "Calibrate the probabilities on held-out rows; auto: by the simplest map that is as good as any.",
+    "--calibrate", "auto|temperature|platt|isotonic|none",
+    "Calibrate the probabilities on held-out rows; auto, the default: by the simplest map that is as good as any.",
+)  # fmt: skip
+STRUCTURE: Final = choice(
+    "--structure", "auto|naive|tan",
+    "Columns independent given the class (naive), or each dependent on at most one other (tan); auto: as predicts "
+    "held-out rows better.",
 )  # fmt: skip
 PAIR: Final = option(
     "--classes", "FOR,AGAINST", "Compare these two classes; by default the two most probable of each row.",
@@ -206,17 +199,3 @@ def parse_roles(pairs: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"{pair!r} is not COL=ROLE, as in --as age=number")
         roles[column] = role.strip()
     return roles
-
-
-def parse_prior(text: str) -> Any:
-    """Return the name of a prior, or for A=0.1,B=0.9 the share of each class by its name."""
-    if "=" not in text:
-        return text
-    shares = {}
-    for part in split_list(text):
-        label, _, share = part.rpartition("=")
-        try:
-            shares[label.strip()] = NumberRange(minimum=0, maximum=1).parse(share)
-        except ArgumentTypeError as error:
-            raise UsageError(f"{part!r} is not CLASS=SHARE, as in --prior ill=0.1,well=0.9: {error}") from None
-    return shares

@@ -3,10 +3,12 @@
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, isinf, isnan, nan
+from math import inf
 from typing import Any, Final, NamedTuple, NoReturn
 
-from deciban.cli.command_groups import HELP_ENTRY, UsageError, format_examples, format_paragraph, format_table
+from deciban.cli.command_groups import HELP_ENTRY, format_examples, format_paragraph, format_table
+from deciban.errors import UsageError
+from deciban.option_values import NumberRange
 
 
 class Argument(NamedTuple):
@@ -88,53 +90,6 @@ def flag(name: str, help: str) -> Argument:
 def switch(name: str, help: str, default: bool | None = True) -> Argument:
     """Declare an option without a value that --no-NAME turns off; it is on by default, or as the command decides."""
     return argument(name, action=argparse.BooleanOptionalAction, default=default, help=help)
-
-
-class NumberRange(NamedTuple):
-    """The values of an option: a word, or a number from `minimum` to `maximum`, without those of `excluded`."""
-
-    kind: type = float
-    minimum: float = -inf
-    maximum: float = inf
-    excluded: tuple[float, ...] = (-inf, inf)
-    word: str | None = None
-
-    def __str__(self) -> str:
-        """Return the limits as a help text shows them; empty where there are none."""
-        low = f"above {self.minimum:g}" if self.minimum in self.excluded else f"{self.minimum:g}"
-        if self.maximum < inf:
-            return f"{low} to {'below ' if self.maximum in self.excluded else ''}{self.maximum:g}"
-        return "" if self.minimum == -inf else low if self.minimum in self.excluded else f"{low} or more"
-
-    def parse(self, text: str) -> Any:
-        """Return the value that a text stands for; raise an ArgumentTypeError where the option does not take it.
-
-        >>> NumberRange(minimum=0, maximum=1).parse("0.5"), NumberRange(int, 1, word="all").parse("all")
-        (0.5, 'all')
-        """
-        if text == self.word:
-            return text
-        try:
-            value = self.kind(text)
-        except ValueError:
-            value = nan
-        if wrong := self._find_fault(value):
-            raise argparse.ArgumentTypeError(f"{text!r} {wrong}")
-        return value
-
-    def _find_fault(self, value: float) -> str:
-        """Return what is wrong with a number; empty where nothing is."""
-        if isnan(value):
-            noun = "whole number" if self.kind is int else "number"
-            return f"is not a {noun}" if self.word is None else f"is neither a {noun} nor {self.word}"
-        if value < self.minimum:
-            return f"is less than {self.minimum:g}"
-        if value > self.maximum:
-            return f"is more than {self.maximum:g}"
-        if value not in self.excluded:
-            return ""
-        side = "above" if value == self.minimum else "below"
-        return "is not finite" if isinf(value) else f"is not {side} {value:g}"
 
 
 def number(
@@ -244,4 +199,6 @@ def command(*arguments: Argument, examples: Sequence[str]) -> Callable[[Callable
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        if message.startswith("argument -"):
+            message = message.replace("argument", "option", 1)
         raise UsageError(f"{message[:1].upper()}{message[1:]}.")

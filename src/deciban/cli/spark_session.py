@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
-from deciban.cli.table_writers import output_format
-from deciban.errors import InputError, MissingExtraError
+from deciban.cli.table_output import output_format
+from deciban.errors import InputError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from deciban.model.model import Model

@@ -10,11 +10,12 @@ from typing import Any
 from deciban._lazy import pa
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
-from deciban.cli.files import check_output, load, print_json
+from deciban.cli.files import check_output, print_json
 from deciban.cli.parser import DEBUG, JSON, command, list_option, option
 from deciban.cli.render import Screen, format_count, shorten
-from deciban.cli.table_writers import check_safe_cells, open_table_writer
+from deciban.cli.table_output import check_safe_cells, open_table_writer
 from deciban.errors import InputError
+from deciban.load_model import load
 
 LABELS = list_option("--class", "LABEL", "Show this class only.", dest="labels")
 COLUMN = option("--column", "COL", "The column of texts, where the model has several.")

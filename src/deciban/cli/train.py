@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from deciban.cli import options as a
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr, progress, show_spinner
-from deciban.cli.files import check_output, default_file, open_model, print_json, save
-from deciban.cli.inputs import direct_role_hints_to_training, open_table
+from deciban.cli.files import check_output, default_file, print_json, save
+from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, JSON, argument, command, option, switch
 from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_target
+from deciban.command_hints import direct_role_hints_to_training
+from deciban.errors import UsageError
+from deciban.load_model import open_model
 
 
 @command(
     option("-o --output", "MODEL",
            "The file to write, - for stdout; by default DATA's name with .deciban, in the current folder."),
-    a.CALIBRATE, switch("--judge", "Whether to measure held-out quality."), a.TARGET, *a.MODEL_OPTIONS,
+    a.CALIBRATE, a.STRUCTURE, switch("--judge", "Whether to measure held-out quality."), a.TARGET, *a.MODEL_OPTIONS,
     *a.TABLE_OPTIONS, a.SPARK, JSON, DEBUG,
     examples=[
         "deciban train patients.csv --target diagnosis",
@@ -37,7 +39,7 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
         find_target(table, options)  # reports a missing --target before all else
         out = output or default_file(options["data"] or [options["folders"] or ""])
         check_output(out, table.paths)
-        model = call_on_table("train", table, options, ["calibrate"], judge=judge)
+        model = call_on_table("train", table, options, ["calibrate", "structure"], judge=judge)
         with show_spinner("describing the model …"):
             model.origin = replace(model.origin, source=table.name)
             from deciban.cli.report_screen import show_training
@@ -52,7 +54,7 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
         of_documents = table.reading.format in ("folders", "text", "lines")
         show_training(
             model, description, out, is_named=output is not None, to_stderr=json or out == "-", measured=judge,
-            of_documents=of_documents, calibrated=options["calibrate"] is not None,
+            of_documents=of_documents, calibrated=options["calibrate"] not in (None, "none"),
         )  # fmt: skip
     if any(options[name] for name in WORD_OPTIONS) and not model._layout.texts:
         print_stderr(

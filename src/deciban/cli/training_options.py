@@ -8,12 +8,12 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import deciban
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import progress
-from deciban.cli.files import open_model
 from deciban.cli.inputs import STDIN, TableInput
-from deciban.cli.options import MODEL_OPTIONS, join_list, parse_prior, parse_roles, select_options, split_list
-from deciban.errors import InputError, list_names
+from deciban.cli.options import MODEL_OPTIONS, join_list, parse_roles, select_options
+from deciban.errors import InputError, UsageError, list_names
+from deciban.load_model import open_model
+from deciban.option_values import parse_prior, split_list
 from deciban.sources.source import FileOptions, find_column
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ WORD_OPTIONS = ("ngrams", "tokens", "stop_words", "presence")
 """The options that control how texts are read."""
 
 LIKE_OPTIONS = (
-    "roles", "join", "numbers", "dates", "alpha", "parameter_prior", "covariance", "unseen", "most_levels",
+    "roles", "join", "numbers", "alpha", "parameter_prior", "covariance", "unseen", "most_levels",
     "keep_markers",
     *WORD_OPTIONS,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from deciban.engines.checks import TooLargeError, check
 from deciban.engines.threads import limit_products_to_one_core, split_rows
 from deciban.errors import InputError
 from deciban.kernels.execution import load_kernels, map_in_threads
-from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
+from deciban.ledger import Cells, Counts, Grid, Levels, Moments, Needs, Pairs, Scatter, Statistic
 from deciban.ledger.statistic import MAX_SQUARABLE
 from deciban.scores import Diagonal, ScoreForm, finish
 from deciban.scores.posterior import Finish, warn_impossible
@@ -54,6 +54,8 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
         with np.errstate(over="ignore", invalid="ignore"):  # `merge_blocks` refuses overflow
             return summarise_by_definition(needs, *of_block)
 
+    if needs.kind == "pairs":  # their tables are larger than a block of rows
+        return merge_blocks([process(slice(0, X.shape[0]))])
     with limit_products_to_one_core(needs.kind == "scatter"):
         return merge_blocks(map_in_threads(process, split_into_blocks(X, 8 if is_sparse else X.itemsize), threads))
 
@@ -85,6 +87,8 @@ def summarise_by_definition(
     """Compute the statistic that `needs` names by its definition."""
     if needs.kind == "counts":
         return Counts.of(X, codes, weight, n_classes, needs.threshold)
+    if needs.kind == "pairs":
+        return Pairs.of(X, codes, weight, n_classes, needs.cells)
     rows = kernel_dispatch.to_level_codes(X) if needs.kind in ("levels", "cells") else X
     kinds: Any = {"grid": Grid, "levels": Levels, "cells": Cells, "moments": Moments, "scatter": Scatter}
     statistic: Statistic = kinds[needs.kind].of(rows, codes, weight, n_classes)

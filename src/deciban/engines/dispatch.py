@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.engines import dense
+from deciban.engines import checks, dense
 from deciban.engines.kernel_dispatch import to_level_codes
+from deciban.gpu.tensors import is_tensor
 from deciban.ledger import Bags, Counts, Needs, Statistic, Tallies
 from deciban.scores import Linear, Lookup, Pieces, ScoreForm, SparseLinear
 from deciban.scores.posterior import Finish
@@ -25,7 +26,7 @@ def is_sparse(X: Any) -> bool:
 
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
     """Summarise these rows into the statistic that a family needs."""
-    engine = _sparse() if is_sparse(X) else dense
+    engine = _gpu() if is_tensor(X) else _sparse() if is_sparse(X) else dense
     statistic: Statistic = engine.summarise(needs, X, codes, weight, n_classes, threads)
     return statistic
 
@@ -63,6 +64,8 @@ def apply(
     threads: int,
 ) -> NDArray[Any]:
     """Compute ln π_k + Σ ln p(x|k) over the blocks of features, finished as wanted (see `scores.finish`)."""
+    if is_tensor(parts[0]):
+        return _gpu().apply(forms, parts, needs, log_prior, wanted, threads)
     if not any(map(is_sparse, parts)):
         return dense.apply(forms, parts, needs, log_prior, wanted, threads)
     result: NDArray[Any]
@@ -85,6 +88,63 @@ def _sparse() -> ModuleType:
     from deciban.engines import sparse
 
     return sparse
+
+
+def _gpu() -> ModuleType:
+    """Import the engine of rows on a GPU, which needs torch."""
+    from deciban.engines import gpu
+
+    return gpu
+
+
+def encode(y: Any) -> tuple[NDArray[Any], Any]:
+    """Return the classes in order, and each row's index among them: of labels in a tensor, on its device."""
+    return _gpu().encode(y) if is_tensor(y) else checks.encode(y)
+
+
+def encode_known(y: Any, classes: NDArray[Any], hint: str = "use labels that were learned") -> Any:
+    """Return each row's index among known classes; raise an error for any other label."""
+    return _gpu().encode_known(y, classes, hint) if is_tensor(y) else checks.encode_known(y, classes, hint)
+
+
+def match_codes(codes: Any, X: Any, n_classes: int) -> Any:
+    """Return class codes on the device of X, if X is a tensor."""
+    return _gpu().match_codes(codes, X, n_classes) if is_tensor(X) else codes
+
+
+def keep_rows(X: Any, codes: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Return rows on a device, their codes and weights, without rows of weight zero."""
+    kept: tuple[Any, Any, Any] = _gpu().keep_rows(X, codes, weight)
+    return kept
+
+
+def count_rows(codes: Any, weight: Any, n_classes: int) -> Array:
+    """Return the weight of the rows of each class."""
+    if not isinstance(codes, np.ndarray):
+        return codes.sum_weights(weight)
+    return np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)
+
+
+def find_highest(X: Any) -> Array:
+    """Return the highest value of each column; NaN is left out."""
+    if is_tensor(X):
+        return _gpu().find_highest(X)
+    return np.asarray(X.max(axis=0).toarray().ravel() if is_sparse(X) else np.fmax.reduce(X, axis=0))
+
+
+def to_host(values: Any) -> NDArray[Any]:
+    """Return a NumPy array, copied from the device where it is a tensor."""
+    return _gpu().to_numpy(values) if is_tensor(values) else values
+
+
+def match_rows(result: NDArray[Any], X: Any) -> Any:
+    """Return a result that was computed in host memory on the device of X, if X is a tensor."""
+    return _gpu().match_rows(result, X) if is_tensor(X) else result
+
+
+def take_classes(labels: NDArray[Any], codes: Any) -> Any:
+    """Return the label of each code: on the device of the codes, unless labels are texts."""
+    return _gpu().take_classes(labels, codes) if is_tensor(codes) else labels[codes]
 
 
 def pieces(form: ScoreForm, X: Any, needs: Needs, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
@@ -111,6 +171,8 @@ def concatenate_columns(matrices: Sequence[Any]) -> Any:
 def count_observed(form: ScoreForm, X: Any, needs: Needs) -> Array:
     """Count what carries evidence in each row: the words of a bag of words, else the features with a known value."""
     X = prepare_rows(X, needs)
+    if needs.kind == "pairs":  # the features are counted in their own blocks
+        return np.zeros(len(X))
     if isinstance(form, Lookup):
         return np.asarray((X >= 0) & (np.diff(form.offset) > X)).sum(axis=1).astype(np.float64)
     if needs.kind == "cells":

@@ -16,7 +16,7 @@ from deciban._typing import Array, Codes
 from deciban.engines.checks import MAX_LEVELS
 from deciban.engines.threads import split_rows
 from deciban.kernels.execution import load_kernels as load_kernels
-from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Scatter, Statistic
+from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Pairs, Scatter, Statistic
 from deciban.ledger.double_double import Pair
 from deciban.ledger.grid import KEY_BITS
 from deciban.ledger.moments import moments_about
@@ -25,6 +25,7 @@ from deciban.scores import (
     BoundedDiagonal,
     BoundedRates,
     Diagonal,
+    Edges,
     Full,
     LimitedFull,
     Linear,
@@ -100,6 +101,8 @@ def summarise_by_kernel(
         return _moments_with_missing(kernels, x, codes, w, K) if moments is None and needs.skips else moments
     if needs.kind == "scatter":
         return _scatter(kernels, to_kernel_array(X), codes, w, K)
+    if needs.kind == "pairs":
+        return _pairs(needs, X, codes, w, K)
     counters = import_module("deciban.kernels.value_counts")
     if needs.kind == "levels":
         return _levels(counters, needs, X, codes, w, K)
@@ -232,6 +235,15 @@ def _counts(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w:
     return Counts(total, weight) if fill(X, codes, w, threshold, needs.signed, total, weight) else None
 
 
+def _pairs(needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Pairs:
+    """Count cells and pairs of cells."""
+    d, V = X.shape[1], needs.cells
+    single, pair = np.zeros((K, d, V)), np.zeros((K, d * (d - 1) // 2, V, V))
+    cells = np.ascontiguousarray(X, dtype=np.int16)
+    import_module("deciban.kernels.pair_counts").fill_pairs(cells, codes, w, single, pair)
+    return Pairs(single, pair)
+
+
 def _levels(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
     """Count levels in a table sized by the first rows, then by all; None where X has values other than codes."""
     if not _are_codes(X, needs):
@@ -298,9 +310,11 @@ def score_by_kernel(
         return all(score_by_kernel(kernels, each, X, needs, wanted, out) for each in form.forms)
     if isinstance(form, BoundedRates):
         return _bounded_rates(form, X, needs, wanted, out)
+    if isinstance(form, Edges):
+        return score_by_kernel(kernels, form.lookup, form.combine(X), needs, wanted, out)
     if isinstance(form, Full):
-        X = form.remove_far(X) if isinstance(form, LimitedFull) else X
-        return form.shared and wanted not in ("joint", "density") and _contrast(form, X, out)
+        has_kernel = form.shared and not (isinstance(form, LimitedFull) and (form.evidence_weight or 0.0) < 0)
+        return has_kernel and wanted not in ("joint", "density") and _contrast(form, X, out)
     if kernels is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Steps, Linear)):
         return False
     if isinstance(form, BoundedDiagonal):

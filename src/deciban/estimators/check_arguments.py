@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, validate_data
 
 from deciban._typing import Array, Codes
-from deciban.engines import InvalidValueError, encode
+from deciban.engines import InvalidValueError, encode, is_tensor, keep_rows, to_host
 from deciban.errors import DecibanWarning, InputError, unknown_class_error
 from deciban.families.family import ClassPrior
 from deciban.metrics.calibration_fit import METHODS
@@ -70,8 +70,16 @@ def _describe_values(values: Any) -> tuple[str, list[Any]]:
     return "" if isinstance(values, Hidden) else str(getattr(values, "__name__", values)), [values]
 
 
-def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-    """Return X and y as arrays of equal length, by scikit-learn's rules; NaN and ±∞ in X are checked later."""
+def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool, on_device: bool = False) -> tuple[Any, Any]:
+    """Return X and y as arrays of equal length, by scikit-learn's rules; NaN and ±∞ in X are checked later.
+
+    Tensors stay on their device for estimators that learn `on_device`; else they are copied to host memory.
+    """
+    if is_tensor(X) and on_device:
+        from deciban.estimators.check_tensors import check_tensor_rows
+
+        return check_tensor_rows(estimator, X, y, reset=reset)
+    X, y = to_host(X), to_host(y)
     X, y = validate_data(estimator, X, y, accept_sparse="csr", ensure_all_finite=False, reset=reset)
     return X, check_label_type(y)
 
@@ -107,6 +115,10 @@ def check_X(estimator: Any, X: Any) -> Any:
     is_plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and len(X) > 0
     if is_plain and X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator):
         return X
+    if is_tensor(X):
+        from deciban.estimators.check_tensors import check_tensor
+
+        return check_tensor(estimator, X, reset=False)
     return validate_data(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
 
 
@@ -114,6 +126,11 @@ def check_weight(weight: Any, X: Any, some_positive: bool = False) -> Array | No
     """Return row weights as doubles, `some_positive` of them above zero; None where every row has weight one."""
     if weight is None:
         return None
+    if is_tensor(X):
+        from deciban.estimators.check_tensors import check_tensor_weight
+
+        return check_tensor_weight(weight, X, some_positive)
+    weight = to_host(weight)
     try:
         w = np.asarray(_check_sample_weight(weight, X, dtype=np.float64))
     except ValueError as error:
@@ -134,10 +151,12 @@ def check_weight(weight: Any, X: Any, some_positive: bool = False) -> Array | No
     return w
 
 
-def drop_weightless_rows(X: Any, codes: NDArray[np.int32], weight: Array | None) -> tuple[Any, Any, Array | None]:
+def drop_weightless_rows(X: Any, codes: Any, weight: Any) -> tuple[Any, Any, Any]:
     """Return rows, class codes and weights without rows of weight zero, whose levels and values have no effect."""
     if weight is None or weight.all():
         return X, codes, weight
+    if is_tensor(X):
+        return keep_rows(X, codes, weight)
     kept = np.flatnonzero(weight)
     return take_rows(X, kept), codes[kept], weight[kept]
 
@@ -155,7 +174,8 @@ def take_rows(rows: Any, index: NDArray[np.intp]) -> Any:
 
 def choose_dtype(X: Any) -> np.dtype[Any]:
     """Return float32 if X has that dtype, else float64, also for tables and documents."""
-    return np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
+    is_single = str(getattr(X, "dtype", None)) in ("float32", "torch.float32")
+    return np.dtype(np.float32 if is_single else np.float64)
 
 
 def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:

@@ -13,7 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from deciban._typing import Array
-from deciban.engines import SINGLE_BLOCK_ROWS, InvalidValueError, encode_known, thread_count
+from deciban.engines import (
+    SINGLE_BLOCK_ROWS,
+    InvalidValueError,
+    encode_known,
+    match_rows,
+    take_classes,
+    thread_count,
+    to_host,
+)
 from deciban.errors import DecibanError, DecibanWarning, InputError
 from deciban.estimators.check_arguments import check_X, format_error
 from deciban.ledger import Block
@@ -140,12 +148,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """
         self._check_fitted()
         rule = posterior.build_rule(self.classes_, costs, reject, thresholds)
-        codes = self._score(X, "winner") if rule is None else rule.apply(self._score(X, "posterior"))
         if rule is None and reject_novel is None:
-            return self.classes_[codes]
+            return take_classes(self.classes_, self._score(X, "winner"))
+        posterior_or_codes = to_host(self._score(X, "winner" if rule is None else "posterior"))
+        codes = posterior_or_codes if rule is None else rule.apply(posterior_or_codes)
         if reject_novel is not None:
             codes = np.where(self._is_novel(X, reject_novel), posterior.REJECTED, codes)
-        return posterior.take_labels(self.classes_, codes)
+        labels = posterior.take_labels(self.classes_, codes)
+        return match_rows(labels, X) if labels.dtype.kind in "iufb" else labels
 
     def predict_proba(self, X: Any) -> Array:
         """Return p(k|x) of each row and class, in the order of `classes_`."""
@@ -158,7 +168,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
         """Return the evidence of each feature in decibans, for the winner against the runner-up or given classes."""
         model, threads = self._check_fitted(), thread_count(self.n_jobs)
-        rows = self._check_input(X)
+        rows = self._check_input(to_host(X))
         pair = None if classes is None else self._pair(classes)
         with self._reword_errors():
             return model.explain([self._matrix(rows, threads)], pair, self.classes_, threads)
@@ -207,6 +217,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """Return the model with a calibration that is fitted to out-of-fold scores."""
         from deciban.estimators.cross_validate import out_of_fold
 
+        X, y, sample_weight = to_host(X), to_host(y), to_host(sample_weight)
         rows = out_of_fold(_clone_uncalibrated(self), X, y, folds, sample_weight=sample_weight)
         is_scored = (rows.fold >= 0) & rows.known[np.arange(len(rows.codes)), rows.codes]
         truth = np.where(is_scored, rows.codes, -1)
@@ -228,6 +239,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         from deciban.estimators.cross_validate import out_of_fold
 
         self._check_fitted().require_density("density p(x)")
+        X, y, sample_weight = to_host(X), to_host(y), to_host(sample_weight)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DecibanWarning)  # `fit` has issued the warnings already
             cells = self._score(X, "observed")
@@ -252,6 +264,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         model.require_density("density p(x)")
         usual = posterior.require_novelty(model.novelty)
         usual.threshold(share)
+        X = to_host(X)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DecibanWarning)  # `predict` has issued the warnings already
             return usual.novel(self._score(X, "typicality"), share)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.engines import find_highest
 from deciban.errors import InputError, UndefinedError
 from deciban.estimators.check_arguments import allow, parse_prior
 from deciban.estimators.generative_base import GenerativeClassifier
@@ -265,7 +266,7 @@ class LevelClassifier(DiscreteClassifier):
         if self.unseen != "error":
             return
         known = self._n_known_levels
-        highest = X.max(axis=0).toarray().ravel() if hasattr(X, "tocsr") else np.fmax.reduce(X, axis=0)
+        highest = find_highest(X)
         unseen = np.flatnonzero(highest >= known)
         if unseen.size:
             j = int(unseen[0])

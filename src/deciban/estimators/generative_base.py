@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from deciban._typing import Array, Codes
-from deciban.engines import encode, encode_known, thread_count
+from deciban.engines import encode, encode_known, match_codes, thread_count, to_host
 from deciban.errors import DecibanWarning, InputError, SchemaError
 from deciban.estimators import check_arguments as checks
 from deciban.estimators.classifier_base import Classifier
@@ -175,7 +175,7 @@ class GenerativeClassifier(Classifier):
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
         """Return X and y, checked; `reset`: the names and number of the columns are set."""
-        return checks.check_rows(self, X, y, reset=reset)
+        return checks.check_rows(self, X, y, reset=reset, on_device=True)
 
     def _check_more_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Codes, Array | None]:
         """Return more rows like those that were learned, the codes of their classes, and their weights, checked."""
@@ -185,6 +185,7 @@ class GenerativeClassifier(Classifier):
 
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """Return the ledger of checked rows."""
+        codes = match_codes(codes, X, len(self.classes_))
         X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
         assumption = self._assumption(X.shape[1], len(self.classes_))
         classes, threads = self.classes_.tolist(), thread_count(self.n_jobs)
@@ -239,6 +240,7 @@ class GenerativeClassifier(Classifier):
         if X is None and y is None:
             return model.training_log_likelihood()
         model.require_density("likelihood")
+        X, y, sample_weight = to_host(X), to_host(y), to_host(sample_weight)
         X, codes, weight = checks.drop_weightless_rows(*self._check_more_rows(X, y, sample_weight))
         if not len(codes):
             return 0.0

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.family import (
-    CONTAMINATION,
     Alpha,
     EnumeratedRows,
     Family,
@@ -31,6 +30,7 @@ from deciban.families.level_families import combinations
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import BoundedRates, Linear, ScoreForm, SparseLinear
+from deciban.scores.bounded_forms import CONTAMINATION
 from deciban.scores.linear import ImpossibleValues
 
 MAX_DRAWN_RATE = 1e18

@@ -26,10 +26,6 @@ NO_LIKELIHOOD = (
 )
 """The error message for a quantity that a complement model, the only one that is not probabilistic, does not have."""
 
-CONTAMINATION = 1e-4
-"""The share of gross errors in a column (Huber 1964): values mistyped or in another unit, which may occur in any
-class. It bounds the evidence of numbers and counts in tables."""
-
 PriorKind = Literal["empirical", "smoothed", "uniform", "given"]
 
 EnumeratedRows = tuple[NDArray[Any], Array]

@@ -35,7 +35,8 @@ from deciban.ledger import Bags, Levels, Moments, Scatter, Tallies
 from deciban.ledger.grid import RUN_CELLS
 from deciban.ledger.levels import feature_runs
 from deciban.ledger.statistic import divide
-from deciban.scores import BoundedDiagonal, Diagonal, Full
+from deciban.scores import BoundedDiagonal, Diagonal, Full, LimitedFull
+from deciban.scores.bounded_forms import MAX_FEATURE_EVIDENCE
 from deciban.scores.gaussian_forms import NO_COVARIANCE
 
 DRAWS = 200
@@ -306,7 +307,8 @@ def block_strength(family: Gaussian, part: Scatter, prior: Array, rng: np.random
         value = _full_strength(form.mean, covariance, pi)
     except np.linalg.LinAlgError:
         raise InputError(NO_COVARIANCE) from None
-    return _interval_about(np.array([max(value, 0.0)]), np.array(drawn)[:, None])
+    most = MAX_FEATURE_EVIDENCE * d if isinstance(form, LimitedFull) else np.inf
+    return _interval_about(np.clip([value], 0.0, most), np.minimum(drawn, most)[:, None])
 
 
 def _draw_gaussians(mean: Array, covariance: Array, n: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import UndefinedError
-from deciban.families.family import CONTAMINATION, GAUSSIAN_PARAMETERS, Family, pool_empty
+from deciban.families.family import GAUSSIAN_PARAMETERS, Family, pool_empty
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import divide
 from deciban.scores import BoundedDiagonal, Diagonal, Full, LimitedFull, ScoreForm
+from deciban.scores.bounded_forms import CONTAMINATION
 from deciban.scores.gaussian_forms import cholesky
 
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
@@ -81,12 +82,15 @@ class Gaussian(Family):
         """Return ln τ_j = ln c − ½ ln(2πs²_j), the log-density below which no class falls; −∞ for maximum likelihood.
 
         It is that of a component of weight c, `CONTAMINATION`, as wide as the column, whose total variance is s².
-        Where a class has one variance for all columns there is none: the squares of wide columns balance the norms of
-        narrow ones, and bounding them alone lost 28 % of the rows of a table of tumours.
+        Where a class has one variance for all columns, the squares of wide columns balance the norms of narrow ones
+        (bounding them so lost 28 % of the rows of a table of tumours): s² is then at least that variance, and c is
+        the product of the weights of all columns, so that a wide column, too, is bounded from 4.3 deviations on.
         """
-        is_bounded = self.prior_rows and self.covariance != "spherical"
-        log_share = math.log(CONTAMINATION) if is_bounded else -math.inf
-        return log_share - 0.5 * np.log(2 * np.pi * positive_variance(total_variance(part)))
+        log_share = math.log(CONTAMINATION) if self.prior_rows else -math.inf
+        width = positive_variance(total_variance(part))
+        if self.covariance == "spherical":
+            log_share, width = log_share * part.n_features, np.maximum(width, self.variances(part).max(axis=-2))
+        return log_share - 0.5 * np.log(2 * np.pi * width)
 
     def _covariances(self, part: Scatter) -> Array:
         """Return (ν₀ S + C_k) / (ν₀ + n_k) pair by pair, S the pooled covariance; S where a class lacks the pair."""

@@ -9,6 +9,7 @@ from deciban.ledger.grid import Grid
 from deciban.ledger.ledger import Ledger
 from deciban.ledger.levels import Cells, Levels
 from deciban.ledger.moments import Moments
+from deciban.ledger.pairs import Pairs
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Needs, Schema
 from deciban.ledger.statistic import Statistic
@@ -24,6 +25,7 @@ __all__ = [
     "Levels",
     "Moments",
     "Needs",
+    "Pairs",
     "Scatter",
     "Schema",
     "Statistic",

@@ -24,7 +24,7 @@ from deciban.ledger.vocabulary import Vocabulary
 Label = Any
 Names = tuple[str, ...]
 Places = NDArray[np.intp]
-Kind = Literal["counts", "levels", "moments", "scatter", "cells", "grid", "bags"]
+Kind = Literal["counts", "levels", "moments", "scatter", "cells", "grid", "bags", "pairs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Needs:
     `threshold` reads x as the indicator [x > threshold] (Bernoulli). `signed` is False where a negative
     value has no meaning (counts, level codes). `skips` is False where a missing value cannot simply be
     left out (a bag of words: skipping a word would mean that it did not occur). `unit`: values lie in [0, 1].
-    `words` describes how a text is tokenised (bags).
+    `words` describes how a text is tokenised (bags), `cells` is the number of cells of every feature (pairs).
     """
 
     kind: Kind
@@ -43,12 +43,15 @@ class Needs:
     skips: bool = True
     unit: bool = False
     words: str = ""
+    cells: int = 0
 
     @property
     def reading(self) -> str:
         """A text that describes how a value is read, for the schema."""
         if self.kind == "bags":
             return self.words
+        if self.kind == "pairs":
+            return f"one of {self.cells} cells"
         return "x" if self.threshold is None else f"[x > {self.threshold!r}]"
 
 

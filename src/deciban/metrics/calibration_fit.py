@@ -4,7 +4,7 @@ Rows that no slope and bias could correct (a true class of probability 0) are le
 Weights are rescaled to sum to the effective number of rows (Kish 1965), whatever their unit.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,6 +35,10 @@ against none, over 11 tables. With it each won on 10 and lost on none, by maximu
 
 ISOTONIC_END_ROWS = 1.0
 """The prior rows of either side at the lowest and the highest score, so that isotonic gives no probability of 0."""
+
+MIN_ISOTONIC_ROWS = 1000
+"""The effective number of rows from which "auto" tries isotonic maps: with fewer these overfit (Niculescu-Mizil &
+Caruana 2005)."""
 
 MIN_SLOPE, MAX_SLOPE = 1e-6, 1e6
 """The bounds of the slope: evidence may lose nearly all its weight, but never change its sign."""
@@ -171,7 +175,7 @@ def _fit_isotonic(x: Array, hit: NDArray[np.bool_], weight: Array, prior_rows: f
     kept = np.flatnonzero(ends[0] | ends[1])
     to = np.log(share[kept]) - np.log1p(-share[kept])
     if len(kept) == 1:  # one score for all rows: a constant line needs two knots
-        return np.array([at[0], at[0] + 1.0]), np.repeat(to, 2)
+        return np.array([0.0, 1.0]), np.repeat(to, 2)
     return at[kept], to
 
 
@@ -184,6 +188,8 @@ class CalibrationResult(NamedTuple):
 
     calibration: Calibration | None
     log_posterior: Array
+    fold_maps: Mapping[int, CalibrationMap] = {}
+    """The map fitted without each fold."""
 
 
 def calibrate(
@@ -191,45 +197,68 @@ def calibrate(
 ) -> CalibrationResult:
     """Fit a map to rows that were each scored by a model without their fold.
 
-    "auto" compares none, temperature, Platt's and isotonic maps by the log-loss of each fold under maps fitted
-    without it, and moves on to one with more parameters only if that gains more than one standard error, paired row
-    by row. Rows whose class is not known (−1) are not used.
+    "auto" compares none, temperature, Platt's and, of many rows, isotonic maps by the log-loss of each fold by maps
+    fitted without it, and moves on to one with more parameters only if that gains more than one standard error,
+    paired row by row. Rows whose class is not known (−1) are not used; without any other, "auto" fits none.
     """
     is_known = truth >= 0
     L, codes = log_posterior[is_known], truth[is_known]
     w = (np.ones(len(truth)) if weight is None else effective_weights(weight))[is_known]
     if log_posterior.shape[1] < 2 or not len(L):
+        if method == "auto":
+            return CalibrationResult(None, log_posterior)
         raise InputError("calibration takes rows of two classes or more whose classes are known. Hint: leave it out")
-    best: tuple[str | None, Array] = (None, L)
-    for name in METHODS if method == "auto" else (method,):
-        calibrated = cross_fit(name, L, codes, w, fold[is_known])
+    best: tuple[str | None, Array, Mapping[int, CalibrationMap]] = (None, L, {})
+    for name in _methods_to_try(w.sum()) if method == "auto" else (method,):
+        maps = fit_without_each_fold(name, L, codes, w, fold[is_known])
+        calibrated = apply_fold_maps(maps, L, fold[is_known])
         gain, error = paired_mean(bounded_losses(best[1], codes) - bounded_losses(calibrated, codes), w)
         if method != "auto" or gain > error:
-            best = name, calibrated
+            best = name, calibrated, maps
     out = log_posterior.copy()
     out[is_known] = best[1]
     if best[0] is None:
         return CalibrationResult(None, out)
     means = [float(np.average(bounded_losses(scores, codes), weights=w)) for scores in (L, best[1])]
-    return CalibrationResult(Calibration(FITS[best[0]](L, codes, w), log_prior, len(L), *means), out)
+    calibration = Calibration(FITS[best[0]](L, codes, w), log_prior, len(L), *means)
+    return CalibrationResult(calibration, out, best[2])
 
 
-def cross_fit(method: str, L: Array, truth: IntegerCodes, weight: Array, fold: IntegerCodes) -> Array:
-    """Return ln p(k|x) of each row by the map fitted without its fold; unchanged if there is only one fold."""
-    map_of_all_rows = FITS[method](L, truth, weight)
-    out = L.copy()
+def _methods_to_try(n_rows: float) -> Sequence[str]:
+    """Return the methods among which "auto" chooses with so many effective rows."""
+    return METHODS if n_rows >= MIN_ISOTONIC_ROWS else [name for name in METHODS if name != "isotonic"]
+
+
+def fit_without_each_fold(
+    method: str, L: Array, truth: IntegerCodes, weight: Array, fold: IntegerCodes
+) -> dict[int, CalibrationMap]:
+    """Return the map fitted to all rows but those of each fold; none if there is only one fold."""
+    map_of_all_rows, maps = FITS[method](L, truth, weight), {}
     for f in np.unique(fold):
+        others = fold != f
+        if others.any():
+            maps[int(f)] = FITS[method](L[others], truth[others], weight[others], near=map_of_all_rows)
+    return maps
+
+
+def apply_fold_maps(maps: Mapping[int, CalibrationMap], log_posterior: Array, fold: IntegerCodes) -> Array:
+    """Return ln p(k|x) of each row by the map of its fold; unchanged where its fold has none."""
+    out = log_posterior.copy()
+    for f, mapping in maps.items():
         own = fold == f
-        if not own.all():
-            out[own] = FITS[method](L[~own], truth[~own], weight[~own], near=map_of_all_rows).apply(L[own])
+        out[own] = mapping.apply(log_posterior[own])
     return out
 
 
-def check_method(method: Any) -> str | None:
-    """Return the method if it is one of `METHODS`, "auto" or None; refuse others."""
-    if method is not None and method not in (*METHODS, "auto"):
-        raise InputError(f"calibrate must be 'auto', 'temperature', 'platt', 'isotonic' or None, not {method!r}")
-    return method
+def check_method(method: Any, default: str | None = None) -> str | None:
+    """Return the method if it is one of `METHODS` or "auto", None for "none", and the default for None."""
+    if method is not None and method not in (*METHODS, "auto", "none"):
+        raise InputError(
+            f"calibrate must be 'auto', 'temperature', 'platt', 'isotonic', 'none' or None, not {method!r}"
+        )
+    if method == "none":
+        return None
+    return default if method is None else method
 
 
 def is_clearly_miscalibrated(report: Report) -> bool:

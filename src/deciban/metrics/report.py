@@ -292,7 +292,7 @@ def describe_learned_rows(share: float, rows: int) -> str:
     >>> describe_learned_rows(1.0, 397)
     'these 397 rows were learned by this model: the figures are not held out'
     """
-    some = "" if share == 1 else f"about {format_percent(share, 0)} of "
+    some = "" if share == 1 else "almost all of " if share >= 0.99 else f"about {format_percent(share, 0)} of "
     return f"{some}these {_format_rows(rows)} were learned by this model: the figures are not held out"
 
 

@@ -69,7 +69,9 @@ class Column:
     `block` names the columns that it is joined with, itself among them: numbers as one Gaussian with covariances,
     flags and categories as one category of their combinations. `format` is how its numbers or dates are written,
     where that is not as programs write them; `note` says so until the role is decided. The levels of a flag or
-    category may be `numeric`: it is read as numbers, so that 1.0 is the level 1.
+    category may be `numeric`: it is read as numbers, so that 1.0 is the level 1. `cells`, where there are any, are
+    those on which its dependence on other columns is counted: the cuts between cells of numbers, or the levels that
+    have a cell each, all others sharing one.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Column:
     format: NumberFormat | DateFormat | None = None
     note: str = field(default="", compare=False)
     numeric: bool = False
+    cells: tuple[float, ...] | tuple[str, ...] = ()
 
     @property
     def reading(self) -> ColumnReading:
@@ -149,15 +152,18 @@ class Layout:
     def blocks(self) -> tuple[FeatureBlock, ...]:
         """The blocks that have any features; each set of joined numbers is a block (`scatter`), and so is each text.
 
-        These come last, the texts after the others, sorted by name: a vocabulary does not name its column, so two
-        models must agree about the order of their texts, whatever the order of the columns in their tables.
+        Columns with `cells` are also in the block `pairs`. These come last, the texts after the others, sorted by
+        name: a vocabulary does not name its column, so two models must agree about the order of their texts, whatever
+        the order of the columns in their tables.
         """
         found = [FeatureBlock(kind, self._features(roles)) for kind, roles in BLOCKS.items() if kind != "bags"]
         joined = sorted({column.block for column in self.columns if column.block and column.role == "number"})
         texts = sorted(self._features(BLOCKS["bags"]), key=lambda feature: feature.column)
+        paired = [feature for column in self.columns if column.cells for feature in column.features]
         return (
             *(group for group in found if group.features),
             *(FeatureBlock("scatter", tuple(Feature(name, "number") for name in names)) for names in joined),
+            *([FeatureBlock("pairs", tuple(paired))] if len(paired) > 1 else ()),
             *(FeatureBlock("bags", (text,)) for text in texts),
         )
 
@@ -168,6 +174,16 @@ class Layout:
         if not any(column.block for column in columns):
             return tuple(found)
         return tuple(dict.fromkeys(found))  # combinations take the position of the first of their columns
+
+    @cached_property
+    def cells(self) -> dict[str, tuple[float, ...] | tuple[str, ...]]:
+        """The cells of each column that has any; see `Column`."""
+        return {column.name: column.cells for column in self.columns if column.cells}
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells of the features of the block `pairs`, the largest of all columns."""
+        return max(len(cells) + 1 for cells in self.cells.values())
 
     def block_index(self, kind: Kind) -> int | None:
         """Return the index of the first block of this kind; None if there is none."""
@@ -203,7 +219,7 @@ class Layout:
         """The block of each number and its place there; the first where its role is open."""
         places: dict[str, tuple[int, int]] = {}
         for i, (kind, features) in enumerate(self.blocks):
-            for j, feature in enumerate(features if kind not in ("levels", "bags") else ()):
+            for j, feature in enumerate(features if kind not in ("levels", "pairs", "bags") else ()):
                 places.setdefault(feature.name, (i, j))
         return places
 

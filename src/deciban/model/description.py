@@ -204,7 +204,9 @@ def _feature_weights(model: Model) -> dict[str, Array]:
     """Return the weight of the rows of each class that have each feature."""
     K = len(model.ledger.rows)
     found: dict[str, Array] = {}
-    for part, (_, features) in zip(model.ledger.parts, model._layout.blocks):
+    for part, (kind, features) in zip(model.ledger.parts, model._layout.blocks):
+        if kind == "pairs":  # the features are counted in their own blocks
+            continue
         own = part.moments.weight if isinstance(part, Scatter) else part.weight  # type: ignore[attr-defined]
         weight = np.broadcast_to(own, (K, len(features)))
         found |= {feature.name: weight[:, j] for j, feature in enumerate(features)}
@@ -216,7 +218,9 @@ def _describe_column(model: Model, column: Column, weights: dict[str, Array]) ->
     if not features:
         return ColumnNote(column.name, column.role, column.reason, None, None)
     rows, n = float(weights[features[0].name].sum()), model.ledger.n_rows
-    return ColumnNote(column.name, column.role, column.reason, rows, max(0.0, 1 - rows / n) if n else 0.0)
+    parent = model.structure.get(column.name)
+    reason = column.reason if parent is None else f"given {parent}; {column.reason}"
+    return ColumnNote(column.name, column.role, reason, rows, max(0.0, 1 - rows / n) if n else 0.0)
 
 
 def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Array]) -> tuple[Strength, ...]:
@@ -234,6 +238,9 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
         part: Any = naive.complete.parts[block]
         names = [feature.name for feature in features]
         columns = [range(j, j + 1) for j in range(len(features))]
+        if kind == "pairs":  # corrections of the features' own evidence
+            summarisers.append(BlockSummariser(naive, block, model._labels, names))
+            continue
         if fitted is not None:
             summarisers.append(WeightSummariser(naive, block, model._labels, names, fitted))
             solved = weight_strengths(fitted.solved.forms[block], part, fitted.solved.prior)

@@ -16,7 +16,7 @@ from deciban.errors import InputError
 from deciban.scores.explanation import DECIBAN
 from deciban.scores.posterior import Decision, Finish
 from deciban.sources.arrow_sources import Frame
-from deciban.sources.distributed import distributed_base, replace_base
+from deciban.sources.distributed import PartView, distributed_base, fetch_first_rows, replace_base
 from deciban.sources.row_views import CopyingView
 from deciban.sources.source import Source
 
@@ -103,7 +103,9 @@ def _transform(model: Model, source: Source, keep: Sequence[str] | None, work: A
     base = distributed_base(source)
     assert base is not None
     kept, wanted = base.choose_kept(keep), model._layout.readings()
-    return base.transform(work(_dump(model), CopyingView(replace_base(source, None), kept)), kept, added, wanted)
+    first_rows = fetch_first_rows(base, wanted)
+    view = CopyingView(replace_base(source, PartView(None, first_rows)), kept)  # type: ignore[arg-type]
+    return base.transform(work(_dump(model), view), kept, added, wanted)
 
 
 def _dump(model: Model) -> bytes:

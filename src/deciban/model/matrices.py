@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +23,7 @@ from deciban.sources.arrow_cells import LevelEncoder, extract_date_part, to_numb
 from deciban.sources.arrow_texts import replace_nulls
 from deciban.sources.arrow_types import is_text
 from deciban.sources.cell_conversion import BAD_CELLS_HINT, read_converted
+from deciban.sources.new_formats import adapt_readings
 from deciban.sources.source import ColumnReading, Source, role_hint
 from deciban.text import Documents, Words, build_word_matrix
 
@@ -74,7 +77,7 @@ class Matrices:
 
     def columns(self, batches: Sequence[Any]) -> list[list[Any]]:
         """Return the columns of each block; a number that is in two blocks is converted once."""
-        groups = [group for group in self.layout.blocks if group.kind != "bags"]
+        groups = [group for group in self.layout.blocks if group.kind not in ("pairs", "bags")]
         jobs = {(k == "levels", f.name): (k, j, f) for k, features in groups for j, f in enumerate(features)}
 
         def one(job: tuple[Kind, int, Feature]) -> NDArray[Any]:
@@ -84,7 +87,21 @@ class Matrices:
         threads = engines.thread_count(self.n_jobs) if sum(b.num_rows for b in batches) >= MIN_PARALLEL_ROWS else 1
         read = dict(zip(jobs, engines.map_small_items(one, jobs.values(), threads)))
         dense = [[read[kind == "levels", feature.name] for feature in features] for kind, features in groups]
+        paired = [group.features for group in self.layout.blocks if group.kind == "pairs"]
+        dense += [[self._find_cells(feature, read) for feature in features] for features in paired]
         return [*dense, *([self._convert_text(i, text, batches)] for i, text in enumerate(self.layout.texts))]
+
+    def _find_cells(self, feature: Feature, read: Mapping[tuple[bool, str], NDArray[Any]]) -> NDArray[np.int16]:
+        """Return the cell of each row's number or level, −1 where it is missing; see `Column.cells`."""
+        cells, codes = self.layout.cells[feature.column], read.get((True, feature.name))
+        if codes is None:
+            numbers = read[False, feature.name]
+            found = np.searchsorted(np.array(cells, dtype=np.float64), numbers, side="right")
+            return np.where(np.isnan(numbers), -1, found).astype(np.int16)
+        place = {name: v for v, name in enumerate(cells)}
+        names = next(names for own, names in zip(self.layout.levels, self.names) if own.name == feature.name)
+        of_code = [place.get(name, len(cells)) for name in names.list]
+        return np.array([*of_code, len(cells), -1], dtype=np.int16)[codes]
 
     def _convert_text(self, i: int, feature: Feature, batches: Sequence[Any]) -> Any:
         """Return the documents of a column, or with vocabularies the matrix of their words."""
@@ -139,17 +156,20 @@ def stack_columns(columns: Sequence[Any]) -> Any:
 def check_columns(
     source: Source, wanted: Mapping[str, ColumnReading], allow_missing: bool
 ) -> dict[str, ColumnReading]:
-    """Return the wanted columns that the source has; refuse a source without one of them, unless that is allowed."""
+    """Return the wanted columns that the source has, read as their cells are written (`adapt_readings`).
+
+    A source without one of them is refused, unless that is allowed.
+    """
     present = set(source.columns)
     absent = [name for name in wanted if name not in present]
     if absent and not allow_missing:
         more = f" (nor {len(absent) - 1} others)" if len(absent) > 1 else ""
         raise InputError(
             f"{source.name} has no column {absent[0]!r}{more}, which the model needs"
-            f"{did_you_mean(absent[0], source.columns)}. "
+            f"{did_you_mean(absent[0], source.columns) or '.'} "
             f"Hint: --allow-missing-columns (allow_missing_columns=True) treats it as missing"
         )
-    return {name: reading for name, reading in wanted.items() if name in present}
+    return adapt_readings(source, {name: reading for name, reading in wanted.items() if name in present})
 
 
 def invalid_cell_error(bad: engines.InvalidValueError, layout: Layout, parts: Sequence[Any]) -> Exception:
@@ -227,13 +247,16 @@ def _text_bytes(column: Any) -> Any:
 
 
 def prefetch(items: Iterator[T], max_ahead: int = 2) -> Iterator[T]:
-    """Yield items in order while a thread fetches the next, at most `max_ahead`; errors keep their place."""
+    """Yield items in order while a thread fetches the next, at most `max_ahead`; errors keep their place.
+
+    The thread has the caller's context variables.
+    """
     end: Any = object()
-    pool = ThreadPoolExecutor(1)
+    pool, fetch = ThreadPoolExecutor(1), partial(copy_context().run, next, items, end)
     try:
-        pending = deque(pool.submit(next, items, end) for _ in range(max_ahead))
+        pending = deque(pool.submit(fetch) for _ in range(max_ahead))
         while (item := pending.popleft().result()) is not end:
-            pending.append(pool.submit(next, items, end))
+            pending.append(pool.submit(fetch))
             yield item
     finally:
         pool.shutdown(cancel_futures=True)

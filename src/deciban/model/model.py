@@ -156,6 +156,16 @@ class Model(ModelAlgebra):
         return self._scorer.n_parameters
 
     @property
+    def structure(self) -> dict[str, str]:
+        """The column that each dependent column depends on; empty where all are independent given the class."""
+        block = self._layout.block_index("pairs")
+        if block is None:
+            return {}
+        names = [feature.name for feature in self._layout.blocks[block].features]
+        parent = self._naive.solved.forms[block].parent.tolist()  # type: ignore[attr-defined]
+        return {name: names[p] for name, p in zip(names, parent) if p >= 0}
+
+    @property
     def ranges(self) -> dict[str, tuple[float, float]]:
         """The least and the greatest value that was learned of each column of numbers."""
         return learned_ranges(self)
@@ -169,7 +179,7 @@ class Model(ModelAlgebra):
         follows the last block.
         """
         wanted = check_columns(source, self._layout.readings(), allow_missing_columns)
-        watch = monitor or self._make_unseen_monitor()
+        watch = monitor or self._make_unseen_monitor(numbers=True)
         source, matrices = hide_markers(self, source), self._make_matrices()
         for batches in row_blocks(source, wanted, self._layout):
             parts = matrices.convert(batches)

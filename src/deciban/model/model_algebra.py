@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
+from warnings import warn
 
 import numpy as np
 
-from deciban.errors import InputError
+from deciban.errors import DecibanWarning, InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.model_options import (
+    LIKE_HINT,
     Options,
     Origin,
     check_compatible,
@@ -144,11 +146,28 @@ class ModelAlgebra(RenamedAttributes):
         if not isinstance(other, ModelAlgebra):
             return NotImplemented
         self._need_sums(what, other)
+        if self._layout.cells != other._layout.cells:
+            warn(
+                "the dependence between columns is dropped: the two models have not counted it on the same cells. "
+                + LIKE_HINT,
+                DecibanWarning,
+                stacklevel=3,
+            )
+            return self._without_cells()._combine(operation, other._without_cells(), what)
         check_compatible(self, other)
         new = self._copy_with(operation(self.ledger, other.ledger))
         new.columns = combine_formats(self.columns, other.columns)
         new._layout = Layout(new.columns)
         new.origin = self.origin.combine(operation, other.origin)
+        return new
+
+    def _without_cells(self) -> Self:
+        """Return the model without the dependence between its columns."""
+        kept: list[Sequence[int] | None] = [[] if kind == "pairs" else None for kind, _ in self._layout.blocks]
+        new = copy.copy(self)
+        new.columns = tuple(replace(column, cells=()) for column in self.columns)
+        new._layout = Layout(new.columns)
+        new._replace_ledger(self.ledger.choose(kept))
         return new
 
     def __add__(self, other: Self) -> Self:

@@ -14,6 +14,7 @@ from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.level_families import Categorical, Unseen
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.text_family import Text
+from deciban.families.tree import Tree
 from deciban.generative import Assumption
 from deciban.ledger.extremes import Extremes
 from deciban.ledger.schema import Kind
@@ -78,7 +79,7 @@ class Options:
 
     def assumption(self, layout: Layout) -> Assumption:
         """Return the assumption with a family for each block of features."""
-        families = tuple(self._family(kind, features) for kind, features in layout.blocks)
+        families = tuple(self._family(kind, features, layout) for kind, features in layout.blocks)
         if self.auto and layout.texts and not self.words.has_integer_values:
             raise InputError(
                 f"alpha='auto' chooses the pseudo-count under which the counts of the words are most probable, and "
@@ -102,7 +103,7 @@ class Options:
         applies = (self.covariance in JOINT_COVARIANCES) == (default in JOINT_COVARIANCES)
         return self.covariance if self.covariance is not None and applies else default
 
-    def _family(self, kind: Kind, features: tuple[Feature, ...]) -> Family:
+    def _family(self, kind: Kind, features: tuple[Feature, ...], layout: Layout) -> Family:
         match kind:
             case "moments" | "scatter":
                 covariance = self._choose_covariance("full" if kind == "scatter" else "diagonal")
@@ -111,6 +112,8 @@ class Options:
                 return Binned(self.pseudo_count)
             case "counts":
                 return Poisson(self.pseudo_count, self.bounded)
+            case "pairs":
+                return Tree(layout.n_cells)
             case "bags":
                 return Text(self.words.reading, alpha=self.pseudo_count)
         # the levels known in advance, even if not all were seen: 2 of a flag, 12 months of a year
@@ -220,6 +223,8 @@ def check_same_columns(columns: Sequence[Column], others: Sequence[Column], hint
             difference = f"differ in column {column.name!r}: {column.role} in one, {other.role} in the other"
         elif column.parts != other.parts:
             difference = f"split the dates of column {column.name!r} into different parts"
+        elif column.cells != other.cells:
+            difference = f"count the dependence of column {column.name!r} on different cells"
         elif column.block != other.block:
             x, y = (", ".join(name for name in c.block if name != c.name) or "none" for c in (column, other))
             difference = f"join column {column.name!r} with different columns: {x} in one, {y} in the other"

@@ -27,6 +27,7 @@ from deciban.plain_json import to_plain
 from deciban.result import FrameKind, Result, make_frame
 from deciban.scores import Steps
 from deciban.scores.explanation import clip_text
+from deciban.sources.arrow_cells import DATE_PARTS
 
 if TYPE_CHECKING:
     from deciban.generative import GenerativeModel
@@ -313,6 +314,10 @@ def _level_parameters(summariser: BlockSummariser, j: int, most: int | None) -> 
         counts, theta = np.column_stack([counts, np.zeros(len(total))]), np.column_stack([theta, unseen])
         names.append("a value never seen")
     chosen = _choose_commonest(counts.sum(axis=0), most)
+    levels = DATE_PARTS.get(table.feature.rpartition(".")[2], ())
+    if set(names) <= {*levels, "a value never seen"}:  # all months and weekdays, in their order
+        order = {name: v for v, name in enumerate((*levels, "a value never seen"))}
+        chosen = np.array(sorted(range(len(names)), key=lambda v: order[names[v]]), dtype=np.intp)
     return LevelParameters.of(
         table.feature, [names[v] for v in chosen], counts[:, chosen], total, theta[:, chosen],
         alpha=table.alpha, n_alphas=table.levels, n_left_out=len(names) - len(chosen),

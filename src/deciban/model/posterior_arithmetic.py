@@ -189,6 +189,10 @@ class ArithmeticWriter:
                 words += self._word_units(b, parts[b], features[0], evidence)
                 continue
             present = [j for j in range(len(features)) if not _is_missing(parts[b][0, j])]
+            if kind == "pairs":
+                unit = Unit(b, present, "dependence", "dependence", None, float(evidence.sum()))
+                units.append((len(table), unit))
+                continue
             for group in [present] if kind == "scatter" and present else [[j] for j in present]:
                 unit = _join_cells(b, group, features, cell, float(evidence[group].sum()))
                 units.append((table.index(features[group[0]].name), unit))
@@ -234,6 +238,8 @@ class ArithmeticWriter:
             times = f"^{x:g}" if x != 1 else ""
             parameters = self._word_parameters(unit)
             return unit.what, [f"({q}){times}" if times else q for q in (parameters.quotient(k, 0) for k in K)]
+        if kind == "pairs":
+            return "dependence", list(map(format_power, logs))
         if kind == "scatter" or unit.feature is None:
             return unit.what, ["N(x; μ, Σ)"] * self.n_classes
         if kind == "moments":

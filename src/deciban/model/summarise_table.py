@@ -144,7 +144,7 @@ class TableSummariser:
                 )
         wanted: dict[str, ColumnReading] = {
             **check_columns(source, self.layout.readings(), False),
-            self.target: "text",
+            self.target: "label",
         }
         return wanted if self.weights is None else {**wanted, self.weights: "number"}
 
@@ -328,8 +328,8 @@ def describe_empty_table(n_read: int, n_without_class: int, target: str, weights
 def _split_into_jobs(
     group: FeatureBlock, columns: Sequence[Any], n_rows: int
 ) -> list[tuple[Sequence[Feature], Sequence[Any]]]:
-    """Split the features and columns of a block into jobs of `MIN_CELLS_PER_JOB` cells; a scatter is one job."""
-    width = len(columns) if group.kind == "scatter" else max(1, MIN_CELLS_PER_JOB // max(1, n_rows))
+    """Split features and columns of a block into jobs of `MIN_CELLS_PER_JOB` cells; scatter and pairs are one job."""
+    width = len(columns) if group.kind in ("scatter", "pairs") else max(1, MIN_CELLS_PER_JOB // max(1, n_rows))
     return [(group.features[j : j + width], columns[j : j + width]) for j in range(0, len(columns), width)]
 
 

@@ -6,7 +6,7 @@ A text is one feature among others; its words are listed below it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -95,14 +95,37 @@ def explain_rows(
     result = model._scorer.explain(parts, pair, model._labels, engines.thread_count(None))
     if model._layout.texts:
         result = _sum_words(model, result, [part.shape[1] for part in parts], batches)
-    index = {feature.name: i for i, feature in enumerate(model._layout.features_by_block())}
-    order = [index[feature.name] for feature in model._layout.features_in_table_order()]
+    evidence, order = _sum_by_column(model, result.evidence)
     features, cells = [result.features[i] for i in order], read_table_cells(model, batches, len(result))
     values = np.array([[format_value(cell) for cell in row] for row in cells], dtype=object).reshape(cells.shape)
     return replace(
-        result, evidence=result.evidence[:, order], features=features, values=values, cells=cells,
+        result, evidence=evidence, features=features, values=_name_parents(model, features, values), cells=cells,
         unseen=_list_unseen(monitor, kept, features, values),
     )  # fmt: skip
+
+
+def _sum_by_column(model: Model, evidence: NDArray[Any]) -> tuple[NDArray[Any], list[int]]:
+    """Return the evidence of each feature in the order of the table, and its place among the features of all blocks.
+
+    The evidence of a column given another is added to that of the column alone.
+    """
+    places = [(kind, feature) for kind, features in model._layout.blocks for feature in features]
+    own = {feature.name: i for i, (kind, feature) in enumerate(places) if kind != "pairs"}
+    order = [own[feature.name] for feature in model._layout.features_in_table_order()]
+    summed = evidence[:, order]
+    for i, feature in ((i, feature) for i, (kind, feature) in enumerate(places) if kind == "pairs"):
+        summed[:, order.index(own[feature.name])] += evidence[:, i]
+    return summed, order
+
+
+def _name_parents(model: Model, features: Sequence[str], values: NDArray[Any]) -> NDArray[Any]:
+    """Return the values of dependent columns with those of the columns that they depend on, where both are there."""
+    place, named = {name: i for i, name in enumerate(features)}, values.copy()
+    for name, parent in model.structure.items():
+        for row, (value, given) in enumerate(values[:, [place[name], place[parent]]]):
+            if value is not None and given is not None:
+                named[row, place[name]] = f"{value}, given {parent} = {given}"
+    return named
 
 
 def read_rows(

@@ -27,7 +27,7 @@ from deciban.model.matrices import row_blocks
 from deciban.model.model_options import Origin
 from deciban.model.row_samples import RowSample, RowSampler, SampleSize, assign_by_key
 from deciban.model.summarise_table import MAX_FOLD_CELLS, TableSummariser, describe_empty_table
-from deciban.sources.distributed import distributed_base, replace_base
+from deciban.sources.distributed import PartView, distributed_base, fetch_first_rows, replace_base
 from deciban.sources.source import ColumnReading, Source
 from deciban.text import Words
 
@@ -157,11 +157,12 @@ def _reduce(source: Source, work: Any, wanted: Sequence[str], layout: Layout, si
     """
     base, files = distributed_base(source), import_module("deciban.persistence.summary_bytes")  # a layer above
     assert base is not None
+    first_rows = fetch_first_rows(base, layout.readings())
     return base.reduce(
-        partial(_work_on_view, replace_base(source, None), work), partial(merge_summaries, size=size),
+        partial(_work_on_view, replace_base(source, None), first_rows, work), partial(merge_summaries, size=size),
         files.dump_summary, partial(files.load_summary, layout), list(dict.fromkeys(wanted)),
     )  # fmt: skip
 
 
-def _work_on_view(view: Any, work: Any, part: Source, number: int) -> Any:
-    return work(replace_base(view, part), number)
+def _work_on_view(view: Any, first_rows: Any, work: Any, part: Source, number: int) -> Any:
+    return work(replace_base(view, PartView(part, first_rows)), number)

@@ -5,7 +5,6 @@ They are counted while rows are predicted, with examples of each column, and lis
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import DecibanWarning, InputError
+from deciban.errors import InputError, warn_caller
 from deciban.formatting import format_range
 from deciban.model.cell_values import format_cell
 from deciban.model.columns import JOIN_SEPARATOR, Feature, Layout
@@ -184,8 +183,10 @@ class UnseenValueMonitor:
         others = [str(column) for name, column in self.columns.items() if name not in {*foreign, *texts}]
         lines = [*foreign.values(), *others]
         shown, n_hidden = lines[:MAX_WARNED_COLUMNS], len(lines) - MAX_WARNED_COLUMNS
-        if n_hidden > 0:
-            shown.append(f"{n_hidden} other column{'' if n_hidden == 1 else 's'} with values that were not learned")
+        if n_hidden == 1:
+            shown = lines
+        elif n_hidden > 1:
+            shown.append(f"{n_hidden} other columns with values that were not learned")
         if self.has_only_texts and self.n_rows_without_words and len(foreign) < len(texts):
             rows = "1 row has" if self.n_rows_without_words == 1 else f"{self.n_rows_without_words} rows have"
             shown.append(f"{rows} no known word; there the class prior decides")
@@ -215,14 +216,14 @@ class UnseenValueMonitor:
     def warn(self) -> None:
         """Warn of the columns with unseen values."""
         for line in self.describe():
-            warnings.warn(line, DecibanWarning, stacklevel=3)
+            warn_caller(line)
 
 
 def _align_ranges(layout: Layout, ranges: Mapping[str, Range]) -> dict[int, tuple[Sequence[Feature], Array, Array]]:
     """Return the features of each block of numbers that have a range, and their lowest and highest values."""
     bounds = {}
     for i, (kind, features) in enumerate(layout.blocks):
-        if kind not in ("levels", "bags") and any(feature.name in ranges for feature in features):
+        if kind not in ("levels", "pairs", "bags") and any(feature.name in ranges for feature in features):
             ends = [ranges.get(feature.name, (-np.inf, np.inf)) for feature in features]
             bounds[i] = (features, *np.array(ends).T)
     return bounds

@@ -19,6 +19,7 @@ from deciban.families.family import Alpha, ClassPrior, Family, PriorKind
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.level_families import Categorical, Joint, Unseen
 from deciban.families.text_family import By, Event, Text
+from deciban.families.tree import Tree
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Block, Ledger, Needs, Schema
 from deciban.linear.boosting import Boosted
@@ -37,7 +38,7 @@ AllowedForms = Mapping[str, tuple[str, ...]]
 
 FAMILIES: dict[str, Callable[..., Any]] = {
     family.__name__: family
-    for family in (Bernoulli, Binned, Categorical, Complement, Gaussian, Joint, Multinomial, Poisson, Text)
+    for family in (Bernoulli, Binned, Categorical, Complement, Gaussian, Joint, Multinomial, Poisson, Text, Tree)
 }
 """The families that files may name."""
 
@@ -357,6 +358,7 @@ FIELD_READERS: dict[str, Callable[[Section, int], Any]] = {
     "var_smoothing": _field_reader(Section.number, "var_smoothing", minimum=0, maximum=MAX_PSEUDO_COUNT),
     "bounded": _field_reader(Section.flag, "bounded"),
     "norm": _field_reader(Section.flag, "norm"),
+    "n_cells": _field_reader(Section.integer, "n_cells", minimum=1, maximum=MAX_LEVELS),
     "idf": _field_reader(Section.flag, "idf"),
     "reading": _field_reader(Section.text, "reading"),
     "unseen": _field_reader(Section.text, "unseen", among=get_args(Unseen)),

@@ -16,6 +16,7 @@ from deciban.ledger.hashing import SURROGATES, Bytes, Offsets, hash_words
 from deciban.ledger.ledger import Ledger
 from deciban.ledger.levels import Cells, Levels
 from deciban.ledger.moments import Moments
+from deciban.ledger.pairs import Pairs
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Kind, Label, Schema
 from deciban.ledger.statistic import MAX_SQUARABLE, Statistic
@@ -266,6 +267,12 @@ def _read_grid(section: Section, K: int, d: int) -> Grid:
     return Grid(cell, offset, _read_weights(section, "table", (K, len(cell))))
 
 
+def _read_pairs(section: Section, K: int, d: int) -> Pairs:
+    single = _read_weights(section, "single", (K, d, None))
+    V = single.shape[2]
+    return Pairs(single, _read_weights(section, "pair", (K, d * (d - 1) // 2, V, V)))
+
+
 def _is_increasing(values: Any, starts: Any) -> bool:
     """Return whether the values increase within each of the consecutive ranges that begin at `starts`."""
     falls = values[1:] <= values[:-1]
@@ -288,11 +295,12 @@ MAX_FILE_LEVEL_CODE = 1 << 32
 
 STATISTICS: dict[str, Kind] = {
     "Counts": "counts", "Tallies": "counts", "Levels": "levels", "Moments": "moments", "Scatter": "scatter",
-    "Cells": "cells", "Grid": "grid", "Bags": "bags",
+    "Cells": "cells", "Grid": "grid", "Bags": "bags", "Pairs": "pairs",
 }  # fmt: skip
 """The kind of block that each statistic counts, by the statistic's name in the file."""
 
 READERS: dict[str, Callable[[Section, int, int], Statistic]] = {
     "Tallies": _read_tallies, "Moments": _read_moments, "Scatter": _read_scatter, "Grid": _read_grid,
+    "Pairs": _read_pairs,
 }  # fmt: skip
 """The readers of statistics whose arrays depend on each other."""

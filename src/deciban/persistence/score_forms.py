@@ -15,6 +15,7 @@ from deciban.scores.form_algebra import Summed
 from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import ImpossibleValues, Linear, SparseLinear
 from deciban.scores.lookup import Lookup, Steps, Table
+from deciban.scores.pair_form import Edges
 from deciban.scores.posterior import MAX_QUANTILES, Novelty
 from deciban.scores.score_form import ScoreForm
 
@@ -145,6 +146,14 @@ def _read_steps(section: Section, K: int, d: int) -> Steps:
     return Steps(cuts, start, section.floats("log_theta", (K, len(cuts) + d), minimum=-np.inf))
 
 
+def _read_edges(section: Section, K: int, d: int) -> Edges:
+    parent = section.integers("parent", (d,), minimum=-1, maximum=d - 1)
+    log_ratio = section.floats("log_ratio", (K, d, None, None))
+    if log_ratio.shape[2] != log_ratio.shape[3] or (parent == np.arange(d)).any():
+        section.refuse("a feature depends on itself, or not on as many cells as it has")
+    return Edges(parent, log_ratio)
+
+
 def _read_full(section: Section, K: int, d: int) -> Full:
     covariance = section.floats("covariance", (K, d, d), (1, d, d))
     arguments = section.floats("mean", (K, d)), covariance, section.optional(section.number, "trust")
@@ -170,7 +179,7 @@ SUMMABLE_FORMS = (
 READERS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
     "Linear": _read_linear, "SparseLinear": _read_sparse_linear, "Steps": _read_steps,
     "Diagonal": _read_diagonal, "BoundedDiagonal": _read_diagonal, "Full": _read_full,
-    "LimitedFull": _read_full, "BoundedRates": _read_rates,
+    "LimitedFull": _read_full, "BoundedRates": _read_rates, "Edges": _read_edges,
 }  # fmt: skip
 """The readers of the forms that `read_score_form` does not read itself."""
 
@@ -184,6 +193,7 @@ SOLVED_FORMS: Mapping[str, tuple[str, ...]] = {
     "scatter": ("Full", "LimitedFull"),
     "cells": ("Table",),
     "grid": ("Steps",),
+    "pairs": ("Edges",),
     "bags": ("SparseLinear",),
 }
 """The forms that a family may solve a kind of block into; a file that names another form is invalid."""

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,9 @@ TARGET_TYPES = (
 
 ORIGIN_FIELDS = ("rows_read", "rows_without_class", "created", "source")
 """The fields of an origin that every file has."""
+
+MAX_FILE_CELLS = 1 << 12
+"""Largest number of cells of a column in a file."""
 
 EXTREMES_ARRAYS = ("value", "rows", "limit")
 """The arrays of the extremes of numbers."""
@@ -80,7 +84,7 @@ def write_columns(section: Section, columns: Sequence[Column], words: Words) -> 
     parts = []
     for column in columns:
         part = Section({"name": column.name, "role": column.role, "reason": column.reason})
-        part.put_all({n: list(getattr(column, n)) for n in ("block", "parts") if getattr(column, n)})
+        part.put_all({n: list(getattr(column, n)) for n in ("block", "parts", "cells") if getattr(column, n)})
         part.put_all(_describe_format(column))
         parts.append(part.put("numeric", True) if column.numeric else part)
     section.add_all("columns", parts)
@@ -235,8 +239,21 @@ def _read_column(section: Section) -> Column:
         section.refuse(f"the levels of a {role} cannot be numbers")
     return Column(
         section.text("name"), role, reason, tuple(parts), tuple(block),  # type: ignore[arg-type]
-        _read_format(section, role, numeric), numeric=numeric,
+        _read_format(section, role, numeric), numeric=numeric, cells=_read_cells(section, role),
     )  # fmt: skip
+
+
+def _read_cells(section: Section, role: str) -> tuple[float, ...] | tuple[str, ...]:
+    """Read the cells on which the dependence of a column is counted: ascending cuts, or names of levels."""
+    cells = section.value("cells") if section.has("cells") else []
+    kind: type = float if role in ("number", "binned", "count") else str
+    if not isinstance(cells, list) or not all(type(cell) is kind for cell in cells) or len(cells) > MAX_FILE_CELLS:
+        section.refuse(f"'cells' should be a list of at most {MAX_FILE_CELLS} {kind.__name__} values")
+    if any(not a < b for a, b in pairwise(cells)) or (kind is float and not np.isfinite(cells).all()):
+        section.refuse("'cells' should be in order, each once")
+    if cells and role in ("date", "text", "skip"):
+        section.refuse(f"a {role} has no cells")
+    return tuple(cells)
 
 
 def _read_format(section: Section, role: str, numeric: bool) -> NumberFormat | DateFormat | None:

@@ -152,7 +152,7 @@ def _make_conditionals(model: Model, description: Description) -> dict[str, Cond
     missing = {note.name: note.missing or 0.0 for note in description.columns}
     found: dict[str, Conditional] = {}
     for block, (kind, features) in enumerate(model._layout.blocks):
-        for j, feature in enumerate(features if kind != "bags" else ()):
+        for j, feature in enumerate(features if kind not in ("pairs", "bags") else ()):
             lacking = max(missing.get(column, 0.0) for column in feature.columns)
             fitted = fitted_summarisers[block].table(j) if fitted_summarisers else None
             found[feature.name] = Conditional(model, feature, block, j, lacking, summarisers[block].table(j), fitted)

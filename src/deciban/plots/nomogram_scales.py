@@ -140,7 +140,9 @@ def _measure_blank_row(model: Model, k: int, l: int) -> float:
     for kind, features in model._layout.blocks:
         if kind == "bags":
             raise InputError("the model reads texts, whose words have no scale. Hint: name a row, or plot telltales")
-        rows.append(np.full((1, len(features)), -1) if kind == "levels" else np.full((1, len(features)), np.nan))
+        rows.append(
+            np.full((1, len(features)), -1) if kind in ("levels", "pairs") else np.full((1, len(features)), np.nan)
+        )
     return _sum_prior_evidence(model._scorer.explain(rows, (k, l), model._labels, engines.thread_count(None)))
 
 
@@ -155,7 +157,13 @@ def _refuse_non_additive(model: Model) -> None:
     if by is not None and not isinstance(by.map, Temperature):
         raise UndefinedError(
             f"a nomogram adds evidence up, and after this calibration ({by.method}) what a value gives depends on "
-            f"the others. Hint: train without --calibrate, or with --calibrate temperature"
+            f"the others. Hint: train with --calibrate none, or --calibrate temperature"
+        )
+    if model.structure:
+        child, parent = next(iter(model.structure.items()))
+        raise UndefinedError(
+            f"what column {child!r} gives depends on {parent!r}, so it has no scale. "
+            f"Hint: train with --structure naive; deciban plot evidence draws single rows"
         )
     joined = [feature for kind, features in model._layout.blocks if kind == "scatter" for feature in features]
     if joined:

@@ -5,6 +5,7 @@ happens to be widest. Here the log-density of feature j falls to a bound and no 
 classes: the density of a rare, wide component that may occur in any of them. The family computes the bound.
 """
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,13 @@ NOT_QUADRATIC = (
     "Hint: explain(X) gives the evidence of each column; GaussianNB and GaussianBayes have both."
 )
 
+
+CONTAMINATION = 1e-4
+"""The share of gross errors in a column (Huber 1964): values mistyped or in another unit, which may occur in any
+class. It bounds the evidence of numbers and counts in tables."""
+
+MAX_FEATURE_EVIDENCE = -math.log(CONTAMINATION)
+"""The largest evidence of a joint density, in nats for each of its features."""
 
 MIN_STIRLING_COUNT = 1e4
 """Counts from which Stirling's formula is accurate to 1e-15."""
@@ -226,13 +234,25 @@ def sum_best_log_probabilities(x: Array) -> Array:
     return np.asarray(np.where(x > 0, logs, 0.0).sum(axis=1))
 
 
+def bound_contrasts(score: Array, n_features: Any) -> Array:
+    """Return scores n×K of blocks, raised to c^m times the density of the likeliest class, m the features of a row.
+
+    c is `CONTAMINATION`: so the evidence of a block is at most that of m gross errors, 40 dB for each feature.
+
+    >>> bound_contrasts(np.array([[0.0, -1e9], [-1e9, -1e9 - 3]]), np.array([2, 2])).round(1).tolist()
+    [[0.0, -18.4], [-1000000000.0, -1000000003.0]]
+    """
+    least = score.max(axis=1) - MAX_FEATURE_EVIDENCE * n_features
+    return np.maximum(score, least[:, None])
+
+
 @dataclass(frozen=True, eq=False)
 class LimitedFull(Full):
     """The score of Gaussian features with covariances, in which a value far from all classes counts as missing.
 
-    `limits` (2×d) are the smallest and the largest value of each feature that counts. The score of all features
-    together is not bounded: with few rows and many features it is low for every class, and only the differences tell
-    the classes apart.
+    `limits` (2×d) are the smallest and the largest value of each feature that counts. The score itself is not
+    bounded: with few rows and many features it is low for every class, and only the differences tell the classes
+    apart. Bounded are these differences (`bound_contrasts`), before an evidence weight is applied.
     """
 
     limits: Array = field(kw_only=True)
@@ -242,10 +262,22 @@ class LimitedFull(Full):
         is_far = (self.limits[0] > X) | (self.limits[1] < X)
         return np.where(is_far & np.isfinite(X), np.nan, X) if is_far.any() else X
 
-    def log_likelihoods(self, X: NDArray[Any]) -> Array:
-        """See `ScoreForm.log_likelihoods`."""
-        return super().log_likelihoods(self.remove_far(X))
+    def score_rows(self, x: Array) -> Array:
+        """See `Full.score_rows`."""
+        x = self.remove_far(x)
+        return bound_contrasts(super().score_rows(x), (~np.isnan(x)).sum(axis=1))
+
+    def contrast(self, x: Array) -> Array:
+        """See `Full.contrast`; for evidence weights ≥ 0."""
+        weight = 1.0 if self.evidence_weight is None else self.evidence_weight
+        return bound_contrasts(super().contrast(self.remove_far(x)), weight * x.shape[1])
 
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-        """See `Full.pieces`."""
-        return super().pieces(self.remove_far(X), k, l)
+        """See `Full.pieces`; where the evidence is bounded, each part of it is smaller in proportion."""
+        x, i = self.remove_far(np.asarray(X, dtype=np.float64)), np.arange(len(X))
+        features, extras = super().pieces(x, k, l)
+        plain, bounded = super().score_rows(x), self.score_rows(x)
+        with np.errstate(invalid="ignore", divide="ignore"):  # densities that underflow to zero: undefined
+            share = (bounded[i, k] - bounded[i, l]) / (plain[i, k] - plain[i, l])
+        share = np.where((plain == bounded)[i, k] & (plain == bounded)[i, l], 1.0, share)
+        return Pieces(features * share[:, None], {name: share * part for name, part in extras.items()})

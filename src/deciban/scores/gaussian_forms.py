@@ -207,7 +207,11 @@ class Full(ScoreForm):
 
     def log_likelihoods(self, X: NDArray[Any]) -> Array:
         """See `ScoreForm.log_likelihoods`."""
-        x = np.asarray(X, dtype=np.float64)
+        score = self.score_rows(np.asarray(X, dtype=np.float64))
+        return score if self.evidence_weight is None else multiply_score(self.evidence_weight, score)
+
+    def score_rows(self, x: Array) -> Array:
+        """Return ln p(x|k) of rows, not weighted."""
         score = np.empty((len(x), self.n_classes))
         for have, rows in group_by_missing(~np.isnan(x)):
             if have.all() and len(rows) == len(x):  # rows need not be copied
@@ -215,7 +219,7 @@ class Full(ScoreForm):
             else:
                 score[rows] = self.marginal(have).score_complete(x[rows][:, have])
         np.nan_to_num(score, copy=False, nan=-np.inf, neginf=-np.inf)  # squares overflow
-        return score if self.evidence_weight is None else multiply_score(self.evidence_weight, score)
+        return score
 
     def score_complete(self, x: Array) -> Array:
         """Return ln p(x|k) of rows without missing values, not weighted; in blocks that fit the cache."""

@@ -182,6 +182,8 @@ def open_frame(source: Any) -> Source:
         return Frame(validate_arrow(source, Frame.name))
     if isinstance(source, pa.RecordBatchReader):
         return Stream(source)
+    if hasattr(source, "batches") and hasattr(source, "head") and hasattr(source, "typed"):
+        return source  # a table that is open already
     if type(source).__module__.startswith("duckdb"):
         from deciban.sources.database import Query
 
@@ -215,7 +217,7 @@ def _from_pandas(frame: Any) -> pa.Table:
         raise InputError("a pandas Series is one column, not a table. Hint: frame[['a', 'b']]")
     named: dict[str, list[Any]] = {}
     for place, name in enumerate(frame.columns):
-        with _convert_column_errors(str(name), f". Hint: frame[{str(name)!r}].astype(str) makes them texts"):
+        with convert_column_errors(str(name), f". Hint: frame[{str(name)!r}].astype(str) makes them texts"):
             named.setdefault(str(name), []).append(_from_series(frame.iloc[:, place]))
     columns = [(name, array) for name, arrays in named.items() for array in arrays]
     return pa.Table.from_arrays([array for _, array in columns], names=[name for name, _ in columns])
@@ -249,7 +251,7 @@ def _from_series(series: Any) -> Any:
 
 
 @contextmanager
-def _convert_column_errors(name: str, hint: str = "") -> Iterator[None]:
+def convert_column_errors(name: str, hint: str = "") -> Iterator[None]:
     """Raise the errors of the conversion of a column as InputErrors that name it."""
     try:
         yield
@@ -272,7 +274,7 @@ def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
             )
         if isinstance(plain, np.ma.MaskedArray):  # masked values are missing
             mask = np.ma.getmaskarray(plain) if np.ma.is_masked(plain) else None
-            with _convert_column_errors(name):
+            with convert_column_errors(name):
                 plain = pa.array(plain.data, mask=mask, from_pandas=True)
         columns[str(name)] = plain
     lengths = {name: len(array) for name, array in columns.items()}

@@ -58,7 +58,7 @@ def convert_batch(
     """Return a batch with the texts of columns that are wanted as numbers or dates converted.
 
     `plain` is the format of numbers that have no other. An invalid cell is added to `found` and becomes missing;
-    without `found` it raises a BadCellError.
+    without `found` it raises a BadCellError. In a row without a label it is missing.
     """
     changed: dict[int, Any] = {}
     for place, (name, texts) in enumerate(zip(batch.schema.names, batch.columns)):
@@ -67,14 +67,24 @@ def convert_batch(
         if not isinstance(kind, (NumberFormat, DateFormat)) or not is_text(texts.type):
             continue
         parsed = parse_texts(texts, kind)
-        if parsed.is_invalid is not None and parsed.is_invalid.any():
+        is_invalid = None if parsed.is_invalid is None else parsed.is_invalid & _are_labelled(batch, wanted)
+        if is_invalid is not None and is_invalid.any():
             if found is None:
-                row = int(parsed.is_invalid.argmax())
+                row = int(is_invalid.argmax())
                 value = _decode(texts)[row].as_py()
                 raise BadCellError("a bad cell", name, value, kind, row, is_stored=reading != "number")
-            found.add(name, RULES[type(kind)], _decode(texts), parsed.is_invalid)
+            found.add(name, RULES[type(kind)], _decode(texts), is_invalid)
         changed[place] = parsed.values
     return replace_columns(batch, changed)
+
+
+def _are_labelled(batch: pa.RecordBatch, wanted: Mapping[str, ColumnReading]) -> NDArray[np.bool_]:
+    """Return which rows have all their labels."""
+    is_labelled = np.ones(batch.num_rows, dtype=np.bool_)
+    for name, cells in zip(batch.schema.names, batch.columns):
+        if wanted.get(name) == "label":
+            is_labelled &= np.asarray(cells.is_valid())
+    return is_labelled
 
 
 def parse_texts(texts: Any, kind: NumberFormat | DateFormat) -> ParsedCells:
@@ -111,11 +121,11 @@ def hint_at_number(column: str, value: str, kind: Any, can_set_decimal: bool) ->
     """Return the ways out where a cell is not a number: none that would leave out a value."""
     as_text = f"{role_hint(column, 'category')} reads it as text"
     if not any(map(str.isdigit, value)):
-        return f"{as_text}; {missing_hint(value)} reads it as nothing"
+        return f"{as_text}; {missing_hint(value)} reads it as nothing; {BAD_CELLS_HINT}"
     marks = {mark: infer_number_format([value.strip()], mark, fixed=True) for mark in (".", ",")}
     found = {mark: each for mark, each in marks.items() if each is not None}
     if not found:
-        return as_text
+        return f"{as_text}; {BAD_CELLS_HINT}"
     if any(each.unit for each in found.values()):
         return f"write the number {f'in {kind.unit}' if kind.unit else 'without a unit, as the others are'}"
     if not can_set_decimal:
@@ -129,12 +139,13 @@ def hint_at_number(column: str, value: str, kind: Any, can_set_decimal: bool) ->
 def hint_at_date(column: str, value: str, kind: Any) -> str:
     """Return the ways out where a cell is not a date."""
     if not any(map(str.isdigit, value)):
-        return f"{role_hint(column, 'category')} reads it as text; {missing_hint(value)} reads it as nothing"
+        as_text = f"{role_hint(column, 'category')} reads it as text"
+        return f"{as_text}; {missing_hint(value)} reads it as nothing; {BAD_CELLS_HINT}"
     others = [order for order in ORDERS if order not in ("", kind.order)]
     fits = [order for order in others if not DateFormat(order).parse(pa.array([value])).n_invalid]
     if not fits:
-        return f"correct that cell, or {role_hint(column, 'category')}"
-    return f"--dates {fits[0]} (dates={fits[0]!r}) in training, if that is the order of day and month in the column"
+        return f"correct that cell, or {role_hint(column, 'category')}; {BAD_CELLS_HINT}"
+    return f"--dates {fits[0]} (dates={fits[0]!r}), if that is the order of day and month in the column"
 
 
 def missing_hint(value: str) -> str:
@@ -185,6 +196,22 @@ def shorten_cell(cell: Any) -> str:
     if not isinstance(cell, str):
         return f"{cell:g}"
     return repr(cell if len(cell) <= MAX_QUOTED_CHARACTERS else cell[:MAX_QUOTED_CHARACTERS] + "…")
+
+
+@dataclass(frozen=True)
+class DateOrderView(SourceView):
+    """A source with a given order of day and month, for dates that do not show it."""
+
+    order: str
+
+    @property
+    def date_order(self) -> str:
+        """See `SourceView.date_order`."""
+        return self.order
+
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
+        """See `Source.batches`."""
+        yield from self.source.batches(wanted)
 
 
 @dataclass(frozen=True)

@@ -211,9 +211,11 @@ def infer_date_format(texts: Any, preferred: DateOrder = "", max_invalid: float 
         _parse_iso(values)
         return InferredDates(DateFormat())
     values = values.filter(pc.invert(pc.is_in(values, value_set=pa.array(MISSING_DATES, values.type))))
-    fits = [order for order in ORDERS if DateFormat(order).parse(values).n_invalid <= max_invalid * len(values)]
-    if not fits or not len(values):
+    n_invalid = {order: DateFormat(order).parse(values).n_invalid for order in ORDERS}
+    fewest = min(n_invalid.values())
+    if fewest > max_invalid * len(values) or fewest == len(values):
         return None
+    fits = [order for order, n in n_invalid.items() if n == fewest]
     if fits[0] == "":
         n_times = int(_match(values, PATTERNS["time"])[0].sum())
         return InferredDates(DateFormat(), are_times=n_times >= (1 - max_invalid) * len(values))

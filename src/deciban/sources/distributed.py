@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from deciban._lazy import pa
-from deciban.sources.source import Source, SourceView
+from deciban.sources.date_formats import DateFormat
+from deciban.sources.new_formats import FORMAT_ROWS
+from deciban.sources.number_formats import NumberFormat
+from deciban.sources.source import ColumnReading, Source, SourceView
 
 T = TypeVar("T")
 
@@ -45,6 +48,31 @@ class DistributedSource(Source, Protocol):
 
         It reads the wanted columns, and keeps those to be kept under their names.
         """
+
+
+@dataclass(frozen=True)
+class PartView(SourceView):
+    """A part of a table; its first rows, by which the formats of cells are decided, are those of the whole table."""
+
+    first_rows: Any
+
+    def head(self, n: int) -> pa.Table:
+        """See `Source.head`."""
+        return self.first_rows.slice(0, n)
+
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
+        """See `Source.batches`."""
+        yield from self.source.batches(wanted)
+
+
+def fetch_first_rows(base: DistributedSource, readings: Mapping[str, ColumnReading]) -> Any:
+    """Return the first rows of the columns whose cells decide how they are read; None where there is no such column.
+
+    Each part by its own rows would read a date such as 01/02/2024 as it likes.
+    """
+    names = [name for name, how in readings.items() if isinstance(how, (NumberFormat, DateFormat))]
+    names = [name for name in names if name in set(base.columns)]
+    return base.head(FORMAT_ROWS).select(names) if names else None
 
 
 def distributed_base(source: Any) -> DistributedSource | None:

@@ -23,9 +23,10 @@ T = TypeVar("T")
 COPY_NAMES: dict[str, str] = {}
 """The names in messages of streams of which there are temporary copies, by the paths of these."""
 
-ColumnReading: TypeAlias = "Literal['number', 'text', 'words', 'as it is'] | NumberFormat | DateFormat"
+ColumnReading: TypeAlias = "Literal['number', 'text', 'label', 'words', 'as it is'] | NumberFormat | DateFormat"
 """How a column of a file without types is to be read: as numbers, plain or in a format, as dates, or as texts.
 
+A "label" is a text without which no cell of its row counts, so that none is invalid.
 Texts are trimmed, but not "words", long texts of which few rows have the same, nor cells "as it is"."""
 
 CSV_OPTIONS = ("header", "names", "quote", "decimal")
@@ -72,7 +73,8 @@ class FileOptions:
     `hive` the folders of a file that are named KEY=VALUE give it columns. `table` is the table of a database file,
     or the sheet of a workbook. `header` is whether the first line of a CSV file names the columns (None: it does,
     unless it looks like data), `names` are names to use instead; `quote` is the quotation mark of cells, or "none",
-    and `decimal` the decimal mark (None: as the cells suggest). With `bad_cells` "missing", a cell that is not a
+    `decimal` the decimal mark (None: as the cells suggest), and `dates` the order of day and month where the cells do
+    not show it. With `bad_cells` "missing", a cell that is not a
     number in a column of numbers, or not a date among dates, is missing, and no error.
     """
 
@@ -86,6 +88,7 @@ class FileOptions:
     names: tuple[str, ...] = ()
     quote: str = '"'
     decimal: str | None = None
+    dates: str | None = None
     bad_cells: str = "error"
 
     def __post_init__(self) -> None:
@@ -93,6 +96,8 @@ class FileOptions:
             raise InputError(f"header must be True, False or None, not {self.header!r}")
         if self.decimal not in (None, ".", ","):
             raise InputError(f"decimal must be '.' or ',', not {self.decimal!r}")
+        if self.dates not in (None, "day-first", "month-first"):
+            raise InputError(f"dates must be 'day-first' or 'month-first', not {self.dates!r}")
         if self.bad_cells not in ("error", "missing"):
             raise InputError(f"bad_cells must be 'error' or 'missing', not {self.bad_cells!r}")
         if self.quote != NO_QUOTE and (len(self.quote) != 1 or not self.quote.isascii() or self.quote in "\r\n"):
@@ -192,6 +197,11 @@ class SourceView:
         return getattr(self.source, "first_row", 0)
 
     @property
+    def date_order(self) -> str:
+        """The given order of day and month in dates that do not show it; "" where none is given."""
+        return getattr(self.source, "date_order", "")
+
+    @property
     def reported_bad_cells(self) -> set[str] | None:
         """The reports on bad cells so far, where these are missing; None where they are errors."""
         return getattr(self.source, "reported_bad_cells", None)
@@ -211,11 +221,13 @@ def open_source(source: Any, sql: str | None = None, options: FileOptions | None
         opened = _check_columns(open_spark_files(spark, source, sql, options))
     else:
         opened = _check_columns(_open(source, sql, options))
-    if options.bad_cells == "error":
+    if options.bad_cells == "error" and options.dates is None:
         return opened
-    from deciban.sources.cell_conversion import LenientView
+    from deciban.sources.cell_conversion import DateOrderView, LenientView
 
-    return LenientView(opened)
+    if options.dates is not None:
+        opened = DateOrderView(opened, options.dates)
+    return opened if options.bad_cells == "error" else LenientView(opened)
 
 
 def _open(source: Any, sql: str | None, options: FileOptions) -> Source:

@@ -6,10 +6,11 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import BinaryIO
 
+from deciban.errors import change_errors
 from deciban.sources.source import COPY_NAMES, convert_read_errors, quote_path
 
 COMPRESSION_MARKS = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
@@ -58,3 +59,15 @@ def spool_pipes(paths: Sequence[str]) -> Iterator[list[str]]:
             else:
                 found.append(path)
         yield found
+
+
+def name_in_errors(names: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Replace the paths of temporary copies in errors of the block by names that the user knows."""
+
+    def change(message: str) -> str:
+        for path, name in names.items():
+            shown = name if path in COPY_NAMES and COPY_NAMES[path] == name else repr(name)
+            message = message.replace(repr(path), shown).replace(path, name)
+        return message
+
+    return change_errors(change)

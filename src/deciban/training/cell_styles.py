@@ -12,7 +12,15 @@ from deciban.sources.arrow_cells import parse_dates
 from deciban.sources.arrow_texts import SPACES, replace_nulls, trim_texts
 from deciban.sources.arrow_types import is_text
 from deciban.sources.cell_conversion import hint_at_number, parse_texts
-from deciban.sources.date_formats import ISO, MISSING_DATES, DateFormat, DateOrder, InferredDates, infer_date_format
+from deciban.sources.date_formats import (
+    ISO,
+    MISSING_DATES,
+    DateFormat,
+    DateOrder,
+    InferredDates,
+    infer_date_format,
+    is_like_date,
+)
 from deciban.sources.markers import MISSING_NUMBERS
 from deciban.sources.number_formats import (
     MARK_PATTERNS,
@@ -26,6 +34,13 @@ from deciban.sources.source import Source
 
 MAX_INVALID_SHARE = 0.1
 """The share of values that may be no numbers in a column of numbers, or no dates, where bad cells are missing."""
+
+MIN_QUANTITY_VALUES, MIN_QUANTITY_SHARE = 20, 0.5
+"""The number of different values from which, or their share of all above which, numbers are a quantity: a text among
+few of them, such as 5+ after 1 to 4, is a level."""
+
+MAX_FIRST_CELLS = 20
+"""The number of cells that show whether a column may hold numbers or dates."""
 
 MAX_EXAMPLES_TRIED = 100
 """The number of texts among which an example of a format is looked for."""
@@ -87,6 +102,21 @@ def parse_numbers(known: Any, style: CellStyle) -> WrittenNumbers | None:
     return WrittenNumbers(replace_nulls(values, 0.0), written, _describe_numbers(words, best, plain))
 
 
+def holds_few_invalid(known: Any, style: CellStyle) -> bool:
+    """Return whether texts are numbers or dates but for a few, such as typing errors, which make it no category."""
+    first = [word for cell in known[:MAX_FIRST_CELLS] if (word := cell.as_py().strip(SPACES)) not in MISSING_NUMBERS]
+    if 2 * sum(map(is_like_date, first)) >= len(first):
+        strict, lenient = (infer_date_format(known, style.dates, share) for share in (0.0, MAX_INVALID_SHARE))
+        return strict is None and lenient is not None
+    n_alike = sum(parse_number(word, style.decimal) is not None or match_number(word) is not None for word in first)
+    n_distinct = len(known.unique())
+    if 2 * n_alike < len(first) or n_distinct < min(MIN_QUANTITY_VALUES, MIN_QUANTITY_SHARE * len(known)):
+        return False
+    return not parse_numbers(known, style) and bool(
+        parse_numbers(known, replace(style, max_invalid=MAX_INVALID_SHARE))
+    )
+
+
 def _describe_numbers(words: Any, written: NumberFormat, plain: NumberFormat) -> str:
     """Return a note with an example where numbers are not plain, or where a decimal comma may separate thousands."""
     if written == plain == PLAIN:
@@ -130,7 +160,8 @@ def read_dates(known: Any, name: str, style: CellStyle) -> WrittenDates:
     """Convert a column to dates; raise an InputError that names it where a value is none."""
     if not is_text(known.type):
         return WrittenDates(parse_dates(known, name), are_times=pa.types.is_time(known.type))
-    found = infer_date_format(known, style.dates, style.max_invalid)
+    known = known.cast(pa.string())
+    found = infer_date_format(known, style.dates, max(style.max_invalid, MAX_INVALID_SHARE))
     if found is None:
         parse_dates(known, name)  # names the value that is no date
         found = InferredDates(ISO)

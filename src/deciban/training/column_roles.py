@@ -27,7 +27,15 @@ from deciban.sources.arrow_types import is_text
 from deciban.sources.date_formats import DateOrder, infer_date_format
 from deciban.sources.document_files import FILE, TEXT, DocumentFiles, TextLines
 from deciban.sources.source import Source, role_hint
-from deciban.training.cell_styles import CellStyle, add_note, non_number_error, parse_numbers, read_dates
+from deciban.training.cell_styles import (
+    MAX_INVALID_SHARE,
+    CellStyle,
+    add_note,
+    holds_few_invalid,
+    non_number_error,
+    parse_numbers,
+    read_dates,
+)
 from deciban.training.identifiers import MIN_VALUES, find_number_identifier, find_text_identifier
 
 HEAD_ROWS = 20_480
@@ -74,11 +82,12 @@ def infer_roles(
     given: Mapping[str, str],
     numbers: str | None,
     dates: DateOrder = "",
+    target: str | None = None,
 ) -> list[Column]:
     """Return every column but those left out (the target, the weights), with its role: as given, or inferred.
 
-    `head` is a table of the first rows; a role that is given wrongly, or a clash of names, is an InputError. `dates`
-    is the order of day and month where a column leaves it open.
+    `head` is a table of the first rows, of which those without a `target` do not count; a role that is given wrongly,
+    or a clash of names, is an InputError. `dates` is the order of day and month where a column leaves it open.
     """
     if not head.num_rows:
         raise InputError(f"{source.name} has no rows, only a header. Hint: a table to learn from needs some")
@@ -92,7 +101,8 @@ def infer_roles(
             raise InputError(f"role {role!r} is not known, for column {name!r}. Hint: one of {', '.join(ROLES)}")
     style = CellStyle.of(source, dates, is_complete=head.num_rows < HEAD_ROWS)
     columns = []
-    batch = head.combine_chunks().to_batches()[0]
+    learned = head if target is None else head.filter(head.column(target).is_valid())
+    batch = (learned if learned.num_rows else head).combine_chunks().to_batches()[0]
     for name, values in zip(source.columns, batch.columns):
         if name in leave_out:
             continue
@@ -120,7 +130,9 @@ def _given_column(name: str, role: str, values: Any, style: CellStyle) -> Column
         return replace(column, reason=add_note("as given", column.note))
     if role not in ("number", "binned", "count") or not len(known) or not is_text(known.type):
         return Column(name, role, "as given")  # type: ignore[arg-type]
-    numbers = parse_numbers(known.cast(pa.string()), style)
+    numbers = parse_numbers(
+        known.cast(pa.string()), replace(style, max_invalid=style.max_invalid or MAX_INVALID_SHARE)
+    )
     if numbers is None:
         raise non_number_error(name, known.cast(pa.string()), role, style)
     return Column(name, role, add_note("as given", numbers.note), format=numbers.format)  # type: ignore[arg-type]
@@ -181,6 +193,10 @@ def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Col
 
 def _infer_from_strings(name: str, known: Any, style: CellStyle, levels: bool) -> Column:
     """Infer the role of strings: numbers (plain ones only in a file without types), dates, or texts."""
+    if not style.max_invalid and holds_few_invalid(known, style):
+        style = replace(
+            style, max_invalid=MAX_INVALID_SHARE
+        )  # when the rows are read, the first invalid one is named
     numbers = parse_numbers(known, style)
     if numbers is not None and not (style.typed and numbers.format is None):
         if style.is_complete and (numbers.values == numbers.values[0]).all():
@@ -276,7 +292,7 @@ def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[st
     kept: list[list[int] | None] = []
     for kind, features in layout.blocks:
         wanted = [kind == "levels" or role[feature.column] == ROLE_OF_KIND.get(kind) for feature in features]
-        kept.append(None if kind in ("bags", "scatter") else np.flatnonzero(wanted).tolist())
+        kept.append(None if kind in ("bags", "scatter", "pairs") else np.flatnonzero(wanted).tolist())
     lowest = {name: sorted(loss.values())[:2] for name, loss in losses.items()}
     clear = [name for name, (best, second) in lowest.items() if (second - best) * ledger.n_rows >= CERTAIN_GAIN_NATS]
     certain = {name: chosen[name] for name in _without_outliers(layout, ledger, clear)}
@@ -328,7 +344,8 @@ def _choose_role(column: Column, losses: Mapping[Role, float]) -> Column:
     """Return the column with the role of the lowest loss (in nats per row), and the reason."""
     best, second = sorted(losses, key=losses.__getitem__)[:2]
     gain = (losses[second] - losses[best]) * DECIBAN
-    reason = f"{ROLE_WORDS[best]} preferred to {ROLE_WORDS[second]} by {gain:.2g} dB per row"
+    words = f"{ROLE_WORDS[best]} preferred to {ROLE_WORDS[second]} by {gain:.2g} dB per row"
+    reason = words if gain > 0 else f"{ROLE_WORDS[best]}, which predicts as well as {ROLE_WORDS[second]}"
     return replace(column, role=best, reason=add_note(reason, column.note))
 
 

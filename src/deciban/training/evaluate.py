@@ -13,7 +13,7 @@ from deciban._typing import Array
 from deciban.docstrings import document
 from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Ledger
-from deciban.metrics.calibration_fit import check_method
+from deciban.metrics.calibration_fit import apply_fold_maps, check_method
 from deciban.metrics.report import Report, describe_learned_rows
 from deciban.metrics.scorecard import Scorecard
 from deciban.model.columns import Layout
@@ -70,9 +70,9 @@ def evaluate(
     order : str or None
         A column of numbers, dates or texts: each fold is scored by the model of the folds before it, the first by
         none. It is not learned from, unless it is given a role.
-    calibrate : 'auto', 'temperature', 'platt', 'isotonic' or None
-        How probabilities are corrected, see `train`: the rows (of more than 100 000 a sample of that size) are scored
-        by model and map without their fold.
+    calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
+        How probabilities are corrected, see `train`: the rows are scored by model and map without their fold. None:
+        'auto', and 'none' with an order, or where each row is left out alone.
     allow_missing_columns : bool
         Whether a column of the model that the table lacks is missing in every row, and no error.
 
@@ -90,11 +90,10 @@ def evaluate(
     """
     if (model is None) == (target is None):
         raise InputError("evaluate takes a target, for cross-validation, or a model to evaluate; one of the two")
-    method = check_method(calibrate)
     if model is not None:
         if groups is not None or order is not None:
             raise InputError("groups and order are for folds; a model is scored on all rows. Hint: leave them out")
-        if method is not None:
+        if check_method(calibrate) is not None:
             raise InputError(
                 "a model is evaluated as it is. Hint: leave calibrate out, or train(…, calibrate='auto')"
             )
@@ -104,15 +103,16 @@ def evaluate(
         return _evaluate_model(model, opened, weights, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)
-    settings = {**check_settings("evaluate", settings)}
+    settings = {"structure": "auto", **check_settings("evaluate", settings)}
+    if split.folds is None or split.order is not None:
+        settings["structure"] = "naive" if settings["structure"] == "auto" else settings["structure"]
     task = split.plan(source, target=target, sql=sql, spark=spark, weights=weights, **settings)
     if distributed_base(task.source) is not None:
-        return _evaluate_parts(task, split, method)
-    if method is not None:
-        return _evaluate_calibrated(task, split, method, progress)
+        return _evaluate_parts(task, split, check_method(calibrate, "auto"))
+    _check_split(split, check_method(calibrate))
     if split.folds is None:
         return _evaluate_leave_one_out(task, progress)
-    return _evaluate_folds(task, split, progress)
+    return _evaluate_folds(task, split, check_method(calibrate, "auto" if split.order is None else None), progress)
 
 
 @dataclass(frozen=True)
@@ -217,38 +217,36 @@ def _compare_with_learned_rows(report: Report, model: Model, hasher: RowHasher) 
     return replace(report, learned_share=share)
 
 
-def _evaluate_folds(task: Task, split: Split, progress: Progress | None) -> Report:
+def _evaluate_folds(task: Task, split: Split, method: str | None, progress: Progress | None) -> Report:
+    """Evaluate models, and calibration maps if a method is given, both without the fold of each row."""
     trained, assignment = split.train(task, progress, "; or hold rows out, and evaluate a model on them")
     learn = table_folds.learn_excluding_each if split.order is None else table_folds.learn_before_each
     models = list(learn(trained.task, trained.folds, trained.sample))
+    fitted = None if method is None else trained.calibrate(method, trained.score_sample(models))
+    maps = {} if fitted is None else fitted.fold_maps
     card = Scorecard.empty(len(trained.model._labels))
     for _, rows in trained.read_rows(progress):
         assigned = replace(rows, fold=assignment.lookup(rows.number))
         scored = table_folds.score_out_of_fold(models, assigned, "log_posterior")
         if len(scored.rows.codes):
-            card += scored.scorecard(scored.scores)
-    report = card.report(trained.model.classes, split.describe(assignment.n_folds))
+            assert scored.rows.fold is not None
+            card += scored.scorecard(apply_fold_maps(maps, scored.scores, scored.rows.fold))
+    words = split.describe(assignment.n_folds) + describe_map(fitted and fitted.calibration)
+    report = card.report(trained.model.classes, words)
     if card.score_sample is None or not card.score_sample.is_complete:
         return report
     return replace(report, folds=assignment.lookup(card.score_sample.rows.number))
 
 
-def _evaluate_calibrated(task: Task, split: Split, method: str, progress: Progress | None) -> Report:
-    """Evaluate models and calibration maps, both without the fold of each row, as `train` does."""
-    if split.folds is None:
+def _check_split(split: Split, method: str | None) -> None:
+    """Raise an error if a calibration was requested that this split does not allow."""
+    if method is not None and split.folds is None:
         raise InputError("calibrate fits a map without each fold, and for 'loo' that is each row. Hint: folds=10")
-    if split.order is not None:
+    if method is not None and split.order is not None:
         raise InputError(
             "calibrate corrects a fold by the outcomes of all others, of later ones too, so order has no meaning. "
             "Hint: leave one of the two out"
         )
-    trained, _ = split.train(task, progress, "; or leave calibrate out")
-    scored = trained.sample_scores
-    assert scored is not None
-    calibration, log_posterior = trained.calibrate(method)
-    words = ", as they are: no map lowers the log-loss" if calibration is None else describe_map(calibration)
-    grouped = "" if split.groups is None else f", each {split.groups} in one fold"
-    return replace(trained.report(log_posterior, words, grouped), folds=scored.rows.fold)
 
 
 def _evaluate_parts(task: Task, split: Split, method: str | None) -> Report:
@@ -263,9 +261,8 @@ def _evaluate_parts(task: Task, split: Split, method: str | None) -> Report:
     trained.check_folds(split.folds)
     scored = trained.sample_scores
     assert scored is not None
-    calibration, log_posterior = trained.calibrate(method)
-    words = "" if calibration is None else describe_map(calibration)
-    return replace(trained.report(log_posterior, words), folds=scored.rows.fold)
+    calibration, log_posterior, _ = trained.calibrate(method, scored)
+    return replace(trained.report(log_posterior, describe_map(calibration)), folds=scored.rows.fold)
 
 
 def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:

@@ -30,6 +30,7 @@ from deciban.scorer import Scorer, vocabularies
 from deciban.scores.posterior import Finish, finish, warn_impossible
 from deciban.text import Words, keep_known_words
 from deciban.training.column_roles import decide
+from deciban.training.structure import without_cells
 from deciban.training.task import Task
 from deciban.validation.fold_models import ledgers_before_each, ledgers_excluding_each, score_by_fold, split_by_fold
 
@@ -115,6 +116,9 @@ def select_columns(rows: Rows, kept: Sequence[Sequence[int] | None]) -> Rows:
 def solve_ledger(task: Task, ledger: Ledger, decided: DecidedColumns | None = None) -> FoldModel:
     """Return the naive Bayes model of a ledger, all undecided roles decided by it but those of `decided` columns."""
     columns, kept, _ = decide(task.layout, ledger, task.options, decided)
+    if task.structure == "naive" and task.layout.cells:
+        columns = without_cells(columns)
+        kept = [[] if kind == "pairs" else own for (kind, _), own in zip(task.layout.blocks, kept)]
     model = GenerativeModel(task.options.assumption(Layout(tuple(columns))), ledger.choose(kept))
     return FoldModel(model, kept, ledger, columns, task.options.words)
 

@@ -115,7 +115,7 @@ def fetch_sample(model: Model, source: Source, weights: str | None, allow_missin
     wanted = check_columns(source, model._layout.readings(), allow_missing)
     for name in (model.target, *([weights] if weights else [])):
         check_column(source, name)
-    wanted[model.target] = "text"
+    wanted[model.target] = "label"
     if weights is not None:
         wanted[weights] = "number"
     size = sample_size_of(model._layout, 1)

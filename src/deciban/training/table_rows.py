@@ -131,7 +131,7 @@ def read_labelled_rows(
     for name in (target, *numbers):
         check_column(source, name)
     wanted = check_columns(source, matrices.layout.readings(), allow_missing)
-    wanted = {**wanted, target: "text", **dict.fromkeys(numbers, "number")}
+    wanted = {**wanted, target: "label", **dict.fromkeys(numbers, "number")}
     for batches in row_blocks(source, wanted, matrices.layout):
         codes = np.concatenate([known.encode(batch.column(target)) for batch in batches])
         number = np.arange(read, read + len(codes))
@@ -146,7 +146,7 @@ def read_labelled_rows(
 
 def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[np.bool_], list[Any]]]:
     """Yield which rows of a block are learned (with a class and weight), and its batches of target and `columns`."""
-    wanted: dict[str, ColumnReading] = dict.fromkeys((task.target, *columns), "text")
+    wanted: dict[str, ColumnReading] = {**dict.fromkeys(columns, "text"), task.target: "label"}
     if task.weights is not None:
         wanted[task.weights] = "number"
     read = 0

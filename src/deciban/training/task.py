@@ -22,12 +22,13 @@ from deciban.model.model_options import JOINT_COVARIANCES, Options
 from deciban.model.output_frames import INTEGER
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
-from deciban.sources.date_formats import ORDERS
+from deciban.sources.arrow_types import is_text
 from deciban.sources.document_files import DocumentFiles, TextLines
 from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
 from deciban.sources.source import FileOptions, Source, find_column, open_source, role_hint
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, infer_roles
+from deciban.training.structure import add_cells, check_structure, without_cells
 
 LEARNERS = ("bayes", *fitted_model.LEARNERS)
 """The learners: naive Bayes from the ledger, or a discriminative learner from the rows."""
@@ -92,6 +93,8 @@ class Task:
     learner: str = "bayes"
     C: float | str = "auto"
     """One over the weight of the penalty of logistic and evidence regression."""
+    structure: str = "naive"
+    """Whether columns depend on each other, see `structure.STRUCTURES`."""
 
     @cached_property
     def layout(self) -> Layout:
@@ -132,9 +135,9 @@ def plan(
     spark: Any = None,
     learner: str | None = None,
     C: float | str = "auto",
+    structure: str = "naive",
     words: Any = None,
     keep_markers: bool = False,
-    dates: str | None = None,
     unlearned: Sequence[str] = (),
     **more: Any,
 ) -> Task:
@@ -145,10 +148,14 @@ def plan(
     target, weights, unlearned = to_name(target), to_name(weights), [to_name(name) for name in unlearned]
     roles, blocks = {to_name(name): role for name, role in (roles or {}).items()}, to_names(blocks)
     given = {name: more.pop(name) for name in OPTION_NAMES if name in more}
-    opened = open_source(source, sql, FileOptions.from_arguments(more), spark)
+    reading = FileOptions.from_arguments(more)
+    opened = open_source(source, sql, reading, spark)
     markers = () if keep_markers or isinstance(opened, (TextLines, DocumentFiles)) else MISSING_MARKERS
     options = Options(**given, words=Words.from_argument(words), markers=markers)
     learner, penalty = _learner(learner, C, like)
+    structure = "naive" if learner != "bayes" and structure == "auto" else check_structure(structure)
+    if structure == "tan" and learner != "bayes":
+        raise InputError(f"structure='tan' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
     if like is not None:
         options, prior = _options_like(like, prior)
     target = find_column(opened, target, "target")
@@ -157,15 +164,19 @@ def plan(
     head = opened.head(HEAD_ROWS)
     _check_labels(head, target)
     if like is not None:
-        found = _columns_like(like, target, roles or blocks or dates, numbers, words)
+        found = _columns_like(like, target, roles or blocks, numbers, words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
+        structure = "tan" if structure != "naive" and any(column.cells for column in columns) else "naive"
     else:
         leave_out = [target, *([weights] if weights else []), *unlearned]
-        inferred = _infer_columns(opened, head, leave_out, roles or {}, numbers, dates)
+        inferred = _infer_columns(opened, head, leave_out, roles or {}, numbers, reading.dates)
         columns = join_columns(inferred, blocks, roles)
         check_covariance(options.covariance, columns)
+        if structure != "naive":
+            columns = add_cells(columns, head, target)
+    columns = columns if structure != "naive" else without_cells(columns)
     target_type = _target_type(opened, head, target)
-    return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty)
+    return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure)
 
 
 def to_name(name: Any) -> Any:
@@ -196,12 +207,18 @@ def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, A
 
 def check_fold_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Check settings as `check_settings` does, for a function that evaluates models without calibration."""
-    if settings.get("calibrate") is not None:
+    if settings.get("calibrate") not in (None, "none"):
         raise InputError(
             "models are evaluated here without a calibration. "
             "Hint: evaluate(…, calibrate='auto') evaluates model and calibration, both without the fold"
         )
-    return check_settings(function, {name: value for name, value in settings.items() if name != "calibrate"})
+    if settings.get("structure") not in (None, "naive"):
+        raise InputError(
+            f"models are evaluated here with independent columns, not with structure={settings['structure']!r}. "
+            f"Hint: evaluate(…, structure='tan')"
+        )
+    kept = {name: value for name, value in settings.items() if name not in ("calibrate", "structure")}
+    return check_settings(function, kept)
 
 
 def _learner(learner: Any, C: Any, like: Model | None) -> tuple[str, float | str]:
@@ -240,9 +257,7 @@ def _infer_columns(
     """Return the columns with inferred or given roles; InputError if all are skipped."""
     if numbers not in (None, "number", "binned", "auto"):
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
-    if dates not in (None, *ORDERS):
-        raise InputError(f"dates must be 'day-first' or 'month-first', not {dates!r}")
-    columns = infer_roles(source, head, leave_out, roles, numbers, dates or "")
+    columns = infer_roles(source, head, leave_out, roles, numbers, dates or "", target=leave_out[0])
     if all(column.role == "skip" for column in columns):
         reasons = "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
         why, hint = reasons or "the target is the only one", role_hint("COLUMN", "ROLE")
@@ -265,7 +280,7 @@ def _columns_like(like: Model, target: str, given: Any, numbers: str | None, wor
         raise InputError(f"the model of like= has the target {like.target!r}, not {target!r}")
     if given or numbers:
         raise InputError(
-            "with like= the roles are those of the other model. Hint: leave roles, blocks, numbers, dates out"
+            "with like= the roles are those of the other model. Hint: leave roles, blocks and numbers out"
         )
     if words is not None:
         raise InputError("with like= texts are read as in the other model. Hint: leave words out")
@@ -273,11 +288,11 @@ def _columns_like(like: Model, target: str, given: Any, numbers: str | None, wor
 
 
 def _target_type(source: Source, head: Any, target: str) -> str:
-    """Return the Arrow type of integer, boolean or floating labels, else "string"; in text files of integers only."""
-    if not source.typed:
+    """Return the Arrow type of integer, boolean or floating labels, else "string"; of texts in files also int64."""
+    kind = head.schema.field(target).type
+    if not source.typed and is_text(kind):
         labels = head.column(target).drop_null().unique().to_pylist()
         return "int64" if labels and all(map(INTEGER.fullmatch, labels)) else "string"
-    kind = head.schema.field(target).type
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind)
     return str(kind) if plain else "string"

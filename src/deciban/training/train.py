@@ -1,7 +1,7 @@
 """`train`: one pass over a table, the decision on roles, the model, its calibration and its held-out report."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -15,8 +15,8 @@ from deciban.docstrings import document
 from deciban.errors import DecibanWarning, InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
+from deciban.metrics.calibration_fit import CalibrationResult, check_method
 from deciban.metrics.calibration_fit import calibrate as fit_calibration
-from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.model import Model
@@ -29,6 +29,7 @@ from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.source import READING_PARAMETERS
 from deciban.training import table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
+from deciban.training.structure import is_better
 from deciban.training.table_folds import TableFoldScores
 from deciban.training.table_pass import make_matrices, read_table
 from deciban.training.table_rows import read_labelled_rows
@@ -51,6 +52,7 @@ def train(
     spark: Any = None,
     learner: str | None = None,
     C: float | str = "auto",
+    structure: str = "auto",
     judge: bool = True,
     calibrate: str | None = None,
     progress: Progress | None = None,
@@ -95,11 +97,15 @@ def train(
     learner : 'bayes', 'logistic', 'evidence', 'boosted' or None
         Naive Bayes; logistic regression; evidence regression, which learns a weight of the evidence of each column;
         or boosted naive Bayes. None: that of `like`, else naive Bayes.
+    structure : 'auto', 'naive' or 'tan'
+        Whether columns are independent given the class ('naive'), or each may depend on one other, in a forest that
+        the rows determine ('tan'; `Model.structure`). 'auto': the forest, if it predicts held-out rows better; with
+        `judge` only.
     judge : bool
         Whether the model is evaluated on rows that were not learned (`Model.held_out`).
-    calibrate : 'auto', 'temperature', 'platt', 'isotonic' or None
+    calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
         How probabilities are corrected by the outcomes of held-out rows (`Model.calibration`); 'auto': by the
-        simplest map that is as good as any.
+        simplest map that is as good as any, which may be none. None: 'auto' with `judge`, else 'none'.
     alpha : float or 'auto'
         The pseudo-count added to every count of a level, bin, rate and word; 'auto': the one with the largest
         marginal likelihood (`Model.pseudo_counts`).
@@ -128,17 +134,24 @@ def train(
     >>> {column: round(weight, 2) for column, weight in model.account.trust.items()}
     {'sour': 0.56, 'again': 0.56}
     """
-    method = check_method(calibrate)
+    method = check_method(calibrate, "auto" if judge else None)
+    is_decided_by_rows = judge or structure != "auto" or _is_dependent(like)
     task = plan(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
-        classes=classes, prior=prior, sql=sql, spark=spark, learner=learner, C=C, alpha=alpha, words=words,
-        parameter_prior=parameter_prior, covariance=covariance, unseen=unseen, most_levels=most_levels, format=format,
+        classes=classes, prior=prior, sql=sql, spark=spark, learner=learner, C=C,
+        structure=structure if is_decided_by_rows else "naive", alpha=alpha, parameter_prior=parameter_prior,
+        covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
         encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
         header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
     )  # fmt: skip
     trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)
     return trained.model
+
+
+def _is_dependent(model: Model | None) -> bool:
+    """Return whether the columns of a model, if there is one, depend on each other."""
+    return model is not None and bool(model._layout.cells)
 
 
 @dataclass(frozen=True)
@@ -159,18 +172,21 @@ class Trained:
         """ln p(x, k) of each row of the sample by the model without its fold; None where no folds were kept."""
         if self.sample is None or len(self.folds) < 2:
             return None
+        return self.score_sample(table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided))
+
+    def score_sample(self, models: Iterable[table_folds.FoldModel | None]) -> TableFoldScores:
+        """Return ln p(x, k) of each row of the sample by the model without its fold, of these models."""
+        assert self.sample is not None
         model, n = self.model, len(self.sample.codes)
         with engines.part_of_work(n * len(model._labels) * len(model._layout.features_by_block())):
-            models = table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided)
             return table_folds.score_out_of_fold(models, self.sample, "joint", count_cells=True)
 
-    def calibrate(self, method: str | None) -> tuple[Calibration | None, Array]:
-        """Fit a calibration to the sample, None if none is best; also return ln p(k|x) by maps without each fold."""
-        scored = self.sample_scores
+    def calibrate(self, method: str | None, scored: TableFoldScores | None) -> CalibrationResult:
+        """Fit a calibration to the scored sample; with None for the method return its ln p(k|x) without one."""
         assert scored is not None
         log_posterior: Array = scored.finish("log_posterior")
         if method is None:
-            return None, log_posterior
+            return CalibrationResult(None, log_posterior)
         rows = scored.rows
         is_known = scored.known[np.arange(len(rows.codes)), rows.codes]
         truth = np.where(is_known, rows.codes, -1)
@@ -221,15 +237,28 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     task = replace(task, options=replace(task.options, prior=prior))
     task, total, folds, sampled = _rule_out_negative_counts(task, total, folds, read.sample)
     columns, _, certain = decide(task.layout, total, task.options)
-    learned = table_folds.learn(task, total, sampled, {column.name: column for column in columns})
     now = datetime.now(UTC).isoformat(timespec="seconds")
     origin = replace(read.origin, created=now, source=task.source.name)
-    model = Model(
-        task.target, columns, task.options, scorer=learned.scorer,
-        target_type=task.target_type, weights=task.weights, origin=origin,
-    )  # fmt: skip
-    model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here
-    return Trained(task, model, total, folds, sampled, read.n_learned, certain if assign is None else {})
+
+    def learn(structure: str) -> Trained:
+        own = replace(task, structure=structure)
+        learned = table_folds.learn(own, total, sampled, {column.name: column for column in columns})
+        model = Model(
+            task.target, learned.columns, task.options, scorer=learned.scorer, target_type=task.target_type,
+            weights=task.weights, origin=origin,
+        )  # fmt: skip
+        model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here
+        return Trained(own, model, total, folds, sampled, read.n_learned, certain if assign is None else {})
+
+    if task.structure != "auto":
+        return learn(task.structure)
+    naive = learn("naive")
+    if task.layout.block_index("pairs") is None or naive.sample_scores is None:
+        return naive
+    forest = learn("tan")
+    if not forest.model.structure or forest.sample_scores is None:
+        return naive
+    return forest if is_better(forest.sample_scores, naive.sample_scores) else naive
 
 
 def _rule_out_negative_counts(
@@ -256,7 +285,7 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
     """
     scored, model = trained.sample_scores, trained.model
     if scored is None:
-        if method is not None:
+        if method is not None and method != "auto":
             warnings.warn(
                 "the model is not calibrated: so many classes and levels are too much for the ledgers of ten folds. "
                 "Hint: fewer classes, or a smaller most_levels",
@@ -264,16 +293,16 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
                 stacklevel=4,
             )
         return
-    calibration, log_posterior = trained.calibrate(method)
+    calibration, log_posterior, _ = trained.calibrate(method, scored)
     is_probabilistic = isinstance(model._scorer, GenerativeModel) and model._scorer.assumption.probabilistic
     novelty = None
     if is_probabilistic and scored.cells is not None and (scored.cells > 0).any():  # else no row has a word in common
         novelty = Novelty.of(density_per_cell(scored.finish("density"), scored.cells), scored.rows.weight)
     model._scorer = model._scorer.with_maps(calibration=calibration, novelty=novelty)
     if judge:
-        model.held_out = trained.report(log_posterior, "" if calibration is None else describe_map(calibration))
+        model.held_out = trained.report(log_posterior, describe_map(calibration))
 
 
-def describe_map(calibration: Calibration) -> str:
+def describe_map(calibration: Calibration | None) -> str:
     """Return the end of the sentence of a report on rows that were calibrated by a map without their folds."""
-    return f", calibrated ({calibration.method}) without it too"
+    return "" if calibration is None else f", calibrated ({calibration.method}) without it too"

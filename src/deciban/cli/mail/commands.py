@@ -12,10 +12,10 @@ from deciban.cli.command_groups import (
     WRONG_USAGE,
     CommandEntry,
     Group,
-    UsageError,
     format_examples,
     to_help_option,
 )
+from deciban.errors import UsageError
 
 COPY_BUFFER_BYTES: Final = 1 << 13
 """Bytes that are copied at a time where there is too little memory for anything else."""

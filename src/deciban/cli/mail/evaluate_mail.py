@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.mail_inputs import ProblemReporter, check_paths, count_done, count_messages
 from deciban.cli.render import Screen, to_one_line
+from deciban.errors import UsageError
 from deciban.formatting import format_probability, format_signed
 from deciban.mail.tokens.token_descriptions import describe_token
 

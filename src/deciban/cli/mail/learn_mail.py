@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
@@ -21,7 +20,7 @@ from deciban.cli.mail.mail_inputs import (
     open_to_learn,
     read_messages,
 )
-from deciban.errors import ForgetError
+from deciban.errors import ForgetError, UsageError
 from deciban.formatting import format_thousands
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from deciban.cli.command_groups import REFUSED, UsageError
+from deciban.cli.command_groups import REFUSED
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.files import atomic_file, check_output, print_json
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.learn_mail import KEPT, finish, format_inseparable, run_maintenance
 from deciban.cli.mail.mail_inputs import format_counts, open_to_classify, open_to_learn, store_path
-from deciban.errors import InputError
+from deciban.errors import InputError, UsageError
 from deciban.formatting import format_thousands, to_one_line
 
 if TYPE_CHECKING:

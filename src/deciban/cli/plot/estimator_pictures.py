@@ -10,6 +10,7 @@ from deciban.cli.inputs import open_optional_table, open_table
 from deciban.cli.parser import choice, option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
 from deciban.cli.training_options import find_target
+from deciban.option_values import parse_prior, split_list
 
 ISOTROPIC_SHAPES = ("identity", "spherical", "tied_spherical")
 """The covariances under which all directions are equal; columns share a scale, so that right angles look right."""
@@ -17,7 +18,7 @@ ISOTROPIC_SHAPES = ("identity", "spherical", "tied_spherical")
 
 def parse_columns(text: str) -> list[str]:
     """Parse the names of one or two columns."""
-    names = a.split_list(text)
+    names = split_list(text)
     if not 1 <= len(names) <= 2:
         raise ArgumentTypeError(f"one column or two are needed, as in height,weight; not {len(names)}")
     return names
@@ -47,7 +48,7 @@ def boundary(picture: Picture, columns: list[str], covariance: str, prior: str |
         picture.check(table.paths)
         with show_spinner("reading and drawing …"):
             X, y = read_numbers_and_classes(table.open(), columns, find_target(table, options))
-            model = fit_gaussian(X, y, covariance, None if prior is None else a.parse_prior(prior))
+            model = fit_gaussian(X, y, covariance, None if prior is None else parse_prior(prior))
             rows = draw_sample(len(X))
             to_scale = covariance in ISOTROPIC_SHAPES and has_comparable_scales(X)
             ax = plots.boundary(model, X[rows], y[rows], names=columns, to_scale=to_scale)
@@ -91,7 +92,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 def parse_shape(text: str) -> tuple[int, int]:
     """Parse HEIGHT,WIDTH, two whole numbers of pixels."""
-    parts = a.split_list(text)
+    parts = split_list(text)
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
         raise ArgumentTypeError(f"{text}: two whole numbers are needed, HEIGHT,WIDTH, as in 28,28")
     return int(parts[0]), int(parts[1])

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import show_spinner
-from deciban.cli.files import open_model
-from deciban.cli.inputs import TableInput, direct_role_hints_to_training, open_optional_table, open_table
+from deciban.cli.inputs import TableInput, open_optional_table, open_table
 from deciban.cli.parser import number as number_option
 from deciban.cli.parser import option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
 from deciban.cli.telltales import COLUMN, LABELS, load_text_model, select_classes
+from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import InputError
+from deciban.load_model import open_model
+from deciban.option_values import split_list
 from deciban.sources.row_views import CopyingView, RowRange
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ ROW = number_option("--row", "NUMBER", "The row to explain; the first after the 
 @picture_command(
     a.MODEL_FILE,
     option("--columns", "COL,COL,…", "The columns to draw; by default those with the strongest evidence.",
-           type=a.split_list),
+           type=split_list),
     a.most("How many columns to draw, the strongest first.", 9, maximum=40), *NUMBER_TABLE_OPTIONS,
     examples=[
         "deciban plot densities patients.deciban patients.csv -o columns.png",

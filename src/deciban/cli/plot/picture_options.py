@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from deciban._lazy import LazyModule
 from deciban.cli import options as a
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import atomic_file, check_output
 from deciban.cli.parser import DEBUG, Argument, Command, in_section, number, option, without
+from deciban.errors import UsageError
 
 ENDINGS = (".png", ".svg", ".pdf")
 DEFAULT_DOTS_PER_INCH = 110

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli import compare, evaluate
-from deciban.cli.command_groups import UsageError
 from deciban.cli.error_handling import show_spinner
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import choice, option, without
 from deciban.cli.plot.picture_options import Picture, picture_command, plots
 from deciban.cli.training_options import call_on_table
-from deciban.errors import InputError
+from deciban.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from deciban.metrics.report import Report
@@ -85,7 +84,7 @@ def reliability(picture: Picture, other_model: Path | None, calibrate: str | Non
         if models and options["model"] is None:
             raise UsageError("--other-model is for --model: it names another model to evaluate on the same rows")
         picture.check([*table.paths, *models])
-        if calibrate:
+        if calibrate not in (None, "none"):
             reports = _reports_of_calibration(table, options, calibrate)
         else:  # of one model or cross-validation under an empty name, of two models under their names
             each = {str(path): {"model": path} for path in models} if len(models) == 2 else {"": {}}
@@ -103,7 +102,7 @@ def _reports_of_calibration(table: TableInput, options: Mapping[str, Any], metho
         if options[name] is not None:
             raise UsageError(f"--calibrate evaluates in the ten folds of training, so --{name} cannot be given")
     reports = {}
-    for name, which in (("uncalibrated", None), (f"calibrated ({method})", method)):
+    for name, which in (("uncalibrated", "none"), (f"calibrated ({method})", method)):
         model = call_on_table("train", table, {**options, "calibrate": which}, ["calibrate"])
         if model.held_out is None:
             why = "cannot be evaluated in training, so there is nothing to draw before and after"

@@ -171,7 +171,8 @@ class VerdictBuilder:
         probabilities = [mail_models.compute_probabilities(each) for each in totals]
         best = [1 if two else p.index(max(p)) for p in probabilities]
         score = [0] * len(best) if two else best
-        contributions = found.contributions[np.arange(len(found.contributions)), np.repeat(score, found.sizes)]
+        columns = np.repeat(np.array(score, dtype=np.intp), found.sizes)
+        contributions = found.contributions[np.arange(len(columns)), columns]
         strongest = self._find_clues(contributions * DECIBAN, found.sizes, tokens, clues)
         empty = found.is_zero if self._model == "logistic" else [False] * len(best)
         bias = found.bias.tolist()

@@ -1,22 +1,17 @@
-"""Writers of tables in batches: CSV, TSV, JSON lines, Parquet or Arrow, to a file or to standard output."""
+"""Writers of tables in batches: CSV, TSV, JSON lines, Parquet or Arrow, into any binary file."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 from deciban._lazy import pa, pc
-from deciban.cli.command_groups import UsageError
-from deciban.cli.files import atomic_file
 from deciban.errors import InputError
-from deciban.formatting import escape_controls
 from deciban.plain_json import to_json
 
 Write = Callable[[Any], None]
@@ -27,55 +22,6 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 SIGNED_NUMBER = re.compile(r"[+-](\d++[.,]?\d*+|[.,]\d++)([eE][+-]?\d++)?")
 """A signed number, with a decimal point or comma, which is not a formula."""
-
-ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
-
-
-def output_format(out: str | None, as_json: bool) -> str:
-    """Return the format of the file's ending; for standard output CSV, or JSON lines with --json."""
-    if out is None or out == "-":
-        return "jsonl" if as_json else "csv"
-    form = ENDINGS.get(Path(out).suffix.lower())
-    if form is None:
-        raise UsageError(f"-o {out}: unknown ending; use one of {', '.join(ENDINGS)}")
-    return form
-
-
-def check_safe_cells(out: str | None, as_json: bool, safe: bool) -> None:
-    """Refuse an unknown ending of the output, and --safe-cells for formats in which spreadsheets see no formulas."""
-    form = output_format(out, as_json)
-    if safe and form not in ("csv", "tsv"):
-        raise UsageError(f"--safe-cells is for CSV and TSV; the output is {form}")
-
-
-@contextmanager
-def open_table_writer(out: str | None, as_json: bool, schema: Any, safe: bool = False) -> Iterator[Write]:
-    """Yield a function that writes batches of this schema; a file gets its name when all are written.
-
-    Control characters are escaped on a terminal; `safe` neutralises cells that look like formulas.
-    """
-    form = output_format(out, as_json)
-    changes = [neutralise_formula] if safe else []
-    if out is None or out == "-":
-        changes += [escape_controls] if sys.stdout.isatty() else []
-        with _open_format(form, sys.stdout.buffer, schema, changes) as write:
-            yield write
-        return
-    with (
-        atomic_file(out) as unfinished,
-        unfinished.open("wb") as file,
-        _open_format(form, file, schema, changes) as write,
-    ):
-        yield write
 
 
 def neutralise_formula(text: str) -> str:
@@ -88,7 +34,11 @@ def neutralise_formula(text: str) -> str:
 
 
 @contextmanager
-def _open_format(form: str, file: Any, schema: Any, changes: Sequence[Change]) -> Iterator[Write]:
+def open_format(form: str, file: Any, schema: Any, changes: Sequence[Change] = ()) -> Iterator[Write]:
+    """Yield a function that writes batches of this schema: csv, tsv, jsonl, parquet, arrow, or arrows (a stream).
+
+    `changes` are applied to all texts of CSV, TSV and JSON lines.
+    """
     if form in ("csv", "tsv"):
         yield _make_csv_writer(file, schema, "\t" if form == "tsv" else ",", changes)
     elif form == "jsonl":
@@ -103,7 +53,8 @@ def _open_format(form: str, file: Any, schema: Any, changes: Sequence[Change]) -
         with _convert_write_errors(pq.ParquetWriter)(file, schema) as writer:
             yield _convert_write_errors(writer.write_batch)
     else:
-        with pa.ipc.new_file(file, schema) as writer:
+        open_writer = pa.ipc.new_stream if form == "arrows" else pa.ipc.new_file
+        with open_writer(file, schema) as writer:
             yield writer.write_batch
 
 

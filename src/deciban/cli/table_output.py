@@ -1,0 +1,63 @@
+"""Tables that commands write: to a file, whose ending is the format, or to standard output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from deciban.cli.files import atomic_file
+from deciban.errors import UsageError
+from deciban.formatting import escape_controls
+from deciban.sources.table_writers import Change, Write, neutralise_formula, open_format
+
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+
+
+def output_format(out: str | None, as_json: bool) -> str:
+    """Return the format of the file's ending; for standard output CSV, or JSON lines with --json."""
+    if out is None or out == "-":
+        return "jsonl" if as_json else "csv"
+    form = ENDINGS.get(Path(out).suffix.lower())
+    if form is None:
+        raise UsageError(f"-o {out}: unknown ending; use one of {', '.join(ENDINGS)}")
+    return form
+
+
+def check_safe_cells(out: str | None, as_json: bool, safe: bool) -> None:
+    """Refuse an unknown ending of the output, and --safe-cells for formats in which spreadsheets see no formulas."""
+    form = output_format(out, as_json)
+    if safe and form not in ("csv", "tsv"):
+        raise UsageError(f"--safe-cells is for CSV and TSV; the output is {form}")
+
+
+@contextmanager
+def open_table_writer(out: str | None, as_json: bool, schema: Any, safe: bool = False) -> Iterator[Write]:
+    """Yield a function that writes batches of this schema; a file gets its name when all are written.
+
+    Control characters are escaped on a terminal; `safe` neutralises cells that look like formulas.
+    """
+    form = output_format(out, as_json)
+    changes: list[Change] = [neutralise_formula] if safe else []
+    if out is None or out == "-":
+        changes += [escape_controls] if sys.stdout.isatty() else []
+        with open_format(form, sys.stdout.buffer, schema, changes) as write:
+            yield write
+        return
+    with (
+        atomic_file(out) as unfinished,
+        unfinished.open("wb") as file,
+        open_format(form, file, schema, changes) as write,
+    ):
+        yield write

@@ -1,0 +1,166 @@
+"""Engine for rows on a GPU: tensors of torch and arrays of CuPy.
+
+Small tensors, statistics and score forms that have no definition on a device are computed in host memory, by the
+engine of dense arrays. Results come back on the device, in the library of X.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban._typing import Array
+from deciban.engines import checks, dense
+from deciban.engines.checks import MAX_LEVELS, check
+from deciban.errors import InputError
+from deciban.gpu import device_scores, labels, sums
+from deciban.gpu.labels import DeviceCodes
+from deciban.gpu.tensors import import_torch, match_library, on_device, to_device, to_numpy, to_torch, type_name
+from deciban.ledger import Needs, Statistic
+from deciban.scores import ScoreForm
+from deciban.scores.posterior import Finish, warn_impossible
+
+MAX_HOST_CELLS = 1 << 14
+"""Tensors with at most this many cells are copied to host memory: the launches of kernels would take longer."""
+
+
+def is_for_host(x: Any) -> bool:
+    """Return whether the rows are summarised and scored in host memory: they are there, or they are few."""
+    return bool(x.device.type == "cpu" or x.numel() <= MAX_HOST_CELLS)
+
+
+def summarise(needs: Needs, X: Any, codes: Any, weight: Any, n_classes: int, threads: int) -> Statistic:
+    """Summarise these rows into the statistic that a family needs, in host memory."""
+    x = to_torch(X)
+    with on_device(x):
+        if is_for_host(x) or needs.kind not in sums.SUMMARISE:
+            y = to_numpy(codes.tensor).astype(np.int32) if isinstance(codes, DeviceCodes) else codes
+            w = weight if weight is None or isinstance(weight, np.ndarray) else to_numpy(weight)
+            return dense.summarise(needs, to_numpy(x), y, w, n_classes, threads)
+        codes = match_codes(codes, x, n_classes)
+        w = to_device(weight, x) if isinstance(weight, np.ndarray) else weight
+        statistic = sums.SUMMARISE[needs.kind](needs, x, codes, w, lambda: check_tensor(x, needs, learning=True))
+    return dense.merge_blocks([statistic])
+
+
+def check_tensor(x: Any, needs: Needs, first_row: int = 0, *, learning: bool = False) -> None:
+    """Raise an error for values that a family cannot use; see `engines.checks.check`, which words it."""
+    torch = import_torch()
+    for block in sums.row_blocks(len(x), x.shape[1]):
+        rows = x[block]
+        suspect = ~torch.isfinite(rows)
+        if not needs.signed:
+            suspect |= rows < 0
+        if needs.unit:
+            suspect |= rows > 1
+        if learning and needs.kind in ("levels", "cells"):
+            suspect |= rows.double() >= MAX_LEVELS
+        if bool(suspect.any()):
+            check(to_numpy(rows), needs, first_row + block.start, learning=learning)
+
+
+def apply(
+    forms: Sequence[ScoreForm],
+    parts: Sequence[Any],
+    needs: Sequence[Needs],
+    log_prior: Array,
+    wanted: Finish,
+    threads: int,
+) -> Any:
+    """Compute ln π_k + Σ ln p(x|k) of rows, finished as wanted, on their device; single precision stays single."""
+    x = to_torch(parts[0])
+    with on_device(x):
+        if len(forms) > 1 or is_for_host(x) or not device_scores.has_definition(forms[0]):
+            host = [to_numpy(part) for part in parts]
+            result = to_device(dense.apply(forms, host, needs, log_prior, wanted, threads), x)
+            result = result if wanted == "winner" else result.to(choose_type(x))
+        else:
+            result = allocate_result(x, len(log_prior), wanted)
+            if not device_scores.score_by_kernel(forms[0], x, log_prior, wanted, result):
+                _apply_by_definition(forms[0], x, needs[0], log_prior, wanted, result)
+    return match_library(result, parts[0])
+
+
+def choose_type(x: Any) -> Any:
+    """Return the type of scores: double precision for rows in double precision and whole numbers of 32 or 64 bits."""
+    torch = import_torch()
+    return torch.float64 if type_name(x) in ("float64", "int32", "int64") else torch.float32
+
+
+def allocate_result(x: Any, K: int, wanted: Finish) -> Any:
+    """Allocate the result of `apply` on the device: class codes, densities, or n×K scores."""
+    torch, n = import_torch(), len(x)
+    if wanted == "winner":
+        return torch.empty(n, dtype=torch.int64, device=x.device)
+    shape = (n,) if wanted == "density" else (n, K)
+    return torch.empty(shape, dtype=choose_type(x), device=x.device)
+
+
+def _apply_by_definition(
+    form: ScoreForm, x: Any, needs: Needs, log_prior: Array, wanted: Finish, result: Any
+) -> None:
+    """Write finished scores to `result`, a block of rows at a time, in double precision."""
+    prior, score = to_device(log_prior, x), device_scores.make_scorer(form, x)
+    n_impossible, is_overflow = 0, False
+    width = max(x.shape[1], device_scores.count_terms(form))
+    for block in sums.row_blocks(len(x), width):
+        check_tensor(x[block], needs, block.start)
+        joint = prior + score(x[block])
+        is_overflow = is_overflow or not bool((joint < np.inf).all())
+        result[block], impossible = device_scores.finish(joint, prior, wanted)
+        n_impossible += 0 if impossible is None else int(impossible.sum())
+    if is_overflow:
+        raise InputError(dense.OVERFLOW)
+    warn_impossible(n_impossible)
+
+
+def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
+    """Return the classes in order, in host memory, and each row's index among them, on the device."""
+    tensor = to_torch(y).contiguous()
+    with on_device(tensor):
+        classes, codes = labels.encode(tensor)
+    return classes.astype(np.bool_) if "bool" in str(y.dtype) else classes, codes
+
+
+def encode_known(y: Any, classes: NDArray[Any], hint: str) -> DeviceCodes:
+    """Return each row's index among known classes; raise an error for any other label."""
+    present, codes = encode(y)
+    if np.array_equal(present, classes):
+        return codes
+    place = checks.encode_known(present, classes, hint)
+    rows = np.zeros(len(classes), dtype=np.int64)
+    rows[place] = codes.rows
+    return DeviceCodes(to_device(place, codes.tensor)[codes.tensor.long()], rows)
+
+
+def match_codes(codes: Any, X: Any, n_classes: int) -> DeviceCodes:
+    """Return class codes on the device of X."""
+    return codes if isinstance(codes, DeviceCodes) else DeviceCodes.of(to_device(codes, to_torch(X)), n_classes)
+
+
+def keep_rows(X: Any, codes: DeviceCodes, weight: Any) -> tuple[Any, DeviceCodes, Any]:
+    """Return rows, their codes and weights without rows of weight zero."""
+    kept = weight != 0
+    return match_library(to_torch(X)[kept], X), codes[kept], weight[kept]
+
+
+def find_highest(X: Any) -> Array:
+    """Return the highest value of each column, in host memory; NaN is left out."""
+    x = to_torch(X)
+    torch = import_torch()
+    known = torch.where(torch.isnan(x), -torch.inf, x) if x.dtype.is_floating_point else x
+    return to_numpy(known.amax(0)).astype(np.float64)
+
+
+def match_rows(result: NDArray[Any], X: Any) -> Any:
+    """Copy a result to the device of X, in its library; scores of rows in single precision become single."""
+    x = to_torch(X)
+    tensor = to_device(result, x)
+    return match_library(tensor.to(choose_type(x)) if result.dtype == np.float64 else tensor, X)
+
+
+def take_classes(classes: NDArray[Any], codes: Any) -> Any:
+    """Return the label of each code, in the library of the codes; in host memory where labels are not numbers."""
+    taken = labels.take(classes, to_torch(codes))
+    return taken if isinstance(taken, np.ndarray) else match_library(taken, codes)

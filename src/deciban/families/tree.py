@@ -1,0 +1,120 @@
+"""The tree family: dependence between columns, as a correction of their independent distributions.
+
+Each feature may depend on one other, its parent (Friedman, Geiger & Goldszmidt 1997, "Bayesian network classifiers";
+Chow & Liu 1968). p(x_j | x_p, k) is estimated on cells, and its ratio to p(x_j | k) on the same cells multiplies the
+distribution that the feature has alone, whatever its family:
+
+    ln p(x|k) = Σ_j ln p(x_j|k) + Σ_j ln p(x_j|x_p,k)/p(x_j|k).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban._typing import Array
+from deciban.errors import UndefinedError
+from deciban.families.family import Family
+from deciban.ledger import Needs
+from deciban.ledger.pairs import Pairs, list_pairs
+from deciban.scores.pair_form import Edges
+
+PRIOR_ROWS = 5.0
+"""Pseudo-observations of each cell of a parent, distributed as the feature is without it."""
+
+CELL_ALPHA = 1.0
+"""The pseudo-count of the cells of a feature without its parent."""
+
+STANDARD_DEVIATIONS = 2.0
+"""How far the likelihood must rise above what independence gives on average, in its standard deviations there."""
+
+
+@dataclass(frozen=True)
+class Tree(Family):
+    """A forest of features on cells: p(b|a,k) = (n_kab + mθ_kb) / (n_ka + m), θ_kb = (n_kb + α) / (n_k + αV_j).
+
+    The forest has the largest sum of gains. The gain of an edge is the rise of the log-likelihood of the rows,
+    Σ_kab n_kab ln[n_kab n_k / (n_ka n_kb)], minus that of independent features: r/2 on average, with the standard
+    deviation √(r/2), r = Σ_k (V_ki − 1)(V_kj − 1) over the cells that class k has; edges without a gain are left out.
+    """
+
+    n_cells: int
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs("pairs", cells=self.n_cells)
+
+    def solve(self, part: Pairs) -> Edges:
+        """See `Family.solve`."""
+        parent = grow_forest(edge_gains(part))
+        K, d, V = part.single.shape
+        log_ratio = np.zeros((K, d, V, V))
+        seen = part.single.any(axis=0)
+        theta = np.where(seen, part.single + CELL_ALPHA, 0.0)
+        theta /= np.maximum(theta.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
+        for j in np.flatnonzero(parent >= 0).tolist():
+            count = part.pair_table(int(parent[j]), j)
+            own = theta[:, j, None, :]
+            shrunk = (count + PRIOR_ROWS * own) / (count.sum(axis=2, keepdims=True) + PRIOR_ROWS)
+            log_ratio[:, j] = np.log(np.divide(shrunk, own, out=np.ones_like(shrunk), where=own > 0))
+        return Edges(parent, log_ratio)
+
+    def sample(self, part: Pairs, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Refuse: the cells of dependent columns do not give their values."""
+        raise UndefinedError(
+            "rows cannot be drawn from a model whose columns depend on each other. Hint: train with structure='naive'"
+        )
+
+    def log_likelihood(self, part: Pairs, solved: Pairs) -> float:
+        """See `Family.log_likelihood`: the sum of the corrections."""
+        form = self.solve(solved)
+        edges = [(int(p), j) for j, p in enumerate(form.parent) if p >= 0]
+        return float(sum((part.pair_table(p, j) * form.log_ratio[:, j]).sum() for p, j in edges))
+
+    def n_parameters(self, part: Pairs) -> int:
+        """Return Σ_k (V_p − 1)(V_j − 1), over the edges: the parameters beyond those of independent features."""
+        freedom = dict(zip(map(tuple, list_pairs(part.n_features).tolist()), degrees_of_freedom(part).tolist()))
+        parent = grow_forest(edge_gains(part)).tolist()
+        return int(sum(freedom[min(p, j), max(p, j)] for j, p in enumerate(parent) if p >= 0))
+
+
+def _sum_log(counts: Array, axes: tuple[int, ...]) -> Array:
+    """Return Σ n ln n over these axes, 0 ln 0 = 0."""
+    return (counts * np.log(np.where(counts > 0, counts, 1.0))).sum(axis=axes)
+
+
+def degrees_of_freedom(part: Pairs) -> Array:
+    """Return Σ_k (V_ki − 1)(V_kj − 1) of each pair, over the cells that class k has."""
+    rows, columns = part.pair.any(axis=3).sum(axis=2), part.pair.any(axis=2).sum(axis=2)
+    return (np.maximum(rows - 1, 0) * np.maximum(columns - 1, 0)).sum(axis=0).astype(np.float64)
+
+
+def edge_gains(part: Pairs) -> Array:
+    """Return the gain of an edge between any two features, d×d; see `Tree`."""
+    n_first, n_second = part.pair.sum(axis=3), part.pair.sum(axis=2)
+    rise = _sum_log(part.pair, (0, 2, 3)) + _sum_log(n_first.sum(axis=2), (0,))
+    rise -= _sum_log(n_first, (0, 2)) + _sum_log(n_second, (0, 2))
+    freedom = degrees_of_freedom(part)
+    gain = np.zeros((part.n_features, part.n_features))
+    i, j = list_pairs(part.n_features).T
+    gain[i, j] = gain[j, i] = rise - freedom / 2 - STANDARD_DEVIATIONS * np.sqrt(freedom / 2)
+    return gain
+
+
+def grow_forest(gain: Array) -> NDArray[np.int64]:
+    """Return the parent of each feature in the forest with the largest sum of positive gains, −1 for a root (Prim).
+
+    >>> grow_forest(np.array([[0.0, 2.0, 1.0], [2.0, 0.0, -1.0], [1.0, -1.0, 0.0]])).tolist()
+    [-1, 0, 0]
+    """
+    d = len(gain)
+    parent, best = np.full(d, -1, dtype=np.int64), np.zeros(d)
+    is_left = np.ones(d, dtype=np.bool_)
+    for _ in range(d):
+        j = int(np.where(is_left, best, -1.0).argmax())
+        if best[j] <= 0:  # the root of another tree: the feature with the largest gain of all that are left
+            j = int(np.where(is_left, gain.max(axis=1, initial=0.0), -1.0).argmax())
+        is_left[j] = False
+        is_better = is_left & (gain[j] > best)
+        best[is_better], parent[is_better] = gain[j][is_better], j
+    return parent

@@ -1,0 +1,154 @@
+"""Scores of rows on a device: Gaussian ones of single precision by a kernel, all others by definitions in torch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from deciban._typing import Array
+from deciban.gpu import launch
+from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
+from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm
+
+MAX_CENTRED_SQUARES = 256.0
+"""The largest Σ_j (μ_kj − c_j)² / 2σ²_kj at which scores are multiplied out in single precision. Scores are
+differences of such numbers, and about 1e-7 of them is their error."""
+
+
+def has_definition(form: ScoreForm) -> bool:
+    """Return whether the form has a definition on a device; others are applied in host memory."""
+    if type(form) in (Diagonal, Full):
+        return getattr(form, "evidence_weight", None) is None
+    return type(form) in (Lookup, Linear)
+
+
+def count_terms(form: ScoreForm) -> int:
+    """Return the number of terms that are held for one row."""
+    if isinstance(form, Lookup):
+        return len(form.offset) + form.n_classes
+    if isinstance(form, Full):
+        return max(len(form.all_whitens), form.n_classes)
+    return int(form.mean.size) if isinstance(form, Diagonal) else int(form.weights.shape[1]) + form.n_classes  # type: ignore[attr-defined]
+
+
+def make_scorer(form: ScoreForm, x: Any) -> Callable[[Any], Any]:
+    """Return the function that computes ln p(x|k) of rows in double precision, with its numbers on the device."""
+    makers: dict[type, Any] = {Diagonal: _diagonal, Full: _full, Linear: _linear, Lookup: _lookup}
+    scorer: Callable[[Any], Any] = makers[type(form)](form, x)
+    return scorer
+
+
+def _diagonal(form: Diagonal, x: Any) -> Callable[[Any], Any]:
+    torch = import_torch()
+    mean, precision, log_norm = (to_device(a, x) for a in (form.mean, form.precision, form.log_norm))
+
+    def score(rows: Any) -> Any:
+        gap = rows.double()[:, None, :] - mean
+        return torch.where(torch.isnan(gap), 0.0, log_norm - 0.5 * precision * gap * gap).sum(2)
+
+    return score
+
+
+def _full(form: Full, x: Any) -> Callable[[Any], Any]:
+    torch, K, d = import_torch(), form.n_classes, form.mean.shape[1]
+    numbers = form.centre, form.all_whitens.T, form.whitened_means, form.half_log_dets
+    centre, whiten, means, half_log_dets = (to_device(a, x) for a in numbers)
+
+    def score(rows: Any) -> Any:
+        z = ((rows.double() - centre) @ whiten).reshape(len(rows), -1, d)
+        joint = -0.5 * ((z - means) ** 2).sum(2) - half_log_dets
+        missing = torch.isnan(rows).any(1) if rows.dtype.is_floating_point else torch.zeros(1, device=rows.device)
+        if bool(missing.any()):  # by the marginal distribution of the values that a row has: few are expected
+            joint[missing] = to_device(form.log_likelihoods(to_numpy(rows[missing])), x)
+        return torch.nan_to_num(joint.expand(len(rows), K), nan=-torch.inf, posinf=torch.inf, neginf=-torch.inf)
+
+    return score
+
+
+def _linear(form: Linear, x: Any) -> Callable[[Any], Any]:
+    torch = import_torch()
+    offsets = np.zeros_like(form.weights) if form.offsets is None else form.offsets
+    weights, bias, complete = to_device(form.weights.T, x), to_device(form.bias, x), to_device(form.complete_bias, x)
+    offset = to_device(offsets.T, x)
+
+    def score(rows: Any) -> Any:
+        values = _read_values(form, rows)
+        missing = torch.isnan(values)
+        known = torch.where(missing, 0.0, values)
+        joint = known @ weights + (bias + (~missing).double() @ offset if bool(missing.any()) else complete)
+        if form.carrier is not None:
+            joint -= torch.lgamma(known + 1).sum(1)[:, None]
+        if form.impossible is not None:
+            on, off = to_device(form.impossible.on.T, x), to_device(form.impossible.off.T, x)
+            count = (known != 0).double() @ on + (values < 1).double() @ off
+            joint = torch.where(count > 0, -torch.inf, joint)
+        return joint
+
+    return score
+
+
+def _read_values(form: Linear, rows: Any) -> Any:
+    """Return the values that a linear score uses: indicators, or values within the limits, in double precision."""
+    torch = import_torch()
+    if form.threshold is not None:
+        threshold = float(np.float32(form.threshold)) if type_name(rows) == "float32" else form.threshold
+        seen = (rows > threshold).double()
+        return torch.where(torch.isnan(rows), torch.nan, seen) if rows.dtype.is_floating_point else seen
+    values = rows.double()
+    if form.limits is not None:
+        low, high = to_device(form.limits, rows)
+        values = torch.where(torch.isfinite(values), torch.clamp(values, low, high), values)
+    return values
+
+
+def _lookup(form: Lookup, x: Any) -> Callable[[Any], Any]:
+    torch = import_torch()
+    by_level, unseen = form.by_level
+    table = to_device(np.concatenate([by_level, unseen, np.zeros((1, form.n_classes))]), x)
+    sizes, starts = to_device(np.diff(form.offset), x), to_device(form.offset[:-1], x)
+    beyond = to_device(len(by_level) + np.arange(len(unseen)), x)
+    nothing = len(by_level) + len(unseen)
+
+    def score(rows: Any) -> Any:
+        missing = torch.isnan(rows) | (rows < 0) if rows.dtype.is_floating_point else rows < 0
+        level = torch.where(missing, 0, rows).clamp(max=1 << 30).long()
+        at = torch.where(missing, nothing, torch.where(level < sizes, starts + level, beyond))
+        return torch.nn.functional.embedding_bag(at, table, mode="sum")
+
+    return score
+
+
+def finish(joint: Any, log_prior: Any, wanted: str) -> tuple[Any, Any]:
+    """Return scores finished as `scores.finish` does, and which rows are impossible under every class."""
+    torch = import_torch()
+    if wanted == "joint":
+        return joint, None
+    if wanted == "density":
+        return torch.logsumexp(joint, 1), None
+    impossible = joint.amax(1) == -torch.inf
+    joint = torch.where(impossible[:, None], log_prior, joint)
+    if wanted == "winner":
+        return joint.argmax(1), impossible
+    log_posterior = torch.log_softmax(joint, 1)
+    return log_posterior if wanted == "log_posterior" else torch.exp(log_posterior), impossible
+
+
+def score_by_kernel(form: ScoreForm, x: Any, log_prior: Array, wanted: str, out: Any) -> bool:
+    """Write finished Gaussian scores of rows of single precision to `out`; return whether a kernel could."""
+    if type(form) is not Diagonal or not launch.can_launch(x) or type_name(x) not in launch.SMALL_TYPES:
+        return False
+    (K, d), centre = form.mean.shape, form.mean.mean(axis=0).astype(np.float32)
+    shift = form.mean - centre
+    half_squares = 0.5 * (form.precision * shift**2).sum(axis=1)
+    if d > launch.MAX_SCORED_COLUMNS or K > launch.MAX_SCORED_CLASSES or half_squares.max() > MAX_CENTRED_SQUARES:
+        return False
+    square, slope = -0.5 * form.precision, form.precision * shift
+    constant = log_prior + form.constant - half_squares
+    weights = centre, _contrast(square), _contrast(slope), constant
+    return launch.score_gaussian(x, weights, K, wanted, out)
+
+
+def _contrast(weights: Array) -> Array:
+    """Return the weights of the classes less what they share, and below them what they share, (K+1)×d."""
+    shared = weights.mean(axis=0)
+    return np.concatenate([weights - shared, shared[None]])

@@ -1,0 +1,89 @@
+"""Class labels in a tensor as codes, counted by class."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban._typing import Array
+from deciban.gpu import launch
+from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
+
+MAX_DEVICE_TABLE_RANGE = 1 << 16
+"""Whole numbers within this range are coded through a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceCodes:
+    """The class of each row as an index into the classes, contiguous on a device, and the number of rows of each."""
+
+    tensor: Any
+    rows: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return int(self.tensor.shape[0])
+
+    def __getitem__(self, index: Any) -> "DeviceCodes":
+        return DeviceCodes.of(self.tensor[index], len(self.rows))
+
+    @classmethod
+    def of(cls, tensor: Any, n_classes: int) -> "DeviceCodes":
+        """Count the rows of each class."""
+        rows = import_torch().bincount(tensor.long(), minlength=n_classes)
+        return cls(tensor.contiguous(), to_numpy(rows))
+
+    @cached_property
+    def order(self) -> Any:
+        """The numbers of the rows, those of the first class first."""
+        torch = import_torch()
+        small = self.tensor.to(torch.uint8 if len(self.rows) <= 256 else torch.int32)
+        return torch.sort(small, stable=True).indices
+
+    def sum_weights(self, weight: Any) -> Array:
+        """Return the weight of the rows of each class; None is a weight of one."""
+        if weight is None:
+            return self.rows.astype(np.float64)
+        torch = import_torch()
+        total = torch.zeros(len(self.rows), dtype=torch.float64, device=weight.device)
+        # the rows of a class are summed in their order: `index_add_` would add them in any
+        ends = np.concatenate([[0], np.cumsum(self.rows)])
+        in_order = weight[self.order]
+        for k in np.flatnonzero(self.rows).tolist():
+            total[k] = in_order[ends[k] : ends[k + 1]].sum()
+        return to_numpy(total)
+
+
+def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
+    """Return the classes in order, in host memory, and each row's index among them, on the device."""
+    torch = import_torch()
+    counts = launch.count_labels(y)
+    if counts is not None:
+        return _encode_small(y, counts, 0)
+    if not y.dtype.is_floating_point and len(y):
+        low, high = (int(end) for end in torch.aminmax(y))
+        if high - low < MAX_DEVICE_TABLE_RANGE:
+            return _encode_small(y, to_numpy(torch.bincount((y - low).long())), low)
+    classes, codes, counts = torch.unique(y, return_inverse=True, return_counts=True)
+    return to_numpy(classes), DeviceCodes(codes.int(), to_numpy(counts))
+
+
+def _encode_small(y: Any, counts: NDArray[np.int64], low: int) -> tuple[NDArray[Any], DeviceCodes]:
+    """Encode labels from `low` on, of which `counts` holds the numbers; labels 0, 1, 2, … are their own codes."""
+    present = np.flatnonzero(counts)
+    classes = (present + low).astype(type_name(y))
+    if low == 0 and len(present) == present[-1] + 1:
+        return classes, DeviceCodes(y, counts[present])
+    table = np.zeros(len(counts), dtype=np.int32)
+    table[present] = np.arange(len(present))
+    return classes, DeviceCodes(to_device(table, y)[(y - low).long()], counts[present])
+
+
+def take(labels: NDArray[Any], codes: Any) -> Any:
+    """Return the label of each code, on the device; in host memory where labels are not numbers."""
+    if labels.dtype.kind not in "iufb":
+        return labels[to_numpy(codes)]
+    if labels.dtype == np.int64 and np.array_equal(labels, np.arange(len(labels))):
+        return codes
+    return to_device(labels, codes)[codes]

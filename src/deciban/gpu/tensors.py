@@ -1,0 +1,116 @@
+"""Tensors of torch and arrays of CuPy: they are recognised without importing either, and read as torch tensors."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import DeviceMemoryError, InputError, MissingExtraError
+
+ROW_TYPES = ("float16", "bfloat16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
+"""Types of the values of a tensor."""
+
+
+def is_tensor(X: Any) -> bool:
+    """Return whether X is an array of CuPy, or a tensor of torch on a device.
+
+    A tensor in host memory is one where scikit-learn's `array_api_dispatch` is set; else it is read as a NumPy array.
+    """
+    library = type(X).__module__.partition(".")[0]
+    if library == "torch":
+        return hasattr(X, "device") and (X.device.type != "cpu" or _is_dispatching())
+    return library == "cupy" and hasattr(X, "__cuda_array_interface__")
+
+
+def _is_dispatching() -> bool:
+    """Return whether scikit-learn's `array_api_dispatch` is set."""
+    sklearn = sys.modules.get("sklearn")
+    return sklearn is not None and bool(sklearn.get_config()["array_api_dispatch"])
+
+
+def import_torch() -> ModuleType:
+    """Import torch, or raise an error that names the extra."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError("arrays on a GPU need torch. Hint: pip install 'deciban[gpu]'") from None
+    return torch
+
+
+def to_torch(X: Any) -> Any:
+    """Return X as a torch tensor of the same memory; refuse types that are not numbers, and sparse tensors."""
+    torch = import_torch()
+    tensor = X.detach() if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
+    if tensor.layout != torch.strided:
+        raise InputError(
+            f"X is a sparse tensor ({tensor.layout}), and rows on a GPU are dense. Hint: X.to_dense(), or a CSR "
+            f"matrix of SciPy in host memory"
+        )
+    if type_name(tensor) not in ROW_TYPES:
+        raise InputError(f"X holds values of type {type_name(tensor)}. Hint: one of {', '.join(ROW_TYPES)}")
+    return tensor.view(torch.uint8) if tensor.dtype == torch.bool else tensor
+
+
+def type_name(tensor: Any) -> str:
+    """Return the name of a tensor's type, as NumPy spells it."""
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def to_numpy(tensor: Any) -> NDArray[Any]:
+    """Copy a tensor to a NumPy array; one in host memory is not copied. Half precision becomes single."""
+    if not is_torch(tensor):
+        tensor = to_torch(tensor)
+    if type_name(tensor) in ("float16", "bfloat16"):
+        tensor = tensor.float()
+    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    return array
+
+
+def is_torch(X: Any) -> bool:
+    """Return whether X is a torch tensor."""
+    return type(X).__module__.partition(".")[0] == "torch"
+
+
+def to_device(array: Any, like: Any) -> Any:
+    """Copy a NumPy array to a torch tensor on the device of another one."""
+    return import_torch().as_tensor(np.ascontiguousarray(array), device=like.device)
+
+
+def match_library(tensor: Any, X: Any) -> Any:
+    """Return a torch tensor as an array of X's library, of the same memory."""
+    if is_torch(X):
+        return tensor
+    import cupy
+
+    return cupy.from_dlpack(tensor)
+
+
+def check_same_device(tensor: Any, other: Any, name: str) -> None:
+    """Refuse a second tensor on another device than that of X."""
+    if tensor.device != other.device:
+        raise InputError(
+            f"X is on {tensor.device} and {name} on {other.device}; both must be on one device. "
+            f"Hint: {name}.to(X.device), or {name} as a NumPy array"
+        )
+
+
+@contextmanager
+def on_device(tensor: Any) -> Iterator[None]:
+    """Run kernels on the tensor's device, and raise an error of deciban where its memory does not suffice."""
+    torch = import_torch()
+    try:
+        if tensor.device.type != "cuda":
+            yield
+            return
+        with torch.cuda.device(tensor.device):
+            yield
+    except torch.OutOfMemoryError as error:
+        reason = str(error).split(". ")[0]
+        raise DeviceMemoryError(
+            f"the memory of {tensor.device} does not suffice: {reason}. Nothing was changed. Hint: fewer rows at a "
+            f"time, partial_fit(X[a:b], y[a:b], classes=...) and predict(X[a:b])"
+        ) from None

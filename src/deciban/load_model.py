@@ -1,0 +1,37 @@
+"""Loading of the models that commands and servers use: table models, with hints on probable mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import deciban
+from deciban.errors import InputError, ModelFileError
+
+if TYPE_CHECKING:
+    from deciban.model.model import Model
+
+COMPRESSED_ENDINGS = (".gz", ".zst")
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".arrow", ".feather", *COMPRESSED_ENDINGS)
+"""The endings of tables, which may have been given in place of a model."""
+
+
+def load(path: Path, verify: bool = False) -> Any:
+    """Return the model or estimator of any model file; an error has a hint on its probable reason."""
+    try:
+        return deciban.load(path, verify)
+    except ModelFileError as error:
+        hint = ". Hint: MODEL comes first, then DATA" if path.suffix in TABLE_ENDINGS else ""
+        hint = hint if path.exists() else ". Hint: deciban train DATA --target COL writes one"
+        raise ModelFileError(f"{error}{hint}") from None
+
+
+def open_model(path: Path, verify: bool = False) -> Model:
+    """Load the table model of a file; raise an InputError where it holds an estimator instead."""
+    found = load(path, verify)
+    if not isinstance(found, deciban.Model):
+        raise InputError(
+            f"{str(path)!r} holds a {type(found).__name__}, which has no named columns. "
+            f"Hint: deciban inspect shows it; use it from Python, deciban.load({str(path)!r})"
+        )
+    return found

@@ -1,0 +1,1 @@
+"""A REST service of table models: predictions, explanations, exact learning and forgetting."""

@@ -1,0 +1,169 @@
+"""The journal of a model file: learned and forgotten rows that are on disk, but not in the model file yet.
+
+A journal begins with the hash of the model file that its entries are for; if that is not the hash of the present
+file, the entries are part of the file already, or of a model that was replaced, and count no more. An entry has its
+length and a checksum before it, so that one is recognised that was cut off by a crash, and never acknowledged:
+
+    {"format": 1, "base": "…"}\\n   (length, CRC-32 of 8 bytes, entry)*   entry = header in JSON \\n body
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from deciban.atomic_write import atomic_write
+from deciban.errors import InputError
+
+ENDING = ".journal"
+LOCK_ENDING = ".lock"
+FRAME = struct.Struct("<II")
+FORMAT_VERSION = 1
+MAX_ENTRY_BYTES = 1 << 20
+"""Bytes of the longest entry; larger ones are written into the model file at once."""
+
+MAX_JOURNAL_HEAD_BYTES = 1 << 10
+LOCK_POLL_SECONDS = 0.002
+PRIVATE_MODE = 0o600
+"""The permissions of journals and locks: entries hold rows."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Rows that are learned or forgotten: the header says how their bytes are read."""
+
+    header: dict[str, Any]
+    body: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the entry as it is written."""
+        payload = json.dumps(self.header).encode() + b"\n" + self.body
+        return FRAME.pack(len(payload), zlib.crc32(payload)) + payload
+
+
+@dataclass(frozen=True)
+class JournalState:
+    """A journal as it was read: where its entries begin and end (0: it is for another model file), and its file."""
+
+    start: int = 0
+    end: int = 0
+    stamp: tuple[int, ...] = ()
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether there are entries that the model file does not include."""
+        return self.end > self.start
+
+
+def stamp_of(path: str) -> tuple[int, ...]:
+    """Return the inode, size and time of a file, by which a change is noticed; empty where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def read_entries(path: str, base: str, start: int) -> tuple[list[Entry], JournalState]:
+    """Return the entries after the byte `start` (0: all), and the state of the journal for this base."""
+    stamp = stamp_of(path)
+    try:
+        with open(path, "rb") as file:
+            head = _read_head(file, base)
+            if head == 0 or start > stamp[2]:
+                return [], JournalState(stamp=stamp)
+            end = max(head, start)
+            file.seek(end)
+            entries = []
+            while (entry := _read_entry(file)) is not None:
+                entries.append(entry)
+                end = file.tell()
+            return entries, JournalState(head, end, stamp)
+    except (FileNotFoundError, IndexError):
+        return [], JournalState(stamp=stamp)
+
+
+def _read_head(file: BinaryIO, base: str) -> int:
+    """Return where the first entry begins; 0 where the journal is for another base, or damaged."""
+    line = file.readline(MAX_JOURNAL_HEAD_BYTES)
+    with suppress(ValueError):
+        head = json.loads(line)
+        if line.endswith(b"\n") and head == {"format": FORMAT_VERSION, "base": base}:
+            return len(line)
+    return 0
+
+
+def _read_entry(file: BinaryIO) -> Entry | None:
+    """Return the next entry; None at the end, and where the rest was cut off."""
+    frame = file.read(FRAME.size)
+    if len(frame) < FRAME.size:
+        return None
+    length, checksum = FRAME.unpack(frame)
+    payload = file.read(length) if length <= 2 * MAX_ENTRY_BYTES else b""
+    if not length or len(payload) != length or zlib.crc32(payload) != checksum:  # a crash may leave zeros, too
+        return None
+    header, _, body = payload.partition(b"\n")
+    return Entry(json.loads(header), body)
+
+
+def start_journal(path: str, base: str) -> JournalState:
+    """Replace the journal by an empty one for this base."""
+    with atomic_write(path, PRIVATE_MODE) as unfinished:
+        unfinished.write_bytes(json.dumps({"format": FORMAT_VERSION, "base": base}).encode() + b"\n")
+    stamp = stamp_of(path)
+    return JournalState(stamp[2], stamp[2], stamp)
+
+
+def append_entry(path: str, state: JournalState, entry: Entry) -> JournalState:
+    """Write an entry after the others, in place of one that was cut off there, and flush it to the disk.
+
+    After an error the journal is as it was.
+    """
+    with open(path, "r+b") as file:
+        try:
+            file.truncate(state.end)
+            file.seek(state.end)
+            file.write(entry.to_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+            return JournalState(state.start, file.tell(), stamp_of(path))
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(file.fileno(), state.end)
+            raise
+
+
+@contextmanager
+def lock_model(path: str, deadline: float) -> Iterator[None]:
+    """Hold the lock of a model file, against all processes; raise a TimeoutError if it is not free in time."""
+    try:
+        import fcntl
+    except ImportError:
+        raise InputError("--learning needs locks of files, which this system does not have") from None
+    handle = os.open(path + LOCK_ENDING, os.O_CREAT | os.O_RDWR, PRIVATE_MODE)
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError from None
+                time.sleep(LOCK_POLL_SECONDS)
+        yield
+    finally:
+        os.close(handle)  # which releases the lock
+
+
+def hash_file(path: str) -> str:
+    """Return a hash of the contents of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()[:32]

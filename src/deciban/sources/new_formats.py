@@ -1,0 +1,74 @@
+"""How the numbers and dates of new rows are written, where that is not as in the rows that a model learned.
+
+A column of new rows is decided as a whole, from its first rows: its own cells show that they are plain numbers, or
+which number of a date is the day; where they leave it open, it is read as the model's column was.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from deciban._lazy import pa
+from deciban.sources.arrow_texts import trim_texts
+from deciban.sources.arrow_types import is_text
+from deciban.sources.cell_conversion import parse_texts
+from deciban.sources.date_formats import ISO, DateFormat, infer_date_format
+from deciban.sources.markers import MISSING_NUMBERS
+from deciban.sources.number_formats import CURRENCY_CODES, PLAIN, NumberFormat, infer_number_format
+from deciban.sources.source import ColumnReading, Source
+
+FORMAT_ROWS = 1000
+"""The number of rows that formats are inferred from."""
+
+MAX_INVALID_SHARE = 0.1
+"""The share of cells that may be no dates, and are errors or missing, while the others show the order."""
+
+
+def adapt_readings(source: Source, wanted: Mapping[str, ColumnReading]) -> dict[str, ColumnReading]:
+    """Return the readings of a source's columns, those of formatted numbers and of dates as its cells show them."""
+    is_decimal_fixed = bool(getattr(source, "number_format", PLAIN).thousands)
+    names = [name for name, reading in wanted.items() if isinstance(reading, (NumberFormat, DateFormat))]
+    head = source.head(FORMAT_ROWS) if names else None
+    adapted = dict(wanted)
+    for name in names:
+        texts, reading = head.column(name), wanted[name]  # type: ignore[union-attr]
+        if not is_text(texts.type) or not len(texts.drop_null()):
+            continue
+        texts = texts.combine_chunks().drop_null().cast(pa.string())
+        if isinstance(reading, DateFormat):
+            adapted[name] = _adapt_dates(texts, reading, getattr(source, "date_order", ""))
+        elif is_decimal_fixed:
+            given = getattr(source, "number_format", PLAIN)
+            adapted[name] = replace(given, unit=reading.unit)  # type: ignore[union-attr]
+        else:
+            adapted[name] = _adapt_numbers(texts, reading)  # type: ignore[arg-type]
+    return adapted
+
+
+def _adapt_dates(texts: Any, learned: DateFormat, preferred: Any) -> DateFormat:
+    """Return the order of day and month that the texts show; where they do not, the preferred or the learned one."""
+    found = infer_date_format(texts, preferred or learned.order, MAX_INVALID_SHARE)
+    if found is None or (found.is_ambiguous and not (preferred or learned.order)):
+        return DateFormat(preferred) if preferred else learned
+    return found.format if found.format.order else learned if learned.order else ISO
+
+
+def _adapt_numbers(texts: Any, learned: NumberFormat) -> NumberFormat:
+    """Return the learned format if all texts fit it, else one that they all fit: plain, or with a currency."""
+    if not parse_texts(texts, learned).n_invalid:
+        return learned
+    if not PLAIN.parse(texts).n_invalid:
+        return PLAIN
+    words = [word for word in trim_texts(texts).unique().to_pylist() if word and word not in MISSING_NUMBERS]
+    found = infer_number_format(words, learned.decimal, fixed=True)
+    if found is None or found.parse(texts).n_invalid or learned.unit or not _is_currency(found.unit):
+        return learned
+    return found
+
+
+def _is_currency(unit: str) -> bool:
+    """Return whether a unit is a sign or code of a currency."""
+    return unit in CURRENCY_CODES or (bool(unit) and all(unicodedata.category(sign) == "Sc" for sign in unit))

@@ -1,0 +1,129 @@
+"""The dependence between columns: the cells on which it is counted, and whether a model has it.
+
+`tan` is a forest in which each column may depend on one other (`families/tree.py`). All pairs of columns are counted
+in the same pass as the columns alone, on few cells, whose cuts come from the first rows: so the counts of two tables
+with the same cells add. Held-out rows decide between the forest and independent columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deciban._lazy import pa
+from deciban._typing import Array
+from deciban.errors import InputError
+from deciban.metrics.calibration_fit import calibrate
+from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
+from deciban.model.columns import BLOCKS, Column
+from deciban.sources.arrow_cells import to_numbers
+from deciban.sources.document_files import EVALUATION_FOLDS
+
+if TYPE_CHECKING:
+    from deciban.training.table_folds import TableFoldScores
+
+STRUCTURES = ("auto", "naive", "tan")
+"""The values of `structure`: independent columns, a forest, or whichever predicts held-out rows better."""
+
+MIN_CELLS, MAX_CELLS = 3, 16
+"""The least and the greatest number of cells of a column."""
+
+MAX_COUNTED_CELLS = 1 << 23
+"""Cells of pairs, of all classes and folds together, up to which they are counted."""
+
+MAX_HEAD_LEVELS = 256
+"""Categories with more different levels among the first rows have no cells."""
+
+
+def check_structure(structure: Any) -> str:
+    """Return the structure if it is one of `STRUCTURES`; refuse others."""
+    if structure not in STRUCTURES:
+        raise InputError(f"structure must be one of {', '.join(map(repr, STRUCTURES))}, not {structure!r}")
+    return str(structure)
+
+
+def add_cells(columns: Sequence[Column], head: Any, target: str) -> list[Column]:
+    """Return the columns with the cells on which their dependence is counted, from a table of the first rows.
+
+    There are √(n/K)/2 cells, n rows and K classes; none where a table has too many columns or classes for its pairs.
+    """
+    labels = head.column(target).drop_null()
+    K = max(len(labels.unique()), 1)
+    taken = [column for column in columns if _can_have_cells(column)]
+    d = len(taken)
+    if d < 2:
+        return list(columns)
+    affordable = (MAX_COUNTED_CELLS / (K * EVALUATION_FOLDS * d * (d - 1) / 2)) ** 0.5
+    n_cells = int(min(MAX_CELLS, affordable, max(MIN_CELLS, (len(labels) / K) ** 0.5 / 2)))
+    if n_cells < MIN_CELLS:
+        return list(columns)
+    return [
+        replace(column, cells=_find_cells(column, head.column(column.name), n_cells)) if column in taken else column
+        for column in columns
+    ]
+
+
+def _can_have_cells(column: Column) -> bool:
+    """Return whether the dependence of a column can be counted: it is not joined, a date, text or skipped."""
+    numbers = (*BLOCKS["moments"], *BLOCKS["grid"], *BLOCKS["counts"])
+    return not column.block and column.role in (*numbers, "flag", "category")
+
+
+def _find_cells(column: Column, values: Any, n_cells: int) -> tuple[float, ...] | tuple[str, ...]:
+    """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell."""
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if column.role in ("flag", "category"):
+        return _frequent_levels(values, n_cells - 1)
+    try:
+        numbers = to_numbers(values, column.name)
+    except InputError:  # written for people, or a cell that is no number: the reader will say so
+        return ()
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers):
+        return ()
+    cuts = np.unique(np.quantile(numbers, np.arange(1, n_cells) / n_cells, method="higher"))
+    return tuple(cuts[cuts > numbers.min()].tolist())
+
+
+def _frequent_levels(values: Any, most: int) -> tuple[str, ...]:
+    """Return the most frequent levels as texts, none if there are very many."""
+    from deciban.sources.arrow_cells import LevelEncoder
+
+    names = LevelEncoder([], grows=True)
+    codes = names.encode(values)
+    if not 2 <= len(names.list) <= MAX_HEAD_LEVELS:
+        return ()
+    counts = np.bincount(codes[codes >= 0], minlength=len(names.list))
+    return tuple(sorted(names.list[v] for v in np.argsort(-counts, kind="stable")[:most].tolist()))
+
+
+def without_cells(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns without the cells of their dependence."""
+    return [replace(column, cells=()) for column in columns]
+
+
+def is_better(forest: TableFoldScores, naive: TableFoldScores) -> bool:
+    """Return whether a forest predicts the sample better than independent columns, both calibrated by a temperature.
+
+    Its log-loss has to be lower by more than one standard error of the difference, row by row.
+    """
+    codes = naive.rows.codes
+    weight = np.ones(len(codes)) if naive.rows.weight is None else effective_weights(naive.rows.weight)
+    known = naive.known[np.arange(len(codes)), codes]
+    losses = [bounded_losses(_calibrated(scored, known), codes)[known] for scored in (naive, forest)]
+    gain, error = paired_mean(losses[0] - losses[1], weight[known])
+    return bool(gain > error)
+
+
+def _calibrated(scored: TableFoldScores, known: Any) -> Array:
+    """Return ln p(k|x) of the sample by temperatures fitted without each fold."""
+    rows = scored.rows
+    assert rows.fold is not None
+    log_posterior, truth = scored.finish("log_posterior"), np.where(known, rows.codes, -1)
+    if not known.any():
+        return log_posterior
+    log_prior = np.zeros(log_posterior.shape[1])
+    return calibrate("temperature", log_posterior, truth, rows.weight, rows.fold, log_prior).log_posterior

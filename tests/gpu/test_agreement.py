@@ -1,0 +1,259 @@
+"""Tensors give the ledgers and posteriors of arrays: counts exactly, the others within the error of their type."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import deciban
+from deciban.engines import gpu as engine
+from deciban.gpu import launch, sums
+from deciban.ledger import Counts, Levels, Moments, Needs, Scatter
+
+torch = pytest.importorskip("torch", reason="torch is not installed: make test-gpu")
+
+METHODS = ["predict_proba", "predict_log_proba", "predict_joint_log_proba", "score_samples", "predict"]
+pytestmark = pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
+
+
+def numbers(rng, n, d):
+    return rng.normal(3, 2, (n, d))
+
+
+def counts(rng, n, d):
+    return rng.poisson(1.5, (n, d))
+
+
+def levels(rng, n, d):
+    return rng.integers(0, 11, (n, d))
+
+
+CASES = {
+    "GaussianNB double": (deciban.GaussianNB(), numbers, np.float64),
+    "GaussianNB single": (deciban.GaussianNB(), numbers, np.float32),
+    "GaussianNB half": (deciban.GaussianNB(), numbers, np.float16),
+    "GaussianNB bytes": (deciban.GaussianNB(), counts, np.uint8),
+    "GaussianBayes full": (deciban.GaussianBayes(parameter_prior=1.0), numbers, np.float32),
+    "GaussianBayes tied": (deciban.GaussianBayes(covariance="tied"), numbers, np.float64),
+    "GaussianBayes diagonal": (deciban.GaussianBayes(covariance="diagonal"), numbers, np.float32),
+    "BernoulliNB bytes": (deciban.BernoulliNB(), counts, np.uint8),
+    "BernoulliNB single": (deciban.BernoulliNB(binarize=0.7), numbers, np.float32),
+    "BernoulliNB unit": (deciban.BernoulliNB(binarize=None), lambda *at: numbers(*at) > 3, np.float32),
+    "BernoulliNB maximum likelihood": (deciban.BernoulliNB(alpha=0.0), counts, np.int32),
+    "MultinomialNB single": (deciban.MultinomialNB(), counts, np.float32),
+    "MultinomialNB fractions": (deciban.MultinomialNB(), lambda *at: counts(*at) / 3, np.float64),
+    "MultinomialNB integers": (deciban.MultinomialNB(), counts, np.int64),
+    "ComplementNB": (deciban.ComplementNB(), counts, np.int32),
+    "PoissonNB": (deciban.PoissonNB(), counts, np.float64),
+    "CategoricalNB": (deciban.CategoricalNB(), levels, np.int32),
+    "CategoricalNB smooth": (deciban.CategoricalNB(unseen="smooth"), levels, np.float32),
+    "JointBayes": (deciban.JointBayes(alpha=0.5), levels, np.int64),
+}
+every_case = pytest.mark.parametrize("name", CASES)
+
+
+def clone(name):
+    from sklearn.base import clone
+
+    return clone(CASES[name][0])
+
+
+def draw(name, n=400, d=5, K=3, seed=0, missing=0.0):
+    _, make, dtype = CASES[name]
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    X = make(rng, n, d).astype(dtype)
+    if missing and X.dtype.kind == "f" and "Multinomial" not in name:
+        X[rng.random(X.shape) < missing] = np.nan
+    if name.startswith("Gaussian"):
+        X = (X + y[:, None].astype(dtype)).astype(dtype)
+    return X, y, rng.choice([0.0, 0.5, 1.0, 3.0], n)
+
+
+def tolerance(X):
+    """The relative error of moments and the absolute one of log-probabilities, by the type of the rows."""
+    return (1e-11, 1e-11) if (X.dtype.kind != "f" and X.dtype.itemsize > 2) or X.dtype == np.float64 else (1e-5, 1e-4)
+
+
+def assert_same_ledger(ours, theirs, X):
+    one, other = ours.ledger_.parts[0], theirs.ledger_.parts[0]
+    np.testing.assert_allclose(ours.ledger_.rows, theirs.ledger_.rows, rtol=1e-12)
+    if isinstance(other, (Moments, Scatter)):
+        n, rtol = np.maximum(other.weight, 1e-300), tolerance(X)[0]
+        deviation = np.sqrt(other.squares.high / n) if isinstance(other, Moments) else 1.0
+        gap = np.abs((one.mean - other.mean) + (one.rest - other.rest))
+        assert (gap <= rtol * (np.abs(other.mean) + deviation)).all()
+        np.testing.assert_allclose(one.squares.high, other.squares.high, rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(*np.broadcast_arrays(one.weight, other.weight), rtol=1e-12)
+    elif "fractions" in str(type(ours)) or X.dtype == np.float64:
+        for name, array in other.arrays().items():
+            np.testing.assert_allclose(one.arrays()[name], array, rtol=1e-12)
+    else:
+        assert one == other
+
+
+def compare(name, X, y, weight, device, queries=None):
+    T, q = torch.as_tensor(X, device=device), X if queries is None else queries
+    w = None if weight is None else torch.as_tensor(weight, device=device)
+    theirs, ours = clone(name).fit(X, y, weight), clone(name).fit(T, torch.as_tensor(y, device=device), w)
+    assert_same_ledger(ours, theirs, X)
+    for method in METHODS:
+        if method == "score_samples" and name == "ComplementNB":
+            continue
+        expected, actual = getattr(theirs, method)(q), getattr(ours, method)(torch.as_tensor(q, device=device))
+        assert actual.device.type == device
+        if method == "predict":
+            assert (actual.cpu().numpy() == expected).mean() > 0.995
+        else:
+            rtol, atol = tolerance(X)
+            np.testing.assert_allclose(actual.cpu().numpy(), expected, rtol=10 * rtol, atol=atol)
+
+
+@every_case
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.cases(6)
+def test_tensors_give_the_model_of_arrays(name, missing, weighted, way):
+    X, y, weight = draw(name, missing=missing)
+    compare(name, X, y, weight if weighted else None, way)
+
+
+@pytest.mark.cases(3)
+@every_case
+def test_any_shape_and_any_rows(name, way):
+    @settings(max_examples=6)
+    @given(st.integers(1, 300), st.integers(1, 40), st.integers(1, 20), st.integers(0, 99), st.booleans())
+    def check(n, d, K, seed, missing):
+        X, y, _ = draw(name, n, 3 if name == "JointBayes" else d, K, seed, 0.2 * missing)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = clone(name).fit(X, y)
+            ours = clone(name).fit(torch.as_tensor(X, device=way), torch.as_tensor(y, device=way))
+        assert_same_ledger(ours, theirs, X)
+
+    check()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_thousand_classes_some_of_them_empty(dtype, way):
+    rng = np.random.default_rng(0)
+    classes, y = np.arange(1000), rng.integers(0, 900, 3000)
+    X = rng.normal(size=(3000, 3)).astype(dtype) + y[:, None].astype(dtype) / 100
+    theirs = deciban.GaussianNB().partial_fit(X, y, classes)
+    T, labels = torch.as_tensor(X, device=way), torch.as_tensor(y, device=way)
+    ours = deciban.GaussianNB().partial_fit(T, labels, classes)
+    assert_same_ledger(ours, theirs, X)
+    expected = theirs.predict_proba(X[:200])
+    np.testing.assert_allclose(ours.predict_proba(T[:200]).cpu().numpy(), expected, atol=1e-5)
+
+
+def test_the_variance_of_numbers_far_from_zero_has_six_digits(way):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 3000)
+    X = (rng.normal(1e4, 1, (3000, 3)) + 0.3 * y[:, None]).astype(np.float32)
+    exact = Moments.of(X.astype(np.float64), y.astype(np.int32), None, 4)
+    fitted = deciban.GaussianNB().fit(torch.as_tensor(X, device=way), torch.as_tensor(y, device=way))
+    np.testing.assert_allclose(fitted.ledger_.parts[0].m2, exact.m2, rtol=1e-6)
+
+
+def test_classes_far_apart_are_summed_about_their_own_means(way):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 2000)
+    X = (rng.normal(0, 1, (2000, 2)) + np.array([-1e4, 0.0, 1e4])[y][:, None]).astype(np.float32)
+    exact = Moments.of(X.astype(np.float64), y.astype(np.int32), None, 3)
+    fitted = deciban.GaussianNB().fit(torch.as_tensor(X, device=way), torch.as_tensor(y, device=way))
+    np.testing.assert_allclose(fitted.ledger_.parts[0].m2, exact.m2, rtol=1e-6)
+    assert (fitted.predict(torch.as_tensor(X, device=way)).cpu().numpy() == y).all()
+
+
+def test_constant_columns_have_no_variance(way):
+    X = torch.full((600, 2), 1e4 + 1 / 3, dtype=torch.float32, device=way)
+    fitted = deciban.GaussianNB().fit(X, torch.arange(600, device=way) % 2)
+    assert (fitted.ledger_.parts[0].m2 == 0).all()
+
+
+@pytest.mark.parametrize("name", ["GaussianNB single", "BernoulliNB bytes", "CategoricalNB"])
+@pytest.mark.cases(None)
+def test_rows_need_not_be_contiguous(name, way):
+    X, y, _ = draw(name, d=12)
+    T, labels = torch.as_tensor(X, device=way), torch.as_tensor(y, device=way)
+    whole = clone(name).fit(X[::2, ::3], y[::2])
+    views = T[::2, ::3], T.T.contiguous().T[::2, ::3]
+    for rows in views:
+        model = clone(name).fit(rows, labels[::2])
+        assert_same_ledger(model, whole, X)
+        np.testing.assert_allclose(
+            model.predict_proba(rows).cpu().numpy(), whole.predict_proba(X[::2, ::3]), rtol=1e-4, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2], [5, 7, 40], [-3, 0, 100000], [0.0, 1.0, 2.0], [False, True, True]])
+@pytest.mark.cases(None)
+def test_labels_come_back_as_they_were(labels, way):
+    rng = np.random.default_rng(0)
+    y = np.array(labels)[rng.integers(0, 3, 90)]
+    X = rng.normal(size=(90, 2)) + 9 * y[:, None].astype(float)
+    T, target = torch.as_tensor(X, device=way), torch.as_tensor(y, device=way)
+    model = deciban.GaussianNB().fit(T, target)
+    assert model.classes_.tolist() == np.unique(y).tolist()
+    assert model.predict(T).dtype == target.dtype
+    assert (model.predict(T) == target).all()
+
+
+def test_labels_may_be_texts_in_host_memory(way):
+    rng = np.random.default_rng(0)
+    y = np.array(["ham", "spam"])[rng.integers(0, 2, 50)]
+    X = rng.normal(size=(50, 2)) + 20 * (y == "spam")[:, None]
+    model = deciban.GaussianNB().fit(torch.as_tensor(X, device=way), y)
+    predicted = model.predict(torch.as_tensor(X, device=way))
+    assert isinstance(predicted, np.ndarray)
+    assert (predicted == y).all()
+
+
+def kernel_inputs(seed, dtype, device):
+    rng = np.random.default_rng(seed)
+    n, d, K = rng.integers(1, 700), rng.integers(1, 40), rng.integers(1, 40)
+    codes = rng.integers(0, K, n)
+    X = (
+        rng.integers(0, 9, (n, d)).astype(dtype)
+        if np.dtype(dtype).kind != "f"
+        else rng.normal(size=(n, d)).astype(dtype)
+    )
+    return torch.as_tensor(X, device=device), engine.match_codes(codes, torch.as_tensor(X, device=device), int(K))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("way", ["kernel"], indirect=True)
+def test_each_kernel_agrees_with_its_definition(seed, way):
+    x, codes = kernel_inputs(seed, np.float32, way)
+    K, centre = len(codes.rows), np.full(x.shape[1], 0.25)
+    n, total, squares = sums.define_moments(x, codes.tensor, None, centre, K)
+    found = launch.sum_moments(x, codes.tensor, centre, K, missing=False)
+    scale = np.abs(total) + n
+    assert (np.abs(found[0] - total) <= 1e-6 * scale).all()
+    np.testing.assert_allclose(found[1], squares, rtol=2e-6, atol=1e-6)
+    by_class = launch.sum_moments(x, codes.tensor, np.tile(centre, (K, 1)), K, missing=True)
+    np.testing.assert_allclose(by_class[1], squares, rtol=2e-6, atol=1e-6)
+    assert (by_class[2] == codes.rows[:, None]).all()
+    scatter = sums.summarise_scatter(Needs("scatter"), x, codes, None, lambda: pytest.fail("no kernel"))
+    about = Moments(*(a[:, :, 0] for a in (scatter.weight, scatter.mean, scatter.rest)), np.zeros((K, x.shape[1])))
+    exact = sums.define_scatter(x, codes, None, about)
+    np.testing.assert_allclose(scatter.comoment, exact.comoment, rtol=2e-6, atol=1e-5)
+    x, codes = kernel_inputs(seed, np.uint8, way)
+    for rows in (x, torch.cat([x, 30 * x, x, 5 * x], 1)):
+        counted = launch.sum_counts(rows, codes, 4.0)
+        assert (counted == sums.define_counts(rows, codes.tensor, None, K, 4.0).total).all()
+    x, codes = kernel_inputs(seed, np.int32, way)
+    whole = Needs("counts", signed=False)
+    assert (
+        launch.sum_counts(x, codes, None) == sums.define_counts(x, codes.tensor, None, len(codes.rows), None).total
+    ).all()
+    assert (
+        launch.sum_counts(x, codes, 4.5) == sums.define_counts(x, codes.tensor, None, len(codes.rows), 4.5).total
+    ).all()
+    assert isinstance(sums.summarise_counts(whole, x, codes, None, lambda: pytest.fail("no kernel")), Counts)
+    counted = sums.summarise_levels(Needs("levels"), x, codes, None, lambda: pytest.fail("no kernel"))
+    assert counted == sums.define_levels(x, codes.tensor, None, len(codes.rows))
+    assert isinstance(counted, Levels)

@@ -1,0 +1,167 @@
+"""`structure`: columns that depend on each other in `train`, `evaluate`, model files and explanations."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import deciban
+from deciban.errors import DecibanWarning, InputError, UndefinedError
+from tests.cli.terminal import call, done
+
+TARGET = "kind"
+
+
+def echoes(n=600, seed=0):
+    """The sign of a × b is the class, which neither column says alone; c is noise; d repeats a number."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.choice(["x", "y"], n), rng.choice(["x", "y"], n)
+    kind = np.where((a == b) ^ (rng.random(n) < 0.1), "same", "different")
+    number = rng.normal(np.where(kind == "same", 0.4, -0.4), 1.0)
+    frame = pd.DataFrame({"a": a, "b": b, "c": rng.choice(["p", "q", "r"], n), "x": number, "z": number**3})
+    frame.loc[rng.random(n) < 0.05, "x"] = np.nan
+    frame.loc[rng.random(n) < 0.05, "a"] = None
+    return frame.assign(kind=kind)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return deciban.train(echoes(), target=TARGET)
+
+
+def posterior(model, rows):
+    return np.asarray(model.predict_proba(rows))
+
+
+def test_dependence_is_found_where_held_out_rows_gain(model):
+    naive = deciban.train(echoes(), target=TARGET, structure="naive")
+    assert naive.structure == {}
+    assert {frozenset(edge) for edge in model.structure.items()} >= {frozenset("ab"), frozenset("xz")}
+    assert model.held_out.accuracy > naive.held_out.accuracy + 0.2
+    assert model.held_out.log_loss < naive.held_out.log_loss - 0.2
+
+
+def test_independent_columns_stay_independent():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["p", "q"], 500)
+    table = {f"x{j}": rng.normal(kind == "p", 1.0) for j in range(5)}
+    assert deciban.train({**table, TARGET: kind}, target=TARGET).structure == {}
+
+
+def test_evaluation_is_that_of_separate_trainings(model):
+    rows, given = echoes(), {"target": TARGET, "structure": "tan", "roles": {"x": "number", "z": "binned"}}
+    cells = deciban.train(rows, **given)
+    report = deciban.evaluate(rows, calibrate="none", folds=5, **given)
+    for fold in range(5):
+        mine = report.folds == fold
+        part = deciban.train(rows[~mine], target=TARGET, like=cells, judge=False)
+        found = np.asarray(part.predict_log_proba(rows[mine]))
+        np.testing.assert_allclose(report.log_proba[mine], found, rtol=1e-9, atol=1e-9)
+    assert deciban.evaluate(rows, target=TARGET).accuracy == pytest.approx(model.held_out.accuracy)
+
+
+def test_explanations_add_up_and_name_both_values(model):
+    rows = echoes(60, seed=1)
+    explanation, proba = model.explain(rows), posterior(model, rows)
+    odds = 10 * np.log10(proba.max(axis=1) / proba.min(axis=1))
+    np.testing.assert_allclose(explanation.total, odds, rtol=1e-9, atol=1e-9)
+    sums = [sum(value for _, value in explanation.entries(i)) for i in range(len(rows))]
+    np.testing.assert_allclose(sums, odds, rtol=1e-9, atol=1e-9)
+    child, parent = next((c, p) for c, p in model.structure.items() if {c, p} == {"a", "b"})
+    row = int(np.flatnonzero(rows["a"].notna())[0])
+    assert f"{child} = {rows[child][row]}, given {parent} = {rows[parent][row]}" in str(explanation[row])
+    gone = int(np.flatnonzero(rows["a"].isna())[0])
+    assert "given b" not in str(explanation[gone])
+
+
+def test_a_file_keeps_the_structure(model, tmp_path):
+    rows = echoes(50, seed=2)
+    model.save(tmp_path / "m.deciban")
+    back = deciban.load(tmp_path / "m.deciban")
+    assert back.structure == model.structure
+    assert (posterior(back, rows) == posterior(model, rows)).all()
+    more = deciban.train(rows, target=TARGET, like=model, judge=False)
+    np.testing.assert_allclose(posterior(back.add(rows), rows), posterior(model + more, rows), rtol=1e-9)
+
+
+def test_parts_add_and_subtract_exactly(model):
+    rows = echoes()
+    first, second = (deciban.train(r, target=TARGET, like=model, judge=False) for r in (rows[:250], rows[250:]))
+    whole = deciban.train(rows, target=TARGET, like=model, judge=False)
+    assert first.structure
+    pairs = model._layout.block_index("pairs")
+    assert (first + second).ledger.parts[pairs] == whole.ledger.parts[pairs]
+    assert (whole - second).ledger.parts[pairs] == first.ledger.parts[pairs]
+    np.testing.assert_allclose(posterior(first + second, rows), posterior(whole, rows), rtol=1e-9)
+    np.testing.assert_allclose(posterior(whole - second, rows), posterior(first, rows), rtol=1e-9)
+    assert (whole * 2.0).structure == (whole + whole).structure
+
+
+def test_models_of_other_cells_add_without_dependence(model):
+    other = deciban.train(echoes(seed=3), target=TARGET)
+    assert other.structure
+    with pytest.warns(DecibanWarning, match="dependence between columns is dropped"):
+        both = model + other
+    assert both.structure == {}
+    assert both.ledger.n_rows == model.ledger.n_rows + other.ledger.n_rows
+
+
+def test_without_held_out_rows_columns_are_independent():
+    assert deciban.train(echoes(), target=TARGET, judge=False).structure == {}
+    assert deciban.train(echoes(), target=TARGET, judge=False, structure="tan").structure
+
+
+def test_the_report_and_the_command_show_it(tmp_path):
+    echoes().to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["train", tmp_path / "t.csv", "--target", TARGET, "-o", tmp_path / "m"]
+    shown = done(*arguments).stdout
+    assert "given " in shown
+    naive = done(*arguments, "--structure", "naive").stdout
+    assert "given " not in naive
+    figures = [
+        json.loads(done("evaluate", tmp_path / "t.csv", "--target", TARGET, "--json", *more).stdout)["log_loss"]
+        for more in ([], ["--structure", "naive"], ["--structure", "tan"])
+    ]
+    assert figures[0] == figures[2] < figures[1]
+    assert call("train", tmp_path / "t.csv", "--target", TARGET, "--structure", "bush").exit_code == 2
+
+
+def test_what_it_has_no_meaning_for_is_refused(model):
+    rows = echoes()
+    with pytest.raises(InputError, match="structure must be one of"):
+        deciban.train(rows, target=TARGET, structure="bush")
+    with pytest.raises(InputError, match="is for naive Bayes"):
+        deciban.train(rows, target=TARGET, structure="tan", learner="logistic")
+    with pytest.raises(InputError, match="independent columns"):
+        deciban.compare(rows, target=TARGET, structure="tan")
+    with pytest.raises(UndefinedError, match="depend on each other"):
+        model.sample(3)
+
+
+def test_work_shows_the_dependence_as_one_factor(model, tmp_path):
+    rows = echoes(3, seed=5)
+    rows.drop(columns=TARGET).to_csv(tmp_path / "new.csv", index=False)
+    model.save(tmp_path / "m")
+    shown = done("explain", tmp_path / "m", tmp_path / "new.csv", "--work").stdout
+    assert "  dependence  " in shown
+
+
+@pytest.mark.parametrize("kind", ["one column", "one row of a class", "all missing", "constant", "many columns"])
+def test_odd_tables_are_learned(kind):
+    rng = np.random.default_rng(0)
+    tables = {
+        "one column": {"a": [1.5, 2.5, 3.5, 4.5], TARGET: list("pqpq")},
+        "one row of a class": {"a": [1.0, 2, 3, 4, 5], "b": [1.0, 3, 2, 5, 4], TARGET: list("ppppq")},
+        "all missing": {"a": [None, None, 1.0, 2.0], "b": [1.0, 2.0, None, None], TARGET: list("pqpq")},
+        "constant": {
+            "a": [1.0] * 6,
+            "b": [2.0, 2.0, 2.0, 2.0, 2.0, 3.0],
+            "c": list("uvuvuv"),
+            TARGET: list("pqpqpq"),
+        },
+        "many columns": {**{f"x{j}": rng.normal(size=30) for j in range(1500)}, TARGET: ["p", "q"] * 15},
+    }
+    for structure in ("auto", "tan"):
+        model = deciban.train(tables[kind], target=TARGET, structure=structure)
+        assert np.isfinite(np.asarray(model.predict_proba(pd.DataFrame(tables[kind])))).all()
