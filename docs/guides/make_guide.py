@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,12 @@ DOCUMENTS = (
     "docs/guides/dependence.md",
     "docs/guides/generative-or-discriminative.md",
     "docs/guides/serve.md",
-<<<<<<< HEAD
     "docs/guides/export.md",
-=======
     "docs/guides/sql.md",
->>>>>>> sqltrain
 )
+OPTIONAL_DOCUMENTS = {"docs/guides/spark.md": "pyspark"}
+"""Documents whose sessions need a library that is not always installed; they are left as they are without it."""
+
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(((?:[\w-]+/)?[\w.-]+)\)")
 EXPORT = re.compile(r"export (\w+)=(\S+)\n")
@@ -140,6 +141,7 @@ def _escape_bars(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in DOCUMENTS:
+    optional = [name for name, library in OPTIONAL_DOCUMENTS.items() if find_spec(library)]
+    for name in (*DOCUMENTS, *optional):
         document = ROOT / name
         document.write_text(update_document(document.read_text(), document.parent))

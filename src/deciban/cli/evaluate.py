@@ -41,7 +41,7 @@ FOLD_OPTIONS = ("folds", "groups", "order", "calibrate", "structure")
     flag("--choose",
          "Try many settings on the same folds (pseudo-counts, Gaussians or bins, priors, shapes of covariance …) and "
          "recommend the best."),
-    a.ALLOW_MISSING, a.TARGET, *a.MODEL_OPTIONS, *a.TABLE_OPTIONS, JSON, DEBUG,
+    a.ALLOW_MISSING, a.TARGET, *a.MODEL_OPTIONS, *a.TABLE_OPTIONS, a.SPARK, JSON, DEBUG,
     examples=[
         "deciban evaluate patients.csv --target diagnosis --folds 10",
         "deciban evaluate next-year.csv --model patients.deciban",

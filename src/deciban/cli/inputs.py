@@ -30,6 +30,8 @@ class TableInput:
     sql: str | None
     reading: FileOptions
     is_database: bool = False
+    spark: Any = None
+    """The session of Spark that reads the files; None: this process does."""
 
     @property
     def shown_paths(self) -> Sequence[str]:
@@ -46,7 +48,8 @@ class TableInput:
     @property
     def source_options(self) -> dict[str, Any]:
         """The arguments of `deciban.train` that control how the source is read."""
-        return {"sql": self.sql, **vars(self.reading)}
+        spark = {} if self.spark is None else {"spark": self.spark}
+        return {"sql": self.sql, **vars(self.reading), **spark}
 
     @property
     def identified_by(self) -> list[str]:
@@ -63,7 +66,7 @@ class TableInput:
 
     def open(self) -> Source:
         """Open the table; its rows are not read yet."""
-        return open_source(self.source, self.sql, self.reading)
+        return open_source(self.source, self.sql, self.reading, self.spark)
 
     def estimate_rows(self) -> int | None:
         """Return the approximate number of rows, or None if it is not cheap to find out."""
@@ -102,6 +105,14 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
         if len(paths) > 1:
             raise UsageError("a table of a database cannot be read together with others")
         yield TableInput(paths, parse_address(paths[0]).name, None, reading, is_database=True)
+        return
+    if options.get("spark") is not None:
+        if not paths or "-" in paths:
+            raise UsageError("--spark reads files: DATA is needed, and no standard input, --folders or --sql")
+        from deciban.cli.spark_session import open_session
+
+        with open_session(options["spark"]) as session:
+            yield TableInput(paths, paths[0] + (" …" if len(paths) > 1 else ""), None, reading, spark=session)
         return
     if "-" in paths and len(paths) > 1:
         raise UsageError("- (standard input) cannot be read together with other files")

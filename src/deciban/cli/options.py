@@ -95,6 +95,10 @@ TABLE_OPTIONS: Final = (
 )  # fmt: skip
 """The arguments that name a table and control how it is read; see `inputs.open_table`."""
 
+SPARK: Final = option(
+    "--spark", "MASTER",
+    "Have Spark read DATA, Parquet, CSV or JSON lines, with this master: local[4], spark://HOST:7077, yarn.",
+)  # fmt: skip
 TARGET: Final = option(
     "--target", "COL", "The column to predict: its name, or its number where no column has that name (-1: the last)."
 )

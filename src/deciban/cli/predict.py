@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     list_option("--keep", "COL", "Copy a column of DATA to the output; by default the file, of documents."),
     argument("--all", dest="everything", action="store_true", help="Copy all columns of DATA to the output."),
     a.JSON_LINES, a.SAFE_CELLS, d.COST, d.REJECT, d.THRESHOLD, d.REJECT_NOVEL, a.PRIOR, a.ALLOW_MISSING,
-    *a.TABLE_OPTIONS, DEBUG,
+    *a.TABLE_OPTIONS, a.SPARK, DEBUG,
     examples=[
         "deciban predict patients.deciban new-patients.csv --keep patient",
         "deciban predict patients.deciban new-patients.csv --proba -o answers.parquet",
@@ -52,6 +52,11 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
         loaded, rule = _make_rule(open_model(model), options)
         table = table.for_model(loaded)
         source = table.open()
+        if table.spark is not None:
+            from deciban.cli.spark_session import write_predictions
+
+            write_predictions(loaded, source, rule, output, options)
+            return
         kept = list(dict.fromkeys(options["keep"] or table.identified_by))
         for name in kept:
             if name not in source.columns:

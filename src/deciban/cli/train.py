@@ -26,7 +26,7 @@ from deciban.load_model import open_model
     option("-o --output", "MODEL",
            "The file to write, - for stdout; by default DATA's name with .deciban, in the current folder."),
     a.CALIBRATE, a.STRUCTURE, switch("--judge", "Whether to measure held-out quality."), a.TARGET, *a.MODEL_OPTIONS,
-    *a.TABLE_OPTIONS, JSON, DEBUG,
+    *a.TABLE_OPTIONS, a.SPARK, JSON, DEBUG,
     examples=[
         "deciban train patients.csv --target diagnosis",
         "deciban train 'day-*.parquet' --target spam --as sender=category -o spam.deciban",

@@ -165,6 +165,15 @@ def hash_row_numbers(number: NDArray[np.int64]) -> NDArray[np.uint64]:
     return z
 
 
+def hash_rows_of_part(part: int, number: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return a fixed 64-bit hash of rows by the part of a table that they are in and their numbers there.
+
+    >>> bool((hash_rows_of_part(0, np.arange(3)) == hash_rows_of_part(1, np.arange(3))).any())
+    False
+    """
+    return hash_row_numbers(number + hash_row_numbers(np.array([part])).view(np.int64))
+
+
 def sample_row_numbers(n: int, max_rows: int) -> NDArray[np.intp]:
     """Return the numbers, ascending, of at most `max_rows` of n rows: a uniform sample that is always the same.
 

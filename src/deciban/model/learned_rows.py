@@ -101,17 +101,18 @@ class LearnedRows:
 
 @dataclass
 class RowHasher:
-    """Hashes the rows of a source as they are read: the first `MAX_HASHED_ROWS` of them."""
+    """Hashes the rows of a source as they are read: the first `max_rows` of them."""
 
     layout: Layout
     levels: Sequence[Any]
     """The encoders of the features that have levels; their `list` has the names."""
     parts: list[Hashes] = field(default_factory=list)
     n_rows: int = 0
+    max_rows: int = MAX_HASHED_ROWS
 
     def add(self, columns: Sequence[Sequence[Any]], codes: NDArray[Any], classes: Sequence[str]) -> None:
         """Hash rows: the columns of each block, texts as documents, and the codes of their classes by name."""
-        n = min(len(codes), MAX_HASHED_ROWS - self.n_rows)
+        n = min(len(codes), self.max_rows - self.n_rows)
         if n <= 0:
             return
         hashes = hash_levels(codes[:n], classes) * _key("\0class")

@@ -17,6 +17,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
+from deciban.model.distributed_scores import explain_parts
 from deciban.model.learned_ranges import learned_ranges
 from deciban.model.matrices import Matrices, check_columns, invalid_cell_error, row_blocks
 from deciban.model.model_algebra import ModelAlgebra
@@ -30,6 +31,7 @@ from deciban.model.unseen_values import UnseenColumn, UnseenValueMonitor
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores import Explanation
 from deciban.scores.posterior import REJECTED, Costs, Decision, Finish, Thresholds, build_rule
+from deciban.sources.distributed import distributed_base
 from deciban.sources.source import Source
 
 if TYPE_CHECKING:
@@ -224,6 +226,11 @@ class Model(ModelAlgebra):
         `reading` is how a file is read, as in `train`: `encoding`, `errors`, `format`, `header`, `names`, `quote`,
         `decimal`, `hive`, and `missing`, texts that stand for a missing value. With `bad_cells="missing"` cells that
         are no numbers among numbers, or no dates among dates, are missing, with a warning.
+
+        A DataFrame of Spark, or a path with `spark`, a session, gives a DataFrame of `prediction`, `probability` and
+        `decibans`, the evidence against the second class; `predict_proba` adds a column p(CLASS) for each class, and
+        `explain` returns the evidence of each column. `keep` names the columns of the rows that precede these, by
+        default all of a DataFrame, and none of files.
         """
         rule = build_rule(self.classes, costs, reject, thresholds)
         return predict_source(self, source, sql, reading, "winner", allow_missing_columns, rule, reject_novel)
@@ -271,7 +278,10 @@ class Model(ModelAlgebra):
         """
         from deciban.model.table_explanations import explain_rows
 
-        return explain_rows(self, open_rows(self, source, sql, reading), classes, rows, allow_missing_columns)
+        opened = open_rows(self, source, sql, reading)
+        if distributed_base(opened) is not None:
+            return explain_parts(self, opened, classes, rows, allow_missing_columns, reading.get("keep"))
+        return explain_rows(self, opened, classes, rows, allow_missing_columns)
 
     def find_unseen(
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any

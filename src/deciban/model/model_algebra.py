@@ -26,8 +26,10 @@ from deciban.model.model_options import (
     parse_class_prior,
 )
 from deciban.model.summarise_table import Progress, TableSummariser
+from deciban.model.table_summaries import SummaryPlan, TableSummary
 from deciban.result import RenamedAttributes
 from deciban.scores.calibration import Calibration, warn_dropped
+from deciban.sources.distributed import distributed_base
 from deciban.sources.source import FileOptions, open_source
 
 
@@ -61,11 +63,19 @@ class ModelAlgebra(RenamedAttributes):
         return self._scorer.calibration
 
     def _summarise(
-        self, source: Any, sql: str | None = None, progress: Progress | None = None, **reading: Any
-    ) -> TableSummariser:
+        self,
+        source: Any,
+        sql: str | None = None,
+        progress: Progress | None = None,
+        spark: Any = None,
+        **reading: Any,
+    ) -> TableSummariser | TableSummary:
         """Return the statistics of other rows, read in one pass, for the features of this model."""
         self._need_sums("learns no more rows, nor forgets any")
-        rows = hide_markers(self, open_source(source, sql, FileOptions.from_arguments(reading)))
+        rows = hide_markers(self, open_source(source, sql, FileOptions.from_arguments(reading), spark))
+        if distributed_base(rows) is not None:
+            needs, words = self._scorer.assumption.needs, self.options.words
+            return SummaryPlan(self._layout, needs, self.target, self.weights, words=words).summarise_all(rows)
         classes, levels = [str(label) for label in self._scorer.outline.classes], self._scorer.level_names
         summariser = TableSummariser(
             self._layout, self._scorer.assumption.needs, self.target, self.weights,
@@ -76,21 +86,33 @@ class ModelAlgebra(RenamedAttributes):
         return summariser
 
     def add(
-        self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
+        self,
+        source: Any = None,
+        *,
+        sql: str | None = None,
+        progress: Progress | None = None,
+        spark: Any = None,
+        **reading: Any,
     ) -> Self:
         """Learn more rows; the model becomes the one that training on all rows, with these roles, would give."""
-        return self._update(operator.add, self._summarise(source, sql, progress, **reading))
+        return self._update(operator.add, self._summarise(source, sql, progress, spark, **reading))
 
     def forget(
-        self, source: Any = None, *, sql: str | None = None, progress: Progress | None = None, **reading: Any
+        self,
+        source: Any = None,
+        *,
+        sql: str | None = None,
+        progress: Progress | None = None,
+        spark: Any = None,
+        **reading: Any,
     ) -> Self:
         """Unlearn rows: the model becomes the one that it would be had they never been learned.
 
         Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused.
         """
-        return self._update(operator.sub, self._summarise(source, sql, progress, **reading))
+        return self._update(operator.sub, self._summarise(source, sql, progress, spark, **reading))
 
-    def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser) -> Self:
+    def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser | TableSummary) -> Self:
         """Add rows to this model, or subtract them from it, in place; return the model."""
         self._replace_ledger(operation(self.ledger, rows.ledgers()[0]))
         self.origin = self.origin.combine(operation, rows.origin())

@@ -20,9 +20,11 @@ from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.ledger import Vocabulary
 from deciban.model.columns import split_levels
+from deciban.model.distributed_scores import ScoreTask, score_parts
 from deciban.model.matrices import check_columns
 from deciban.scores.posterior import Decision, Finish, take_labels
 from deciban.sources.arrow_cells import DATE_PARTS
+from deciban.sources.distributed import distributed_base
 from deciban.sources.paths import holds_documents
 from deciban.sources.source import FileOptions, Source, open_source
 from deciban.text import sample_texts
@@ -36,13 +38,21 @@ Blocks = Callable[[], Iterator[NDArray[Any]]]
 INTEGER = re.compile("0|-?[1-9][0-9]*")
 """A whole number as it is written in one way only."""
 
+SPARK_ARGUMENTS = ("spark", "keep")
+"""The arguments of predictions that are for tables of Spark: the session, and the columns to keep."""
+
 DAYS_OF_2024 = np.arange("2024-01-01", "2025-01-01", dtype="datetime64[D]")
 """The days that dates are drawn from, one year: the model has months, weekdays and hours, but no years."""
 
 
 def open_rows(model: Model, source: Any, sql: str | None, reading: Mapping[str, Any]) -> Source:
-    """Open the rows that a model is to predict."""
-    return open_source(source, sql, choose_reading(model, source, sql, FileOptions.from_arguments(reading)))
+    """Open the rows that a model is to predict; `reading` may name a session of Spark that reads them."""
+    given = {name: value for name, value in reading.items() if name not in SPARK_ARGUMENTS}
+    options = choose_reading(model, source, sql, FileOptions.from_arguments(given))
+    opened = open_source(source, sql, options, reading.get("spark"))
+    if reading.get("keep") is not None and distributed_base(opened) is None:
+        raise InputError("keep= is for tables of Spark. Hint: leave it out; predictions are in the order of the rows")
+    return opened
 
 
 def choose_reading(model: Model, source: Any, sql: str | None, options: FileOptions) -> FileOptions:
@@ -65,6 +75,8 @@ def predict_source(
     """Return the predictions of all rows of a source in its type of object; see `Model.predict`."""
     rows = open_rows(model, source, sql, reading)
     check_columns(rows, model._layout.readings(), allow_missing)
+    if distributed_base(rows) is not None:
+        return score_parts(model, rows, ScoreTask(wanted, allow_missing, rule, reject_novel), reading.get("keep"))
     labels = model._labels
 
     def predict_blocks() -> Iterator[NDArray[Any]]:

@@ -16,9 +16,11 @@ from deciban.ledger.extremes import Extremes
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.schema import sort_classes
 from deciban.model.columns import Feature, FeatureBlock, Layout
+from deciban.model.fold_ledgers import join_fold, split_by_fold
 from deciban.model.learned_rows import LearnedRows, RowHasher
 from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks, stack_columns
 from deciban.model.model_options import Origin
+from deciban.model.row_samples import RowSampler
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
 from deciban.sources.cell_conversion import BAD_CELLS_HINT
 from deciban.sources.markers import WithoutMarkers
@@ -95,6 +97,8 @@ class TableSummariser:
     known_classes: Sequence[str] = ()
     known_levels: Sequence[Sequence[str]] | None = None
     words: Words = field(default_factory=Words)
+    sampler: RowSampler | None = None
+    """The sampler of the rows that are counted, where a sample is to be sent to another process."""
     classes: LevelEncoder = field(init=False)
     matrices: Matrices = field(init=False)
     word_counters: list[WordCounter] = field(init=False)
@@ -156,6 +160,8 @@ class TableSummariser:
         self.n_without_class += int((~known).sum())
         if weight is not None:
             known &= weight > 0
+        if self.sampler is not None:
+            self.sampler.add(batches, number, known)
         rows = Rows(self.matrices.columns(batches), codes.astype(np.int32), weight, number)
         rows = rows if known.all() else rows[known]
         self.n_learned += len(rows.codes)
@@ -253,32 +259,33 @@ class TableSummariser:
 
         Classes and levels of rows without weight only are left out.
         """
+        ledger = self.ledger_by_fold()
+        if ledger is None:
+            raise InputError(describe_empty_table(self.n_read, self.n_without_class, self.target, self.weights))
+        return split_by_fold(ledger, self.n_folds)
+
+    def ledger_by_fold(self) -> Ledger | None:
+        """Return the ledger in which class and fold are one label (`join_fold`); None where no row was counted.
+
+        It can be requested once: the counters of words are emptied.
+        """
         if self.sums is None:
-            raise InputError(self._describe_empty_table())
+            return None
         F, weight = self.n_folds, self.rows.reshape(-1, self.n_folds).sum(axis=1)
         known = [k for k in range(len(self.classes)) if weight[k] > 0 or self.declared is not None]
         names = {self.classes.list[k]: k for k in known}
-        by_name = [names[label] for label in sort_classes(names)]
+        labels = sort_classes(names)
+        index = np.array([names[label] * F + f for label in labels for f in range(F)], dtype=np.intp)
         texts = []
         while self.word_counters:
             vocabulary, bags = self.word_counters.pop(0).bags(len(self.classes) * F)  # frees the counter's memory
-            texts.append(_split_folds(vocabulary, bags, by_name, F))
-        schema, ranks = self._schema([self.classes.list[k] for k in by_name], texts), self.level_ranks()
-        folds = []
-        for f in range(F):
-            index = np.array(by_name) * F + f
-            dense = [part.take_classes(index) for part in self.sums]
-            if (levels := self.layout.block_index("levels")) is not None:
-                dense[levels] = dense[levels].map_levels(ranks, [int((rank >= 0).sum()) for rank in ranks])
-            folds.append(Ledger(schema, self.rows[index], (*dense, *(text.folds[f] for text in texts))))
-        return _add_folds(folds, texts), folds
-
-    def _describe_empty_table(self) -> str:
-        if not self.n_read:
-            return "the table has no rows. Hint: a header alone is not enough to learn from"
-        if self.n_without_class < self.n_read:
-            return f"every row has the weight 0 in {self.weights!r}, so there is nothing to learn from"
-        return f"none of the {self.n_read} rows has a value in {self.target!r}, so there is nothing to learn from"
+            is_ordered = np.array_equal(index, np.arange(bags.n_classes))
+            texts.append((vocabulary, bags if is_ordered else bags.take_classes(index)))
+        ranks, dense = self.level_ranks(), [part.take_classes(index) for part in self.sums]
+        if (levels := self.layout.block_index("levels")) is not None:
+            dense[levels] = dense[levels].map_levels(ranks, [int((rank >= 0).sum()) for rank in ranks])
+        schema = self._schema([join_fold(str(label), f) for label in labels for f in range(F)], texts)
+        return Ledger(schema, self.rows[index], (*dense, *(bags for _, bags in texts)))
 
     def _levels(self) -> list[list[str]]:
         """Return the sorted names of the levels that have any weight, for each feature that has levels."""
@@ -297,7 +304,7 @@ class TableSummariser:
             for rank, names in zip(ranks, self.matrices.names)
         ]
 
-    def _schema(self, classes: Sequence[str], texts: "Sequence[TextCounts]") -> Schema:
+    def _schema(self, classes: Sequence[str], texts: Sequence[tuple[Vocabulary | None, Bags]]) -> Schema:
         """Return the schema of the ledgers."""
         levels = tuple(tuple(names) for names in self._levels())
         dense = []
@@ -305,8 +312,17 @@ class TableSummariser:
             names = tuple(feature.name for feature in features)
             dense.append(Block(kind, len(names), names, levels if kind == "levels" else None, need.reading))
         words = zip(self.needs[len(dense) :], texts)
-        bags = (Block("bags", text.total.n_features, text.vocabulary, None, need.reading) for need, text in words)
+        bags = (Block("bags", part.n_features, names, None, need.reading) for need, (names, part) in words)
         return Schema(tuple(classes), (*dense, *bags))
+
+
+def describe_empty_table(n_read: int, n_without_class: int, target: str, weights: str | None) -> str:
+    """Return the message about a table of which no row can be learned."""
+    if not n_read:
+        return "the table has no rows. Hint: a header alone is not enough to learn from"
+    if n_without_class < n_read:
+        return f"every row has the weight 0 in {weights!r}, so there is nothing to learn from"
+    return f"none of the {n_read} rows has a value in {target!r}, so there is nothing to learn from"
 
 
 def _split_into_jobs(
@@ -315,16 +331,6 @@ def _split_into_jobs(
     """Split features and columns of a block into jobs of `MIN_CELLS_PER_JOB` cells; scatter and pairs are one job."""
     width = len(columns) if group.kind in ("scatter", "pairs") else max(1, MIN_CELLS_PER_JOB // max(1, n_rows))
     return [(group.features[j : j + width], columns[j : j + width]) for j in range(0, len(columns), width)]
-
-
-def _add_folds(folds: Sequence[Ledger], texts: "Sequence[TextCounts]") -> Ledger:
-    """Return the ledger of all rows: the sum of the folds, except for texts, whose sum is known."""
-    if len(folds) == 1:
-        return folds[0]
-    n = len(folds[0].parts) - len(texts)
-    without_texts: list[Sequence[int] | None] = [*[None] * n, *[[]] * len(texts)]
-    dense = reduce(lambda a, b: a + b, (fold.choose(without_texts) for fold in folds))
-    return Ledger(folds[0].schema, dense.rows, (*dense.parts, *(text.total for text in texts)))
 
 
 def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:
@@ -361,23 +367,3 @@ def _too_large_error(columns: Sequence[NDArray[Any]], features: Sequence[Feature
         f"column {name!r} holds values as large as {largest[at]:g}, and their squares overflow (a double holds up to "
         f"1.8e308). Hint: rescale it, or {role_hint(name, 'skip')}"
     )
-
-
-@dataclass(frozen=True)
-class TextCounts:
-    """The vocabulary of a text column, and its word counts in each fold and in all rows."""
-
-    vocabulary: Vocabulary | None
-    folds: Sequence[Bags]
-    total: Bags
-
-
-def _split_folds(vocabulary: Vocabulary | None, bags: Bags, order: Sequence[int], n_folds: int) -> TextCounts:
-    index = (np.array(order, dtype=np.intp)[:, None] * n_folds + np.arange(n_folds)).ravel()
-    if not np.array_equal(index, np.arange(bags.n_classes)):
-        bags = bags.take_classes(index)
-    if n_folds == 1:
-        return TextCounts(vocabulary, [bags], bags)
-    folds = [bags.take_classes(np.arange(f, len(index), n_folds)) for f in range(n_folds)]
-    # adding up the ledgers of the folds, each with most of the words, would take ten times as long
-    return TextCounts(vocabulary, folds, bags.sum_consecutive_classes(n_folds))

@@ -3,6 +3,7 @@
 Writing is atomic. Reading trusts nothing in the file, and maps large files instead of copying them.
 """
 
+import io
 import mmap
 import os
 import re
@@ -47,6 +48,30 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mappi
 
     An array that occurs under two names is stored once.
     """
+    stored, metadata = _prepare(header, arrays)
+    try:
+        with atomic_write(path) as unfinished:
+            _save_safetensors(stored, unfinished, metadata)
+    except OSError as error:
+        raise ModelFileError(
+            f"cannot write the model file {os.fspath(path)!r}: {error.strerror or error}. Nothing was changed. "
+            f"Hint: choose another directory, or free disk space."
+        ) from None
+
+
+def write_bytes(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the bytes of the file that `write` would write."""
+    from safetensors.numpy import save
+
+    stored, metadata = _prepare(header, arrays)
+    content: bytes = save(stored, metadata=metadata)
+    return content
+
+
+def _prepare(
+    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the arrays to store, each once, and the metadata of the file."""
     stored, aliases, transposed = _deduplicate(arrays)
     entries = {
         name: format_array_entry(DTYPE_NAMES[array.dtype], array.shape, checksum(array.reshape(-1)))
@@ -63,15 +88,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mappi
             "transposed": transposed,
         }
     )
-    metadata = {"deciban": text, "checksum": checksum(text.encode())}
-    try:
-        with atomic_write(path) as unfinished:
-            _save_safetensors(stored, unfinished, metadata)
-    except OSError as error:
-        raise ModelFileError(
-            f"cannot write the model file {os.fspath(path)!r}: {error.strerror or error}. Nothing was changed. "
-            f"Hint: choose another directory, or free disk space."
-        ) from None
+    return stored, {"deciban": text, "checksum": checksum(text.encode())}
 
 
 def library_version() -> str:
@@ -164,8 +181,14 @@ def read(path: str | os.PathLike[str], verify: bool = False) -> Contents:
         raise ModelFileError(f"cannot read the model file {name!r}: {error.strerror or error}") from None
 
 
+def read_bytes(content: bytes, name: str) -> Contents:
+    """Return the contents of the bytes of a file, which `name` names in errors; see `read`."""
+    return _read_contents(io.BytesIO(content), name, verify=False)
+
+
 def _read_contents(handle: BinaryIO, name: str, verify: bool) -> Contents:
-    size = os.fstat(handle.fileno()).st_size
+    size = handle.seek(0, os.SEEK_END)
+    handle.seek(0)
     first = handle.read(8)
     length = int.from_bytes(first, "little")
     if len(first) < 8 or not 2 <= length <= size - 8:
@@ -210,6 +233,8 @@ def _parse_metadata(metadata: Any) -> dict[str, Any]:
 
 def _read_data(handle: BinaryIO, start: int, size: int) -> NDArray[np.uint8]:
     """Return the bytes from `start` to the end: those of a small file in memory, those of a large one mapped."""
+    if isinstance(handle, io.BytesIO):
+        return np.frombuffer(bytearray(handle.getbuffer()[start:]), dtype=np.uint8)  # writable, as those of a file
     if size - start <= EAGER_CHECK_BYTES:
         data = np.fromfile(handle, dtype=np.uint8, count=size - start)
         if len(data) < size - start:

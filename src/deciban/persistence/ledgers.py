@@ -25,21 +25,26 @@ from deciban.persistence import Section
 from deciban.persistence.section import MAX_EXACT_INTEGER, MAX_NUMBER, Shape
 
 
-def write_ledger(ledger: Ledger) -> Section:
-    """Return the section of a ledger; refuse one that could not be read again."""
+def write_ledger(ledger: Ledger, verify: bool = True) -> Section:
+    """Return the section of a ledger; refuse one that could not be read again, unless `verify` is false."""
     section = Section().add("schema", write_schema(ledger.schema)).put("rows", ledger.rows)
     statistics = []
     for part in ledger.parts:
         arrays = {name: a for name, a in part.arrays().items() if name not in OPTIONAL_ARRAYS or a.any()}
         statistics.append(Section().put("statistic", type(part).__name__).put_all(arrays))
     section.add_all("parts", statistics)
-    read_ledger(section)
+    if verify:
+        read_ledger(section)
     return section
 
 
-def read_ledger(section: Section) -> Ledger:
-    """Read the ledger of a section; its schema and statistics must be consistent."""
-    schema = read_schema(section.part("schema"))
+def read_ledger(section: Section, eager: bool = True) -> Ledger:
+    """Read the ledger of a section; its schema and statistics must be consistent.
+
+    Unless `eager`, the hashes of words are not computed again, which takes longer than all else: the checksums of a
+    ledger that was sent by another process of the same program show that it is as it was.
+    """
+    schema = read_schema(section.part("schema"), eager)
     K, parts = len(schema.classes), section.parts("parts")
     if len(parts) != len(schema.blocks):
         section.refuse(f"there are {len(parts)} statistics for {len(schema.blocks)} blocks of features")
@@ -89,9 +94,9 @@ def read_level_arrays(schema: Section) -> list[Any]:
     return found
 
 
-def read_schema(schema: Section) -> Schema:
-    """Read a schema: the names of the classes, features and levels of a ledger."""
-    schema = Section(schema.header, schema.arrays, schema.name, schema.file)  # checked in full, also in a large file
+def read_schema(schema: Section, eager: bool = True) -> Schema:
+    """Read a schema: the names of the classes, features and levels of a ledger; in full, also of a large file."""
+    schema = Section(schema.header, schema.arrays, schema.name, schema.file, eager)
     return Schema(read_classes(schema), read_blocks(schema, names=True, levels=True))
 
 

@@ -24,6 +24,7 @@ from deciban.model.learned_rows import MAX_SOURCES, N_BUCKETS, LearnedRows
 from deciban.model.model import Model
 from deciban.model.model_options import Options, Origin
 from deciban.persistence import Section
+from deciban.persistence.container import read_bytes, write_bytes
 from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.persistence.ledgers import read_level_arrays
 from deciban.persistence.section import MAX_EXACT_INTEGER
@@ -51,15 +52,30 @@ EXTREMES_ARRAYS = ("value", "rows", "limit")
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, atomically; refuse one that could not be read again."""
+    section = _write_model(model)
+    read_model(section)
+    persistence.write(path, section.header, section.arrays)
+
+
+def dump_model(model: Model) -> bytes:
+    """Return the bytes of the file of a model."""
+    section = _write_model(model)
+    return write_bytes(section.header, section.arrays)
+
+
+def load_model(content: bytes) -> Model:
+    """Return the model of the bytes of a file."""
+    return read_model(read_bytes(content, "model").section())
+
+
+def _write_model(model: Model) -> Section:
     section = Section({"kind": "table", "target": model.target, "target_type": model._target_type}, eager=False)
     section.put("weights", model.weights).put("rows", model.ledger.n_rows)
     write_columns(section, model.columns, model.options.words)
     section.add("options", _write_options(model.options, model._layout))
-    section.add("origin", _write_origin(model.origin, model._layout))
+    section.add("origin", write_origin(model.origin, model._layout))
     section.put("held_out", model.quality)
-    section.add("belief", write_scorer(model._scorer))
-    read_model(section)
-    persistence.write(path, section.header, section.arrays)
+    return section.add("belief", write_scorer(model._scorer))
 
 
 def write_columns(section: Section, columns: Sequence[Column], words: Words) -> None:
@@ -121,12 +137,13 @@ def read_model(section: Section) -> Model:
         scorer=scorer,
         target_type=section.text("target_type", among=TARGET_TYPES),
         weights=None if section.value("weights") is None else section.text("weights"),
-        origin=_read_origin(section.part("origin"), Layout(columns)),
+        origin=read_origin(section.part("origin"), Layout(columns)),
         quality=None if section.value("held_out") is None else section.part("held_out").header,
     )
 
 
-def _write_origin(origin: Origin, layout: Layout) -> Section:
+def write_origin(origin: Origin, layout: Layout) -> Section:
+    """Return the section of the origin of a model, or of the summary of rows."""
     section = Section({name: getattr(origin, name) for name in ORIGIN_FIELDS})
     section.put("markers", {name: dict(counts) for name, counts in origin.markers.items()})
     if origin.extremes is not None and layout.number_names:
@@ -137,7 +154,8 @@ def _write_origin(origin: Origin, layout: Layout) -> Section:
     return section
 
 
-def _read_origin(section: Section, layout: Layout) -> Origin:
+def read_origin(section: Section, layout: Layout) -> Origin:
+    """Read the origin of a model of this layout."""
     columns = section.part("markers") if section.has("markers") else Section()
     cells = {name: columns.part(name) for name in columns.header}
     markers = {name: {text: counts.integer(text) for text in counts.header} for name, counts in cells.items()}

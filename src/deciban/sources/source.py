@@ -215,10 +215,15 @@ class SourceView:
         return getattr(self.source, "number_markers", {})
 
 
-def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None) -> Source:
-    """Open the source that a path, glob, query, frame or mapping of arrays describes."""
+def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None, spark: Any = None) -> Source:
+    """Open the source that a path, glob, query, frame or mapping of arrays describes; paths by a Spark session."""
     options = options or FileOptions()
-    opened = _check_columns(_open(source, sql, options))
+    if spark is not None:
+        from deciban.sources.spark_files import open_spark_files
+
+        opened = _check_columns(open_spark_files(spark, source, sql, options))
+    else:
+        opened = _check_columns(_open(source, sql, options))
     if options.bad_cells == "error" and options.dates is None:
         return opened
     from deciban.sources.cell_conversion import DateOrderView, LenientView
@@ -256,6 +261,10 @@ def _open(source: Any, sql: str | None, options: FileOptions) -> Source:
         from deciban.sources.paths import open_path, open_paths
 
         return open_path(paths, options) if isinstance(paths, str) else open_paths(paths, options)
+    if is_spark_frame(source):
+        from deciban.sources.spark_frames import SparkFrame
+
+        return SparkFrame(source)
     from deciban.sources.arrow_sources import open_frame
 
     return open_frame(source)
@@ -274,6 +283,11 @@ def may_be_database(source: Any) -> bool:
     if isinstance(source, str):
         return "://" in source
     return type(source).__module__.partition(".")[0] in ("duckdb", "_duckdb", "sqlite3", "psycopg", "ibis")
+
+
+def is_spark_frame(source: Any) -> bool:
+    """Return whether this is a DataFrame of Spark; pyspark is not imported."""
+    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "mapInArrow")
 
 
 def as_paths(source: Any) -> str | list[str] | None:

@@ -22,10 +22,12 @@ from deciban.model.matrices import read_documents
 from deciban.model.model import Model
 from deciban.model.model_options import hide_markers
 from deciban.model.summarise_table import Progress, Rows
+from deciban.sources.distributed import distributed_base
 from deciban.sources.source import FileOptions, Source, check_column, open_source
 from deciban.text import Documents
 from deciban.training import table_folds
 from deciban.training.column_roles import decide
+from deciban.training.table_pass import fetch_sample
 from deciban.training.table_rows import assign_by_column, concatenate_rows, read_labelled_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, plan, to_name
 from deciban.training.train import Trained, describe_map, train_task
@@ -44,6 +46,7 @@ def evaluate(
     groups: str | None = None,
     order: str | None = None,
     sql: str | None = None,
+    spark: Any = None,
     weights: str | None = None,
     calibrate: str | None = None,
     progress: Progress | None = None,
@@ -53,7 +56,8 @@ def evaluate(
     """Evaluate a model on these rows, or k models that each learned all folds but one.
 
     With folds, the rows are read twice: once for the ledgers of all folds, once to score each row by the model
-    without its fold, everything estimated without it. Folds are stratified by class.
+    without its fold, everything estimated without it. Folds are stratified by class. The rows of a DataFrame of Spark
+    are read once: a uniform sample of them is scored, each by the model without its fold.
 
     Parameters
     ----------
@@ -93,14 +97,18 @@ def evaluate(
             raise InputError(
                 "a model is evaluated as it is. Hint: leave calibrate out, or train(…, calibrate='auto')"
             )
-        opened = hide_markers(model, open_source(source, sql, FileOptions.from_arguments(settings)))
+        opened = hide_markers(model, open_source(source, sql, FileOptions.from_arguments(settings), spark))
+        if distributed_base(opened) is not None:
+            opened = fetch_sample(model, opened, to_name(weights), allow_missing_columns)
         return _evaluate_model(model, opened, weights, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)
     settings = {"structure": "auto", **check_settings("evaluate", settings)}
     if split.folds is None or split.order is not None:
         settings["structure"] = "naive" if settings["structure"] == "auto" else settings["structure"]
-    task = split.plan(source, target=target, sql=sql, weights=weights, **settings)
+    task = split.plan(source, target=target, sql=sql, spark=spark, weights=weights, **settings)
+    if distributed_base(task.source) is not None:
+        return _evaluate_parts(task, split, check_method(calibrate, "auto"))
     _check_split(split, check_method(calibrate))
     if split.folds is None:
         return _evaluate_leave_one_out(task, progress)
@@ -239,6 +247,22 @@ def _check_split(split: Split, method: str | None) -> None:
             "calibrate corrects a fold by the outcomes of all others, of later ones too, so order has no meaning. "
             "Hint: leave one of the two out"
         )
+
+
+def _evaluate_parts(task: Task, split: Split, method: str | None) -> Report:
+    """Evaluate models of a table that lies on many machines on a uniform sample of its rows, in one pass over it."""
+    if split.folds is None or split.column is not None:
+        name = "folds='loo'" if split.folds is None else f"{split.column[0]}=" if split.column else ""
+        raise InputError(
+            f"{name} needs all rows on one machine, and those of {task.source.name} lie on many. "
+            f"Hint: folds=10, by a hash of each row's place; or a sample of the rows, frame.sample(0.01).toArrow()"
+        )
+    trained = train_task(task, split.folds, None)
+    trained.check_folds(split.folds)
+    scored = trained.sample_scores
+    assert scored is not None
+    calibration, log_posterior, _ = trained.calibrate(method, scored)
+    return replace(trained.report(log_posterior, describe_map(calibration)), folds=scored.rows.fold)
 
 
 def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:

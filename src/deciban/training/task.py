@@ -55,8 +55,9 @@ Blocks = Sequence[Sequence[str]]
 TABLE_PARAMETERS = """
 source : path, frame, mapping, DuckDB relation, or database
     The table: a path or glob (CSV, TSV, JSON lines, Parquet, Arrow, Excel, ARFF, SQLite), a frame that exports Arrow
-    (pandas, polars, pyarrow, …), a mapping of names to arrays, or a DuckDB relation. Of a database (an address such
-    as 'postgresql://host/name', a connection of DuckDB, SQLite or psycopg, a table of ibis) `table` names the table.
+    (pandas, polars, pyarrow, …), a mapping of names to arrays, a DuckDB relation, or a DataFrame of Spark. Of a
+    database (an address such as 'postgresql://host/name', a connection of DuckDB, SQLite or psycopg, a table of ibis)
+    `table` names the table.
 target : str or int
     The column to predict: its name, or its number, 1 for the first and −1 for the last.
 roles : mapping of str to str, or None
@@ -65,6 +66,8 @@ weights : str or None
     A column with the weight of each row.
 sql : str or None
     A DuckDB query whose result is read instead of a source.
+spark : SparkSession or None
+    A session of Spark whose executors read the files of a path: Parquet, CSV or JSON lines.
 groups : str or None
     A column: rows with the same value in it are in one fold. It is not learned from.
 C : float or 'auto'
@@ -108,12 +111,18 @@ class Task:
         """Whether the learner needs the rows themselves, in memory; for naive Bayes their ledger is enough."""
         return self.learner != "bayes"
 
+    @property
+    def declared_classes(self) -> Sequence[str] | None:
+        """The classes that were given, sorted; None where they are those of the rows."""
+        if self.classes is None:
+            return None
+        return [str(label) for label in sort_classes({format_label(label) for label in self.classes})]
+
     def summariser(self, n_folds: int, assign: FoldAssigner | None = None) -> TableSummariser:
         """Return an empty summariser of the table, ready to read; `assign` returns the folds of rows."""
         needs = self.options.assumption(self.layout).needs
-        classes = None if self.classes is None else sort_classes({format_label(label) for label in self.classes})
-        words = self.options.words
-        return TableSummariser(self.layout, needs, self.target, self.weights, n_folds, assign, classes, words=words)
+        words, declared = self.options.words, self.declared_classes
+        return TableSummariser(self.layout, needs, self.target, self.weights, n_folds, assign, declared, words=words)
 
 
 def plan(
@@ -128,6 +137,7 @@ def plan(
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
+    spark: Any = None,
     learner: str | None = None,
     C: float | str = "auto",
     structure: str = "naive",
@@ -144,7 +154,7 @@ def plan(
     roles, blocks = {to_name(name): role for name, role in (roles or {}).items()}, to_names(blocks)
     given = {name: more.pop(name) for name in OPTION_NAMES if name in more}
     reading = FileOptions.from_arguments(more)
-    opened = open_source(source, sql, reading)
+    opened = open_source(source, sql, reading, spark)
     markers = () if keep_markers or isinstance(opened, (TextLines, DocumentFiles)) else MISSING_MARKERS
     options = Options(**given, words=Words.from_argument(words), markers=markers)
     learner, penalty = _learner(learner, C, like)

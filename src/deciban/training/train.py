@@ -1,7 +1,7 @@
 """`train`: one pass over a table, the decision on roles, the model, its calibration and its held-out report."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,23 +19,21 @@ from deciban.metrics.calibration_fit import CalibrationResult, check_method
 from deciban.metrics.calibration_fit import calibrate as fit_calibration
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
-from deciban.model.matrices import Matrices
 from deciban.model.model import Model
 from deciban.model.model_options import MAX_DISTINCT_LEVELS, Origin, parse_class_prior
-from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
-from deciban.scorer import vocabularies
+from deciban.model.summarise_table import FoldAssigner, Progress, Rows
 from deciban.scores.calibration import Calibration
 from deciban.scores.posterior import Novelty, density_per_cell
+from deciban.sources.distributed import distributed_base
 from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.source import READING_PARAMETERS
-from deciban.text import build_word_matrix
 from deciban.training import database_rows, table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
 from deciban.training.structure import is_better
 from deciban.training.table_folds import TableFoldScores
-from deciban.training.table_rows import LEARNED_ROWS_FACTOR, Reservoir, read_labelled_rows
+from deciban.training.table_pass import make_matrices, read_table
+from deciban.training.table_rows import read_labelled_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, plan
-from deciban.validation.splits import StratifiedAssigner
 
 
 @document(TABLE_PARAMETERS, READING_PARAMETERS)
@@ -51,6 +49,7 @@ def train(
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
+    spark: Any = None,
     learner: str | None = None,
     C: float | str = "auto",
     structure: str = "auto",
@@ -81,7 +80,7 @@ def train(
     """Learn to predict a table's `target` from its other columns.
 
     Naive Bayes learns any number of rows in one pass; a discriminative learner keeps the rows themselves in memory,
-    of very many a sample.
+    of very many a sample. A DataFrame of Spark is summarised by its executors.
 
     Parameters
     ----------
@@ -140,7 +139,7 @@ def train(
     is_decided_by_rows = judge or structure != "auto" or _is_dependent(like)
     task = plan(
         source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
-        classes=classes, prior=prior, sql=sql, learner=learner, C=C,
+        classes=classes, prior=prior, sql=sql, spark=spark, learner=learner, C=C,
         structure=structure if is_decided_by_rows else "naive", alpha=alpha, parameter_prior=parameter_prior,
         covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
         encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
@@ -204,11 +203,8 @@ class Trained:
 
     def read_rows(self, progress: Progress | None = None) -> Iterator[tuple[list[Any], Rows]]:
         """Read the table again; yield its batches, each with its rows that have a class."""
-        task, schema = self.task, self.total.schema
-        levels = next((block.levels for block in schema.blocks if block.kind == "levels"), None)
-        words, known = task.options.words, vocabularies(schema)
-        matrices = Matrices.for_levels(task.layout, levels or (), words=words, vocabularies=known)
-        labels = [str(label) for label in schema.classes]
+        task, matrices = self.task, make_matrices(self.task, self.total)
+        labels = [str(label) for label in self.total.schema.classes]
         yield from read_labelled_rows(task.source, task.target, labels, task.weights, matrices, progress)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
@@ -229,6 +225,8 @@ class Trained:
         assert scored is not None
         which = self.describe_sample(len(scored.rows.codes))
         words = f"{len(self.folds)}-fold{grouped}: {which}, each scored by the model without its fold{calibrated}"
+        base = distributed_base(self.task.source)
+        words += f"; {base.advice}" if base is not None and base.advice else ""
         return scored.scorecard(log_posterior).report(self.model.classes, words)
 
 
@@ -239,18 +237,10 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     """
     if assign is None and database_rows.can_push_down(task):
         return _train_in_database(task, n_folds, progress)
-    by_class = StratifiedAssigner(n_folds) if assign is None and n_folds > 1 else None
-    summariser = task.summariser(n_folds, (lambda codes, number: by_class.assign(codes)) if by_class else assign)
-    factor = LEARNED_ROWS_FACTOR if task.needs_rows else 1
-    sample = Reservoir(len(task.layout.features_by_block()), task.source.n_rows, factor)
-    for rows in summariser.read(task.source, progress):
-        if n_folds > 1 or task.needs_rows:
-            sample.add(rows)
-    total, folds = summariser.total_and_folds
-    task = _with_prior(task, summariser, total)
-    sampled = _recode_sample(summariser, total, sample.rows(len(total.schema.classes)))
-    task, total, folds, sampled = _rule_out_negative_counts(task, total, folds, sampled)
-    return _learn(task, summariser.origin, total, folds, sampled, summariser.n_learned, decides=assign is None)
+    read = read_table(task, n_folds, progress, assign)
+    task = _with_prior(task, read.n_learned, read.total)
+    task, total, folds, sample = _rule_out_negative_counts(task, read.total, read.folds, read.sample)
+    return _learn(task, read.origin, total, folds, sample, read.n_learned, decides=assign is None)
 
 
 def _train_in_database(task: Task, n_folds: int, progress: Progress | None) -> Trained:
@@ -258,25 +248,22 @@ def _train_in_database(task: Task, n_folds: int, progress: Progress | None) -> T
     with database_rows.snapshot(task):
         task, summariser = database_rows.summarise(task, progress)
         total = summariser.total_and_folds[0]
-        task = _with_prior(task, summariser, total)
+        task = _with_prior(task, summariser.n_learned, total)
         task, total, _, _ = _rule_out_negative_counts(task, total, [], None)
         drawn = database_rows.SampledFolds(None, [], None)
         if n_folds > 1:
             drawn = database_rows.draw_folds(task, total, summariser.n_learned, n_folds)
-
-    def origin(created: str, source: str) -> Origin:
-        return replace(summariser.origin(created, source), learned=None)  # no row was seen to be hashed
-
+    origin = replace(summariser.origin(), learned=None)  # no row was seen to be hashed
     trained = _learn(task, origin, total, drawn.folds, drawn.rows, summariser.n_learned)
     return replace(trained, rest=drawn.rest)
 
 
-def _with_prior(task: Task, summariser: TableSummariser, total: Ledger) -> Task:
+def _with_prior(task: Task, n_learned: int, total: Ledger) -> Task:
     """Return the task with its class prior; InputError where the table has one class only."""
     classes = total.schema.classes
     if len(classes) < 2:
         raise InputError(
-            f"column {task.target!r} has one class only, {str(classes[0])!r}, in all {summariser.n_learned} rows; a "
+            f"column {task.target!r} has one class only, {str(classes[0])!r}, in all {n_learned} rows; a "
             f"classifier needs two. "
             f"Hint: another target, or name those that are to come, --classes a,b (classes=['a', 'b'])"
         )
@@ -285,12 +272,12 @@ def _with_prior(task: Task, summariser: TableSummariser, total: Ledger) -> Task:
 
 
 def _learn(
-    task: Task, origin: Callable[[str, str], Origin], total: Ledger, folds: Sequence[Ledger], sample: Rows | None,
-    n_learned: int, decides: bool = True,
+    task: Task, origin: Origin, total: Ledger, folds: Sequence[Ledger], sample: Rows | None, n_learned: int,
+    decides: bool = True,
 ) -> Trained:  # fmt: skip
     """Decide the open roles, and learn the model of a ledger; `decides`: for the folds too, where that is certain."""
     columns, _, certain = decide(task.layout, total, task.options)
-    made = origin(datetime.now(UTC).isoformat(timespec="seconds"), task.source.name)
+    made = replace(origin, created=datetime.now(UTC).isoformat(timespec="seconds"), source=task.source.name)
 
     def learn(structure: str) -> Trained:
         own = replace(task, structure=structure)
@@ -327,23 +314,6 @@ def _rule_out_negative_counts(
     rows = None if sample is None else table_folds.select_columns(sample, kept)
     columns = rule_out_counts(task.columns, negative)
     return replace(task, columns=columns), total.choose(kept), [fold.choose(kept) for fold in folds], rows
-
-
-def _recode_sample(summariser: TableSummariser, total: Ledger, sample: Rows | None) -> Rows | None:
-    """Recode the sample by the names of the ledgers: classes, levels, and words of texts."""
-    if sample is None:
-        return None
-    place = {label: k for k, label in enumerate(total.schema.classes)}
-    codes = np.array([place.get(label, -1) for label in summariser.classes.list], dtype=np.int32)[sample.codes]
-    columns = list(sample.columns)
-    levels = summariser.layout.block_index("levels")
-    if levels is not None:
-        columns[levels] = [np.append(where, -1)[v] for where, v in zip(summariser.level_ranks(), columns[levels])]
-    known = vocabularies(total.schema)
-    for i, words in enumerate(known, len(columns) - len(known)):
-        threads = engines.thread_count(summariser.n_jobs)
-        columns[i] = [build_word_matrix(summariser.words, words, columns[i][0], threads)]
-    return replace(sample, columns=columns, codes=codes)
 
 
 def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> None:

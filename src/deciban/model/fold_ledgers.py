@@ -1,0 +1,46 @@
+"""Ledgers of several folds as one: class and fold are one label, so that one pass and one sum serve all folds."""
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from deciban.ledger import Bags, Ledger, Schema, Statistic
+from deciban.ledger.schema import sort_classes
+from deciban.ledger.statistic import place
+
+
+def join_fold(label: str, fold: int) -> str:
+    """Return the label of a class within a fold."""
+    return f"{fold}:{label}"
+
+
+def split_by_fold(ledger: Ledger, n_folds: int) -> tuple[Ledger, list[Ledger]]:
+    """Return the ledger of all rows and that of each fold, of one whose labels are those of `join_fold`."""
+    pairs = [(label.partition(":")[2], int(label.partition(":")[0])) for label in map(str, ledger.schema.classes)]
+    names = sort_classes({label for label, _ in pairs})
+    code = {label: k for k, label in enumerate(names)}
+    places, n = np.array([code[label] * n_folds + fold for label, fold in pairs]), len(names) * n_folds
+    if not np.array_equal(places, np.arange(n)):  # some classes may be absent from some folds
+        parts = tuple(part.map_classes(places, n) for part in ledger.parts)
+        ledger = Ledger(ledger.schema, place(ledger.rows, places, n), parts)
+    schema, index = Schema(tuple(names), ledger.schema.blocks), np.arange(0, n, n_folds)
+    folds = [
+        Ledger(schema, ledger.rows[index + f], tuple(part.take_classes(index + f) for part in ledger.parts))
+        for f in range(n_folds)
+    ]
+    return _add_folds(folds, ledger.parts), folds
+
+
+def _add_folds(folds: Sequence[Ledger], by_fold: Sequence[Statistic]) -> Ledger:
+    """Return the ledger of all rows: the sum of the folds; texts are added up within the statistics of all folds.
+
+    Adding up the words of the folds, each with most of them, would take ten times as long.
+    """
+    if len(folds) == 1:
+        return folds[0]
+    texts = [part.sum_consecutive_classes(len(folds)) for part in by_fold if isinstance(part, Bags)]
+    n = len(by_fold) - len(texts)
+    without_texts: list[Sequence[int] | None] = [*[None] * n, *[[]] * len(texts)]
+    dense = reduce(lambda a, b: a + b, (fold.choose(without_texts) for fold in folds))
+    return Ledger(folds[0].schema, dense.rows, (*dense.parts, *texts))

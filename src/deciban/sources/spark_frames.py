@@ -1,0 +1,230 @@
+"""DataFrames of Spark as sources: their rows are read by the executors that have them."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+from deciban._lazy import pa
+from deciban.errors import DecibanWarning, InputError
+from deciban.sources.arrow_types import to_plain_types
+from deciban.sources.source import ColumnReading, Source, check_column
+from deciban.sources.spark_tasks import (
+    EXECUTOR_FAULT,
+    STATE_SCHEMA,
+    MergeTask,
+    Packing,
+    SummariseTask,
+    TransformTask,
+    make_runner,
+    raise_error,
+    storable_type,
+    unpack_state,
+)
+
+T = TypeVar("T")
+
+GROUPS = (64, 8)
+"""The greatest number of results after each merging on the executors; the driver merges the last."""
+
+PACKED_TYPES = {name: f"array of {name}" for name in ("double", "float", "long", "integer")}
+"""The types of numbers of which several columns are handed over as one array."""
+
+BATCH_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
+BATCH_ROWS = 1 << 16
+"""Rows that the JVM hands over to Python at a time; its own default is 10 000."""
+
+
+@dataclass(frozen=True)
+class SparkFrame:
+    """A DataFrame of Spark."""
+
+    frame: Any
+    name: ClassVar[str] = "the DataFrame"
+    typed, fills_cores, n_rows = True, False, None
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.frame.columns)
+
+    @cached_property
+    def advice(self) -> str:
+        """How the rows would be read faster: by their path, where the frame is nothing but the contents of files."""
+        try:
+            plan = self.frame._jdf.queryExecution().optimizedPlan()
+            while plan.nodeName() == "Project" and plan.children().length() == 1:
+                plan = plan.children().apply(0)
+            is_scan = plan.nodeName().startswith("LogicalRelation") or plan.nodeName().startswith("Relation")
+            return FILE_ADVICE if is_scan and self.frame.inputFiles() else ""
+        except Exception:  # a remote session has no plan, and another version of Spark another one
+            return ""
+
+    def head(self, n: int) -> pa.Table:
+        """See `Source.head`."""
+        with convert_spark_errors():
+            table = self._select(self.columns).limit(n).toArrow()
+        return to_plain_types(table.rename_columns(self.columns))
+
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
+        """Refuse to fetch all rows; see `Source.batches`."""
+        raise_for_all_rows(self.name)
+        yield
+
+    def reduce(
+        self,
+        work: Callable[[Source, int], T],
+        merge: Callable[[T, T], T],
+        dump: Callable[[T], bytes],
+        load: Callable[[bytes], T],
+        wanted: Sequence[str],
+    ) -> T | None:
+        """See `DistributedSource.reduce`; one pass over the frame."""
+        with convert_spark_errors(), hand_over_larger_batches(self.frame.sparkSession):
+            selected, packing = self._pack(self._select(wanted))
+            task = SummariseTask(work, dump, list(wanted), packing)
+            states = selected.mapInArrow(make_runner(task), STATE_SCHEMA)
+            return merge_states(states, merge, dump, load, GROUPS)
+
+    def _pack(self, selected: Any) -> tuple[Any, Packing]:
+        """Return a frame with one array for all columns of each type of number, and the places of the columns.
+
+        To hand an array over takes the JVM a quarter less time than its numbers one by one (docs/scale.md).
+        """
+        from pyspark.sql.functions import array
+
+        packed: dict[str, list[int]] = {}
+        for i, field in enumerate(selected.schema.fields):
+            packed.setdefault(PACKED_TYPES.get(field.dataType.typeName(), field.name), []).append(i)
+        groups = list(packed.values())
+        names = selected.columns
+        columns = [array(*(names[i] for i in group)) if len(group) > 1 else names[group[0]] for group in groups]
+        numbered = selected.select(*columns).toDF(*(f"c{i}" for i in range(len(columns))))
+        return numbered, groups
+
+    def choose_kept(self, keep: Sequence[str] | None) -> list[str]:
+        """See `DistributedSource.choose_kept`: by default all columns."""
+        return self.columns if keep is None else check_kept(self, keep)
+
+    def transform(
+        self,
+        work: Callable[[Source, int], Iterator[Any]],
+        kept: Sequence[str],
+        added: pa.Schema,
+        wanted: Collection[str],
+    ) -> Any:
+        """See `DistributedSource.transform`; the frame is computed when its rows are asked for."""
+        names = result_names(self.name, kept, added.names)
+        columns = [name for name in self.columns if name in {*wanted, *kept}]
+        selected = self._select(columns)
+        fields = dict(zip(columns, selected.schema.fields))
+        task = TransformTask(work, columns, [f"r{i}" for i in range(len(names))])
+        schema = number_fields([*(fields[name].dataType for name in kept), *spark_types(added.types)])
+        return selected.mapInArrow(make_runner(task), schema).toDF(*names)
+
+    def _select(self, names: Sequence[str]) -> Any:
+        """Return the frame with these columns, named c0, c1, …: Spark takes dots and quotes in names for syntax."""
+        numbered = self.frame.toDF(*(f"c{i}" for i in range(len(self.columns))))
+        place = {name: i for i, name in enumerate(self.columns)}
+        return numbered.select(*(f"c{place[name]}" for name in names))
+
+
+FILE_ADVICE = "the DataFrame is a plain scan of files, which train(PATH, spark=session) reads faster"
+
+
+def check_kept(source: Source, keep: Sequence[str]) -> list[str]:
+    """Return the names of columns to keep; refuse unknown ones."""
+    if isinstance(keep, str):
+        raise InputError(f"keep is a list of columns' names, not {keep!r}. Hint: keep=[{keep!r}]")
+    for name in keep:
+        check_column(source, name, " to keep")
+    return list(dict.fromkeys(keep))
+
+
+def result_names(source: str, kept: Sequence[str], added: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a result; refuse a kept one that has the name of an added one."""
+    for name in kept:
+        if name in added:
+            raise InputError(
+                f"{source} has a column {name!r}, which is a name of the result. "
+                f"Hint: frame.withColumnRenamed({name!r}, …), or keep= names the columns to keep"
+            )
+    return [*kept, *added]
+
+
+def spark_types(kinds: Sequence[Any]) -> list[Any]:
+    """Return the types of Spark for types of Arrow (`storable_type`)."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    return [from_arrow_type(storable_type(kind)) for kind in kinds]
+
+
+def number_fields(kinds: Sequence[Any]) -> Any:
+    """Return a schema of Spark with columns r0, r1, … of these types."""
+    from pyspark.sql.types import StructField, StructType
+
+    return StructType([StructField(f"r{i}", kind) for i, kind in enumerate(kinds)])
+
+
+def raise_for_all_rows(name: str) -> None:
+    """Refuse a function that needs all rows on one machine."""
+    raise InputError(
+        f"this function reads all rows on one machine, and those of {name} lie on many. "
+        f"Hint: a sample of them, frame.sample(0.01).toArrow()"
+    )
+
+
+def merge_states(
+    states: Any,
+    merge: Callable[[T, T], T],
+    dump: Callable[[T], bytes],
+    load: Callable[[bytes], T],
+    groups: Sequence[int],
+) -> T | None:
+    """Return the results of a frame of states merged to one, in a tree whose last stage is the driver."""
+    from pyspark.sql.functions import col
+
+    for last, n_groups in zip([*groups[1:], 1], groups):
+        task = MergeTask(merge, dump, load, last)
+        # without a number of partitions Spark joins small ones to one task
+        states = states.repartition(col("place") % n_groups).mapInArrow(make_runner(task), STATE_SCHEMA)
+    column = states.toArrow().column("state")
+    merged = MergeTask(merge, dump, load, 1).merge_states(state.as_py() for state in column)
+    if merged is None:
+        return None
+    header, content = unpack_state(merged)
+    for message in header["warnings"]:
+        warnings.warn(message, DecibanWarning, stacklevel=2)
+    if header["error"] is not None:
+        raise_error(header["error"])
+    return load(content)
+
+
+@contextmanager
+def hand_over_larger_batches(session: Any) -> Iterator[None]:
+    """Hand over larger batches of rows from the JVM to Python within the block."""
+    before = session.conf.get(BATCH_ROWS_SETTING)
+    session.conf.set(BATCH_ROWS_SETTING, str(BATCH_ROWS))
+    try:
+        yield
+    finally:
+        session.conf.set(BATCH_ROWS_SETTING, before)
+
+
+@contextmanager
+def convert_spark_errors() -> Iterator[None]:
+    """Raise errors about the Python of the executors, and types that have no Arrow form, as InputErrors."""
+    try:
+        yield
+    except Exception as error:
+        if found := re.search(rf"{EXECUTOR_FAULT} [^\n]*", str(error)):
+            raise InputError(found[0]) from None
+        if "UNSUPPORTED_DATA_TYPE" in str(error):
+            why = str(error).splitlines()[0]
+            raise InputError(f"a column of the DataFrame cannot be read: {why}. Hint: frame.drop(COLUMN)") from None
+        raise

@@ -1,0 +1,184 @@
+"""An estimator of `pyspark.ml`: naive Bayes, or another learner of deciban, for columns or for a vector column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.ml import Estimator, Model
+from pyspark.ml.functions import array_to_vector, vector_to_array
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasInputCols,
+    HasLabelCol,
+    HasPredictionCol,
+    HasProbabilityCol,
+    HasRawPredictionCol,
+    HasWeightCol,
+)
+from pyspark.ml.util import (
+    DefaultParamsReadable,
+    DefaultParamsReader,
+    DefaultParamsWritable,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import functions as sql
+
+from deciban.errors import InputError
+from deciban.model.distributed_scores import ScoreTask, score_parts
+from deciban.model.model import Model as TableModel
+from deciban.persistence.table_models import dump_model, load_model
+from deciban.sources.source import open_source
+from deciban.training.train import train
+
+
+class _ClassifierParams(
+    HasInputCols, HasFeaturesCol, HasLabelCol, HasWeightCol, HasPredictionCol, HasProbabilityCol, HasRawPredictionCol
+):
+    """The columns of a classifier: `inputCols` are learned if they are set, else the vector `featuresCol`."""
+
+    def feature_names(self, width: int) -> list[str]:
+        """Return the names of the features: the columns, or the numbered elements of the vector."""
+        if self.isSet(self.inputCols):
+            return list(self.getInputCols())
+        return [f"{self.getFeaturesCol()}[{i}]" for i in range(width)]
+
+    def feature_columns(self, dataset: Any, width: int) -> list[Any]:
+        """Return the columns of a DataFrame that are learned, named as `feature_names`."""
+        names = self.feature_names(width)
+        if self.isSet(self.inputCols):
+            return [dataset[quote(name)] for name in names]
+        values = vector_to_array(dataset[quote(self.getFeaturesCol())])
+        return [values[i].alias(name) for i, name in enumerate(names)]
+
+
+def quote(name: str) -> str:
+    """Return the name of a column as Spark's expressions take any."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _to_roles(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not all(isinstance(item, str) for pair in value.items() for item in pair):
+        raise TypeError(f"roles is a mapping of columns to roles, not {value!r}")
+    return dict(value)
+
+
+def _to_alpha(value: Any) -> float | str:
+    return value if isinstance(value, str) else TypeConverters.toFloat(value)
+
+
+class DecibanClassifier(Estimator, _ClassifierParams, DefaultParamsReadable, DefaultParamsWritable):
+    """Learn to predict a label from columns of any role (`inputCols`), or from a vector column (`featuresCol`).
+
+    The other params are arguments of `deciban.train`: `learner`, `numbers`, `roles`, `alpha` and `calibrate`.
+    """
+
+    learner: Any = Param(Params._dummy(), "learner", "the learner: bayes, logistic, …", TypeConverters.toString)
+    numbers: Any = Param(Params._dummy(), "numbers", "the role of all numbers", TypeConverters.toString)
+    calibrate: Any = Param(Params._dummy(), "calibrate", "how probabilities are corrected", TypeConverters.toString)
+    alpha: Any = Param(Params._dummy(), "alpha", "the pseudo-count, or 'auto'", _to_alpha)
+    roles: Any = Param(Params._dummy(), "roles", "roles of columns by their names", _to_roles)
+
+    def __init__(
+        self,
+        *,
+        inputCols: Sequence[str] | None = None,
+        featuresCol: str = "features",
+        labelCol: str = "label",
+        weightCol: str | None = None,
+        predictionCol: str = "prediction",
+        probabilityCol: str = "probability",
+        rawPredictionCol: str = "rawPrediction",
+        learner: str = "bayes",
+        numbers: str | None = None,
+        calibrate: str | None = None,
+        alpha: float | str = 1.0,
+        roles: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__()
+        given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+        self._setDefault(learner="bayes", alpha=1.0)
+        self._set(**{name: value for name, value in given.items() if value is not None})
+
+    def _fit(self, dataset: Any) -> DecibanClassificationModel:
+        width = 0 if self.isSet(self.inputCols) else _vector_width(dataset, self.getFeaturesCol())
+        label, weight = self.getLabelCol(), self.getWeightCol() if self.isSet(self.weightCol) else None
+        others = [dataset[quote(name)] for name in (label, *([weight] if weight else []))]
+        names = ("learner", "numbers", "calibrate", "alpha", "roles")
+        settings = {name: self.getOrDefault(name) for name in names if self.isDefined(self.getParam(name))}
+        frame = dataset.select(*self.feature_columns(dataset, width), *others)
+        model = train(frame, target=label, weights=weight, **settings)
+        return self._copyValues(DecibanClassificationModel(model, width))
+
+
+def _vector_width(dataset: Any, name: str) -> int:
+    """Return the number of elements of the vectors of a column; refuse a DataFrame without any."""
+    row = dataset.select(sql.size(vector_to_array(dataset[quote(name)])).alias("width")).where("width >= 0").first()
+    if row is None:
+        raise InputError(f"column {name!r} has no vector, so there is nothing to learn from")
+    return int(row[0])
+
+
+class DecibanClassificationModel(Model, _ClassifierParams, MLReadable, MLWritable):
+    """A fitted classifier; `model` is the model of deciban itself, which explains, adds and forgets."""
+
+    def __init__(self, model: TableModel | None = None, width: int = 0) -> None:
+        super().__init__()
+        self.model, self.width = model, width
+
+    def _transform(self, dataset: Any) -> Any:
+        assert self.model is not None
+        kept = [f"kept {i}" for i in range(len(dataset.columns))]
+        columns = [dataset[quote(name)].alias(safe) for safe, name in zip(kept, dataset.columns)]
+        frame = dataset.select(*columns, *self.feature_columns(dataset, self.width))
+        scored = score_parts(self.model, open_source(frame), ScoreTask("posterior"), kept)
+        numbered = scored.toDF(*(f"c{i}" for i in range(len(scored.columns))))
+        first = len(kept) + 3  # after prediction, probability and decibans
+        classes = [f"c{i}" for i in range(first, len(scored.columns))]
+        is_number = not isinstance(self.model.classes[0], str)
+        prediction = sql.col(f"c{len(kept)}")
+        added = {
+            self.getRawPredictionCol(): array_to_vector(sql.array(*(sql.log(name) for name in classes))),
+            self.getProbabilityCol(): array_to_vector(sql.array(*classes)),
+            self.getPredictionCol(): prediction.cast("double") if is_number else prediction,
+        }
+        old = [sql.col(f"c{i}").alias(name) for i, name in enumerate(dataset.columns) if name not in added]
+        return numbered.select(*old, *(column.alias(name) for name, column in added.items() if name))
+
+    def write(self) -> MLWriter:
+        """Return the writer of the model: its params, and the bytes of its model file."""
+        return _ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        """Return the reader of a model that was written."""
+        return _ModelReader()
+
+
+class _ModelWriter(MLWriter):
+    def __init__(self, instance: DecibanClassificationModel) -> None:
+        super().__init__()
+        self.instance = instance
+
+    def saveImpl(self, path: str) -> None:
+        """Write the params, and the model file as a table of one row, to a folder on any file system of Spark."""
+        assert self.instance.model is not None
+        DefaultParamsWriter.saveMetadata(self.instance, path, self.sparkSession, {"width": self.instance.width})
+        content = bytearray(dump_model(self.instance.model))
+        self.sparkSession.createDataFrame([(content,)], "model binary").coalesce(1).write.parquet(f"{path}/data")
+
+
+class _ModelReader(MLReader):
+    def load(self, path: str) -> DecibanClassificationModel:
+        """Read a model that `_ModelWriter` has written."""
+        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        (row,) = self.sparkSession.read.parquet(f"{path}/data").collect()
+        made = DecibanClassificationModel(load_model(bytes(row[0])), int(metadata["width"]))
+        made._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(made, metadata)
+        return made

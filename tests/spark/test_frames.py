@@ -1,0 +1,74 @@
+"""A DataFrame of Spark is learned and predicted as the same rows are on one machine."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import deciban
+from tests.spark.compare import assert_same_ledger, in_partitions
+from tests.tables.clinic import patients
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet")
+
+
+def mixed(n=3000, seed=1):
+    """A table with a column of every role, missing cells, weights and a text."""
+    table, rng = patients(n, seed), np.random.default_rng(seed)
+    words = np.array(["fever", "cough", "pain", "rest", "none", "tired", "chest", "sleep"])
+    notes = [" ".join(rng.choice(words, rng.integers(0, 6))) or None for _ in range(n)]
+    return table.append_column("note", pa.array(notes)).append_column("w", pa.array(rng.integers(0, 4, n)))
+
+
+ROLES = {"dose": "binned", "visits": "count", "code": "category", "note": "text", "smoker": "flag", "age": "number"}
+
+
+@pytest.mark.parametrize("settings", [{"roles": ROLES, "weights": "w"}, {}])
+def test_the_ledger_is_that_of_the_table(spark, settings):
+    table = mixed()
+    local = deciban.train(table, target="diagnosis", **settings)
+    model = deciban.train(in_partitions(spark, table, 5), target="diagnosis", **settings)
+    assert model.roles == local.roles
+    assert_same_ledger(model.ledger, local.ledger)
+    assert model.ranges == local.ranges
+    assert model.origin.rows_read == local.origin.rows_read
+    assert model.origin.rows_without_class == local.origin.rows_without_class
+    assert model.origin.learned == local.origin.learned
+    assert model.held_out.accuracy == pytest.approx(local.held_out.accuracy, abs=0.05)
+
+
+def test_predictions_are_those_of_the_table(spark):
+    table = mixed()
+    model = deciban.train(table, target="diagnosis", roles=ROLES)
+    frame = model.predict_proba(in_partitions(spark, table, 3))
+    assert frame.columns == [*table.column_names, "prediction", "probability", "decibans", "p(ill)", "p(well)"]
+    found = frame.toArrow().sort_by("patient")
+    assert found.column("patient").equals(table.column("patient"))
+    expected = model.predict_proba(table)
+    for label in model.classes:
+        np.testing.assert_allclose(found.column(f"p({label})"), expected.column(label), rtol=1e-9)
+    assert found.column("prediction").to_pylist() == model.predict(table).to_pylist()
+    odds = 10 * np.abs(np.log10(np.asarray(expected.column("ill")) / np.asarray(expected.column("well"))))
+    np.testing.assert_allclose(found.column("decibans"), odds, rtol=1e-6)
+
+
+def test_explanations_add_up(spark):
+    table = mixed(400)
+    model = deciban.train(table, target="diagnosis", roles=ROLES)
+    found = model.explain(in_partitions(spark, table, 2)).toArrow().sort_by("patient").to_pylist()
+    expected = model.explain(table)
+    for i, row in enumerate(found):
+        evidence = dict(row["evidence"])
+        assert row["prediction"] == expected.winner[i]
+        assert sum(evidence.values()) == pytest.approx(row["decibans"])
+        assert evidence["age"] == pytest.approx(float(expected.evidence[i, list(expected.features).index("age")]))
+
+
+def test_rows_are_added_and_forgotten(spark):
+    table = mixed(900)
+    whole = deciban.train(table, target="diagnosis", roles=ROLES, judge=False)
+    model = deciban.train(table.slice(0, 500), target="diagnosis", roles=ROLES, judge=False)
+    more = in_partitions(spark, table.slice(500), 3)
+    assert_same_ledger(model.add(more).ledger, whole.ledger)
+    assert model.origin.rows_read == 900
+    first = deciban.train(table.slice(0, 500), target="diagnosis", roles=ROLES, judge=False)
+    assert_same_ledger(model.forget(more).ledger, first.ledger, rtol=1e-9)
