@@ -110,13 +110,13 @@ def test_status_says_what_is_expected_and_how_many_ham_are_missing(tmp_path):
         learner.learn_all(((str(i), make_message("ham", i)) for i in range(320)), "ham", 1)
         learner.learn_all(((str(i), make_message("spam", i)) for i in range(60)), "spam", 1)
     assert read_status(path)["expected"] is None
-    done("set", "--lost-ham", "0.01", "--store", path)
+    done("set", "--max-lost-ham", "0.01", "--store", path)
     done("fit", "--store", path)
     figures = read_status(path)
-    assert figures["lost_ham"] == 0.01
+    assert figures["max_lost_ham"] == 0.01
     assert (figures["expected"]["ham"], figures["expected"]["missing_ham"]) == (320, 0)
     assert figures["expected"]["lost_bound"] <= 0.01
-    done("set", "--lost-ham", "0.001", "--store", path)
+    done("set", "--max-lost-ham", "0.001", "--store", path)
     done("fit", "--store", path)
     words = " ".join(done("status", "--store", path).stdout.split())
     assert "of 1 000 ham: 0–10 lost, 0 unsure;" in words
