@@ -81,7 +81,8 @@ def _read_figures(mail: MailFilter) -> dict[str, Any]:
         "last_learned": held.last_learned, "model": mail.model, "fitted": fit and fit.time,
         "fit_due": mail.is_fit_due(), "ham_at": ham_at, "spam_at": spam_at,
         "half_life_days": held.half_life and held.half_life / DAY, "most_messages": held.most_messages,
-        "tidy_due": held.tidy_due, "max_lost_ham": mail.store.setting("max_lost_ham", MAX_LOST_HAM), "expected": expected,
+        "tidy_due": held.tidy_due, "expected": expected,
+        "max_lost_ham": mail.store.setting("max_lost_ham", MAX_LOST_HAM),
     }  # fmt: skip
 
 
@@ -168,7 +169,8 @@ def set_options(
 ) -> None:  # fmt: skip
     """Choose the model, where ham ends and spam begins, how messages age, and how many are kept."""
     given: dict[str, Any] = {
-        "ham_at": ham_at, "spam_at": spam_at, "max_lost_ham": max_lost_ham, "most_messages": most_messages, "model": model,
+        "ham_at": ham_at, "spam_at": spam_at, "max_lost_ham": max_lost_ham,
+        "most_messages": most_messages, "model": model,
     }  # fmt: skip
     values = {key: value for key, value in given.items() if value is not None}
     if half_life is None and not values:

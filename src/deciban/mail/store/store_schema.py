@@ -95,7 +95,7 @@ HAM_AT, SPAM_AT = 0.2, 0.95
 """Default thresholds: up to the first probability of spam a message is ham, from the second it is spam."""
 
 MAX_LOST_HAM: Final = 0.001
-"""Rate of lost ham that is allowed unless the setting max_lost_ham is another: the threshold for spam is chosen by it."""
+"""Rate of lost ham that the threshold for spam is chosen by, unless the setting max_lost_ham is another."""
 
 MAX_LABELS: Final = 200
 MAX_LABEL_CHARACTERS: Final = 200
