@@ -104,6 +104,32 @@ def test_thresholds_decide_the_verdict(store):
     assert program("classify", "--store", store, stdin=raw).returncode == 2
 
 
+def test_status_says_what_is_expected_and_how_many_ham_are_missing(tmp_path):
+    path = tmp_path / "mail.db"
+    with MailFilter(path) as learner:
+        learner.learn_all(((str(i), make_message("ham", i)) for i in range(320)), "ham", 1)
+        learner.learn_all(((str(i), make_message("spam", i)) for i in range(60)), "spam", 1)
+    assert read_status(path)["expected"] is None
+    done("set", "--max-lost-ham", "0.01", "--store", path)
+    done("fit", "--store", path)
+    figures = read_status(path)
+    assert figures["max_lost_ham"] == 0.01
+    assert (figures["expected"]["ham"], figures["expected"]["missing_ham"]) == (320, 0)
+    assert figures["expected"]["lost_bound"] <= 0.01
+    done("set", "--max-lost-ham", "0.001", "--store", path)
+    done("fit", "--store", path)
+    words = " ".join(done("status", "--store", path).stdout.split())
+    assert "of 1 000 ham: 0–10 lost, 0 unsure;" in words
+    assert "2 675 more ham are needed, 2 995 in all, to ensure at most 1 lost" in words
+
+
+def test_the_threshold_for_spam_can_be_set_and_left_to_the_store_again(store):
+    done("set", "--spam-at", "0.99", "--store", store)
+    assert read_status(store)["spam_at"] == 0.99
+    done("set", "--spam-at", "auto", "--store", store)
+    assert read_status(store)["spam_at"] == 0.95
+
+
 @pytest.mark.parametrize("model", ["bayes", "logistic", "fisher"])
 def test_another_model_is_fitted_at_once_and_classifies_from_then_on(store, model):
     done("set", "--model", model, "--store", store)

@@ -169,3 +169,13 @@ def test_a_start_so_far_out_that_the_loss_has_no_curvature_is_left_behind(start)
     warm = fit_matrix(x, y, None, 2, l2=1.0, start=(np.array([[start]]), np.zeros(1)))
     assert warm.converged
     assert warm.objective == pytest.approx(cold.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_fixed_bias_stays_and_the_weights_are_the_minimum_beside_it(sparse):
+    X, codes, _ = rows(2)
+    part = Sparse(csr_array(X), 1.0) if sparse else Dense(X, 1.0)
+    found = fit_parts([part], codes, None, 2, fixed_bias=np.array([-0.7]), tol=1e-8, max_iter=500)
+    assert found.bias.tolist() == pytest.approx([-0.7], abs=1e-12)
+    p = 1 / (1 + np.exp(-(X @ found.weights[0] - 0.7)))
+    assert np.abs(X.T @ (p - (codes == 1)) + found.weights[0]).max() < 1e-4

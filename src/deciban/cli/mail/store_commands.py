@@ -25,7 +25,7 @@ from deciban.cli.mail.learn_mail import KEPT, finish, format_inseparable, run_ma
 from deciban.cli.mail.mail_inputs import format_counts, open_to_classify, open_to_learn, store_path
 from deciban.errors import InputError, UsageError
 from deciban.formatting import format_thousands, to_one_line
-from deciban.mail.store.store_schema import LOST_HAM
+from deciban.mail.store.store_schema import MAX_LOST_HAM
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -81,7 +81,8 @@ def _read_figures(mail: MailFilter) -> dict[str, Any]:
         "last_learned": held.last_learned, "model": mail.model, "fitted": fit and fit.time,
         "fit_due": mail.is_fit_due(), "ham_at": ham_at, "spam_at": spam_at,
         "half_life_days": held.half_life and held.half_life / DAY, "most_messages": held.most_messages,
-        "tidy_due": held.tidy_due, "lost_ham": mail.store.setting("lost_ham", LOST_HAM), "expected": expected,
+        "tidy_due": held.tidy_due, "expected": expected,
+        "max_lost_ham": mail.store.setting("max_lost_ham", MAX_LOST_HAM),
     }  # fmt: skip
 
 
@@ -108,7 +109,7 @@ def _describe(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("size", f"{figures['bytes'] / 1e6:.1f} MB" + ("" if figures["writable"] else ", read-only")),
         ("model", f"{figures['model']}, {fitted}{due}"),
         ("thresholds", thresholds),
-        ("expected", _describe_expected(figures["expected"], figures["lost_ham"])),
+        ("expected", _describe_expected(figures["expected"], figures["max_lost_ham"])),
         ("ageing", ageing),
         ("size limit", limit + ("; exceeded: deciban mail tidy" if figures["tidy_due"] else "")),
     ]
@@ -147,11 +148,11 @@ def _format_time(seconds: float | None) -> str:
     a.option("--model", "MODEL", "The model: evidence, bayes, logistic or fisher."),
     a.number("--ham-at", "P", "Ham up to this probability of spam.", minimum=0, maximum=1, kind=float),
     a.number(
-        "--spam-at", "P", "Spam from this probability on; auto: chosen at each fit, so that --lost-ham is kept.",
+        "--spam-at", "P", "Spam from this probability on; auto: chosen at each fit, so that --max-lost-ham is kept.",
         minimum=0, maximum=1, kind=float, word="auto",
     ),
     a.number(
-        "--lost-ham", "RATE", "Rate of ham that may be lost, as an upper 95 % bound: 0.001 unless given.",
+        "--max-lost-ham", "RATE", "Rate of ham that may be lost, as an upper 95 % bound: 0.001 unless given.",
         minimum=1e-6, maximum=0.5, kind=float,
     ),
     a.number(
@@ -163,12 +164,13 @@ def _format_time(seconds: float | None) -> str:
     examples=["deciban mail set --spam-at 0.99", "deciban mail set --half-life 180 --most-messages 50000"],
 )  # fmt: skip
 def set_options(
-    model: str | None, ham_at: float | None, spam_at: float | str | None, lost_ham: float | None,
+    model: str | None, ham_at: float | None, spam_at: float | str | None, max_lost_ham: float | None,
     half_life: float | str | None, most_messages: int | None, store: str | None, no_fit: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Choose the model, where ham ends and spam begins, how messages age, and how many are kept."""
     given: dict[str, Any] = {
-        "ham_at": ham_at, "spam_at": spam_at, "lost_ham": lost_ham, "most_messages": most_messages, "model": model,
+        "ham_at": ham_at, "spam_at": spam_at, "max_lost_ham": max_lost_ham,
+        "most_messages": most_messages, "model": model,
     }  # fmt: skip
     values = {key: value for key, value in given.items() if value is not None}
     if half_life is None and not values:

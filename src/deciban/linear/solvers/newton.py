@@ -64,9 +64,9 @@ class SmallPredictor:
     for every class and one weight for all (`shared`) are kept separately.
     """
 
-    def __init__(self, rows: Rows, bias: Array) -> None:
+    def __init__(self, rows: Rows) -> None:
         n, self.M, self.intercept = len(rows.codes), rows.n_scores, rows.intercept
-        self.fixed_bias = bias
+        self.fixed_bias = np.zeros(self.M) if rows.fixed_bias is None else rows.fixed_bias
         self.is_shared = [isinstance(block, SharedBlock) for block in rows.blocks]
         own = [block.centre_rows() for block in rows.blocks if not isinstance(block, SharedBlock)]
         self.own = np.concatenate([np.ones((n, int(self.intercept))), *own], axis=1)
@@ -131,7 +131,7 @@ class Point(NamedTuple):
 
 def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
     """Minimise Σ wℓ + ½ Σ l2 t² from a given state."""
-    small, w = SmallPredictor(rows, state.bias), np.ones(len(rows.codes)) if rows.weight is None else rows.weight
+    small, w = SmallPredictor(rows), np.ones(len(rows.codes)) if rows.weight is None else rows.weight
     penalty = small.pack([np.broadcast_to(h, t.shape) for h, t in zip(l2, state.ts)], np.zeros(rows.n_scores))
 
     def evaluate(theta: Array) -> Point:

@@ -41,7 +41,7 @@ Progress = Callable[[], None]
 """A function that is called after each draw, fold or message of an evaluation."""
 
 
-class Judged(NamedTuple):
+class ScoredMessages(NamedTuple):
     """Log-odds of spam of messages, the scores that the threshold for spam is compared with, and verdict codes."""
 
     scores: Array
@@ -161,15 +161,17 @@ class InMemoryFilter:
             self._choice = choose_thresholds(self._rows(), 1.0, self.model, self.ham_at, settings=self.settings)
         return self.ham_at, self._choice.spam_at if self._choice else SPAM_AT
 
-    def judge(self, rows: Iterable[int] | Indices) -> "Judged":
+    def judge(self, rows: Iterable[int] | Indices) -> "ScoredMessages":
         """Return the scores and the verdict codes of some messages; unsure while too few were learned."""
         wanted = np.asarray(rows).tolist()
         if self._messages.min() < mail_models.MIN_MESSAGES_PER_LABEL:
             scores = self.scores(wanted)
-            return Judged(scores, scores, np.full(len(wanted), filter_metrics.UNSURE_CODE))
+            return ScoredMessages(scores, scores, np.full(len(wanted), filter_metrics.UNSURE_CODE))
         found = self._score(wanted)[0]
         scores, spam_scores = np.array(found.totals)[:, 0], found.spam_scores
-        return Judged(scores, spam_scores, filter_metrics.apply_thresholds(scores, self.thresholds, spam_scores))
+        return ScoredMessages(
+            scores, spam_scores, filter_metrics.apply_thresholds(scores, self.thresholds, spam_scores)
+        )
 
     def verdict(self, i: int, clues: int) -> Verdict:
         """Return the verdict on a message with its clues; both labels must have been learned."""
@@ -263,8 +265,8 @@ def evaluate_split(
     """Learn, choose settings and test by one random split."""
     learn, choose, test = draw_split(mail.codes, sizes, seed)
     trained, tried = choose_settings(mail, learn, choose, model, lost_ham_cost)
-    judged = trained.judge(test)
-    metrics = FilterMetrics.compute(judged.scores, mail.codes[test], judged.verdicts)
+    scored = trained.judge(test)
+    metrics = FilterMetrics.compute(scored.scores, mail.codes[test], scored.verdicts)
     return SplitReport(model, sizes, seed, tried, trained.thresholds, metrics, find_mistakes(trained, test))
 
 

@@ -21,7 +21,7 @@ from deciban.mail.model.weight_fitting import (
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoreRows
-from deciban.mail.store.store_schema import HAM_AT, LOST_HAM, ModelName
+from deciban.mail.store.store_schema import HAM_AT, MAX_LOST_HAM, ModelName
 
 
 class RefitResult(Enum):
@@ -66,7 +66,7 @@ def refit_store(store: Store, model: ModelName) -> RefitResult:
 
 def update_choice(store: Store, rows: StoreRows, unit: float, model: FittedModelName) -> ThresholdChoice | None:
     """Return the thresholds to save with a fit: new ones where the last are for other settings or much less ham."""
-    ham_at, max_lost = store.setting("ham_at", HAM_AT), store.setting("lost_ham", LOST_HAM)
+    ham_at, max_lost = store.setting("ham_at", HAM_AT), store.setting("max_lost_ham", MAX_LOST_HAM)
     n_ham = store.totals().get("ham", (0, 0.0))[0]
     try:
         last = read_choice(store.fit(model), store.path)

@@ -25,7 +25,7 @@ from deciban.mail.model.weight_fitting import (
 )
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store_arrays import Fit, StoreRows
-from deciban.mail.store.store_schema import HAM_AT, LOST_HAM, SPAM_AT
+from deciban.mail.store.store_schema import HAM_AT, MAX_LOST_HAM, SPAM_AT
 
 HAM_AND_SPAM: Final = ("ham", "spam")
 """The labels that thresholds are chosen for."""
@@ -146,7 +146,7 @@ def required_ham(max_lost: float) -> int:
     return math.ceil(math.log(1 - CONFIDENCE) / math.log1p(-max_lost)) if max_lost < 1 else 1
 
 
-def choose_spam_threshold(ham_scores: Array, max_lost: float = LOST_HAM) -> float:
+def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM) -> float:
     """Choose the threshold for spam from the scores of ham.
 
     >>> scores = np.full(3000, -5.0)
@@ -172,7 +172,7 @@ def _is_exceeded(lost: int, n: int, max_lost: float) -> bool:
 
 
 def choose_thresholds(
-    rows: StoreRows, unit: float, model: FittedModelName, ham_at: float = HAM_AT, max_lost: float = LOST_HAM,
+    rows: StoreRows, unit: float, model: FittedModelName, ham_at: float = HAM_AT, max_lost: float = MAX_LOST_HAM,
     settings: FitSettings = DEFAULT_FIT_SETTINGS,
 ) -> ThresholdChoice | None:  # fmt: skip
     """Choose the threshold for spam of a store's messages; None where they are too few, or not ham and spam."""

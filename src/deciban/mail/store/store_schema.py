@@ -94,8 +94,8 @@ def read_header(db: sqlite3.Connection) -> tuple[int, int, bool]:
 HAM_AT, SPAM_AT = 0.2, 0.95
 """Default thresholds: up to the first probability of spam a message is ham, from the second it is spam."""
 
-LOST_HAM: Final = 0.001
-"""Rate of lost ham that is allowed unless the setting lost_ham is another: the threshold for spam is chosen by it."""
+MAX_LOST_HAM: Final = 0.001
+"""Rate of lost ham that the threshold for spam is chosen by, unless the setting max_lost_ham is another."""
 
 MAX_LABELS: Final = 200
 MAX_LABEL_CHARACTERS: Final = 200
@@ -185,12 +185,12 @@ RESERVED_KEYS: Final = frozenset(
 """Settings that only methods of the store write; they are not among the settings of an exported text."""
 
 _PROBABILITY: Final = "threshold", 0, 1, "a probability from 0 to 1 is needed"
-_RATE: Final = "lost_ham", 1e-6, 0.5, "a rate from 0.000001 to 0.5 is needed"
+_RATE: Final = "max_lost_ham", 1e-6, 0.5, "a rate from 0.000001 to 0.5 is needed"
 _COUNT: Final = "count", 0, MAX_INT64, "a whole number from 0 is needed", int
 _LIMIT: Final = "most_messages", 1, MAX_INT64, "a store must be allowed at least 1 message, a whole number", int
 _NUMBERS: Final[dict[str, tuple[Any, ...]]] = {
     **dict.fromkeys(["ham_at", "spam_at"], _PROBABILITY), **dict.fromkeys(["changes", "next_number"], _COUNT),
-    "most_messages": _LIMIT, "lost_ham": _RATE,
+    "most_messages": _LIMIT, "max_lost_ham": _RATE,
 }  # fmt: skip
 """The arguments of `check_number` for each setting that is a number."""
 
