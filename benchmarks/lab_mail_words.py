@@ -15,9 +15,8 @@ that occurs twice is learned once.
 The defaults were chosen on these corpora together: tokens, α, the power by which long messages are damped, the
 discount for conflict, the penalties, thresholds. Seeds 0–4 of the splits below, test messages included, were used for
 that, so the results are slightly optimistic for this filter, and other mailboxes may be harder. Seeds 5–9 show by how
-much. The other filters are as
-Debian ships them, except that the minimum of 200 messages of each kind is removed below which SpamAssassin's Bayes
-and rspamd give no result.
+much. The other filters are as Debian ships them, except that the minimum of 200 messages of each kind is removed below
+which SpamAssassin's Bayes and rspamd give no result.
 {sections}"""
 
 AGAINST = """
@@ -69,7 +68,8 @@ CURVES = """
 
 The spam that is not called spam, at the threshold at which so many of the ham are lost: lower is better. Each
 filter's ranking alone, whatever its own thresholds are; SpamAssassin's corpus by the mean over the seeds, the
-mailboxes in order of arrival.
+mailboxes in order of arrival. Spam of which too little was seen before is caught at no threshold: there a line ends
+level.
 
 ![Spam not caught by ham lost, a panel for each corpus](mail.png)
 """
