@@ -15,8 +15,8 @@ that occurs twice is learned once.
 The defaults were chosen on these corpora together: tokens, α, the power by which long messages are damped, the
 discount for conflict, the penalties, thresholds. Seeds 0–4 of the splits below, test messages included, were used for
 that, so the results are slightly optimistic for this filter, and other mailboxes may be harder. Seeds 5–9 show by how
-much. The other filters are as Debian ships them, except that the minimum of 200 messages of each kind is removed below
-which SpamAssassin's Bayes and rspamd give no result.
+much. The other filters are as Debian ships them, except that the minimum of 200 messages of each kind is removed
+below which SpamAssassin's Bayes and rspamd give no result.
 {sections}"""
 
 AGAINST = """
