@@ -5,8 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
+
+OPTIONAL_FOLDERS = {"pyspark": ("src/deciban/spark", "tests/spark"), "triton": ("src/deciban/gpu", "tests/gpu")}
+"""Folders whose modules cannot be imported, not even for their doctests, without a library."""
+
+collect_ignore = [folder for name, folders in OPTIONAL_FOLDERS.items() if not find_spec(name) for folder in folders]
 
 # Threads of matrix products spin for a while when they have nothing to do, on cores that other tests need; with this,
 # which must be there before NumPy is, they sleep at once. How many there are does not change.

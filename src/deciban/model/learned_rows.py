@@ -108,7 +108,7 @@ class RowHasher:
     """The encoders of the features that have levels; their `list` has the names."""
     parts: list[Hashes] = field(default_factory=list)
     n_rows: int = 0
-    max_rows: int = MAX_HASHED_ROWS
+    max_rows: int = field(default_factory=lambda: MAX_HASHED_ROWS)
 
     def add(self, columns: Sequence[Sequence[Any]], codes: NDArray[Any], classes: Sequence[str]) -> None:
         """Hash rows: the columns of each block, texts as documents, and the codes of their classes by name."""

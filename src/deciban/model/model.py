@@ -179,7 +179,7 @@ class Model(ModelAlgebra):
         follows the last block.
         """
         wanted = check_columns(source, self._layout.readings(), allow_missing_columns)
-        watch = monitor or self._make_unseen_monitor(numbers=True)
+        watch = monitor or self._make_unseen_monitor(numbers=self.origin.extremes is not None)
         source, matrices = hide_markers(self, source), self._make_matrices()
         for batches in row_blocks(source, wanted, self._layout):
             parts = matrices.convert(batches)

@@ -273,6 +273,7 @@ def dependence(
     keep_markers: bool = False,
     hive: bool = False,
     table: str | None = None,
+    where: str | None = None,
     header: bool | None = None,
     names: Sequence[str] = (),
     quote: str = '"',
@@ -309,7 +310,7 @@ def dependence(
     task = plan(
         source, target=target, roles=roles, numbers="number", weights=weights, sql=sql, format=format,
         encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
-        header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
+        where=where, header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
     )  # fmt: skip
     columns = [replace(c, role="skip", reason="a text") if c.role == "text" else c for c in task.columns]
     task = replace(task, columns=columns)

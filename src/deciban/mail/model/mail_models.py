@@ -232,7 +232,7 @@ class MessageScores:
 
         That most of the learned messages are spam never makes one spam: a prior above 0 is left out.
         """
-        found = np.array(self.totals)[:, 0] - np.maximum(self.prior[:, 0], 0.0)
+        found = np.array(self.totals).reshape(self.prior.shape)[:, 0] - np.maximum(self.prior[:, 0], 0.0)
         return np.where(self.novel, -np.inf, found)
 
     @property
