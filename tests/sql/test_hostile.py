@@ -77,6 +77,7 @@ def test_two_thousand_columns(kind, request):
     assert_same_model(train_local(table, target="y", roles=roles, judge=False), model)
 
 
+@pytest.mark.thorough
 def test_many_columns_are_summed_by_several_statements():
     rng = np.random.default_rng(0)
     table = pa.table({**{f"c{i}": rng.normal(size=40) for i in range(150)}, "y": ["a", "b"] * 20})
