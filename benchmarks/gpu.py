@@ -40,8 +40,8 @@ the sizes of tiles):
   the sums of its parts.
 - The kernel of `CategoricalNB` takes 5.6 ms and sorting 1.5: rows of 80 bytes in sorted order are read in pieces,
   and each value costs some 64-bit operations.
-- The products of `GaussianBayes` take 10.8 ms at 30 TFLOP/s, moments 1.4, sorting 0.2; the rest is the solution of
-  ten covariances in host memory.
+- The products of `GaussianBayes` take 10.8 ms at 30 TFLOP/s, moments 1.4, sorting 0.2; what the rest
+  is was not measured.
 - Not there: sparse rows on a device (`MultinomialNB` of CSR), `LogisticRegression` fitted on a device, copies that
   overlap with the work. cuML could not be installed.
 """
