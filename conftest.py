@@ -1,4 +1,4 @@
-"""What holds for every test, doctests among them."""
+"""Settings of every test, doctests among them."""
 
 from __future__ import annotations
 

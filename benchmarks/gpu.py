@@ -1,4 +1,4 @@
-"""`python -m benchmarks.gpu`: rows on a GPU, against torch by hand and against the cores beside it; one page.
+"""`python -m benchmarks.gpu`: rows on a GPU, against torch by hand and against the cores of its machine; one page.
 
 The ceiling is the rate of a copy on the device, bytes read and written. The share of it is that of the bytes that a
 case has to read and write. Times are those of whole calls, host included, the device synchronised; medians. The

@@ -55,7 +55,7 @@ compared with those of models without a bound, by 10-fold cross-validation with 
 NORMAL_TEXT = """
 ## Normal data
 
-What the bound costs where numbers are normal: two classes with {columns} columns, means 1 apart, deviations 1 and 3;
+The cost of the bound where numbers are normal: two classes with {columns} columns, means 1 apart, deviations 1 and 3;
 mean accuracy in percent and log-loss of {draws} draws, each tested on {rows} rows, by the weight of gross errors.
 """
 

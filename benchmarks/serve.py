@@ -1,6 +1,6 @@
 """Benchmarks of `deciban serve`: one-row predictions against MLServer, latency at a steady rate, a long table of CSV.
 
-MLServer is installed apart, in an environment of its own: `DECIBAN_MLSERVER` names its program, for instance after
+MLServer is installed in an environment of its own: `DECIBAN_MLSERVER` names its program, for instance after
 `python -m venv env; env/bin/pip install mlserver mlserver-sklearn` as env/bin/mlserver. Both servers answer the same
 request of the Open Inference Protocol, by the same model: Gaussian naive Bayes of 30 numbers (breast cancer).
 Parallel workers of MLServer 1.7 do not start with uvloop 0.23, so both are one process.

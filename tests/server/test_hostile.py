@@ -46,7 +46,7 @@ BROKEN_BODIES = {
     b'{"rows": {"age": 1}}': (400, '"rows" is not a list'),
     b'{"rows": [{}]}': (400, 'row 1 of "rows" is not an object'),
     b'{"rows": [[1]]}': (400, 'row 1 of "rows"'),
-    b'{"rows": [{"age": 1}], "x": 1}': (400, 'beside "rows"'),
+    b'{"rows": [{"age": 1}], "x": 1}': (400, 'another key than "rows"'),
     b"3": (400, 'not an object with the key "rows"'),
     b'{"rows": [{"age": [1]}]}': (422, "column 'age' holds a list in row 1"),
     b'{"rows": [{"a": 1}]}': (422, "the request body has no column 'age' (nor "),

@@ -11,7 +11,7 @@ from deciban.export.sql_expressions import Expression, Speller, Terms, exp
 from deciban.export.sql_steps import Steps
 
 IMPOSSIBLE_SCORE = -1e300
-"""The score of an impossible class: its probability is 0 beside any other."""
+"""The score of an impossible class: its probability is 0 if any other class is possible."""
 
 
 def calibrate(document: Document, steps: Steps, speller: Speller, scores: Sequence[Expression]) -> list[Expression]:

@@ -39,7 +39,7 @@ class Steps:
         self.steps.append((f"deciban_{len(self.steps) + 1}", select))
 
     def let(self, named: Mapping[str, Expression]) -> list[Expression]:
-        """Compute named expressions in a step of their own, beside all columns of the step before."""
+        """Compute named expressions in a step of their own, which keeps all columns of the step before."""
         if named:
             self.add([exp.Star(), *(e.alias(value, name) for name, value in named.items())])
         return [e.column(name) for name in named]

@@ -7,11 +7,10 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
-from warnings import warn
 
 import numpy as np
 
-from deciban.errors import DecibanWarning, InputError
+from deciban.errors import InputError, warn_caller
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import FittedModel
@@ -147,11 +146,9 @@ class ModelAlgebra(RenamedAttributes):
             return NotImplemented
         self._need_sums(what, other)
         if self._layout.cells != other._layout.cells:
-            warn(
+            warn_caller(
                 "the dependence between columns is dropped: the two models have not counted it on the same cells. "
-                + LIKE_HINT,
-                DecibanWarning,
-                stacklevel=3,
+                + LIKE_HINT
             )
             return self._without_cells()._combine(operation, other._without_cells(), what)
         check_compatible(self, other)

@@ -251,8 +251,8 @@ class LimitedFull(Full):
     """The score of Gaussian features with covariances, in which a value far from all classes counts as missing.
 
     `limits` (2×d) are the smallest and the largest value of each feature that counts. The score itself is not
-    bounded: with few rows and many features it is low for every class, and only the differences tell the classes
-    apart. Bounded are these differences (`bound_contrasts`), before an evidence weight is applied.
+    bounded: with few rows and many features it is low for every class, and only its differences between classes
+    matter. These are bounded (`bound_contrasts`), before an evidence weight is applied.
     """
 
     limits: Array = field(kw_only=True)

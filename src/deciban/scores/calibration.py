@@ -4,8 +4,6 @@ A map takes ln p(k|x), n×K, and returns ln p(k|x): it is monotone in the probab
 probabilities add up to one.
 """
 
-import sys
-import warnings
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import DecibanWarning, InputError, UndefinedError
+from deciban.errors import InputError, UndefinedError, warn_caller
 from deciban.scores.explanation import DECIBAN, Explanation
 from deciban.scores.posterior import log_odds, normalise
 
@@ -157,19 +155,9 @@ class Calibration:
 def warn_dropped(calibration: Calibration | None, hint: str) -> None:
     """Warn, at the caller outside this package, that a calibration is dropped; None: there is none to drop."""
     if calibration is not None:
-        warnings.warn(
-            f"the calibration ({calibration.method}) is dropped: it fitted what had been learned before. {hint}",
-            DecibanWarning,
-            stacklevel=_caller_stack_level(),
+        warn_caller(
+            f"the calibration ({calibration.method}) is dropped: it fitted what had been learned before. {hint}"
         )
-
-
-def _caller_stack_level() -> int:
-    """Return the stack level of the caller outside this package, as `warnings.warn` counts."""
-    frame, level = sys._getframe(2), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("deciban."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def calibrate_explanation(

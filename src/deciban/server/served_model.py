@@ -99,8 +99,8 @@ class ServedModel:
         except OSError as error:
             why = error.strerror or str(error)
             raise InputError(
-                f"{self.path!r} cannot be updated: {why}. Hint: --learning writes the model file and a journal "
-                f"beside it; leave it out to predict only"
+                f"{self.path!r} cannot be updated: {why}. Hint: --learning writes the model file and a journal in "
+                f"its folder; leave it out to predict only"
             ) from None
 
     def _recover(self) -> None:

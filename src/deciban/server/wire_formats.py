@@ -110,7 +110,7 @@ def parse_rows(data: bytes) -> list[dict[str, Any]]:
         raise Problem(400, 'the JSON is not an object with the key "rows". Hint: {"rows": [{"age": 41}]}')
     if len(document) > 1:
         other = next(key for key in document if key != "rows")
-        raise Problem(400, f'the JSON has the key {other[:80]!r} beside "rows". Hint: options are in the query')
+        raise Problem(400, f'the JSON has another key than "rows", {other[:80]!r}. Hint: options are in the query')
     rows = document["rows"]
     if not isinstance(rows, list) or not rows:
         raise Problem(400, '"rows" is not a list of at least one object. Hint: {"rows": [{"age": 41}]}')

@@ -35,7 +35,7 @@ class DistributedSource(Source, Protocol):
         """
 
     def choose_kept(self, keep: Sequence[str] | None) -> list[str]:
-        """Return the columns that are kept beside predictions; None: those that are by default."""
+        """Return the columns that are kept with the predictions; None: those that are by default."""
 
     def transform(
         self,

@@ -19,7 +19,7 @@ from deciban.errors import InputError
 from deciban.metrics.calibration_fit import calibrate
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.model.columns import BLOCKS, Column
-from deciban.sources.arrow_cells import to_numbers
+from deciban.sources.arrow_cells import LevelEncoder, to_numbers
 from deciban.sources.document_files import EVALUATION_FOLDS
 
 if TYPE_CHECKING:
@@ -90,8 +90,6 @@ def _find_cells(column: Column, values: Any, n_cells: int) -> tuple[float, ...] 
 
 def _frequent_levels(values: Any, most: int) -> tuple[str, ...]:
     """Return the most frequent levels as texts, none if there are very many."""
-    from deciban.sources.arrow_cells import LevelEncoder
-
     names = LevelEncoder([], grows=True)
     codes = names.encode(values)
     if not 2 <= len(names.list) <= MAX_HEAD_LEVELS:
