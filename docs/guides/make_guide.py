@@ -30,16 +30,36 @@ DOCUMENTS = (
     "docs/guides/first-table.md",
     "docs/guides/by-hand.md",
     "docs/guides/text.md",
+    "docs/guides/text-words.md",
+    "docs/guides/text-folders.md",
+    "docs/guides/text-python.md",
     "docs/guides/mail.md",
+    "docs/guides/mail-care.md",
+    "docs/guides/mail-corrections.md",
     "docs/guides/mail-clients.md",
     "docs/guides/trust.md",
+    "docs/guides/report.md",
+    "docs/guides/more-rows.md",
+    "docs/guides/settings.md",
+    "docs/guides/calibration.md",
+    "docs/guides/decisions.md",
+    "docs/guides/diagnostic-test.md",
+    "docs/guides/updates.md",
     "docs/guides/dependence.md",
     "docs/guides/generative-or-discriminative.md",
     "docs/guides/serve.md",
     "docs/guides/export.md",
     "docs/guides/sql.md",
+    "docs/tutorials/digits.md",
+    "docs/coming-from/scikit-learn.md",
+    "docs/coming-from/r.md",
+    "docs/coming-from/weka.md",
 )
-OPTIONAL_DOCUMENTS = {"docs/guides/spark.md": "pyspark"}
+OPTIONAL_DOCUMENTS = {
+    "docs/guides/spark.md": "pyspark",
+    "docs/coming-from/spark-mllib.md": "pyspark",
+    "docs/coming-from/river.md": "river",
+}
 """Documents whose sessions need a library that is not always installed; they are left as they are without it."""
 
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
