@@ -43,7 +43,8 @@ class Page(HTMLParser):
 
 def read_pages(folder: Path) -> dict[Path, Page]:
     """Return the pages of a site by their paths."""
-    return {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
+    paths = [path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts]
+    return {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def find_broken_links(pages: dict[Path, Page]) -> Iterator[str]:

@@ -109,7 +109,13 @@ class FittedClassifier(Classifier):
         return self._check_fitted().account.loss
 
     def decision_function(self, X: Any) -> Array:
-        """Return the score of each class, w_k·x + b_k; for two classes the log-odds of the second alone."""
+        """Return the score of each class, w_k·x + b_k; for two classes the log-odds of the second alone.
+
+        >>> from deciban import LogisticRegression
+        >>> model = LogisticRegression(C=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+        >>> model.decision_function([[0.0], [3.0]]).round(2).tolist()
+        [-1.44, 1.44]
+        """
         scores = as_scores(self._score(X, "joint"), axis=1)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -165,7 +171,13 @@ class LogisticRegression(FittedClassifier):
     missing: str = field(default="skip", metadata=allow("missing"))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from X (rows × features, dense or CSR) and labels y; `warm_start`: from where the last fit ended."""
+        """Learn from X (rows × features, dense or CSR) and labels y; `warm_start`: from where the last fit ended.
+
+        >>> from deciban import LogisticRegression
+        >>> model = LogisticRegression(C=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+        >>> model.coef_.round(3).tolist()
+        [[0.958]]
+        """
         with self._restore_on_error():
             self._validate_params()
             settings, before = self._settings(), vars(self).get("classes_")
