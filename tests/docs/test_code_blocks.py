@@ -18,7 +18,6 @@ PYTHON_ELSEWHERE = {
 SESSIONS_ELSEWHERE = {
     "docs/gallery.md": "tests/docs/test_gallery.py",
     "docs/guides/text-newsgroups.md": "needs a corpus: docs/guides/make_newsgroups.py, in `make thorough`",
-    "docs/coming-from/bogofilter-spamassassin.md": "needs bogofilter: tests/docs/test_coming_from.py",
 }
 """Documents with sessions that `make guide` does not run, and what runs them."""
 
