@@ -11,7 +11,7 @@ from deciban.errors import InputError, UndefinedError, unknown_class_error
 from deciban.families.family import to_dense
 from deciban.ledger import Counts, Moments, Scatter, Tallies
 from deciban.ledger.statistic import divide
-from deciban.plots.style import INK, need_matplotlib, shorten
+from deciban.plots.style import INK, make_figure, need_matplotlib, shorten
 from deciban.scores import DECIBAN
 
 MAX_IMAGE_CLASSES = 40
@@ -151,12 +151,10 @@ def _select_classes(labels: Sequence[Any], classes: Any) -> list[int]:
 
 def _make_axes(n: int) -> tuple[Any, list[tuple[Any, Any]]]:
     """Make a figure with two images for each class, one below the other."""
-    from matplotlib.figure import Figure
-
     lines = math.ceil(n / CLASSES_PER_LINE)
     across = math.ceil(n / lines)
     size = (max(IMAGE_SIDE_INCHES * across + 0.9, 4.4), lines * (2 * IMAGE_SIDE_INCHES + 0.4) + 0.75)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = make_figure(size)
     axes = figure.subplots(2 * lines, across, squeeze=False)
     for ax in axes.ravel():
         ax.set(xticks=[], yticks=[])

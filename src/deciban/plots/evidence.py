@@ -215,14 +215,10 @@ def telltales(model: Any, classes: Sequence[Any] | None = None, *, n: int = 12, 
     (['ham', 'spam'], 'free')
     """
     style.need_matplotlib()
-    from matplotlib.figure import Figure
-
     selected = _select_telltales(model, classes, n, column)
     down, across = arrange_panels(len(selected))
     height = down * (WORD_PITCH_INCHES * max(n, 4) + 0.42) + 0.62
-    figure = Figure(figsize=(max(WORD_PANEL_WIDTH_INCHES * across, 4.6), height), layout="constrained")
-    engine: Any = figure.get_layout_engine()
-    engine.set(w_pad=0.08, h_pad=0.06)
+    figure = style.make_figure((max(WORD_PANEL_WIDTH_INCHES * across, 4.6), height), w_pad=0.08, h_pad=0.06)
     drawn = [word for _, _, words in selected for word in words]
     longest = max([word.decibans for word in drawn if math.isfinite(word.decibans)] + [1.0])
     ends = [word.high for word in drawn if math.isfinite(word.high)]

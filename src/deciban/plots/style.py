@@ -86,6 +86,19 @@ def make_panels(
     return list(axes.ravel())
 
 
+def make_figure(size: tuple[float, float], **margins: float) -> Any:
+    """Make a new figure of pyplot of this size in inches, so that notebooks and `pyplot.show` display it.
+
+    The margins w_pad and h_pad are in inches.
+    """
+    from matplotlib import pyplot
+
+    figure = pyplot.figure(figsize=size, layout="constrained")
+    engine: Any = figure.get_layout_engine()
+    engine.set(**margins)
+    return figure
+
+
 def hide_spines(ax: Any, *sides: str) -> None:
     """Hide lines of the frame of an Axes."""
     ax.spines[list(sides)].set_visible(False)

@@ -62,9 +62,7 @@ def bayes(table: BayesTable, *, ax: Any = None) -> Any:
     style.need_matplotlib()
     if ax is not None:
         return _draw_population(ax, table)
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 6.6), layout="constrained")
+    figure = style.make_figure((11.0, 6.6))
     order: Any = [["all", "positive"], ["all", "evidence"]]
     places = figure.subplot_mosaic(order, width_ratios=(1.45, 1), height_ratios=(2.3, 1))
     _draw_positives(places["positive"], table)
