@@ -36,6 +36,7 @@ exclude_patterns = ["cli.md", "examples", "sg_execution_times.rst", "**/sg_execu
 root_doc = "index"
 language = "en"
 nitpicky = True
+toc_object_entries_show_parents = "hide"
 suppress_warnings = ["misc.highlighting_failure"]  # Pygments does not know the extensions of Sieve
 default_role = "literal"
 
@@ -60,6 +61,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
     "plot_gallery": "DECIBAN_DOCS_WITHOUT_PICTURES" not in os.environ,
     "download_all_examples": False,
     "remove_config_comments": True,
