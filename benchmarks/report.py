@@ -17,7 +17,7 @@ BAR_COLOURS = {True: "0.55", False: "white"}
 BAR_HATCHES = {True: "", False: "////"}
 BAR_LABELS = {True: "target met", False: "target missed"}
 
-PAGE = """# Benchmarks
+PAGE = """# {title}
 
 deciban against scikit-learn (and, for files, DuckDB; for text, fastText and Vowpal Wabbit; for mail, bogofilter; as a
 service, MLServer).
@@ -80,11 +80,9 @@ def show(lines: Sequence[Line], console: Console, title: str) -> None:
 
 def format_page(lines: Sequence[Line], picture: str) -> str:
     """Format the Markdown page: machine, method, and a table for each group."""
-    page = [
-        PAGE.format(
-            date=date.today().isoformat(), machine=machine.describe(), summary=summarise(lines), picture=picture
-        )
-    ]
+    title = picture.removesuffix(".png").capitalize().replace("-", ": ")
+    facts = {"date": date.today().isoformat(), "machine": machine.describe(), "summary": summarise(lines)}
+    page = [PAGE.format(title=title, picture=picture, **facts)]
     for group, title in TITLES.items():
         if not any(line.group == group for line in lines):
             continue

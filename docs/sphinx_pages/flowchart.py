@@ -64,12 +64,17 @@ class Flowchart:
         return name
 
     def rank_boxes(self) -> list[list[str]]:
-        """Return the boxes of each rank: a box stands one rank below the lowest of those with an arrow to it."""
+        """Return the boxes of each rank: a box stands one rank below the lowest of those with an arrow to it.
+
+        A box that no arrow leads to stands just above the first box that it leads to.
+        """
         rank = dict.fromkeys(self.labels, 0)
         for _ in self.labels:
             for source, target, label in self.arrows:
                 if not label:
                     rank[target] = max(rank[target], rank[source] + 1)
+        for name in rank.keys() - {arrow.target for arrow in self.arrows}:
+            rank[name] = min(rank[arrow.target] for arrow in self.arrows if arrow.source == name) - 1
         return [[name for name in rank if rank[name] == r] for r in range(max(rank.values()) + 1)]
 
     def place_boxes(self) -> dict[str, Box]:
