@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Byte code is written: the tests start hundreds of processes, and packages are installed without it, which is quicker.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test thorough spark test-gpu fuzz soak check lint bench lab guide gallery format build lock audit clean
+.PHONY: demo test thorough spark test-gpu fuzz soak check lint docs docs-serve bench lab guide gallery format build lock audit clean
 
 demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
@@ -36,6 +36,14 @@ lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The documentation site, in build/docs, without network access; a warning is an error, and every link is followed.
+docs: .venv/docs
+	$(BIN)/sphinx-build -q -W --keep-going -j auto -b html -d build/doctrees docs build/docs
+	$(BIN)/python docs/check_site.py build/docs
+
+docs-serve: docs
+	$(BIN)/python -m http.server --directory build/docs --bind 127.0.0.1 8000
 
 # A part that misses a target does not keep the others from being measured.
 bench: .venv/peers
@@ -118,6 +126,11 @@ spark: .venv/spark
 
 test-gpu: .venv/gpu
 	$(BIN)/pytest -q -m "thorough or not thorough" tests/gpu
+
+# Sphinx, its theme and extensions, for the documentation site alone.
+.venv/docs: .venv/installed
+	$(PIP) --no-build-isolation --editable '.[docs]'
+	touch .venv/docs
 
 # Vowpal Wabbit, to be measured against; without it the report says so. (fastText is a package of the system.)
 .venv/peers: .venv/installed

@@ -30,17 +30,38 @@ DOCUMENTS = (
     "docs/guides/first-table.md",
     "docs/guides/by-hand.md",
     "docs/guides/text.md",
+    "docs/guides/text-words.md",
+    "docs/guides/text-folders.md",
+    "docs/guides/text-python.md",
     "docs/guides/mail.md",
+    "docs/guides/mail-care.md",
+    "docs/guides/mail-corrections.md",
     "docs/guides/mail-clients.md",
     "docs/guides/trust.md",
+    "docs/guides/report.md",
+    "docs/guides/more-rows.md",
+    "docs/guides/settings.md",
+    "docs/guides/calibration.md",
+    "docs/guides/decisions.md",
+    "docs/guides/diagnostic-test.md",
+    "docs/guides/updates.md",
     "docs/guides/dependence.md",
     "docs/guides/generative-or-discriminative.md",
     "docs/guides/serve.md",
     "docs/guides/export.md",
     "docs/guides/sql.md",
+    "docs/tutorials/digits.md",
+    "docs/coming-from/scikit-learn.md",
+    "docs/coming-from/r.md",
+    "docs/coming-from/weka.md",
 )
-OPTIONAL_DOCUMENTS = {"docs/guides/spark.md": "pyspark"}
-"""Documents whose sessions need a library that is not always installed; they are left as they are without it."""
+OPTIONAL_DOCUMENTS = {
+    "docs/guides/spark.md": "pyspark",
+    "docs/coming-from/spark-mllib.md": "pyspark",
+    "docs/coming-from/river.md": "river",
+    "docs/coming-from/bogofilter-spamassassin.md": "bogofilter",
+}
+"""Documents whose sessions need a library or a program that is not always installed, and are left as they are without it."""
 
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(((?:[\w-]+/)?[\w.-]+)\)")
@@ -135,13 +156,18 @@ def find_options(command: str) -> list[Any]:
     return [each for each in getattr(found, "arguments", ()) if each.is_option]
 
 
+def is_installed(needed: str) -> bool:
+    """Return whether there is a library or a program of this name."""
+    return bool(find_spec(needed) or shutil.which(needed))
+
+
 def _escape_bars(text: str) -> str:
     """Escape vertical bars, which would end a cell of a table in Markdown."""
     return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":
-    optional = [name for name, library in OPTIONAL_DOCUMENTS.items() if find_spec(library)]
+    optional = [name for name, needed in OPTIONAL_DOCUMENTS.items() if is_installed(needed)]
     for name in (*DOCUMENTS, *optional):
         document = ROOT / name
         document.write_text(update_document(document.read_text(), document.parent))

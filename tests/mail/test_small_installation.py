@@ -121,7 +121,7 @@ def test_a_store_is_the_same_with_and_without_the_large_libraries(learned, tmp_p
 def documented_commands():
     """The commands of the guide that install as little as possible."""
     (block,) = re.findall(
-        r"## A small installation\n.*?```sh\n(.*?)```", (ROOT / "docs/guides/mail.md").read_text(), re.DOTALL
+        r"## A small installation\n.*?```sh\n(.*?)```", (ROOT / "docs/guides/mail-care.md").read_text(), re.DOTALL
     )
     return block.splitlines()
 

@@ -63,7 +63,14 @@ class BoostedBayes(Classifier):
     n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from X (rows × features, dense or CSR) and labels y."""
+        """Learn from X (rows × features, dense or CSR) and labels y.
+
+        >>> from deciban import BoostedBayes
+        >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
+        >>> model = BoostedBayes(n_estimators=3).fit(X, y)
+        >>> model.score(X, y)
+        0.925
+        """
         with self._restore_on_error():
             self._validate_params()
             learner = self.estimator_
@@ -155,23 +162,58 @@ class BoostedBayes(Classifier):
         return len(self.classes_)
 
     def decision_function(self, X: Any) -> Array:
-        """Return (K − 1) times each class's score less the mean of all; for two classes the log-odds."""
+        """Return (K − 1) times each class's score less the mean of all; for two classes the log-odds.
+
+        >>> from deciban import BoostedBayes
+        >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
+        >>> model = BoostedBayes(n_estimators=3).fit(X, y)
+        >>> model.decision_function([[0.5], [2.0]]).round(2).tolist()
+        [-0.61, 2.0]
+        """
         return _centre_scores(self._score(X, "joint"))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Return an iterator over `decision_function` after each round."""
+        """Return an iterator over `decision_function` after each round.
+
+        >>> from deciban import BoostedBayes
+        >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
+        >>> model = BoostedBayes(n_estimators=3).fit(X, y)
+        >>> [scores.round(2).tolist() for scores in model.staged_decision_function([[2.0]])]
+        [[2.0], [2.0], [2.0]]
+        """
         return map(_centre_scores, self._iterate_rounds(X, "joint"))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Return an iterator over `predict` after each round."""
+        """Return an iterator over `predict` after each round.
+
+        >>> from deciban import BoostedBayes
+        >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
+        >>> model = BoostedBayes(n_estimators=3).fit(X, y)
+        >>> [classes.tolist() for classes in model.staged_predict([[0.5], [2.0]])]
+        [[0, 1], [0, 1], [0, 1]]
+        """
         return (self.classes_[codes] for codes in self._iterate_rounds(X, "winner"))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
-        """Return an iterator over `predict_proba` after each round."""
+        """Return an iterator over `predict_proba` after each round.
+
+        >>> from deciban import BoostedBayes
+        >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
+        >>> model = BoostedBayes(n_estimators=3).fit(X, y)
+        >>> [p.round(2).tolist() for p in model.staged_predict_proba([[2.0]])]
+        [[[0.12, 0.88]], [[0.12, 0.88]], [[0.12, 0.88]]]
+        """
         return self._iterate_rounds(X, "posterior")
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Return an iterator over the accuracy after each round."""
+        """Return an iterator over the accuracy after each round.
+
+        >>> from deciban import BoostedBayes
+        >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
+        >>> model = BoostedBayes(n_estimators=3).fit(X, y)
+        >>> [round(accuracy, 3) for accuracy in model.staged_score(X, y)]
+        [0.925, 0.925, 0.925]
+        """
         return (float(accuracy_score(y, labels, sample_weight=sample_weight)) for labels in self.staged_predict(X))
 
     def _iterate_rounds(self, X: Any, wanted: Finish) -> Iterator[NDArray[Any]]:
@@ -182,7 +224,14 @@ class BoostedBayes(Classifier):
                 yield finish(scores, np.zeros(self.n_classes_), wanted)[0]
 
     def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Array]:
-        """Yield the weights of the training rows in each round, which add up to one; they are recomputed."""
+        """Yield the weights of the training rows in each round, which add up to one; they are recomputed.
+
+        >>> from deciban import BoostedBayes
+        >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
+        >>> model = BoostedBayes(n_estimators=3).fit(X, y)
+        >>> [round(float(weight.max()), 3) for weight in model.staged_weights(X, y)]
+        [0.025, 0.167, 0.098]
+        """
         model = self._check_fitted()
         X, y = checks.check_rows(self, X, y, reset=False)
         rows = Examples((X,), encode_known(y, self.classes_), checks.check_weight(sample_weight, X))

@@ -145,6 +145,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         `costs[(truth, predicted)]` is the cost of a prediction, `reject` that of none, `thresholds` the probability
         from which on a class is predicted, `reject_novel` the share of usual rows that may be taken for novel. A row
         that is undecided or novel is None.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> model.predict([[1, 0]]).tolist(), model.predict([[1, 1]], reject=0.1).tolist()
+        (['ill'], [None])
+        >>> model.predict([[1, 0]], costs={("well", "ill"): 10}).tolist()
+        ['well']
         """
         self._check_fitted()
         rule = posterior.build_rule(self.classes_, costs, reject, thresholds)
@@ -158,15 +165,37 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return match_rows(labels, X) if labels.dtype.kind in "iufb" else labels
 
     def predict_proba(self, X: Any) -> Array:
-        """Return p(k|x) of each row and class, in the order of `classes_`."""
+        """Return p(k|x) of each row and class, in the order of `classes_`.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> model.predict_proba([[1, 0]]).round(3).tolist()
+        [[0.8, 0.2]]
+        """
         return self._score(X, "posterior")
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Return ln p(k|x) of each row and class."""
+        """Return ln p(k|x) of each row and class.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> model.predict_log_proba([[1, 0]]).round(3).tolist()
+        [[-0.223, -1.609]]
+        """
         return self._score(X, "log_posterior")
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """Return the evidence of each feature in decibans, for the winner against the runner-up or given classes."""
+        """Return the evidence of each feature in decibans, for the winner against the runner-up or given classes.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> print(model.explain([[1, 0]]).text())
+        ill rather than well
+          x0                  +3.01 dB
+          x1                  +3.01 dB
+          prior               +0.00 dB
+          total               +6.02 dB  (4 to 1)
+        """
         model, threads = self._check_fitted(), thread_count(self.n_jobs)
         rows = self._check_input(to_host(X))
         pair = None if classes is None else self._pair(classes)
@@ -188,11 +217,23 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """Return score_k(x) = weights_k · x + bias_k; for two classes the log-odds of the second are w · x + b.
 
         Scores are up to a term that all classes share. For `BernoulliNB` x is the indicator [value > binarize].
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> form = model.linear_form()
+        >>> form.w.round(3).tolist(), round(form.b, 3)
+        ([-1.386, 1.386], 0.0)
         """
         return self._check_fitted().boundary()
 
     def quadratic_form(self) -> Conic:
-        """Return score_k(x) = xᵀ A_k x + weights_k · x + bias_k."""
+        """Return score_k(x) = xᵀ A_k x + weights_k · x + bias_k.
+
+        >>> from deciban import GaussianNB
+        >>> form = GaussianNB().fit([[0.0], [2.0], [5.0], [9.0]], [0, 0, 1, 1]).quadratic_form()
+        >>> form.A.round(3).tolist()
+        [[-0.5], [-0.125]]
+        """
         return self._check_fitted().conic()
 
     def calibrated(self, X: Any, y: Any, method: str = "auto", folds: Any = 10, sample_weight: Any = None) -> Self:
@@ -235,6 +276,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
         Then `predict(X, reject_novel=0.01)` rejects rows that are less probable, for each of their cells or words,
         than all but one in a hundred of these. Learning more rows discards it.
+
+        >>> from deciban import GaussianNB
+        >>> X, y = [[x / 10] for x in range(100)], [int(x > 50) for x in range(100)]
+        >>> model = GaussianNB().fit(X, y).fit_novelty(X, y)
+        >>> model.predict([[3.0], [80.0]], reject_novel=0.01).tolist()
+        [0, None]
         """
         from deciban.estimators.cross_validate import out_of_fold
 
@@ -270,7 +317,16 @@ class Classifier(ClassifierMixin, BaseEstimator):
             return usual.novel(self._score(X, "typicality"), share)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, atomically; `deciban.load` reads it."""
+        """Write the model to one file, atomically; `deciban.load` reads it.
+
+        >>> import deciban, pathlib, tempfile
+        >>> model = deciban.BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "model.deciban")
+        ...     model.save(path)
+        ...     print(deciban.load(path).predict([[1, 0]]))
+        ['ill']
+        """
         from deciban.persistence.estimator_files import save
 
         save(self, path)

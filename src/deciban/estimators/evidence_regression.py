@@ -85,7 +85,14 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from documents, or rows of counts, and labels y."""
+        """Learn from documents, or rows of counts, and labels y.
+
+        >>> from deciban import EvidenceRegression
+        >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
+        >>> model = EvidenceRegression().fit(mail, ["spam", "spam", "ham", "ham"])
+        >>> len(model.vocabulary_)
+        11
+        """
         with self._restore_on_error():
             self._validate_params()
             self.__dict__.pop("feature_names_in_", None)
@@ -162,7 +169,14 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return float(self._check_fitted().account.settings[name])
 
     def telltales(self, label: Any, n: int = 10) -> list[WeightedWord]:
-        """Return the n words with the most `decibans`, even negative, for a class against the mean of the others."""
+        """Return the n words with the most `decibans`, even negative, for a class against the mean of the others.
+
+        >>> from deciban import EvidenceRegression
+        >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
+        >>> model = EvidenceRegression().fit(mail, ["spam", "spam", "ham", "ham"])
+        >>> [each.word for each in model.telltales("ham", 3)]
+        ['noon', 'at', 'lunch']
+        """
         model: FittedModel = self._check_fitted()
         k = self._class_index(label)
         nats = _subtract_mean_of_others(self._form.weights, k) / self._get_setting("size")

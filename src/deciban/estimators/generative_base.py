@@ -38,7 +38,13 @@ class GenerativeClassifier(Classifier):
         raise AssertionError
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from X (rows × features, dense or CSR) and labels y, forgetting what was learned before."""
+        """Learn from X (rows × features, dense or CSR) and labels y, forgetting what was learned before.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> model.classes_.tolist(), model.class_count_.tolist()
+        (['ill', 'well'], [1.0, 1.0])
+        """
         with self._restore_on_error():
             self._validate_params()
             given = X, y, sample_weight
@@ -55,7 +61,13 @@ class GenerativeClassifier(Classifier):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows; the first call names all classes. Any split of the data gives the same model."""
+        """Learn more rows; the first call names all classes. Any split of the data gives the same model.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().partial_fit([[1, 0]], ["ill"], classes=["ill", "well"])
+        >>> model.partial_fit([[0, 1], [0, 1]], ["well", "well"]).class_count_.tolist()
+        [1.0, 2.0]
+        """
         with self._restore_on_error():
             self._validate_params()
             self._require_additive("learn more")
@@ -82,6 +94,11 @@ class GenerativeClassifier(Classifier):
 
         Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused,
         and nothing changes.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1], [1, 1]], ["ill", "well", "ill"])
+        >>> model.forget([[1, 1]], ["ill"]).class_count_.tolist()
+        [1.0, 1.0]
         """
         check_is_fitted(self)
         self._require_additive("forget")
@@ -90,12 +107,25 @@ class GenerativeClassifier(Classifier):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add the ledger of another model."""
+        """Add the ledger of another model.
+
+        >>> from deciban import BernoulliNB
+        >>> north = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> south = BernoulliNB().fit([[1, 1], [0, 1]], ["ill", "well"])
+        >>> north.merge(south).class_count_.tolist()
+        [2.0, 2.0]
+        """
         self._replace_ledger(self._combine(other, operator.add))
         return self
 
     def decay(self, factor: float) -> Self:
-        """Multiply the weight of all rows learned so far by a factor."""
+        """Multiply the weight of all rows learned so far by a factor.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> model.decay(0.5).class_count_.tolist()
+        [0.5, 0.5]
+        """
         if not isinstance(factor, (int, float, np.integer, np.floating)):
             raise InputError(f"a model decays by a finite factor ≥ 0, not by {factor!r}")
         self._require_additive("decay")
@@ -120,6 +150,12 @@ class GenerativeClassifier(Classifier):
         """Return a model with other class priors: an array in the order of `classes_`, a mapping, or a name.
 
         A complement model has no class prior in its score: UndefinedError.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> rare = model.with_priors({"ill": 0.01, "well": 0.99})
+        >>> model.predict([[1, 0]]).tolist(), rare.predict([[1, 0]]).tolist()
+        (['ill'], ['well'])
         """
         ledger = self.ledger_
         self._scorer.require_density("class prior in its score")
@@ -227,15 +263,33 @@ class GenerativeClassifier(Classifier):
         return self._check_fitted().assumption.families[0]
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """Return ln p(x, k) = ln π_k + ln p(x|k), before normalising."""
+        """Return ln p(x, k) = ln π_k + ln p(x|k), before normalising.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> model.predict_joint_log_proba([[1, 0]]).round(3).tolist()
+        [[-1.504, -2.89]]
+        """
         return self._score(X, "joint")
 
     def score_samples(self, X: Any) -> Array:
-        """Return ln p(x) = ln Σ_k π_k p(x|k): low for rows unlike all that were learned."""
+        """Return ln p(x) = ln Σ_k π_k p(x|k): low for rows unlike all that were learned.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> model.score_samples([[1, 0], [1, 1]]).round(3).tolist()
+        [-1.281, -1.504]
+        """
         return self._score(X, "density")
 
     def log_likelihood(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
-        """Return Σ ln p(x, y) over these rows; without arguments over the training rows, from the ledger alone."""
+        """Return Σ ln p(x, y) over these rows; without arguments over the training rows, from the ledger alone.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> round(model.log_likelihood([[1, 0]], ["ill"]), 3), round(model.log_likelihood(), 3)
+        (-1.504, -3.008)
+        """
         model = self._check_fitted()
         if X is None and y is None:
             return model.training_log_likelihood()
@@ -250,12 +304,25 @@ class GenerativeClassifier(Classifier):
         return float(own.sum() if weight is None else np.dot(own, weight))
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return n rows drawn from the model, and their classes."""
+        """Return n rows drawn from the model, and their classes.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> X, y = model.sample(3, random_state=0)
+        >>> X.shape, y.shape
+        ((3, 2), (3,))
+        """
         (X,), codes = self._check_fitted().sample(n, make_generator(random_state))
         return X, self.classes_[codes]
 
     def bayes_error(self, n_draws: int = ERROR_SAMPLE_ROWS, random_state: Any = 0) -> float:
-        """Return the least error of any rule if the model were true; exact for small tables, else by sampling."""
+        """Return the least error of any rule if the model were true; exact for small tables, else by sampling.
+
+        >>> from deciban import BernoulliNB
+        >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
+        >>> round(model.bayes_error(), 3)
+        0.333
+        """
         return self._check_fitted().bayes_error(n_draws, make_generator(random_state), thread_count(self.n_jobs))
 
 

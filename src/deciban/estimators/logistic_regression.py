@@ -109,7 +109,13 @@ class FittedClassifier(Classifier):
         return self._check_fitted().account.loss
 
     def decision_function(self, X: Any) -> Array:
-        """Return the score of each class, w_k·x + b_k; for two classes the log-odds of the second alone."""
+        """Return the score of each class, w_k·x + b_k; for two classes the log-odds of the second alone.
+
+        >>> from deciban import LogisticRegression
+        >>> model = LogisticRegression(C=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+        >>> model.decision_function([[0.0], [3.0]]).round(2).tolist()
+        [-1.44, 1.44]
+        """
         scores = as_scores(self._score(X, "joint"), axis=1)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -119,7 +125,7 @@ class FittedClassifier(Classifier):
 class LogisticRegression(FittedClassifier):
     """Logistic regression: ln p(k|x) = w_k·x + b_k up to a term that all classes share, fitted to p(k|x) itself.
 
-    The objective is scikit-learn's, Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ |w|, ℓ = −ln p(y|x), r = `l1_ratio`;
+    The objective is scikit-learn's, Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ abs(w), ℓ = −ln p(y|x), r = `l1_ratio`;
     C=∞ is without penalty. Two classes have one vector of weights, the log-odds of the second, more have one each.
     With `l1_ratio` above 0 the search may take ten times `max_iter` steps, as they are cheaper. NaN is a missing
     cell: it counts as its column's mean, without evidence.
@@ -165,7 +171,13 @@ class LogisticRegression(FittedClassifier):
     missing: str = field(default="skip", metadata=allow("missing"))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from X (rows × features, dense or CSR) and labels y; `warm_start`: from where the last fit ended."""
+        """Learn from X (rows × features, dense or CSR) and labels y; `warm_start`: from where the last fit ended.
+
+        >>> from deciban import LogisticRegression
+        >>> model = LogisticRegression(C=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+        >>> model.coef_.round(3).tolist()
+        [[0.958]]
+        """
         with self._restore_on_error():
             self._validate_params()
             settings, before = self._settings(), vars(self).get("classes_")

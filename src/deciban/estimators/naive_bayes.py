@@ -157,6 +157,13 @@ class NaiveBayes(GenerativeClassifier):
         """Return n rows drawn from the model, in the kind of frame that it was fitted to, and their classes.
 
         Columns that the model does not use, and dates, are missing in them.
+
+        >>> from deciban import NaiveBayes
+        >>> patients = {"age": [61, 44, 70, 39], "pain": ["chest", "none", "chest", None]}
+        >>> model = NaiveBayes(numbers="number").fit(patients, ["ill", "well", "ill", "well"])
+        >>> rows, classes = model.sample(2, random_state=0)
+        >>> classes.shape
+        (2,)
         """
         drawn = self._model().sample(n, make_generator(random_state))
         columns = {name: drawn.column(name) for name in drawn.column_names if name != self._target}
@@ -164,7 +171,18 @@ class NaiveBayes(GenerativeClassifier):
         return _to_frame(self._kind, self._names, columns, n), labels
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """Return the evidence of each column in decibans, for the winner against the runner-up or given classes."""
+        """Return the evidence of each column in decibans, for the winner against the runner-up or given classes.
+
+        >>> from deciban import NaiveBayes
+        >>> patients = {"age": [61, 44, 70, 39], "pain": ["chest", "none", "chest", None]}
+        >>> model = NaiveBayes(numbers="number").fit(patients, ["ill", "well", "ill", "well"])
+        >>> print(model.explain({"age": [58], "pain": ["chest"]}).text())
+        ill rather than well
+          age = 58           +37.90 dB
+          pain = chest        +3.52 dB
+          prior               +0.00 dB
+          total              +41.42 dB  (13 900 to 1)
+        """
         from deciban.model.table_explanations import explain_rows
 
         model = self._model()
@@ -172,15 +190,44 @@ class NaiveBayes(GenerativeClassifier):
         return explain_rows(model, Frame(self._check_input(X)), pair, None, False)
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
-        """Return the n words with the strongest evidence for a class; `column` names one of several texts."""
+        """Return the n words with the strongest evidence for a class; `column` names one of several texts.
+
+        >>> from deciban import NaiveBayes
+        >>> texts = {"note": ["chest pain", "no pain at all", "chest hurts", "all well"]}
+        >>> model = NaiveBayes(roles={"note": "text"}).fit(texts, ["ill", "well", "ill", "well"])
+        >>> [each.word for each in model.telltales("ill", 1)]
+        ['chest']
+        """
         return self._model().telltales(label, n, column)
 
     def table(self, column: str, most: int | None = None) -> ParameterTable:
-        """Return the parameters of a column in each class, as a textbook prints them; see `Model.table`."""
+        """Return the parameters of a column in each class, as a textbook prints them; see `Model.table`.
+
+        >>> from deciban import NaiveBayes
+        >>> patients = {"age": [61, 44, 70, 39], "pain": ["chest", "none", "chest", None]}
+        >>> model = NaiveBayes(numbers="number").fit(patients, ["ill", "well", "ill", "well"])
+        >>> print(model.table("age"))
+        age (number) in each class
+        <BLANKLINE>
+        N(x; μ, σ²)
+                                           ill     well
+          n                                  2        2
+          mean μ                          65.5     41.5
+          variance Σ(x − μ)²/n           20.25     6.25
+          variance σ², with the prior  17.9167  8.58333
+          deviation σ                  4.23281  2.92973
+        """
         return self._model().table(column, most)
 
     def describe(self) -> Description:
-        """Return classes, priors, roles, parameters, and the strongest columns with their numbers of rows."""
+        """Return classes, priors, roles, parameters, and the strongest columns with their numbers of rows.
+
+        >>> from deciban import NaiveBayes
+        >>> patients = {"age": [61, 44, 70, 39], "pain": ["chest", "none", "chest", None]}
+        >>> model = NaiveBayes(numbers="number").fit(patients, ["ill", "well", "ill", "well"])
+        >>> [column.name for column in model.describe().columns]
+        ['age', 'pain']
+        """
         return self._model().describe()
 
     @property

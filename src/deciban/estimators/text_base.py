@@ -74,7 +74,19 @@ class DocumentClassifier(Classifier):
         return count_known_words(matrix, getattr(self._check_fitted().solved.forms[0], "mute", None)) == 0
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """Return the evidence of each word in decibans, and its positions; see `Classifier.explain`."""
+        """Return the evidence of each word in decibans, and its positions; see `Classifier.explain`.
+
+        >>> from deciban import TextClassifier
+        >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
+        >>> model = TextClassifier().fit(mail, ["spam", "spam", "ham", "ham"])
+        >>> print(model.explain(["Lunch at noon?"]).text())
+        ham rather than spam
+          at                  1×     +4.54 dB  Lunch [at] noon?
+          noon                1×     +4.54 dB  Lunch at [noon]?
+          lunch               1×     +2.78 dB  [Lunch] at noon?
+          prior                      +0.00 dB
+          total                     +11.85 dB  (15.3 to 1)
+        """
         model, threads = self._check_fitted(), thread_count(self.n_jobs)
         rows = self._check_input(X)
         pair = None if classes is None else self._pair(classes)

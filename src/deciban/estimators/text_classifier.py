@@ -170,7 +170,15 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         )
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[list[str], NDArray[Any]]:  # type: ignore[override]
-        """Return n documents of words drawn from the model, in random order, and their classes."""
+        """Return n documents of words drawn from the model, in random order, and their classes.
+
+        >>> from deciban import TextClassifier
+        >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
+        >>> model = TextClassifier().fit(mail, ["spam", "spam", "ham", "ham"])
+        >>> documents, classes = model.sample(2, random_state=0)
+        >>> len(documents), len(classes)
+        (2, 2)
+        """
         self._require_counts("document to draw")
         if self._words.unwritable:
             hint = "Hint: a model of Words(tokens='words', ngrams=1)"
@@ -181,7 +189,14 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         return sample_texts(rows, self.vocabulary_, once, rng), self.classes_[codes]
 
     def bayes_error(self, n_draws: int = ERROR_SAMPLE_ROWS, random_state: Any = 0) -> float:
-        """Return the least error of any rule if the model were true, by sampling."""
+        """Return the least error of any rule if the model were true, by sampling.
+
+        >>> from deciban import TextClassifier
+        >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
+        >>> model = TextClassifier().fit(mail, ["spam", "spam", "ham", "ham"])
+        >>> 0 <= model.bayes_error(n_draws=100) <= 0.5
+        True
+        """
         self._require_counts("Bayes error")
         return super().bayes_error(n_draws, random_state)
 
@@ -196,12 +211,26 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
             )
 
     def telltales(self, label: Any, n: int = 10) -> list[Telltale]:
-        """Return the words with the strongest evidence for a class, by its lower bound summed over its documents."""
+        """Return the words with the strongest evidence for a class, by its lower bound summed over its documents.
+
+        >>> from deciban import TextClassifier
+        >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
+        >>> model = TextClassifier().fit(mail, ["spam", "spam", "ham", "ham"])
+        >>> [(each.word, round(each.decibans, 1)) for each in model.telltales("spam", 2)]
+        [('cheap', 5.0), ('buy', 5.0)]
+        """
         part, words = self._bags, self.vocabulary_
         return telltales(self._solved_family, part, self._class_index(label), n, words)
 
     def select(self, k: int | None, by: By = "information", least: float | None = None) -> Self:
-        """Keep the k most informative words (None: all) of those in `least` documents; the counts are unchanged."""
+        """Keep the k most informative words (None: all) of those in `least` documents; the counts are unchanged.
+
+        >>> from deciban import TextClassifier
+        >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
+        >>> model = TextClassifier().fit(mail, ["spam", "spam", "ham", "ham"])
+        >>> [each.word for each in model.select(2).telltales("ham")]
+        ['noon']
+        """
         ledger = self.ledger_
         with self._restore_on_error():
             self.most, self.by, self.least = k, by, self.least if least is None else least

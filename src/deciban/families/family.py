@@ -144,6 +144,13 @@ class ParameterCount(NamedTuple):
         Those of the class prior.
     total : int
         Both together.
+
+    Examples
+    --------
+    >>> from deciban import parameter_count
+    >>> count = parameter_count("bernoulli", features=30)
+    >>> count.conditional, count.prior, count.total
+    (60, 1, 61)
     """
 
     conditional: int

@@ -39,6 +39,13 @@ class Ledger:
         The weight of the rows of each class.
     parts : tuple of Statistic
         One statistic for each block of the schema.
+
+    Examples
+    --------
+    >>> from deciban import BernoulliNB
+    >>> ledger = BernoulliNB().fit([[1, 0], [0, 1], [1, 1]], ["ill", "well", "ill"]).ledger_
+    >>> ledger.rows.tolist(), (ledger + ledger).rows.tolist(), (ledger * 0.5).rows.tolist()
+    ([2.0, 1.0], [4.0, 2.0], [1.0, 0.5])
     """
 
     schema: Schema
@@ -68,6 +75,11 @@ class Ledger:
         """Subtract `other` and keep the schema; the operator `-` drops levels and words that no class has any more.
 
         So the models of a cross-validation, each without the rows of one fold, have one schema.
+
+        >>> from deciban import BernoulliNB
+        >>> ledger = BernoulliNB().fit([[1, 0], [0, 1], [1, 1]], ["ill", "well", "ill"]).ledger_
+        >>> ledger.without(ledger).rows.tolist()
+        [0.0, 0.0]
         """
         if other.schema == self.schema:
             return _subtract(self, other)
@@ -77,6 +89,11 @@ class Ledger:
         """Return the ledger of these features alone, given by number for each block; a block without any is dropped.
 
         None leaves a block as it is.
+
+        >>> from deciban import BernoulliNB
+        >>> ledger = BernoulliNB().fit([[1, 0], [0, 1], [1, 1]], ["ill", "well", "ill"]).ledger_
+        >>> ledger.choose([[0]]).schema == ledger.schema, ledger.choose([[0]]).rows.tolist()
+        (False, [2.0, 1.0])
         """
         if len(columns) != len(self.parts):
             raise InputError(f"columns has {len(columns)} entries for {len(self.parts)} blocks. Hint: one for each")
@@ -126,7 +143,13 @@ class Ledger:
         return hash(self.schema.fingerprint)
 
     def empty(self) -> Self:
-        """Return the neutral element: the ledger of the same schema and no rows."""
+        """Return the neutral element: the ledger of the same schema and no rows.
+
+        >>> from deciban import BernoulliNB
+        >>> ledger = BernoulliNB().fit([[1, 0], [0, 1], [1, 1]], ["ill", "well", "ill"]).ledger_
+        >>> ledger.empty().rows.tolist(), ledger + ledger.empty() == ledger
+        ([0.0, 0.0], True)
+        """
         return self * 0.0
 
     @property

@@ -95,12 +95,20 @@ class BayesTable:
         return decibans_of(1 - self.sensitivity, self.specificity)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures (`BAYES_FIGURES`) by name; one that is undefined or infinite is None."""
+        """Return all figures (`BAYES_FIGURES`) by name; one that is undefined or infinite is None.
+
+        >>> round(BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95).to_dict()["positive_predictive_value"], 4)
+        0.1538
+        """
         values = {name: getattr(self, name) for name in BAYES_FIGURES}
         return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
-        """Return a frame with a row for those who have it and one for those who do not, by the result of the test."""
+        """Return a frame with a row for those who have it and one for those who do not, by the result of the test.
+
+        >>> BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95).to_frame("arrow").column_names
+        ['has_it', 'positive', 'negative']
+        """
         positive, negative = [self.true_positives, self.false_positives], [self.false_negatives, self.true_negatives]
         return make_frame({"has_it": [True, False], "positive": positive, "negative": negative}, kind)
 

@@ -83,6 +83,16 @@ class Choice(Result):
         A sentence on how the figures were measured.
     notes : tuple of str
         Sentences on what was left out.
+
+    Examples
+    --------
+    >>> import deciban
+    >>> taste = {"sweet": [1, 2, 3, 8, 9, 7] * 9, "fruit": (["lemon"] * 3 + ["plum"] * 3) * 9}
+    >>> choice = deciban.choose(taste, target="fruit", numbers="number")
+    >>> choice.best, choice.report.rows
+    ({}, 54)
+    >>> choice.to_frame("arrow").column_names[:3]
+    ['setting', 'accuracy', 'log_loss']
     """
 
     _renamed_attributes = {"judged": "results", "chosen": "recommendation"}

@@ -119,6 +119,16 @@ class Comparison(Result):
         Whether each row was predicted correctly by each learner.
     weight : array
         The weight of each row.
+
+    Examples
+    --------
+    >>> import deciban
+    >>> taste = {"sweet": [1, 2, 3, 8, 9, 7] * 9, "fruit": (["lemon"] * 3 + ["plum"] * 3) * 9}
+    >>> found = deciban.compare(taste, target="fruit", learners=["bayes", "logistic"])
+    >>> found.names
+    ['naive Bayes', 'logistic']
+    >>> found.to_frame("arrow").num_rows
+    2
     """
 
     _renamed_attributes = {"growing": "curve_summary"}

@@ -126,6 +126,17 @@ class Dependence:
         I(X;C) of each feature.
     figures : mapping of str to array
         A d×d matrix for each figure of `Pair`, filled above the diagonal.
+
+    Examples
+    --------
+    >>> import deciban
+    >>> flags = {"wet": ["yes", "no"] * 20, "grey": ["yes", "no", "yes", "yes"] * 10}
+    >>> flags["rain"] = ["yes", "no", "no", "no"] * 10
+    >>> found = deciban.dependence(flags, target="rain")
+    >>> found.features, found.matrix.shape
+    (('wet', 'grey'), (2, 2))
+    >>> found.to_frame("arrow").num_rows
+    1
     """
 
     target: str

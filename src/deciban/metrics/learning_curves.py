@@ -51,6 +51,16 @@ class LearningCurve(Result):
         Whether a list of shares was requested.
     measured : str
         A sentence on how the figures were measured.
+
+    Examples
+    --------
+    >>> import deciban
+    >>> taste = {"sweet": [1, 2, 3, 8, 9, 7] * 20, "fruit": (["lemon"] * 3 + ["plum"] * 3) * 20}
+    >>> curve = deciban.learning_curve(taste, target="fruit", sizes=[20, 60], numbers="number")
+    >>> curve.sizes, curve.accuracy.tolist()
+    ((20, 60), [1.0, 1.0])
+    >>> curve.to_frame("arrow").num_rows
+    2
     """
 
     _renamed_attributes = {"unmet": "has_unmet_classes"}

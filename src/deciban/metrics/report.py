@@ -105,6 +105,14 @@ class Report(Figures):
         The fold of each row, where there were folds and every row was kept.
     learned_share : float or None
         The share of the rows that the evaluated model had learned, where it is above what chance gives.
+
+    Examples
+    --------
+    >>> import deciban
+    >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+    >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+    >>> report.rows, round(report.accuracy, 3), report.confusion.tolist()
+    (6, 0.667, [[2.0, 1.0], [1.0, 2.0]])
     """
 
     def _require_rows(self, purpose: str) -> ScoreSample:
@@ -120,6 +128,13 @@ class Report(Figures):
         """Return false and true positive rates of a class against all others, and the probability threshold of each.
 
         They begin at 0 and 0, with the threshold ∞. The class is the second one by default.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> alarms, found, threshold = report.roc_curve("plum")
+        >>> alarms.round(2).tolist(), found.round(2).tolist()
+        ([0.0, 0.33, 0.33, 0.33, 0.67, 1.0, 1.0], [0.0, 0.0, 0.33, 0.67, 0.67, 0.67, 1.0])
         """
         curve = self._require_rows("a ROC curve").curve(self._class_index(label))
         with np.errstate(invalid="ignore"):
@@ -128,7 +143,15 @@ class Report(Figures):
         return false, true, np.append(np.inf, _probability(curve.score))
 
     def precision_recall_curve(self, label: Any = None) -> tuple[Array, Array, Array]:
-        """Return precision and recall of a class (by default the second), by rising recall, and their thresholds."""
+        """Return precision and recall of a class (by default the second), by rising recall, and their thresholds.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> precision, recall, threshold = report.precision_recall_curve("plum")
+        >>> recall.round(2).tolist()
+        [0.0, 0.33, 0.67, 0.67, 0.67, 1.0]
+        """
         curve = self._require_rows("a precision–recall curve").curve(self._class_index(label))
         return curve.precision, curve.recall, _probability(curve.score)
 
@@ -143,6 +166,12 @@ class Report(Figures):
 
         This is the lowest one that reaches the precision, or the highest that reaches the recall;
         `predict(thresholds=...)` takes it. If it is out of reach, the error names the best that can be reached.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> print(report.threshold("plum", recall=0.6))
+        predict plum from p ≥ 0.869007: precision 66.67 % (20.77 to 93.85), recall 66.67 % (20.77 to 93.85)
         """
         curve = self._require_rows("a threshold").curve(self._class_index(label), by_probability=True)
         return ranking.find_threshold(curve, label, precision, recall, self._rows_per_weight)
@@ -150,7 +179,14 @@ class Report(Figures):
     def cost(
         self, costs: Costs | None = None, reject: float | None = None, thresholds: Thresholds | None = None
     ) -> float:
-        """Return the mean cost per evaluated row of a decision rule; see `Decision`."""
+        """Return the mean cost per evaluated row of a decision rule; see `Decision`.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> round(report.cost(), 3), round(report.cost({("plum", "lemon"): 5}), 3)
+        (0.333, 1.0)
+        """
         return self.decision_costs(costs, reject, thresholds).cost
 
     def decision_costs(
@@ -160,6 +196,12 @@ class Report(Figures):
 
         The cost of predicting the most probable class is returned too. A rule that leaves rows undecided is refused
         without `reject`, which is their cost.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> round(report.decision_costs(reject=0.3).undecided, 3)
+        0.0
         """
         sample = self._require_rows("the cost of decisions")
         return ranking.compute_decision_costs(sample, Decision.of(self.classes, costs, reject, thresholds))
@@ -195,7 +237,14 @@ class Report(Figures):
         return labels if labels.tolist() == list(self.classes) else np.array(self.classes, dtype=object)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures, reliability, Brier parts and intervals as JSON values; None for a number not finite."""
+        """Return all figures, reliability, Brier parts and intervals as JSON values; None for a number not finite.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> report.to_dict()["rows"]
+        6
+        """
         names = (
             REPORT_FIGURES
             if self._nonempty_sample is None
@@ -208,7 +257,14 @@ class Report(Figures):
         return figures | self.select(("intervals", "intervals_by_class", *learned))
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
-        """Return a frame with a row for each class: rows, precision and recall with 95 % intervals, F1, ranking."""
+        """Return a frame with a row for each class: rows, precision and recall with 95 % intervals, F1, ranking.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> report.to_frame("arrow").num_rows
+        2
+        """
         ends = {
             f"{name}_{end}": self.intervals_by_class[name][:, i]
             for name in ("precision", "recall")
@@ -219,7 +275,14 @@ class Report(Figures):
         return make_frame({"class": list(self.classes), **figures, **ends, **ranking}, kind)
 
     def entries(self) -> list[tuple[str, str]]:
-        """Return (name, value) of the main figures, formatted for people; the area under ROC only of two classes."""
+        """Return (name, value) of the main figures, formatted for people; the area under ROC only of two classes.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> report.entries()[0]
+        ('rows', '6')
+        """
         weight = "" if self.weight == self.rows else f" of weight {self.weight:g} together"
         sure = format_percent_range(self.accuracy_interval)
         loss = format_with_error(self.log_loss, self.log_loss_error)
@@ -242,7 +305,14 @@ class Report(Figures):
         return entries
 
     def by_class(self) -> list[list[str]]:
-        """Return name, precision, recall, F1 and rows of each class, formatted for people."""
+        """Return name, precision, recall, F1 and rows of each class, formatted for people.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> report.by_class()[0]
+        ['lemon', '66.7 %', '66.7 %', '66.7 %', '3']
+        """
         columns = self.classes, self.precision, self.recall, self.f1, self.rows_by_class.round(3)
         return [
             [str(label), format_percent(p), format_percent(r), format_percent(f), f"{n:g}"]
@@ -250,7 +320,14 @@ class Report(Figures):
         ]
 
     def notes(self) -> list[str]:
-        """Return sentences: how it was measured, and any unequal weights, unknown classes or sampling of rows."""
+        """Return sentences: how it was measured, and any unequal weights, unknown classes or sampling of rows.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> report.notes()[0]
+        'exact leave-one-out: every row scored by the model of all others'
+        """
         lines = [self.measured] if self.measured else []
         if self.learned_share is not None:
             lines.append(describe_learned_rows(self.learned_share, self.rows))

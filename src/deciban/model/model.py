@@ -71,6 +71,16 @@ class Model(ModelAlgebra):
         The report on rows that were not learned.
     quality : mapping or None
         The figures of `held_out`, where the model comes from a file.
+
+    Examples
+    --------
+    >>> import deciban
+    >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+    >>> model = deciban.train(taste, target="fruit", numbers="number", judge=False)
+    >>> model.predict({"sweet": [3, 8]}).tolist(), model.predict_proba({"sweet": [4]}).round(3).tolist()
+    (['lemon', 'plum'], [[0.5, 0.5]])
+    >>> model.add({"sweet": [3], "fruit": ["lemon"]}).ledger.rows.tolist()
+    [4.0, 3.0]
     """
 
     _renamed_attributes = {
@@ -231,6 +241,14 @@ class Model(ModelAlgebra):
         `decibans`, the evidence against the second class; `predict_proba` adds a column p(CLASS) for each class, and
         `explain` returns the evidence of each column. `keep` names the columns of the rows that precede these, by
         default all of a DataFrame, and none of files.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> model = deciban.train(taste, target="fruit", numbers="number", judge=False)
+        >>> model.predict({"sweet": [3, None, 8]}).tolist()
+        ['lemon', 'lemon', 'plum']
+        >>> model.predict({"sweet": [3]}, costs={("plum", "lemon"): 1e9}).tolist()
+        ['plum']
         """
         rule = build_rule(self.classes, costs, reject, thresholds)
         return predict_source(self, source, sql, reading, "winner", allow_missing_columns, rule, reject_novel)
@@ -275,6 +293,15 @@ class Model(ModelAlgebra):
         """Return the evidence of each column in decibans, for the winner against the runner-up or for given classes.
 
         `rows` stops after that many.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> model = deciban.train(taste, target="fruit", numbers="number", judge=False)
+        >>> print(model.explain({"sweet": [3]}).text())
+        lemon rather than plum
+          sweet = 3          +26.38 dB
+          prior               +0.00 dB
+          total              +26.38 dB  (435 to 1)
         """
         from deciban.model.table_explanations import explain_rows
 
@@ -324,6 +351,20 @@ class Model(ModelAlgebra):
 
         These are counts, and estimates with and without the prior: θ of values, bins and words, μ and σ² of numbers,
         λ of counts; of the target the class prior. `most` is the number of values or words, the commonest first.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> model = deciban.train(taste, target="fruit", numbers="number", judge=False)
+        >>> print(model.table("sweet"))
+        sweet (number) in each class
+        <BLANKLINE>
+        N(x; μ, σ²)
+                                          lemon      plum
+          n                                   3         3
+          mean μ                        1.33333         8
+          variance Σ(x − μ)²/n         0.222222  0.666667
+          variance σ², with the prior  0.277778  0.611111
+          deviation σ                  0.527046  0.781736
         """
         from deciban.model.parameter_tables import make_parameter_table
 

@@ -93,7 +93,14 @@ class ModelAlgebra(RenamedAttributes):
         spark: Any = None,
         **reading: Any,
     ) -> Self:
-        """Learn more rows; the model becomes the one that training on all rows, with these roles, would give."""
+        """Learn more rows; the model becomes the one that training on all rows, with these roles, would give.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> model = deciban.train(taste, target="fruit", numbers="number", judge=False)
+        >>> model.add({"sweet": [3], "fruit": ["lemon"]}).ledger.rows.tolist()
+        [4.0, 3.0]
+        """
         return self._update(operator.add, self._summarise(source, sql, progress, spark, **reading))
 
     def forget(
@@ -108,6 +115,12 @@ class ModelAlgebra(RenamedAttributes):
         """Unlearn rows: the model becomes the one that it would be had they never been learned.
 
         Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> model = deciban.train(taste, target="fruit", numbers="number", judge=False)
+        >>> model.forget({"sweet": [1], "fruit": ["lemon"]}).ledger.rows.tolist()
+        [2.0, 3.0]
         """
         return self._update(operator.sub, self._summarise(source, sql, progress, spark, **reading))
 
@@ -182,7 +195,14 @@ class ModelAlgebra(RenamedAttributes):
     __rmul__ = __mul__
 
     def with_priors(self, priors: Any) -> Self:
-        """Return a model with other class priors: a share for each class, or a name such as 'uniform'."""
+        """Return a model with other class priors: a share for each class, or a name such as 'uniform'.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> model = deciban.train(taste, target="fruit", numbers="number", judge=False)
+        >>> model.with_priors({"lemon": 0.9, "plum": 0.1}).priors
+        {'lemon': 0.9, 'plum': 0.1}
+        """
         new = copy.copy(self)
         new.options = replace(self.options, prior=parse_class_prior(priors, self.ledger.schema.classes))
         if isinstance(self._scorer, FittedModel):

@@ -50,6 +50,15 @@ def load(path: str | os.PathLike[str], verify: bool = False) -> Any:
     -------
     Model or estimator
         The model.
+
+    Examples
+    --------
+    >>> import deciban, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.deciban")
+    ...     deciban.BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"]).save(path)
+    ...     print(deciban.load(path).predict([[1, 0]]))
+    ['ill']
     """
     if is_json(path):
         return import_module("deciban.export.portable_reader").load_json(path)  # by name: it is a layer above

@@ -103,6 +103,13 @@ class Explanation:
         without a known word. Empty where it is not known what was learned.
     cells : array, rows × features, or None
         The value of each feature in each row as it was read, if known; of a text as much as is shown.
+
+    Examples
+    --------
+    >>> from deciban import BernoulliNB
+    >>> why = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"]).explain([[1, 0]])
+    >>> why.winner.tolist(), why.total.round(2).tolist()
+    (['ill'], [6.02])
     """
 
     evidence: Any

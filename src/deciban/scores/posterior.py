@@ -215,7 +215,13 @@ class Decision:
         reject: float | None = None,
         thresholds: Thresholds | None = None,
     ) -> Self:
-        """Build and check a rule; classes are given by their labels."""
+        """Build and check a rule; classes are given by their labels.
+
+        >>> from deciban import Decision
+        >>> rule = Decision.of(["healthy", "sick"], costs={("sick", "healthy"): 20}, reject=0.6)
+        >>> rule.cost.tolist()
+        [[0.0, 1.0], [20.0, 0.0]]
+        """
         labels = tuple(classes.tolist() if isinstance(classes, np.ndarray) else classes)
         place = {label: k for k, label in enumerate(labels)}
         cost = 1.0 - np.eye(len(labels))
@@ -240,7 +246,13 @@ class Decision:
         return usual and self.reject is None and not self.thresholds
 
     def expected(self, posterior: Array) -> Array:
-        """Return the expected cost of each prediction, n×K; ∞ where a threshold forbids it."""
+        """Return the expected cost of each prediction, n×K; ∞ where a threshold forbids it.
+
+        >>> from deciban import Decision
+        >>> rule = Decision.of(["healthy", "sick"], costs={("sick", "healthy"): 20}, reject=0.6)
+        >>> rule.expected(np.array([[0.99, 0.01]])).round(3).tolist()
+        [[0.2, 0.99]]
+        """
         usual = 1.0 - np.eye(len(self.classes))
         # 1 − p and not Σ of the others, so that the order is exactly that of the probabilities
         cost = 1.0 - posterior + posterior @ (self.cost - usual)
@@ -253,7 +265,13 @@ class Decision:
         return np.where(reached.any(axis=1, keepdims=True), reached, np.isposinf(bound))
 
     def apply(self, posterior: Array) -> NDArray[np.intp]:
-        """Return the class code predicted for each row of p(k|x); −1 where it is not decided."""
+        """Return the class code predicted for each row of p(k|x); −1 where it is not decided.
+
+        >>> from deciban import Decision
+        >>> rule = Decision.of(["healthy", "sick"], costs={("sick", "healthy"): 20}, reject=0.6)
+        >>> rule.apply(np.array([[0.99, 0.01], [0.96, 0.04]])).tolist()
+        [0, -1]
+        """
         expected = self.expected(posterior)
         least = expected.min(axis=1, keepdims=True)
         predicted = np.where(expected == least, posterior, -1.0).argmax(axis=1)
@@ -263,14 +281,26 @@ class Decision:
         return np.where(undecided, REJECTED, predicted)
 
     def expected_cost(self, posterior: Array) -> Array:
-        """Return the expected cost of the decision on each row; NaN where it is undecided and that has no cost."""
+        """Return the expected cost of the decision on each row; NaN where it is undecided and that has no cost.
+
+        >>> from deciban import Decision
+        >>> rule = Decision.of(["healthy", "sick"], costs={("sick", "healthy"): 20}, reject=0.6)
+        >>> rule.expected_cost(np.array([[0.99, 0.01], [0.96, 0.04]])).round(3).tolist()
+        [0.2, 0.6]
+        """
         least: Array = self.expected(posterior).min(axis=1)
         if self.reject is not None:
             return np.minimum(least, self.reject)
         return np.where(np.isposinf(least), np.nan, least)
 
     def paid(self, truth: NDArray[np.integer[Any]], predicted: NDArray[np.integer[Any]]) -> Array:
-        """Return the cost of each prediction; `reject`, or NaN without it, if undecided, else 1 if `truth` is −1."""
+        """Return the cost of each prediction; `reject`, or NaN without it, if undecided, else 1 if `truth` is −1.
+
+        >>> from deciban import Decision
+        >>> rule = Decision.of(["healthy", "sick"], costs={("sick", "healthy"): 20}, reject=0.6)
+        >>> rule.paid(np.array([1, 1, 0]), np.array([0, -1, 0])).tolist()
+        [20.0, 0.6, 0.0]
+        """
         cost = np.where(truth < 0, 1.0, self.cost[truth, predicted])
         return np.where(predicted == REJECTED, np.nan if self.reject is None else self.reject, cost)
 

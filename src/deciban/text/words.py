@@ -175,13 +175,21 @@ class Words:
         return self.values != "log" and self.length is None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as a JSON object."""
+        """Return the settings as a JSON object.
+
+        >>> Words(ngrams=2).to_dict()["ngrams"]
+        [1, 2]
+        """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:
-        """Build settings from the result of `to_dict`; raise an error for unknown names."""
+        """Build settings from the result of `to_dict`; raise an error for unknown names.
+
+        >>> Words.from_dict(Words(ngrams=2).to_dict()) == Words(ngrams=2)
+        True
+        """
         known = {field.name for field in fields(cls)}
         unknown = [name for name in settings if name not in known]
         if unknown:
@@ -191,7 +199,11 @@ class Words:
 
     @classmethod
     def from_argument(cls, value: Any) -> "Words":
-        """Return settings as given, the defaults for None, or the settings of a mapping over the defaults."""
+        """Return settings as given, the defaults for None, or the settings of a mapping over the defaults.
+
+        >>> Words.from_argument({"ngrams": 2}) == Words(ngrams=2), Words.from_argument(None) == Words()
+        (True, True)
+        """
         if value is None or isinstance(value, Words):
             return value or cls()
         if isinstance(value, Mapping):
@@ -216,7 +228,10 @@ class Words:
         return _digest(self.to_dict())
 
     def refuse_other(self, other: "Words", hint: str) -> None:
-        """Raise SchemaError if the settings of another model differ from these, naming the first difference."""
+        """Raise SchemaError if the settings of another model differ from these, naming the first difference.
+
+        >>> Words().refuse_other(Words(), "train both with the same words")
+        """
         mine, theirs = self.to_dict(), other.to_dict()
         for name in mine:
             if mine[name] != theirs[name]:
@@ -237,11 +252,19 @@ class Words:
         return ""
 
     def tokens_of(self, text: str) -> list[str]:
-        """Return the tokens of a text that are counted, in order: single tokens, then pairs, and so on."""
+        """Return the tokens of a text that are counted, in order: single tokens, then pairs, and so on.
+
+        >>> Words(ngrams=2).tokens_of("The cat sat.")
+        ['the', 'cat', 'sat', 'the cat', 'cat sat']
+        """
         return [token for token, _, _ in self._spans(text.lower() if self.lower else text)]
 
     def spans_of(self, text: str) -> list[Span]:
-        """Return the tokens of a text as `tokens_of`, each with its place in the text."""
+        """Return the tokens of a text as `tokens_of`, each with its place in the text.
+
+        >>> Words().spans_of("The cat sat.")
+        [('the', 0, 3), ('cat', 4, 7), ('sat', 8, 11)]
+        """
         if not self.lower:
             return list(self._spans(text))
         lowered = text.lower()

@@ -1,0 +1,1 @@
+"""Pages of the site that are generated, and the extension of Sphinx that writes them (`extension`)."""
