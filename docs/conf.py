@@ -61,6 +61,7 @@ if not os.environ.get("DECIBAN_DOCS_WITHOUT_GALLERY"):
         "examples_dirs": ["examples"],
         "gallery_dirs": ["auto_examples"],
         "filename_pattern": r"/plot_",
+        "within_subsection_order": "FileNameSortKey",
         "download_all_examples": False,
         "remove_config_comments": True,
         "min_reported_time": 1_000,

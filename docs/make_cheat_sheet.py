@@ -220,8 +220,8 @@ def draw_page(sections: Mapping[str, Section]) -> Page:
     below = page.draw(sections["families"], 0.4, 0.82, (0, 1.35, 3.0, 6.15, 8.75, 9.6, 10.7), pitch=0.14) + 0.06
     columns = (
         (0.4, ("forms", "evidence", "covariances", "roles"), (0, 0.95, 1.7)),
-        (4.3, ("python", "pictures"), (0, 0.73)),
-        (8.05, ("commands", "mail"), (0, 0.72)),
+        (4.25, ("python", "pictures"), (0, 0.73)),
+        (7.98, ("commands", "mail"), (0, 0.72)),
     )
     for x, names, stops in columns:
         y = below
