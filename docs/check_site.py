@@ -1,6 +1,6 @@
-"""Check the built site: links and anchors lead somewhere, nothing is loaded from elsewhere, the reference is complete.
+"""Check the built site: links lead somewhere, nothing is loaded from elsewhere, the reference is complete.
 
-    python docs/check_site.py build/docs         lists what is wrong; the exit code is 1 if anything is
+python docs/check_site.py build/docs         lists what is wrong; the exit code is 1 if anything is
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "embed": "src"}
+LOADED = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+    "embed": "src",
+}
 """Elements whose address is fetched when a page is shown, and the attribute that has it."""
 
 LOADED_LINKS = {"stylesheet", "icon", "preload", "prefetch", "modulepreload", "preconnect", "dns-prefetch"}
@@ -81,7 +89,6 @@ def find_external_styles(folder: Path) -> Iterator[str]:
 def find_missing_entries(folder: Path) -> Iterator[str]:
     """Yield each public class, function, method, command option that the index of the site lacks."""
     from sphinx.util.inventory import InventoryFile
-
     from sphinx_pages.commands import iterate_options
     from sphinx_pages.python_api import iterate_public
 
@@ -102,7 +109,9 @@ def main(folder: Path) -> int:
         *find_missing_entries(folder),
     ]  # fmt: skip
     print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
-    print(f"{folder}: {len(pages)} pages, {sum(len(p.links) for p in pages.values())} links, {len(problems)} problems")
+    print(
+        f"{folder}: {len(pages)} pages, {sum(len(p.links) for p in pages.values())} links, {len(problems)} problems"
+    )
     return 1 if problems or not pages else 0
 
 

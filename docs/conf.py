@@ -28,13 +28,15 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "sphinx_pages.extension",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["cli.md", "examples/*.rst", "auto_examples/**.ipynb", "**/README.txt"]
+exclude_patterns = ["cli.md", "examples", "sg_execution_times.rst", "**/sg_execution_times.rst"]
 root_doc = "index"
 language = "en"
 nitpicky = True
+toc_object_entries_show_parents = "hide"
 suppress_warnings = ["misc.highlighting_failure"]  # Pygments does not know the extensions of Sieve
 default_role = "literal"
 
@@ -55,19 +57,18 @@ copybutton_prompt_is_regexp = True
 copybutton_line_continuation_character = "\\"
 copybutton_only_copy_prompt_lines = True
 
-if not os.environ.get("DECIBAN_DOCS_WITHOUT_GALLERY"):
-    extensions.append("sphinx_gallery.gen_gallery")
-    sphinx_gallery_conf = {
-        "examples_dirs": ["examples"],
-        "gallery_dirs": ["auto_examples"],
-        "filename_pattern": r"/plot_",
-        "within_subsection_order": "FileNameSortKey",
-        "download_all_examples": False,
-        "remove_config_comments": True,
-        "min_reported_time": 1_000,
-        "show_memory": False,
-        "abort_on_example_error": True,
-    }
+sphinx_gallery_conf = {
+    "examples_dirs": ["examples"],
+    "gallery_dirs": ["auto_examples"],
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "plot_gallery": "DECIBAN_DOCS_WITHOUT_PICTURES" not in os.environ,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "min_reported_time": 1_000,
+    "show_memory": False,
+    "abort_on_example_error": True,
+}
 
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"

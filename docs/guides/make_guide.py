@@ -61,7 +61,7 @@ OPTIONAL_DOCUMENTS = {
     "docs/coming-from/river.md": "river",
     "docs/coming-from/bogofilter-spamassassin.md": "bogofilter",
 }
-"""Documents whose sessions need a library or a program that is not always installed, and are left as they are without it."""
+"""Documents whose sessions need a library or a program; without it they are left as they are."""
 
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(((?:[\w-]+/)?[\w.-]+)\)")

@@ -1,7 +1,7 @@
 """The extension of Sphinx: the pages of the reference are written when a build starts, and links lead to them.
 
-`commands` writes a page for each command, `python_api` one for each public class and function, `project_files` one for
-each document at the root of the repository, and `links` makes links to docs/cli.md and to those documents lead to these pages.
+`commands` writes a page for each command, `python_api` one for each public class and function, `project_files` one
+for each document at the root of the repository, and `links` makes links to their sources lead to these pages.
 """
 
 from __future__ import annotations

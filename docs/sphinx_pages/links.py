@@ -1,4 +1,4 @@
-"""Links to docs/cli.md and to documents at the root of the repository, led to the pages that are generated from them."""
+"""Links to docs/cli.md and to documents at the root of the repository, led to the pages made from them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from types import ModuleType
 
 from deciban.docstrings import parse_entries, split_sections
 
-
 MODULES = ("deciban", "deciban.plots", "deciban.errors", "deciban.spark")
 """The modules whose names are public."""
 
@@ -80,12 +79,15 @@ def make_heading(title: str) -> list[str]:
 
 
 def describe_class(module: str, name: str, cls: type) -> list[str]:
-    """Return the lines of the page of a class: its docstring, its attributes, its methods, then inherited foreign ones."""
+    """Return the lines of the page of a class: its docstring, attributes, methods, and those of foreign bases."""
     prefix = module.removeprefix("deciban").removeprefix(".")
     lines = [*make_heading(f"{prefix}.{name}" if prefix else name), f".. autoclass:: {module}.{name}", ""]
-    for attribute, text in read_attributes(cls).items():
+    attributes = read_attributes(cls)
+    lines += ["   .. rubric:: Attributes", ""] if attributes else []
+    for attribute, text in attributes.items():
         lines += [f"   .. py:attribute:: {attribute}", "", f"      {text}", ""]
     methods = list_methods(cls)
+    lines += ["   .. rubric:: Methods", ""] if methods else []
     for method in methods:
         if is_ours(cls, method):
             lines += [f"   .. automethod:: {method}", ""]
@@ -96,7 +98,7 @@ def describe_class(module: str, name: str, cls: type) -> list[str]:
 
 
 def read_attributes(cls: type) -> dict[str, str]:
-    """Return the description of each attribute, from the section of the docstring, which the page replaces by entries."""
+    """Return the description of each attribute, from the section of the docstring that entries replace."""
     section = split_sections(cls.__doc__ or "")[1].get("Attributes", "")
     entries = parse_entries(section) if section else {}
     return {name: " ".join(map(str.strip, entry.splitlines()[1:])) for name, entry in entries.items()}

@@ -71,7 +71,7 @@ def test_the_day_of_a_measurement_is_read_from_its_page():
 @pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="needs Sphinx: make docs installs it")
 def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path):
     """Built without the pictures of the gallery, which `make docs` draws."""
-    env = {**os.environ, "DECIBAN_DOCS_WITHOUT_GALLERY": "1"}
+    env = {**os.environ, "DECIBAN_DOCS_WITHOUT_PICTURES": "1"}
     build = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(tmp_path / "trees"), str(DOCS)]
     done = subprocess.run([*build, str(tmp_path / "site")], cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

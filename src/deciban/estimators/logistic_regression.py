@@ -125,7 +125,7 @@ class FittedClassifier(Classifier):
 class LogisticRegression(FittedClassifier):
     """Logistic regression: ln p(k|x) = w_k·x + b_k up to a term that all classes share, fitted to p(k|x) itself.
 
-    The objective is scikit-learn's, Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ abs(w), ℓ = −ln p(y|x), r = `l1_ratio`;
+    The objective is scikit-learn's, Σ w_i ℓ(y_i, x_i) + (1−r)/(2C) Σ w² + r/C Σ abs(w), ℓ = −ln p(y|x), r = l1_ratio;
     C=∞ is without penalty. Two classes have one vector of weights, the log-odds of the second, more have one each.
     With `l1_ratio` above 0 the search may take ten times `max_iter` steps, as they are cheaper. NaN is a missing
     cell: it counts as its column's mean, without evidence.
