@@ -69,9 +69,10 @@ lab: .venv/installed
 guide: .venv/installed
 	$(BIN)/python docs/guides/make_guide.py
 
-# Every picture, by the commands that docs/gallery.md shows.
+# Every picture, by the commands that docs/gallery.md shows; and the page of families, score forms and commands.
 gallery: .venv/installed
 	$(BIN)/python docs/make_gallery.py
+	$(BIN)/python docs/make_cheat_sheet.py
 
 format: .venv/installed
 	$(BIN)/ruff format .

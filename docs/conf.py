@@ -62,6 +62,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"/plot_",
+    "capture_repr": (),
     "within_subsection_order": "FileNameSortKey",
     "plot_gallery": "DECIBAN_DOCS_WITHOUT_PICTURES" not in os.environ,
     "download_all_examples": False,

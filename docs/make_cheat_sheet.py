@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ import deciban
 from deciban.cli.app import GROUP
 from deciban.cli.mail.commands import GROUP as MAIL
 from deciban.cli.plot import GROUP as PLOT
+from deciban.families.family import GAUSSIAN_PARAMETERS
+from deciban.model.columns import ROLES
 from deciban.scores import bounded_forms, gaussian_forms, linear, lookup, pair_form
 from deciban.scores.score_form import ScoreForm
 
@@ -42,7 +45,7 @@ FAMILIES: dict[str, tuple[str, str, str]] = {
     "GaussianBayes": ("correlated numbers", "−½ ln|2πΣₖ| − ½ (x − μₖ)ᵀ Σₖ⁻¹ (x − μₖ)", "mean and covariance"),
     "NaiveBayes": ("a table of mixed columns", "Σ of the above, one family a column", "roles are inferred, or given"),
     "TextClassifier": ("texts", "multinomial, Boolean, Bernoulli or complement", "words are counted by deciban"),
-    "LogisticRegression": ("numbers, dependent", "ln p(k|x) = wₖ·x + bₖ", "minimum of log-loss + penalty"),
+    "LogisticRegression": ("dependent numbers", "ln p(k|x) = wₖ·x + bₖ", "minimum of log-loss + penalty"),
     "EvidenceRegression": ("any of these", "Σⱼ tⱼ · evidence of feature j", "t from log-loss; t = 1 is naive Bayes"),
     "BoostedBayes": ("any of these", "vote or sum of naive Bayes models", "rows reweighted in each round"),
 }  # fmt: skip
@@ -81,17 +84,23 @@ class Section(NamedTuple):
 
 def list_families() -> Section:
     """Return a row for each estimator: name, data, formula, estimate, boundary, parameters, and whether it adds."""
-    rows = [("estimator", "for", "score of class k", "estimate", "boundary", "params", "+ − ×")]
+    rows = [("ESTIMATOR", "FOR", "SCORE OF CLASS k", "ESTIMATE", "BOUNDARY", "PARAMETERS", "+ − ×")]
     for name, texts in FAMILIES.items():
         model = fit_example(name)
         adds = "yes" if hasattr(model, "ledger_") else "–"
         rows.append((name, *texts, name_boundary(model), str(model.n_parameters_), adds))
-    return Section(
-        "Families (params: of two classes and four columns of levels 0, 1, 2; + − ×: models add)", tuple(rows)
-    )
+    note = "parameters of two classes and four columns of levels 0, 1, 2; + − ×: models add"
+    return Section(f"Families ({note})", tuple(rows))
 
 
-def fit_example(name: str) -> Any:
+def list_covariances() -> Section:
+    """Return a row for each shape of the covariance of `GaussianBayes`: its boundary and parameters."""
+    models = {kind: fit_example("GaussianBayes", covariance=kind) for kind in GAUSSIAN_PARAMETERS}
+    rows = [(kind, name_boundary(model), str(model.n_parameters_)) for kind, model in models.items()]
+    return Section("GaussianBayes(covariance=…): boundary, parameters", tuple(rows))
+
+
+def fit_example(name: str, **arguments: Any) -> Any:
     """Return an estimator fitted to four columns of small counts, or texts, in two classes."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 30)
@@ -100,7 +109,7 @@ def fit_example(name: str) -> Any:
         X = [" ".join(f"word{j}" for j, n in enumerate(row) for _ in range(n)) or "word0" for row in X]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return getattr(deciban, name)().fit(X, y)
+        return getattr(deciban, name)(**arguments).fit(X, y)
 
 
 def name_boundary(model: Any) -> str:
@@ -120,9 +129,23 @@ def list_score_forms() -> Section:
     for module in (linear, lookup, gaussian_forms, pair_form, bounded_forms):
         for name, form in inspect.getmembers(module, inspect.isclass):
             if issubclass(form, ScoreForm) and form.__module__ == module.__name__ and "_k" in (form.__doc__ or ""):
-                formula = inspect.cleandoc(form.__doc__).split("\n\n")[1]
-                rows.append((name, " ".join(formula.split()).partition(" over the features")[0].rstrip(".")))
-    return Section("Score forms: all that is needed to predict, explain, export", tuple(rows))
+                rows.append((name, format_formula(inspect.cleandoc(form.__doc__).split("\n\n")[1])))
+    return Section("Score forms of ln p(x|k): enough to predict and explain", tuple(rows))
+
+
+SUBSCRIPTS = str.maketrans("kjv", "ₖⱼᵥ")
+
+
+def format_formula(text: str) -> str:
+    """Return the formula in a paragraph without its remarks, with subscripts.
+
+    >>> format_formula("score_k(x) = bias_k + Σ_j weights_kj x_j over the features; NaN adds nothing.")
+    'biasₖ + Σⱼ weightsₖⱼ xⱼ'
+    """
+    formula = re.split(
+        r" over the features|; (?=a |NaN|empty)|, the bins|, M the|, with delta", " ".join(text.split())
+    )[0].rstrip(".,")
+    return re.sub(r"_([kjv]+)\b", lambda found: found[1].translate(SUBSCRIPTS), formula.removeprefix("score_k(x) = "))
 
 
 def list_commands(group: Any) -> Section:
@@ -131,14 +154,18 @@ def list_commands(group: Any) -> Section:
     return Section(f"{group.name} …", rows)
 
 
-def collect() -> list[Section]:
-    """Return the sections of the page."""
+def collect() -> dict[str, Section]:
+    """Return the sections of the page by name."""
     python, evidence = (tuple((line,) for line in text.splitlines()) for text in (PYTHON, EVIDENCE))
-    groups = [list_commands(group) for group in (GROUP, PLOT, MAIL)]
-    return [list_families(), list_score_forms(), Section("Evidence", evidence), Section("In Python", python), *groups]
+    return {
+        "families": list_families(), "forms": list_score_forms(), "covariances": list_covariances(),
+        "roles": Section("Roles of columns (--as COLUMN=ROLE)", tuple(ROLES.items())),
+        "evidence": Section("Evidence", evidence), "python": Section("In Python", python),
+        "commands": list_commands(GROUP), "pictures": list_commands(PLOT), "mail": list_commands(MAIL),
+    }  # fmt: skip
 
 
-def digest(sections: Sequence[Section]) -> str:
+def digest(sections: Mapping[str, Section]) -> str:
     """Return a digest of the text of the page."""
     return hashlib.sha256(repr(sections).encode()).hexdigest()
 
@@ -157,12 +184,20 @@ class Page:
         look = {"fontsize": POINTS, "color": INK, "parse_math": False, **look}
         self.figure.text(x / width, 1 - y / height, text, va="baseline", **look)
 
+    def rule(self, left: float, y: float, right: float) -> None:
+        """Draw a horizontal line."""
+        from matplotlib.lines import Line2D
+
+        width, height = A4_INCHES
+        place = [left / width, right / width], [1 - y / height] * 2
+        self.figure.add_artist(Line2D(*place, color="#b0b0b0", linewidth=0.6))
+
     def draw(
-        self, section: Section, x: float, y: float, stops: Sequence[float], pitch: float = 0.118, wrap: int = 0
+        self, section: Section, x: float, y: float, stops: Sequence[float], pitch: float = 0.108, wrap: int = 0
     ) -> float:
         """Write a section whose cells begin at these distances from x; return the place below it."""
         self.write(x, y, section.title, weight="bold", color=TITLE_COLOUR, fontsize=POINTS + 1.4)
-        y += 1.25 * pitch
+        y += 1.3 * pitch
         for cells in section.rows:
             lines = textwrap.wrap(cells[-1], wrap) if wrap else [cells[-1]]
             for stop, cell in zip(stops, cells[:-1]):
@@ -174,21 +209,24 @@ class Page:
         return y + 0.6 * pitch
 
 
-def draw_page(sections: Sequence[Section]) -> Page:
+def draw_page(sections: Mapping[str, Section]) -> Page:
     """Write all sections: families above, the others in three columns below."""
-    families, forms, evidence, python, commands, pictures, mail = sections
     page = Page()
-    page.write(0.4, 0.46, f"deciban {deciban.__version__}", fontsize=15, weight="bold", color=TITLE_COLOUR)
-    page.write(2.1, 0.46, "classify by weighing evidence: naive Bayes, Gaussian Bayes and related models", fontsize=9)
+    page.write(0.4, 0.5, f"deciban {deciban.__version__}", fontsize=15, weight="bold", color=TITLE_COLOUR)
+    page.write(2.1, 0.5, "classify by weighing evidence: naive Bayes, Gaussian Bayes and related models", fontsize=9)
     letters = "k class, j feature, v word or level, n count, π prior, θ probability, α pseudo-count"
-    page.write(11.29, 0.46, letters, ha="right", color="#6b6b6b")
-    below = page.draw(families, 0.4, 0.78, (0, 1.25, 2.75, 5.9, 8.9, 9.75, 10.35), pitch=0.142) + 0.05
-    y = page.draw(forms, 0.4, below, (0, 1.0), wrap=58)
-    page.draw(evidence, 0.4, y, (0,))
-    y = page.draw(python, 4.6, below, (0,))
-    page.draw(pictures, 4.6, y, (0, 0.8))
-    y = page.draw(commands, 8.3, below, (0, 0.75))
-    page.draw(mail, 8.3, y, (0, 0.75))
+    page.write(11.29, 0.5, letters, ha="right", color="#6b6b6b")
+    page.rule(0.4, 1.05, 11.29)
+    below = page.draw(sections["families"], 0.4, 0.82, (0, 1.35, 3.0, 6.15, 8.75, 9.6, 10.7), pitch=0.14) + 0.06
+    columns = (
+        (0.4, ("forms", "evidence", "covariances", "roles"), (0, 0.95, 1.7)),
+        (4.25, ("python", "pictures"), (0, 0.73)),
+        (7.98, ("commands", "mail"), (0, 0.72)),
+    )
+    for x, names, stops in columns:
+        y = below
+        for name in names:
+            y = page.draw(sections[name], x, y, stops, wrap=64 if name == "forms" else 0)
     return page
 
 

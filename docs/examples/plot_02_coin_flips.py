@@ -29,29 +29,22 @@ for alpha in (0, 1, 10):
     print(f"pseudo-count α = {alpha:2}: θ = (3 + α)/(5 + 2α) = {exact} = {estimates[alpha]:.4f}")
 
 # %%
-# The likelihood (scaled to have the area of a density) and two posteriors: the more imagined flips, the nearer to
-# ½.
+# Left: the likelihood (scaled to have the area of a density) and two posteriors; the more imagined flips, the
+# nearer to ½. Right: with more flips the data outweigh the imagined ones, and all estimates of a coin that shows
+# heads in 60 % of its flips meet.
 
-theta = np.linspace(0, 1, 501)
+theta, n = np.linspace(0, 1, 501), np.arange(5, 505, 5)
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-for k, (alpha, name) in enumerate(
-    [(0, "likelihood"), (1, "posterior, Beta(2, 2) prior"), (10, "Beta(11, 11) prior")]
-):
+names = {0: "likelihood", 1: "posterior, Beta(2, 2) prior", 10: "posterior, Beta(11, 11) prior"}
+for k, (alpha, name) in enumerate(names.items()):
     density = beta(3 + alpha + 1, 2 + alpha + 1).pdf
     look = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 2}
     left.plot(theta, density(theta), label=f"{name}: θ = {estimates[alpha]:.3f}", **look)
     left.plot(estimates[alpha], density(estimates[alpha]), **style.marker_look(k, 9))
-left.set(xlabel="θ = p(heads)", ylabel="density", xlim=(0, 1), ylim=(0, 5.6), title="Three heads in five flips")
-left.legend(loc="upper left", frameon=False)
-
-# %%
-# With more flips the data outweigh the imagined ones: both estimates of a coin that shows heads in 60 % meet.
-
-n = np.arange(5, 505, 5)
-for k, alpha in enumerate((0, 1, 10)):
-    look = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 2}
     right.plot(n, (0.6 * n + alpha) / (n + 2 * alpha), label=f"α = {alpha}", **look)
+left.set(xlabel="θ = p(heads)", ylabel="density", xlim=(0, 1), ylim=(0, 5.6), title="Three heads in five flips")
 right.set(xscale="log", xlabel="flips, 60 % of them heads", ylabel="estimate of θ", title="The prior fades")
+left.legend(loc="upper left", frameon=False)
 right.legend(loc="lower right", frameon=False)
 style.add_grid_lines(left, right)
 plt.show()

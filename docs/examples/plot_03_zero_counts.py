@@ -27,8 +27,8 @@ print(models[1].table("outlook"))
 print(f"\np(no | overcast, mild, high, strong): {no[0]:g} without a pseudo-count, {no[1]:.4f} with α = 1")
 
 # %%
-# The probability that tennis is not played on that day, by the pseudo-count: any α above 0 lets the other three
-# columns speak, and a very large one makes all columns silent, which leaves the prior, 5/14.
+# The probability that tennis is not played on that day, by the pseudo-count: with any α above 0 the other three
+# columns count, and with a very large one no column is evidence, which leaves the prior, 5/14.
 
 _, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 ax.plot(alphas[1:-1], [no[a] for a in alphas[1:-1]], color=style.colour(0), linewidth=2, label="p(no | x)")

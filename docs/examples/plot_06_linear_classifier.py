@@ -33,7 +33,8 @@ ax.set(xticks=[0, 1], yticks=[0, 1], title="The line on which spam and ham are e
 
 # %%
 # **A slip.** One lecture's log-likelihood has :math:`x_j \ln \theta_j` without :math:`(1 - x_j) \ln (1 -
-# \theta_j)`, and is averaged over the features. Then a missing word says nothing, and evidence does not add up:
+# \theta_j)`, and is averaged over the features. Then the absence of a word is no evidence, and evidence does not
+# add up:
 
 theta = np.exp(model.feature_log_prob_)
 for x in cells:
@@ -42,8 +43,8 @@ for x in cells:
     print(f"free {x[0]}, meeting {x[1]}: log-odds {right:+.3f}, not {present:+.3f}, nor its mean {present / 2:+.3f}")
 
 # %%
-# A message without either word is more probably ham, by ln(2/3): spam would have had "free". The slip says 0, even
-# odds.
+# A message without either word is more probably ham, by ln(2/3): spam would have had "free". By the slip it is 0,
+# even odds.
 
 p_spam = model.predict_proba([[0, 0]])[0, 1]
 print(f"p(spam | neither word) = {p_spam:.3f} = (2/3) / (1 + 2/3), and not 0.5")

@@ -38,8 +38,8 @@ for draw in report.draws:
 
 # %%
 # With real mail: the lecture's 400, 50 and 50 messages of SpamAssassin's corpus, 50 draws, measured for the lab
-# (page *Mail*): mean and standard deviation of the errors on the 50 test messages. One draw of 50 says little: one
-# more error is two percent.
+# (page *Mail*): mean and standard deviation of the errors on the 50 test messages. One draw of 50 is a rough
+# measure: one more error is two percent.
 
 lab = {"evidence": (1.72, 1.46), "bayes": (3.00, 2.60), "logistic": (3.04, 2.26), "bogofilter": (3.16, 2.74)}
 error, deviation = np.array(list(lab.values())).T

@@ -31,23 +31,23 @@ bits, nats = np.logaddexp(0, 0) / np.log(2), np.logaddexp(0, 0)
 print(f"at margin 0: {bits:.3f} bits, {nats:.3f} nats")
 
 # %%
-# The slope is how strongly a row pulls at the weights. A row far on the wrong side pulls by at most 1.44 under
-# logistic loss and by 1 under hinge loss; under exponential loss, that of AdaBoost, its pull grows without bound:
-# one wrong label weighs as much as thousands of others.
+# The negative slope is the weight of a row in the gradient. A row far on the wrong side has at most 1.44 under
+# logistic loss and 1 under hinge loss; under exponential loss, that of AdaBoost, its weight grows without bound:
+# one wrong label may weigh as much as thousands of other rows.
 
 m = np.linspace(-4, 3, 701)
 slopes = {"logistic": 1 / np.log(2) / (1 + np.exp(m)), "exponential": np.exp(-m), "hinge": (m < 1).astype(float)}
 _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for i, (name, slope) in enumerate(slopes.items()):
     ax.plot(m, slope, label=name, color=style.colour(i), linestyle=style.dashes(i + 1), linewidth=2)
-    print(f"pull of a row of margin −4, {name}: {slope[0]:.2f}")
+    print(f"weight of a row of margin −4, {name}: {slope[0]:.2f}")
 ax.set(
     ylim=(-0.1, 6),
     xlim=(-4, 3),
     xlabel="margin  m = y·f      ← wrong      right →",
-    ylabel="pull: −slope of the loss",
+    ylabel="−slope of the loss",
 )
-ax.set_title("How strongly a row pulls")
+ax.set_title("The weight of a row in the gradient")
 ax.legend(frameon=False)
 style.add_grid_lines(ax)
 plt.show()

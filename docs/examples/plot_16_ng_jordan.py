@@ -17,7 +17,7 @@ from deciban.plots import style
 
 
 def draw(n, seed):
-    """Return n rows of 60 flags that tell little each; five of them repeat the first one too often."""
+    """Return n rows of 60 flags of little evidence each; five of them repeat the first one in most rows."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     X = rng.random((n, 60)) < 0.5 + 0.08 * (2 * y[:, None] - 1)

@@ -2,8 +2,8 @@ r"""
 Novelty: rows that are improbable under every class
 ===================================================
 
-A posterior says which class is more probable, not whether the row is like anything learned: far from all data it is
-*surer*. A generative model knows the density too,
+The posterior compares the classes; it does not measure whether the row is like any that was learned. Far from all
+data it is often *surer*. A generative model knows the density too,
 
 .. math:: \ln p(x) = \ln \sum_k \pi_k \, p(x|k),
 

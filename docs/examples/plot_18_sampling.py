@@ -2,9 +2,9 @@ r"""
 Sampling from the model
 =======================
 
-A generative model can make data: draw a class from the prior, then a row from :math:`p(x|k)`. What a sample lacks
-is what the model does not know. Naive Bayes draws each pixel independently of the others: digits as if through
-snow. With a covariance matrix pixels go together, and the digits have strokes.
+A generative model can make data: draw a class from the prior, then a row from :math:`p(x|k)`. A sample lacks what
+the model does not represent. Naive Bayes draws each pixel independently of the others, and its digits are noisy.
+With a covariance matrix pixels go together, and the digits have strokes.
 """
 
 import csv

@@ -33,9 +33,7 @@ plots.evidence(explanation, row=1)
 
 posterior = model.predict_proba(examples / "new-patients.csv").read_all().to_pylist()[1]
 p, q = posterior[explanation.winner[1]], posterior[explanation.runner_up[1]]
-print(
-    f"prior and evidence: {explanation.total[1]:.6f} dB; odds: {10 * np.log10(p / q):.6f} dB, from {p:.6f} and {q:.6f}"
-)
+print(f"{explanation.total[1]:.6f} dB in all; 10·log₁₀({p:.6f} / {q:.6f}) = {10 * np.log10(p / q):.6f} dB")
 
 # %%
 # The lecture's example in small: a sign that is nine times as common in one class is 10·log₁₀ 9 = 9.54 dB of

@@ -33,6 +33,7 @@ def document(*shared: str, attributes: str = "", only: str = "") -> Callable[[T]
             signature = _make_readable_signature(documented)
             documented.__doc__ = _complete_docstring(documented, name_parameters(signature), shared, attributes, only)
             documented.__signature__ = signature  # type: ignore[attr-defined]
+            _simplify_constructor(documented, signature)
         return documented
 
     return complete
@@ -52,6 +53,14 @@ def _complete_docstring(
         sections["Attributes"] = "\n".join((own | _property_entries(documented, only, {*own, *names})).values())
     parts = [f"{title}\n{'-' * len(title)}\n{sections[title]}" for title in SECTIONS if sections.get(title)]
     return "\n\n".join([text, *parts]) + "\n"
+
+
+def _simplify_constructor(documented: Any, signature: inspect.Signature) -> None:
+    """Give the class's own constructor this signature too: help would show a dataclass's types in full length."""
+    if isinstance(documented, type) and "__init__" in vars(documented):
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        constructor: Any = vars(documented)["__init__"]
+        constructor.__signature__ = inspect.Signature([first, *signature.parameters.values()])
 
 
 def _make_readable_signature(documented: Any) -> inspect.Signature:

@@ -117,3 +117,10 @@ def test_shared_descriptions_are_used():
 
     estimators = [getattr(deciban, name) for name in CLASSES if hasattr(getattr(deciban, name), "fit")]
     assert set(DESCRIPTIONS) == {field.name for estimator in estimators for field in fields(estimator)}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_help_shows_the_constructor_without_types_in_full_length(name):
+    shown = pydoc.plain(pydoc.render_doc(getattr(deciban, name)))
+    found = re.findall(r"^ \|  __init__\((.*)\)", shown, flags=re.MULTILINE)
+    assert not [text for text in found if "numpy." in text or "<factory>" in text or "collections." in text]
