@@ -39,7 +39,14 @@ class Result(RenamedAttributes):
     __slots__ = ()
 
     def select(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return some attributes by name, as JSON values."""
+        """Return some attributes by name, as JSON values.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
+        >>> report.select(["rows", "classes"])
+        {'rows': 6, 'classes': ['lemon', 'plum']}
+        """
         return {name: to_plain(getattr(self, name)) for name in names}
 
     def to_dict(self) -> dict[str, Any]:

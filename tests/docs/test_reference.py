@@ -18,6 +18,9 @@ python_api = import_from_docs("sphinx_pages.python_api")
 COMMAND_PAGES = commands.make_pages((DOCS / "cli.md").read_text())
 API_PAGES = python_api.make_pages()
 NAMES = sorted(set(deciban.__all__) - {"__version__"})
+CLASS_EXAMPLES = {"Choice", "Comparison", "Dependence", "Explanation", "LearningCurve", "MailFilter", "Model"}
+"""Classes whose own example shows their methods."""
+
 PLOTS = [f"plots.{name}" for name in python_api.list_names("deciban.plots")]
 
 
@@ -42,6 +45,16 @@ def test_every_public_name_has_a_page_with_all_its_public_methods(name):
 def test_every_public_class_and_function_has_an_example(name):
     """The example itself is run as a doctest of its module."""
     assert ">>> " in inspect.getdoc(find(name))
+
+
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("name", sorted(set(NAMES) - CLASS_EXAMPLES))
+def test_every_method_has_an_example(name):
+    """Methods that only raise an error, as there is no such quantity, have none."""
+    cls = getattr(deciban, name)
+    methods = [m for m in python_api.list_methods(cls) if python_api.is_ours(cls, m)] if inspect.isclass(cls) else []
+    docs = {method: inspect.getdoc(getattr(cls, method)) for method in methods}
+    assert not [m for m, doc in docs.items() if ">>> " not in doc and not doc.startswith("Raise UndefinedError")]
 
 
 @pytest.mark.cases(None)

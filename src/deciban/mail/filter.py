@@ -79,8 +79,13 @@ class MailFilter:
     ...     _ = mail.learn(b"Subject: tea\n\nTea at four, in the garden?", "ham")
     ...     _ = mail.learn(b"Subject: win\n\nWin a million, claim now", "spam")
     ...     verdict = mail.classify(b"Subject: claim\n\nYour million")
+    ...     mail.relabel(b"Subject: win\n\nWin a million, claim now", "ham")
+    ...     known = mail.known(b"Subject: win\n\nWin a million, claim now")
+    ...     forgotten = mail.unlearn(b"Subject: tea\n\nTea at four, in the garden?")
     >>> verdict.label, verdict.why, verdict.probability > 0.5
     ('unsure', '1 ham, 1 spam learned; at least 5 of each label are needed', True)
+    >>> known, forgotten
+    ('ham', True)
     """
 
     _max_cached_tokens = 0
