@@ -17,12 +17,9 @@ import numpy as np
 from deciban import GaussianBayes, plots
 from deciban.plots.boundary import draw_means
 
-X = np.vstack(
-    [
-        np.random.default_rng(7).multivariate_normal([0, 0], [[2.0, 0.8], [0.8, 1.0]], 40),
-        np.random.default_rng(8).multivariate_normal([2, 1], [[0.5, -0.3], [-0.3, 1.5]], 25),
-    ]
-)
+first = np.random.default_rng(7).multivariate_normal([0, 0], [[2.0, 0.8], [0.8, 1.0]], 40)
+second = np.random.default_rng(8).multivariate_normal([2, 1], [[0.5, -0.3], [-0.3, 1.5]], 25)
+X = np.vstack([first, second])
 y = np.repeat([0, 1], [40, 25])
 kinds = {"identity": "Σ = I: the bisector", "tied": "shared Σ: a line"}
 kinds |= {"diagonal": "diagonal Σₖ: a conic along the axes", "full": "own Σₖ: a conic"}
@@ -40,21 +37,20 @@ for ax, (kind, title) in zip(axes.ravel(), kinds.items()):
 # With one shared Σ the quadratic terms cancel: :math:`w = \Sigma^{-1} (\mu_1 - \mu_0)`. With the identity it is the
 # difference of the means itself, at a right angle to the boundary.
 
-m0, m1 = (X[y == k].mean(axis=0) for k in (0, 1))
-print("identity: w =", models["identity"].linear_form().w.round(3), " μ₁ − μ₀ =", (m1 - m0).round(3))
-print(
-    "shared Σ: w =", models["tied"].linear_form().w.round(3), " b =", round(float(models["tied"].linear_form().b), 3)
-)
+means = [X[y == k].mean(axis=0) for k in (0, 1)]
+line = models["tied"].linear_form()
+print("identity: w =", models["identity"].linear_form().w.round(3), " μ₁ − μ₀ =", (means[1] - means[0]).round(3))
+print("shared Σ: w =", line.w.round(3), " b =", round(float(line.b), 3))
 
 # %%
 # **Slips.** Lectures drop :math:`-\tfrac12 \ln |\Sigma_k|`, turn the sign of the quadratic form, or sum a class's
-# covariance over all rows. The first, at a point in the middle; and the determinants of a covariance over its own
-# and over all rows:
+# covariance over all rows. The log-odds at a point, term by term, and the determinants of both covariances:
 
 own = [np.cov(X[y == k].T, bias=True) for k in (0, 1)]
-over_all = [(X - X[y == k].mean(axis=0)).T @ (X - X[y == k].mean(axis=0)) / len(X) for k in (0, 1)]
-a0, a1 = models["full"].predict_joint_log_proba([[1.5, 0.5]])[0]
-dropped = a1 - a0 - 0.5 * (np.linalg.slogdet(own[0])[1] - np.linalg.slogdet(own[1])[1])
-print(f"log-odds at (1.5, 0.5): {a1 - a0:.3f}; without the determinants {dropped:.3f}")
+over_all = [(X - m).T @ (X - m) / len(X) for m in means]
+h0, h1 = -0.5 * np.linalg.slogdet(own)[1]
+q0, q1 = (0.5 * ([1.5, 0.5] - m) @ np.linalg.inv(S) @ ([1.5, 0.5] - m) for m, S in zip(means, own))
+print(f"right: ({h1:.3f} − {q1:.3f}) − ({h0:.3f} − {q0:.3f}) = {h1 - q1 - h0 + q0:+.3f}")
+print(f"without determinants: {q0 - q1:+.3f}; with the sign turned: {h1 + q1 - h0 - q0:+.3f}, the other class")
 print("|Σ| over own rows:", np.linalg.det(own).round(3), "over all rows:", np.linalg.det(over_all).round(3))
 plt.show()

@@ -5,6 +5,7 @@ from math import log, log10, sqrt
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import mahalanobis
 from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import AdaBoostClassifier
@@ -41,11 +42,14 @@ def test_the_gaussian_boundaries():
     np.testing.assert_allclose(models["identity"].linear_form().w, m1 - m0, rtol=1e-12)
     np.testing.assert_allclose(models["tied"].linear_form().w, P @ (m1 - m0), rtol=1e-10)
     assert models["tied"].linear_form().b == pytest.approx(-0.5 * (m1 @ P @ m1 - m0 @ P @ m0), rel=1e-10)
-    x = [1.5, 0.5]
+    x = np.array([1.5, 0.5])
     right = multivariate_normal(m1, S1 / n1).logpdf(x) - multivariate_normal(m0, S0 / n0).logpdf(x)
-    assert page.values["a1"] - page.values["a0"] == pytest.approx(right, rel=1e-9)
-    halves = 0.5 * (np.linalg.slogdet(S0 / n0)[1] - np.linalg.slogdet(S1 / n1)[1])
-    assert page.values["dropped"] == pytest.approx(right - halves, rel=1e-9)
+    a0, a1 = models["full"].predict_joint_log_proba([x])[0]
+    h0, h1, q0, q1 = (page.values[name] for name in ("h0", "h1", "q0", "q1"))
+    assert [a1 - a0, h1 - q1 - h0 + q0] == pytest.approx([right, right], rel=1e-9)
+    assert h1 - h0 == pytest.approx(0.5 * log(np.linalg.det(S0 / n0) / np.linalg.det(S1 / n1)), rel=1e-9)
+    assert q1 == pytest.approx(0.5 * mahalanobis(x, m1, np.linalg.inv(S1 / n1)) ** 2, rel=1e-9)
+    assert f"= {right:+.3f}" in page.text
     np.testing.assert_allclose(page.values["own"], [S0 / n0, S1 / n1], rtol=1e-12)
     shifted = [(S0 + S1 + n_other * np.outer(m1 - m0, m1 - m0)) / 65 for n_other in (n1, n0)]
     np.testing.assert_allclose(page.values["over_all"], shifted, rtol=1e-10)
