@@ -59,7 +59,7 @@ def to_file(chapter: str) -> str:
 def _make_page(name: str, body: str, command: Command | Group | None, chapters: list[str]) -> str:
     if command is None:
         return f"# {TITLES[name]}\n\n{body}\n"
-    parts = [f"# deciban {name}", f"```text\n{_format_usage(name, command)}\n```"]
+    parts = [f"# deciban {name}", f"```text\n{_format_usage(name, command, body)}\n```"]
     parts.append(OPTIONS.sub(lambda found: _format_options(found[1]), body))
     if isinstance(command, Group):
         parts.append(_list_pages([each for each in chapters if each.startswith(f"{name} ")]))
@@ -68,11 +68,12 @@ def _make_page(name: str, body: str, command: Command | Group | None, chapters: 
     return "\n\n".join(parts) + "\n"
 
 
-def _format_usage(name: str, command: Command | Group) -> str:
-    """Return the line of usage, and examples that could be typed."""
+def _format_usage(name: str, command: Command | Group, body: str) -> str:
+    """Return the line of usage, and examples that could be typed, unless the chapter shows them."""
     if isinstance(command, Group):
         return command.usage
-    return "\n".join([command.format_usage(f"deciban {name}"), "", "Example:", *(f"  {e}" for e in command.examples)])
+    examples = [f"  {example}" for example in command.examples if example not in body]
+    return "\n".join([command.format_usage(f"deciban {name}"), *(["", "Example:", *examples] if examples else [])])
 
 
 def _format_options(name: str) -> str:
