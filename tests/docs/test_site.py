@@ -2,14 +2,17 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
 from tests.docs.site import DOCS, ROOT, import_from_docs
+from tests.docs.test_docs import DOCS as ALL_DOCUMENTS
 
 check_site = import_from_docs("check_site")
+DOCS_PAGES = [path for path in ALL_DOCUMENTS if path.is_relative_to(DOCS)]
 
 
 @pytest.fixture
@@ -65,6 +68,40 @@ def test_the_day_of_a_measurement_is_read_from_its_page():
     measured = import_from_docs("sphinx_pages.measured")
     dates = [measured.find_date(path.read_text()) for path in sorted((DOCS / "lab").glob("*.md"))]
     assert all(len(date) == len("2026-11-15") for date in dates)
+
+
+def test_every_page_is_in_a_table_of_contents():
+    """The build would warn of it too, and fail; a pattern with a star stands for all pages that it matches."""
+    listed = {DOCS / "index.md", DOCS / "cli.md"}
+    for page in DOCS_PAGES:
+        for contents in re.findall(r"^```\{toctree\}\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL):
+            for entry in re.findall(r"^(?!:)(?:.*<)?([^\s<>]+)>?$", contents, flags=re.MULTILINE):
+                target = (page.parent / entry).resolve()
+                listed |= {*target.parent.glob(f"{target.name}.md")} if target.parent.exists() else set()
+    missing = sorted(str(page.relative_to(DOCS)) for page in {*DOCS_PAGES} - listed)
+    assert not missing, "Hint: a line in docs/howto/index.md"
+
+
+def test_a_flowchart_has_a_box_for_each_name_and_an_arrow_for_each_pair():
+    pytest.importorskip("sphinx")
+    flowchart = import_from_docs("sphinx_pages.flowchart")
+    chart = flowchart.Flowchart.parse('flowchart LR\n  a[A < B] --> b & c --> d\n  x --> d\n  a -- "again" --> d')
+    assert chart.rank_boxes() == [["a"], ["b", "c", "x"], ["d"]]
+    drawn = chart.draw()
+    assert drawn.count("<rect") == 5
+    assert drawn.count('class="arrow"') == 6
+    assert "A &lt; B" in drawn
+    assert "again" in drawn
+    with pytest.raises(ValueError, match="not understood: 'a{b}'"):
+        flowchart.Flowchart.parse("flowchart TD\n  a{b} --> c")
+
+
+def test_formulas_become_mathml():
+    pytest.importorskip("sphinx")
+    mathml = import_from_docs("sphinx_pages.mathml")
+    written = mathml.to_mathml(r"\tfrac12 \ln x", as_block=True)
+    assert written == mathml.to_mathml(r"\tfrac{1}{2} \ln x", as_block=True)
+    assert written.startswith("<math")
 
 
 @pytest.mark.thorough
