@@ -92,7 +92,7 @@ def test_a_flowchart_has_a_box_for_each_name_and_an_arrow_for_each_pair():
     assert drawn.count('class="arrow"') == 6
     assert "A &lt; B" in drawn
     assert "again" in drawn
-    with pytest.raises(ValueError, match="not understood: 'a{b}'"):
+    with pytest.raises(ValueError, match=r"not understood: 'a\{b\}'"):
         flowchart.Flowchart.parse("flowchart TD\n  a{b} --> c")
 
 
