@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 
 import deciban
 from deciban.formatting import format_number, format_percent, format_thousands
+from deciban.html_fragments import STYLE, Markup
 
 FOLDER = Path(__file__).parent
 
@@ -27,7 +28,7 @@ def get_environment() -> Environment:
     environment.filters |= {
         "percent": format_percent, "thousands": format_thousands, "number": format_number, "size": format_size,
     }  # fmt: skip
-    environment.globals |= {"version": deciban.__version__}
+    environment.globals |= {"version": deciban.__version__, "fragment_style": Markup(STYLE)}
     return environment
 
 
