@@ -13,7 +13,7 @@ NEEDED_PACKAGES = ("starlette", "uvicorn", "jinja2", "httptools", "orjson", "pro
 
 @command(
     argument("opened", nargs="?", metavar="[DATA | MODEL]", help="A table or a model file to open at once."),
-    number("--port", "NUMBER", "The port of this machine; 0 is any that is free.", minimum=0, maximum=65535, default=0),
+    number("--port", "NUMBER", "The port; 0 is any that is free.", minimum=0, maximum=65535, default=0),
     switch("--browser", "Whether to open the page in a browser."),
     number("--max-bytes", "NUMBER", "The largest file that may be dropped on a page.", minimum=1, default=1 << 30),
     option("--mail", "STORE", "The store of a mail filter, whose unsure messages are to be labelled.", type=Path),

@@ -1,4 +1,4 @@
-"""The ASGI application of the studio: the routes of all pages, of jobs, and of scripts and styles, behind the gate."""
+"""The ASGI application of the studio: the routes of pages, of jobs, and of scripts and styles, behind the gate."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def run_studio(
     browser: bool,
     **more: Any,
 ) -> None:
-    """Serve the studio until Ctrl-C; `announce` is called with each address that opens it, and whether it is the first.
+    """Serve the studio until Ctrl-C; `announce` is called with each address that opens it, and if it is the first.
 
     `opened` is a table or a model file; `more` are further settings (`StudioSettings`).
     """

@@ -49,6 +49,8 @@ class Workspace:
     models: dict[str, Model] = field(default_factory=dict)
     """All models of this studio by name, to compare, merge and go back to."""
     steps: list[Step] = field(default_factory=list)
+    version: int = 0
+    """A number that grows whenever table, roles or model change; what was computed for a former one is out of date."""
     job: Job | None = None
     notice: str = ""
     """A sentence that the next page shows once."""
@@ -69,11 +71,20 @@ class Workspace:
     def close_model(self) -> None:
         """Close the model: the table, its target or its roles are others now."""
         self.model, self.report, self.model_name, self.warnings = None, None, "", []
+        self.version += 1
 
     def set_model(self, model: Model, name: str, report: Report | None, warnings: list[str] | None = None) -> None:
         """Open a model under a name, which it keeps among all models of the studio."""
         self.model, self.model_name, self.report, self.warnings = model, name, report, warnings or []
         self.models[name] = model
+        self.version += 1
+
+    def name_model(self, stem: str) -> str:
+        """Return a name for a new model that no other model of the studio has."""
+        name, number = f"{stem}.deciban", 2
+        while name in self.models:
+            name, number = f"{stem}-{number}.deciban", number + 1
+        return name
 
     def start_job(self, label: str, work: Callable[[Job], str], total: int | None = None) -> Job:
         """Run a function in a thread; it returns the path of the page with its result. One job runs at a time."""

@@ -2,10 +2,10 @@
 
 To add a page NAME (lower case; a hyphen in the name is an underscore in the module):
 
-1. A line in `PAGES` below: its name, which is its path `/NAME`, its title in the menu, what must be open before it is
-   of use ("data", "model" or ""), the group of the menu, and a sentence that says what it is for.
-2. A module `pages/NAME.py` with `ROUTES`, a list of starlette routes. The first is `Route("/NAME", show)`; other paths
-   of the page begin with `/NAME/`, and those that change something take POST alone:
+1. A line in `PAGES` below: its name, which is its path `/NAME`, its title in the menu, what must be open before it
+   is of use ("data", "model" or ""), the group of the menu, and a sentence that says what it is for.
+2. A module `pages/NAME.py` with `ROUTES`, a list of starlette routes. The first is `Route("/NAME", show)`; other
+   paths of the page begin with `/NAME/`, and those that change something take POST alone:
 
        async def show(request: Request) -> Response:
            workspace = get_workspace(request)
@@ -14,20 +14,25 @@ To add a page NAME (lower case; a hyphen in the name is an underscore in the mod
        ROUTES = [Route("/NAME", show), Route("/NAME/relabel", relabel, methods=["POST"])]
 
 3. A template `templates/NAME.html` that begins with `{% extends "layout.html" %}` and fills the block `content`;
-   everything is escaped. A page for which nothing is open yet shows `{{ empty(page) }}` of `macros.html`.
-   Styles are in `static/studio.css` (classes: card, row, field, button, quiet, note, warning, table, bar, code); a page
-   may have a `static/NAME.css` and a `static/NAME.js`, which it names in the blocks `styles` and `scripts`.
+   everything is escaped. A page for which nothing is open yet shows `{{ empty(page) }}` of `macros.html`, which also
+   has `title(page)`, `code(text, label)` and `icon(name)`. Styles are in `static/studio.css` (classes: card, columns,
+   row, field, button, quiet, small, choices, choice, figures, note, warning, bad, scroll, stacked, tag, bar, sheet,
+   tabs); a page may have a `static/NAME.css` and a `static/NAME.js`, which it names in the blocks `styles` and
+   `scripts`.
 
-What there is (`deciban.studio.requests`): `get_workspace`, `read_form`, `read_json`, `redirect`, and `run(workspace,
-function, …)`, which calls a function in a thread that holds the workspace's lock: all that computes or draws is called
-so. `workspace.start_job(label, work, total)` starts longer work, see `jobs.Job`; a form with `data-job` shows its
-progress and then goes to the path that `work` has returned. `workspace.record(title, python, command)` appends a step
-to those of the page Take away. `deciban.studio.pictures.draw_svg` turns a picture of `deciban.plots` into inline SVG.
-Errors are raised: a `DecibanError` or a `Problem` becomes a page, or JSON for `fetch`.
+Handlers use `deciban.studio.requests`: `get_workspace`, `read_form`, `read_json`, `redirect`, and `run(workspace,
+function, …)`, which calls a function in a thread that holds the workspace's lock: all that computes or draws is
+called so. `workspace.start_job(label, work, total)` starts longer work, see `jobs.Job`; a form with `data-job` shows
+its progress and then goes to the path that `work` has returned. `workspace.record(title, python, command)` appends a
+step to those of the page Take away. `deciban.studio.pictures.draw_svg` turns a picture of `deciban.plots` into SVG,
+and `inline_svg` into an element of a page. Errors are raised: a `DecibanError` or a `Problem` becomes a page, or JSON
+for `fetch`. Code that changes a model calls `workspace.set_model` afterwards, so that what was computed for the
+former one is dropped.
 
-In the script (`static/studio.js`): `studio.post(path, object)` and `studio.get(path)` return JSON or raise an Error with
-the message; `studio.fragment(path)` returns HTML. An element with `data-load="/path"` is filled with the HTML of that
-path; a form with `data-submit` (any value) is submitted whenever one of its fields changes.
+In the script (`static/studio.js`): `studio.post(path, object)` and `studio.get(path)` return JSON or raise an Error
+with the message; `studio.fragment(path)` returns HTML. An element with `data-load="/path"` is filled with the HTML of
+that path; a form with `data-submit` is submitted whenever one of its fields changes, one with `data-fetch` without
+leaving the page if there is an error.
 """
 
 from __future__ import annotations

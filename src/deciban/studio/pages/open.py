@@ -31,8 +31,8 @@ async def show(request: Request) -> Response:
     found = await run(workspace, _describe_table, workspace)
     limit = workspace.settings.max_upload_bytes
     return render(
-        request, "open.html", examples=EXAMPLES, limit=limit, too_large=describe_limit(limit), role_choices=ROLE_CHOICES,
-        role_meanings=ROLES, **found,
+        request, "open.html", examples=EXAMPLES, limit=limit, too_large=describe_limit(limit),
+        role_choices=ROLE_CHOICES, **found,
     )  # fmt: skip
 
 
