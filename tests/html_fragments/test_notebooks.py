@@ -58,7 +58,7 @@ def test_a_row_with_many_columns_sums_the_weak_ones():
 
 
 def test_a_report_shows_confusion_and_figures(model, table):
-    report = deciban.evaluate(model, table)
+    report = deciban.evaluate(table, model=model)
     tree = check_escaped(report._repr_html_())
     lines = tree.all("table", "db-confusion")[0].all("tbody")[0].all("tr")
     assert [[float(cell.text) for cell in line.all("td")[:-1]] for line in lines] == report.confusion.tolist()
