@@ -38,8 +38,8 @@ MAX_TRIED_WORDS = 30
 class SingleChange:
     """A change of one cell that flips a prediction, and the prediction after it.
 
-    `size` is the change of a number as a fraction of its learned range; 1 for another level, a removed word, or a cell
-    that was missing. `word` is the word without which `after`, a text, is.
+    `size` is the change of a number as a fraction of its learned range; it is 1 for another level, a removed word, or
+    a cell that was missing. `word` is the word that was removed from a text.
     """
 
     column: str
@@ -69,7 +69,7 @@ def find_single_changes(model: Model, source: Any, row: int = 0) -> list[SingleC
 
 
 def read_typed_row(model: Model, source: Any, row: int = 0) -> dict[str, Any]:
-    """Return the cells of one row that the model reads, numbers and dates converted; a column that is not there is None.
+    """Return the cells of one row that the model reads, numbers and dates converted; None where one is missing.
 
     A row beyond the last is an InputError.
     """
@@ -117,7 +117,9 @@ class ChangeSearch:
         posterior[posterior.argmax(axis=1) == self.winner] = np.nan
         return posterior
 
-    def _make_change(self, column: str, after: Any, posterior: Array, size: float, word: str | None = None) -> SingleChange:
+    def _make_change(
+        self, column: str, after: Any, posterior: Array, size: float, word: str | None = None
+    ) -> SingleChange:
         k = int(posterior.argmax())
         label = self._model.classes[k]
         return SingleChange(column, self._row[column], after, label, float(posterior[k]), size, word)
@@ -134,7 +136,9 @@ class ChangeSearch:
         changes: dict[str, SingleChange] = {}
         for (name, value), posterior in zip(tried, self._try(tried)):
             if name not in changes and not np.isnan(posterior[0]):
-                changes[name] = self._make_change(name, value, posterior, abs(value - self._row[name]) / self._width(name))
+                changes[name] = self._make_change(
+                    name, value, posterior, abs(value - self._row[name]) / self._width(name)
+                )
         return [*changes.values(), *self._fill_missing()]
 
     def _fill_missing(self) -> list[SingleChange]:
@@ -145,7 +149,9 @@ class ChangeSearch:
 
     def change_levels(self) -> list[SingleChange]:
         """Return the level of each flag or category that flips the prediction most clearly."""
-        tried = [(name, level) for name, levels in self._levels().items() for level in levels if level != self._row[name]]
+        tried = [
+            (name, level) for name, levels in self._levels().items() for level in levels if level != self._row[name]
+        ]
         return self._choose_most_probable(tried)
 
     def remove_words(self) -> list[SingleChange]:
@@ -204,8 +210,8 @@ class ChangeSearch:
     def _make_grid(self, name: str) -> list[float]:
         """Return values across the learned range of a number, whole ones where it has whole values."""
         values = np.linspace(*self._model.ranges[name], GRID_POINTS)
-        if self._is_whole(name):
-            values = np.unique(values.round())
+        decimals = 0 if self._is_whole(name) else math.ceil(-math.log10(self._width(name) / GRID_POINTS)) + 1
+        values = np.unique(values.round(decimals))
         return [float(value) for value in values if np.isfinite(value) and value != self._row[name]]
 
     def _width(self, name: str) -> float:

@@ -1,4 +1,4 @@
-"""Corrections of labels: rows whose labels the model doubts, changes that are exact or refitted, and their undoing."""
+"""Corrections of labels: rows whose labels the model doubts, exact changes or refits, and their undoing."""
 
 from __future__ import annotations
 

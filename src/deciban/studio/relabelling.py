@@ -30,7 +30,9 @@ class RelabelledView(SourceView):
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
         table = self.source.head(n)
-        return pa.Table.from_batches([self._relabel(batch, 0) for batch in table.combine_chunks().to_batches()], table.schema)
+        return pa.Table.from_batches(
+            [self._relabel(batch, 0) for batch in table.combine_chunks().to_batches()], table.schema
+        )
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""

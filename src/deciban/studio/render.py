@@ -47,7 +47,7 @@ def render(
     name = request.scope["path"].strip("/").partition("/")[0] or PAGES[0].name
     shared = {
         "workspace": workspace, "pages": PAGES, "page": next((page for page in PAGES if page.name == name), None),
-        "notice": workspace.take_notice() if workspace is not None else "",
+        "notice": "" if workspace is None or "x-studio" in request.headers else workspace.take_notice(),
     }  # fmt: skip
     html = get_environment().get_template(template).render({**shared, **context})
     return HTMLResponse(html, status, dict(headers or {}))

@@ -1,4 +1,4 @@
-"""Answers to questions about a row: its posterior, the evidence, the difference to another row, what would flip it."""
+"""Answers about a row: its posterior, the evidence, the difference to another row, and what would flip it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_SHOWN_CHANGES = 6
 
 @dataclass(frozen=True)
 class RowAnswer:
-    """The posterior of a row, the explanation of its class against the next, and the class that the evidence is for."""
+    """The posterior of a row, its most probable class, and the evidence for one class against another."""
 
     posterior: list[tuple[Any, float]]
     explanation: Explanation
@@ -59,7 +59,7 @@ def answer_row(model: Model, row: Source, favoured: str | None = None) -> RowAns
 
 
 def rank_columns(model: Model) -> list[str]:
-    """Return the names of all features, those strongest in the model first: an order that no change of a row moves."""
+    """Return the names of all features, the strongest in the model first, an order independent of the row."""
     return [strength.feature for strength in describe_model(model).strongest]
 
 
@@ -93,7 +93,9 @@ def arrange_reasons(explanation: Explanation, order: Sequence[str]) -> list[Reas
     return sorted(explanation.reasons(0), key=rank)
 
 
-def show_comparison(model: Model, one: RowAnswer, other: RowAnswer, rows: tuple[dict[str, Any], dict[str, Any]]) -> Markup:
+def show_comparison(
+    model: Model, one: RowAnswer, other: RowAnswer, rows: tuple[dict[str, Any], dict[str, Any]]
+) -> Markup:
     """Return two rows side by side: the cells that differ, their evidence for the same class, and the posteriors."""
     evidence = [_evidence_by_column(answer) for answer in (one, other)]
     names = dict.fromkeys([*evidence[0], *evidence[1]])
@@ -108,9 +110,7 @@ def show_comparison(model: Model, one: RowAnswer, other: RowAnswer, rows: tuple[
     pair = one.explanation.winner[0], one.explanation.runner_up[0]
     caption = f"Evidence for {pair[0]} rather than {pair[1]}"
     table = make_table(heads, [*ranked, totals], caption, left=(0, 1, 2), strong=[len(ranked)])
-    p = [
-        f"{answer.prediction} ({format_probability(answer.probability)})" for answer in (one, other)
-    ]
+    p = [f"{answer.prediction} ({format_probability(answer.probability)})" for answer in (one, other)]
     return element("div", element("p", f"Kept row: {p[0]}. This row: {p[1]}."), table, class_="db")
 
 
@@ -147,10 +147,10 @@ def _describe_change(change: SingleChange) -> Markup:
         what = join(element("b", change.column), f" without “{format_word(change.word)}”")
     else:
         what = join(element("b", change.column), f" {before} → ", element("b", after))
-    size = f", {format_number(100 * change.size, 1)} % of its range" if change.size < 1 else ""
-    result = f": {change.prediction} ({format_probability(change.probability)}){size} "
+    size = f", a change of {format_number(100 * change.size, 1)} % of its range" if change.size < 1 else ""
+    result = f"then {change.prediction} with probability {format_probability(change.probability)}{size}"
     button = element(
         "button", "Try it", type="button", class_="button quiet small", data_set=change.column, data_value=after,
         aria_label=f"Try it: {change.column} = {after[:80]}",
     )  # fmt: skip
-    return join(what, result, button)
+    return join(element("span", what, element("small", result)), button)

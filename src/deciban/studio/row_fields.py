@@ -65,7 +65,9 @@ def _make_field(model: Model, column: Column, levels: Mapping[str, tuple[str, ..
     step = choose_step(low, high, cell)
     if isinstance(cell, (int, float)):
         low, high = min(low, float(cell)), max(high, float(cell))
-    return RowField(name, "number", column.role, value, math.floor(low / step) * step, math.ceil(high / step) * step, step)
+    return RowField(
+        name, "number", column.role, value, math.floor(low / step) * step, math.ceil(high / step) * step, step
+    )
 
 
 def list_levels(model: Model) -> dict[str, tuple[str, ...]]:

@@ -66,7 +66,13 @@ PAGES: Final = (
         "Download the model, predictions, a report, and every step as code.",
     ),
     Page("digits", "Digits", "", "Play", "Draw a digit with the mouse, and see it recognised."),
-    Page("calculator", "Bayes calculator", "", "Play", "What does a positive test mean? Bayes' rule with ten thousand people."),
+    Page(
+        "calculator",
+        "Bayes calculator",
+        "",
+        "Play",
+        "What does a positive test mean? Bayes' rule with ten thousand people.",
+    ),
     Page("mail", "Mail", "", "Mail", "Decide on messages of which the mail filter is unsure."),
 )
 """The pages, in the order of the menu."""

@@ -14,7 +14,14 @@ from deciban.model.model import Model
 from deciban.model.single_changes import read_typed_row
 from deciban.studio.render import render
 from deciban.studio.requests import get_workspace, read_json, run
-from deciban.studio.row_answers import answer_pair, answer_row, rank_columns, show_answer, show_changes, show_comparison
+from deciban.studio.row_answers import (
+    answer_pair,
+    answer_row,
+    rank_columns,
+    show_answer,
+    show_changes,
+    show_comparison,
+)
 from deciban.studio.row_fields import choose_typical_row, make_fields, read_row, type_row
 from deciban.studio.workspace import Workspace
 
@@ -44,8 +51,8 @@ def _make_context(workspace: Workspace, number: int) -> dict[str, Any]:
     answer = answer_row(model, read_row(model, values))
     return {
         "fields": fields, "row_number": number, "truth": truth, "classes": [str(label) for label in model.classes],
-        "answer": show_answer(answer, get_order(workspace, model)), "changes": show_changes(model, read_row(model, values)),
-        "favoured": str(answer.explanation.winner[0]), "has_texts": any(field.kind == "text" for field in fields),
+        "answer": show_answer(answer, get_order(workspace, model)), "favoured": str(answer.explanation.winner[0]),
+        "changes": show_changes(model, read_row(model, values)),
     }  # fmt: skip
 
 
@@ -113,4 +120,3 @@ ROUTES = [
     Route("/ask/answer", answer, methods=["POST"]),
     Route("/ask/changes", change, methods=["POST"]),
 ]
-

@@ -102,7 +102,9 @@ def _show_value(result: str, table: BayesTable) -> Markup:
     n = n_with + (table.false_positives if is_positive else table.true_negatives)
     if math.isnan(share):
         return element("p", element("b", "–"), f" nobody tests {result}", class_="outcome")
-    text = f" of those who test {result} have it: {format_people(n_with)} of {format_people(n)}"
+    after = table.prior_decibans + (table.positive_decibans if is_positive else table.negative_decibans)
+    odds = f" ({format_odds(after)})" if math.isfinite(after) else ""
+    text = f" of those who test {result} have it: {format_people(n_with)} of {format_people(n)}{odds}"
     return element("p", element("b", format_short_percent(share, 3)), text, class_=f"outcome {result}")
 
 
@@ -111,9 +113,8 @@ def _show_evidence(table: BayesTable) -> Markup:
     rows: list[list[Any]] = []
     for result, evidence in (("positive", table.positive_decibans), ("negative", table.negative_decibans)):
         after = table.prior_decibans + evidence
-        odds = format_odds(after) if math.isfinite(after) else ""
-        rows.append([result, *(format_signed(value) for value in (table.prior_decibans, evidence, after)), odds])
-    return make_table(["evidence, decibans", "before", "test", "after", "odds"], rows)
+        rows.append([result, *(format_signed(value) for value in (table.prior_decibans, evidence, after))])
+    return make_table(["evidence, decibans", "before", "test", "after"], rows)
 
 
 ROUTES = [Route("/calculator", show), Route("/calculator/result", compute)]

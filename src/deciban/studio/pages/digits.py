@@ -26,6 +26,9 @@ SIDE = 8
 MAX_INK = 16.0
 """The value of a pixel that is full of ink: 4×4 points of the drawing."""
 
+SHRINKAGE = 0.6
+"""The share of the mean variance in the covariance of each digit."""
+
 FOLDS = 5
 """Folds of the cross-validation that the page's accuracy comes from."""
 
@@ -50,8 +53,9 @@ class DigitsModel:
 def fit_digits() -> DigitsModel:
     """Fit the classifier, once for the life of the studio.
 
-    The covariance of all classes is one, so that each digit is its mean image and a common shape of variation: drawn
-    digits are not written by those who wrote the data, and a covariance of each class would fit these too closely.
+    Digits drawn with a mouse are not quite those of the data, and a covariance that is shrunk much is less surprised by
+    them. Of 19 drawings this one recognised 18 (98.6 % of the data in cross-validation), shrinkage 0.3 17 (99.3 %),
+    that of Chen et al. 14 (99.1 %), and one covariance for all classes 14 to 16 (95.6 %).
     """
     from sklearn.datasets import load_digits
 
@@ -59,7 +63,7 @@ def fit_digits() -> DigitsModel:
     from deciban.estimators.gaussian_estimators import GaussianBayes
 
     images, labels = load_digits(return_X_y=True)
-    classifier = GaussianBayes(covariance="tied", shrinkage="oas")
+    classifier = GaussianBayes(covariance="full", shrinkage=SHRINKAGE)
     report = cross_validate(classifier, images, labels, folds=FOLDS)
     return DigitsModel(classifier.fit(images, labels), images, labels, report.accuracy, report.accuracy_interval)
 
@@ -68,9 +72,16 @@ async def show(request: Request) -> Response:
     """Show the canvas and the mean of each class."""
     workspace = get_workspace(request)
     model = await run(workspace, fit_digits)
-    means = [(str(label), draw_image(mean)) for label, mean in zip(model.classifier.classes_, model.classifier.means_)]
+    means = [
+        (str(label), draw_image(mean)) for label, mean in zip(model.classifier.classes_, model.classifier.means_)
+    ]
     return render(
-        request, "digits.html", means=means, n_images=len(model.images), accuracy=model.accuracy, interval=model.interval
+        request,
+        "digits.html",
+        means=means,
+        n_images=len(model.images),
+        accuracy=model.accuracy,
+        interval=model.interval,
     )
 
 
@@ -80,8 +91,12 @@ def draw_image(pixels: Array) -> Markup:
     for i, value in enumerate(np.asarray(pixels).tolist()):
         opacity = min(max(value / MAX_INK, 0.0), 1.0)
         if opacity > 0.01:
-            squares.append(element("rect", x=i % SIDE, y=i // SIDE, width=1.02, height=1.02, fill_opacity=f"{opacity:.2f}"))
-    return element("svg", *squares, viewBox=f"0 0 {SIDE} {SIDE}", class_="pixels", aria_hidden="true", focusable="false")
+            squares.append(
+                element("rect", x=i % SIDE, y=i // SIDE, width=1.02, height=1.02, fill_opacity=f"{opacity:.2f}")
+            )
+    return element(
+        "svg", *squares, viewBox=f"0 0 {SIDE} {SIDE}", class_="pixels", aria_hidden="true", focusable="false"
+    )
 
 
 async def recognise(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""The page Texts: a text with the words that are evidence highlighted, and the words that distinguish classes most."""
+"""The page Texts: a text with its words highlighted by their evidence, and the strongest words of each class."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def _make_context(workspace: Workspace, number: int, wanted: str) -> dict[str, A
     text = format_cell(row.get(column))
     return {
         "columns": columns, "column": column, "text": text, "truth": truth, "row_number": number,
-        "answer": _answer(workspace, {"column": column, "text": text})["html"], "telltales": show_telltales(model, column),
+        "answer": _answer(workspace, {"column": column, "text": text})["html"],
+        "telltales": show_telltales(model, column),
     }  # fmt: skip
 
 

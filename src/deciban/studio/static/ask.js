@@ -11,10 +11,16 @@
     element("changes").innerHTML = (await window.studio.post("/ask/changes", { row: form.row() })).html;
   });
 
+  // On narrow screens the answer is below the form: its first line stays in sight at the bottom.
+  function showLive() {
+    element("live-verdict").replaceChildren(answer.querySelector(".verdict").cloneNode(true));
+  }
+
   const refresh = window.latest(async () => {
     const start = performance.now();
     const found = await window.studio.post("/ask/answer", { row: form.row(), kept, favoured: element("favoured").value });
     answer.innerHTML = found.html;
+    showLive();
     element("comparison-card").hidden = !found.comparison;
     element("comparison").innerHTML = found.comparison || "";
     answer.getBoundingClientRect(); // the layout is part of the time
@@ -27,6 +33,7 @@
 
   const form = window.rowForm(element("row-form"), refresh);
   const first = form.row();
+  showLive();
   element("reset").addEventListener("click", () => form.set(first));
   element("keep").addEventListener("click", () => { kept = form.row(); refresh(); element("comparison-card").scrollIntoView({ block: "nearest" }); });
   element("drop-kept").addEventListener("click", () => { kept = null; refresh(); });

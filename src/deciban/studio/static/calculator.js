@@ -6,8 +6,9 @@
   const element = (id) => document.getElementById(id);
   const names = ["prior", "sensitivity", "specificity"];
   const groups = ["true_positives", "false_positives", "false_negatives", "true_negatives"];
-  const width = 200; // dots in a line; 50 lines
   const drawing = element("dots");
+  const width = window.matchMedia("(max-width: 860px)").matches ? 100 : 200; // dots in a line
+  drawing.setAttribute("viewBox", `0 0 ${width} ${10000 / width}`);
 
   const toShare = (name, position) => (name === "prior" ? 100 / (1 + 10 ** (-position / 10)) : position);
   const toPosition = (name, percent) => (name === "prior" ? 10 * Math.log10(percent / (100 - percent)) : percent);

@@ -9,7 +9,7 @@
   const small = document.createElement("canvas");
   small.width = small.height = 32;
   const scaled = small.getContext("2d", { willReadFrequently: true });
-  const penWidth = 30;
+  const penWidth = 34;
   let last = null;
   let pixels = null;
   const cursor = { x: side / 2, y: side / 2, down: false };

@@ -10,8 +10,8 @@ window.rowForm = (form, changed) => {
     if (!slider) return;
     const cell = cellOf(field);
     if (source === slider) {
-      const decimals = (slider.step.split(".")[1] || "").length;
-      cell.value = Number(slider.value).toFixed(slider.step.includes("e") ? 6 : decimals);
+      const decimals = Math.max(0, Math.ceil(-Math.log10(Number(slider.step)) - 1e-9));
+      cell.value = Number(slider.value).toFixed(Math.min(decimals, 20));
     } else if (cell.value.trim() !== "" && !Number.isNaN(Number(cell.value))) {
       slider.value = cell.value;
     }
