@@ -12,9 +12,9 @@ from deciban.studio.jobs import Job
 from deciban.studio.workspace import Workspace
 
 LEARNERS = {
-    "bayes": ("Naive Bayes", "One pass over the table; learns and forgets single rows exactly; the evidence of each column adds up."),
+    "bayes": ("Naive Bayes", "One pass over the table. Single rows can be corrected exactly. The evidence adds up."),
     "logistic": ("Logistic regression", "Weights fitted to all rows; often sharper with many rows."),
-    "evidence": ("Evidence regression", "Naive Bayes with a weight for each column, so that repeated evidence counts less."),
+    "evidence": ("Evidence regression", "Naive Bayes with a weight for each column: repeated evidence counts less."),
     "boosted": ("Boosted naive Bayes", "Several naive Bayes models in a row, for tables with interactions."),
 }  # fmt: skip
 """The learners, with their names and what they are good for."""

@@ -51,7 +51,7 @@ class Workspace:
     """All models of this studio by name, to compare, merge and go back to."""
     steps: list[Step] = field(default_factory=list)
     version: int = 0
-    """A number that grows whenever table, roles or model change; what was computed for a former one is out of date."""
+    """A number that grows whenever table, roles or model change; results of a former one are out of date."""
     job: Job | None = None
     notice: str = ""
     """A sentence that the next page shows once."""

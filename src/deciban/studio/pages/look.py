@@ -46,15 +46,16 @@ async def show(request: Request) -> Response:
 def _describe_picture(workspace: Workspace, name: str, options: dict[str, str]) -> dict[str, Any]:
     """Return the variables of the template that describe a picture."""
     kind, numbers = KINDS[name], list_number_columns(workspace)
+    shown = dict.fromkeys(OPTION_NAMES, "") | options
     if not is_possible(workspace, kind) or (name == "boundary" and len(numbers) < 2):
         why = "two columns of numbers" if name == "boundary" else {
             "model": "a model", "report": "a model that was trained here", "data": "a table"}[kind.needs]  # fmt: skip
-        return {"missing": why, "numbers": numbers, "options": options, "query": "", "command": "", "python": ""}
+        return {"missing": why, "numbers": numbers, "options": shown, "query": "", "command": "", "python": ""}
     if name == "boundary":
         options["x"], options["y"] = choose_columns(workspace, options)
-    query = f"?{urlencode(options)}" if options else ""
+    query, shown = f"?{urlencode(options)}" if options else "", shown | options
     return {
-        "missing": "", "numbers": numbers, "options": options, "query": query,
+        "missing": "", "numbers": numbers, "options": shown, "query": query,
         "command": kind.command(workspace, options), "python": kind.python(workspace, options),
     }  # fmt: skip
 
