@@ -76,10 +76,8 @@ def test_a_missing_cell_is_filled_and_a_missing_column_is_one(model):
 
 
 def test_a_word_is_removed(clinic):
-    model = deciban.train(
-        {"note": ["win a prize now", "lunch at noon"] * 20, "k": ["spam", "ham"] * 20}, target="k", roles={"note": "text"},
-        judge=False,
-    )  # fmt: skip
+    rows = {"note": ["win a prize now", "lunch at noon"] * 20, "k": ["spam", "ham"] * 20}
+    model = deciban.train(rows, target="k", roles={"note": "text"}, judge=False)
     changes = find_single_changes(model, {"note": ["prize at lunch for the win"]})
     assert [(change.word, change.prediction) for change in changes if change.word] == [
         (change.word, predict(model, {"note": change.after})) for change in changes

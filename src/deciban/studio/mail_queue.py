@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deciban.errors import InputError
+from deciban.errors import DecibanError
 from deciban.html_fragments import Bar, Markup, draw_waterfall
 from deciban.mail.filter import MAX_CLUES, CachingMailFilter, MailFilter
 from deciban.mail.message.message import compute_digest, read_message
@@ -206,5 +206,5 @@ def check_store(settings: StudioSettings) -> str:
     try:
         with MailQueue(settings).open_filter():
             return ""
-    except InputError as error:
+    except DecibanError as error:
         return str(error)
