@@ -350,3 +350,9 @@ class Model(ModelAlgebra):
         classes = f"{self.classes[:5]}{'…' if len(self.classes) > 5 else ''}"
         columns = f"{used} column{'' if used == 1 else 's'}"
         return f"<Model: {self.target} in {classes} from {columns}{by}; weight {self.ledger.n_rows:g}>"
+
+    def _repr_html_(self) -> str:
+        """Return classes, strongest columns and roles, for notebooks."""
+        from deciban.model.model_html import show_in_notebook
+
+        return show_in_notebook(self)

@@ -229,6 +229,12 @@ class Explanation:
             rows += f"; {winner} rather than {other}: {format_decibans(total).strip()}{', …' * (len(self) > 1)}"
         return f"<{type(self).__name__}: {rows}>"
 
+    def _repr_html_(self) -> str:
+        """Return the evidence waterfalls of the first rows, for notebooks."""
+        from deciban.scores.explanation_html import show_in_notebook
+
+        return show_in_notebook(self)
+
     def __str__(self) -> str:
         shown = [self.text(row) for row in range(min(len(self), 5))]
         if len(self) > 5:

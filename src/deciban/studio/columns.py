@@ -52,7 +52,7 @@ def infer_roles(workspace: Workspace, data: DataSet) -> dict[str, tuple[str, str
     if workspace.target is None:
         return "no column to predict is chosen. Hint: choose one in the list"
     try:
-        task = plan(data.path, target=workspace.target, roles=workspace.roles)
+        task = plan(data.table, target=workspace.target, roles=workspace.roles)
     except DecibanError as error:
         return str(error)
     return {

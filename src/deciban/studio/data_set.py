@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deciban._lazy import pa
 from deciban.sources.row_views import RowRange
 from deciban.sources.source import FileOptions, Source, open_source
+from deciban.studio.relabelling import open_relabelled, relabel_array
 
 HEAD_ROWS = 2000
 """The number of first rows from which a page describes the columns."""
@@ -29,6 +31,10 @@ class DataSet:
     """The number of rows; None where it is not known before they are read."""
     example: str = ""
     """The name of the bundled table, if it is one."""
+    labels: Mapping[int, str | None] = field(default_factory=dict)
+    """The labels of rows, counted from 0, that were corrected; None: the row is to be learned no more."""
+    labelled: str = ""
+    """The column of the corrected labels."""
 
     @classmethod
     def open(cls, path: str, name: str | None = None, example: str = "") -> DataSet:
@@ -39,8 +45,23 @@ class DataSet:
         return cls(path, name or path, tuple(source.columns), head, n_rows, example)
 
     def source(self) -> Source:
-        """Return the table, to be read from its beginning."""
-        return open_source(self.path, None, FileOptions())
+        """Return the table with its corrected labels, to be read from its beginning."""
+        return open_relabelled(open_source(self.path, None, FileOptions()), self.labelled, self.labels)
+
+    @property
+    def table(self) -> Any:
+        """The table as `deciban.train` takes it: the path or, where labels were corrected, the open table."""
+        return self.source() if self.labels else self.path
+
+    def with_label(self, row: int, label: str | None, target: str) -> DataSet:
+        """Return the table with another label of a row, counted from 0."""
+        head = self.head
+        if row < head.num_rows:
+            place = head.schema.get_field_index(target)
+            cells = relabel_array(head.column(place).combine_chunks(), {row: label})
+            head = head.set_column(place, target, cells)
+        kept = self.labels if target == self.labelled else {}
+        return replace(self, head=head, labels={**kept, row: label}, labelled=target)
 
     def read_rows(self, start: int, count: int) -> Any:
         """Return `count` rows from row `start` (the first is 0) as an Arrow table of texts; none beyond the last."""

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 
 import deciban
 from deciban.formatting import format_number, format_percent, format_thousands
+from deciban.html_fragments import STYLE, Markup
 
 FOLDER = Path(__file__).parent
 
@@ -27,7 +28,7 @@ def get_environment() -> Environment:
     environment.filters |= {
         "percent": format_percent, "thousands": format_thousands, "number": format_number, "size": format_size,
     }  # fmt: skip
-    environment.globals |= {"version": deciban.__version__}
+    environment.globals |= {"version": deciban.__version__, "fragment_style": Markup(STYLE)}
     return environment
 
 
@@ -46,7 +47,7 @@ def render(
     name = request.scope["path"].strip("/").partition("/")[0] or PAGES[0].name
     shared = {
         "workspace": workspace, "pages": PAGES, "page": next((page for page in PAGES if page.name == name), None),
-        "notice": workspace.take_notice() if workspace is not None else "",
+        "notice": "" if workspace is None or "x-studio" in request.headers else workspace.take_notice(),
     }  # fmt: skip
     html = get_environment().get_template(template).render({**shared, **context})
     return HTMLResponse(html, status, dict(headers or {}))

@@ -24,7 +24,7 @@ def train(workspace: Workspace, learner: str, job: Job) -> str:
     """Train a model on the open table, open it, and return the path of its report."""
     data, target = workspace.need_data(), workspace.need_target()
     roles, version = dict(workspace.roles), workspace.version
-    model = deciban.train(data.path, target=target, roles=roles, learner=learner, progress=job)
+    model = deciban.train(data.table, target=target, roles=roles, learner=learner, progress=job)
     model.origin = replace(model.origin, source=data.name)
     job.begin("Describing the model", "", 0)
     with workspace.lock:

@@ -15,6 +15,7 @@ from deciban.studio.settings import StudioSettings
 if TYPE_CHECKING:
     from deciban.metrics.report import Report
     from deciban.model.model import Model
+    from deciban.studio.mail_queue import MailQueue
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Workspace:
     """A sentence that the next page shows once."""
     page_state: dict[str, Any] = field(default_factory=dict)
     """What pages remember between requests, by the name of the page; cleared when another table is opened."""
+    mail_queue: MailQueue | None = None
+    """The messages of the page Mail, once it was opened."""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def record(self, title: str, python: str, command: str) -> None:

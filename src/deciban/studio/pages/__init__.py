@@ -54,6 +54,9 @@ PAGES: Final = (
     Page("open", "Open", "", "Data", "Choose a table, and what each column is taken for."),
     Page("train", "Train", "data", "Model", "Learn from the table, and see how good the model is."),
     Page("look", "Look", "data", "Model", "See the model and its quality as pictures."),
+    Page("ask", "Ask", "model", "Model", "Question the model about a row, value by value."),
+    Page("texts", "Texts", "model", "Model", "See which words of a text the model reads as evidence."),
+    Page("correct", "Correct", "model", "Model", "Correct wrong labels, and see what it changes."),
     Page("compare", "Compare", "data", "Model", "Compare learners, and merge or compare two models."),
     Page(
         "take-away",
@@ -62,5 +65,14 @@ PAGES: Final = (
         "Result",
         "Download the model, predictions, a report, and every step as code.",
     ),
+    Page("digits", "Digits", "", "Play", "Draw a digit with the mouse, and see it recognised."),
+    Page(
+        "calculator",
+        "Bayes calculator",
+        "",
+        "Play",
+        "What does a positive test mean? Bayes' rule with ten thousand people.",
+    ),
+    Page("mail", "Mail", "", "Mail", "Decide on messages of which the mail filter is unsure."),
 )
 """The pages, in the order of the menu."""

@@ -80,7 +80,7 @@ async def start(request: Request) -> Response:
 
 def _compare_learners(workspace: Workspace, job: Job) -> str:
     data, target, roles = workspace.need_data(), workspace.need_target(), dict(workspace.roles)
-    comparison = deciban.compare(data.path, target=target, roles=roles, progress=job)
+    comparison = deciban.compare(data.table, target=target, roles=roles, progress=job)
     with workspace.lock:
         workspace.page_state["comparison"] = ((target, roles), comparison)
         workspace.record(
