@@ -50,3 +50,26 @@ def open_browser() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
         browser.close()
+
+
+@contextmanager
+def serve_studio(workspace: Any, access: Any) -> Iterator[str]:
+    """Serve a studio by a thread of this process, and yield its address without a token."""
+    import threading
+
+    import uvicorn
+
+    from deciban.server.run_server import format_address, listen
+    from deciban.server.settings import Settings
+    from deciban.studio.application import create_studio
+
+    with listen(Settings((), port=0)) as listener:
+        config = uvicorn.Config(create_studio(workspace, access), lifespan="off", ws="none", log_config=None)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
+        try:
+            yield format_address(listener)
+        finally:
+            server.should_exit = True
+            thread.join(10)
