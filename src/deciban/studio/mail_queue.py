@@ -86,6 +86,8 @@ class MailQueue:
 
     settings: StudioSettings
     waiting: dict[str, QueuedMessage] = field(default_factory=dict)
+    decided: dict[str, QueuedMessage] = field(default_factory=dict)
+    """Messages of the queue of which the filter has become sure by what was learned meanwhile."""
     learned: list[LearnedMessage] = field(default_factory=list)
     verdicts: Counter[str] = field(default_factory=Counter)
     """How many of the scanned messages have each verdict, or were known."""
@@ -116,16 +118,23 @@ class MailQueue:
                         n_bytes += len(found.raw)
                     n += 1
                     job(n)
-        self.verdicts, self.problems, self.waiting, self.scanned_at = verdicts, problems, waiting, time.time()
+        self.verdicts, self.problems, self.waiting, self.decided = verdicts, problems, waiting, {}
+        self.scanned_at = time.time()
 
     def show_next(self, skip: int = 0) -> ShownMessage | None:
-        """Return the first message of the queue, or one after it; one that was learned elsewhere leaves the queue."""
+        """Return the first message of the queue, or one after it, of which the filter is still unsure.
+
+        Others that are met leave the queue: the filter has become sure, or they were learned elsewhere.
+        """
         with self.open_filter() as mail:
-            for key, message in list(self.waiting.items()):
-                if mail.store.find_label(message.digest) is not None:
-                    del self.waiting[key]
             keys = list(self.waiting)
-            return _show(mail, self.waiting[keys[skip % len(keys)]]) if keys else None
+            start = skip % len(keys) if keys else 0
+            for key in [*keys[start:], *keys[:start]]:
+                shown = _show(mail, self.waiting[key])
+                if _classify(mail, shown.message) == UNSURE:
+                    return shown
+                self.decided[key] = self.waiting.pop(key)
+        return None
 
     def learn(self, key: str, label: str) -> LearnedMessage:
         """Learn a message of the queue at once."""
@@ -148,7 +157,8 @@ class MailQueue:
         with self.open_filter() as mail:
             mail.store.unlearn([done.message.digest])
         self.learned.remove(done)
-        self.waiting = {key: done.message, **self.waiting}
+        self.waiting = {key: done.message, **self.waiting, **self.decided}
+        self.decided = {}
         return done
 
     def list_labels(self) -> list[str]:
