@@ -49,7 +49,7 @@ def test_a_dropped_file_is_opened_by_its_own_name(studio, name, content, columns
 def test_the_page_shows_roles_reasons_missing_values_and_first_rows(studio):
     studio.drop("fruit.csv", FRUIT.replace("100,green", ",green").encode())
     page = studio.page("/open")
-    assert "numbers: as a Gaussian, in bins or as counts" in page
+    assert "numbers; training finds out how they are distributed" in page
     assert "60 rows, 3 columns" in page
     assert "missing" in page
     assert page.count("<td>plum</td>") == 4  # among the 8 first rows

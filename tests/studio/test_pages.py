@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,19 +48,27 @@ def test_an_error_of_training_is_shown(studio):
     assert "one class only" in studio.get("/job").json()["error"]
 
 
-@pytest.mark.parametrize(
-    ("table", "expected"),
-    [
-        ("code,x,class\n" + "".join(f"{'AB'[i % 2]},{i % 7},{'yn'[i % 2]}\n" for i in range(200)), "code almost gives the answer away"),
-        ("x,class\n" + "".join(f"{i % 7},{'yn'[i % 2]}\n" for i in range(30)), "Only 30 rows"),
-        ("x,class\n" + "".join(f"{i % 7},{'y' if i % 50 else 'n'}\n" for i in range(400)), "Few rows of some classes"),
-        ("customer_id,x,class\n" + "".join(f"{7919 * i % 100003},{i % 7},{'yn'[i % 2]}\n" for i in range(300)), "customer_id was left out"),
-        ("x,class\n" + "".join(f"{i * 7919 % 13},{'yn'[i * 31 % 97 % 2]}\n" for i in range(200)), "Not clearly better than guessing"),
-    ],
-)  # fmt: skip
+def write_table(n, columns, make_row):
+    return columns + "\n" + "".join(",".join(map(str, make_row(i))) + "\n" for i in range(n))
+
+
+FINDINGS = {
+    "code almost gives the answer away": write_table(
+        200, "code,x,class", lambda i: ("AB"[i % 2], i % 7, "yn"[i % 2])
+    ),
+    "Only 30 rows": write_table(30, "x,class", lambda i: (i % 7, "yn"[i % 2])),
+    "Few rows of some classes": write_table(400, "x,class", lambda i: (i % 7, "y" if i % 50 else "n")),
+    "customer_id was left out": write_table(
+        300, "customer_id,x,class", lambda i: (7919 * i % 100003, i % 7, "yn"[i % 2])
+    ),
+    "Not clearly better than guessing": write_table(200, "x,class", lambda i: (i * 7919 % 13, "yn"[i * 31 % 97 % 2])),
+}
+
+
+@pytest.mark.parametrize("expected", [*FINDINGS])
 @pytest.mark.cases(None)
-def test_findings_are_in_plain_english(studio, table, expected):
-    studio.drop("table.csv", table.encode())
+def test_findings_are_in_plain_english(studio, expected):
+    studio.drop("table.csv", FINDINGS[expected].encode())
     studio.work("/train/start", learner="bayes")
     assert expected in studio.page("/train")
 
@@ -87,7 +96,7 @@ def test_a_boundary_is_drawn_for_the_columns_that_are_chosen(trained):
 def test_the_command_of_a_picture_draws_the_same(trained, tmp_path):
     page = trained.page("/look?picture=boundary")
     command = re.search(r"deciban plot boundary [^<]*", page)[0].replace("&#39;", "'")
-    (tmp_path / "patients.csv").write_bytes(open(trained.workspace.data.path, "rb").read())
+    (tmp_path / "patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
     words = [sys.executable, "-m", "deciban", *command.split()[1:]]
     subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
     drawn = re.sub(r"<metadata>.*?</metadata>", "", (tmp_path / "boundary.svg").read_text(), flags=re.DOTALL)
@@ -115,7 +124,7 @@ def test_learners_are_compared_side_by_side(studio):
 
 def halve(studio):
     """Drop two halves of the patients one after the other, and train on each, with the roles of the first."""
-    lines = open(studio.workspace.settings.examples / "patients.csv").read().splitlines()
+    lines = (studio.workspace.settings.examples / "patients.csv").read_text().splitlines()
     models = []
     for half in (lines[1:201], lines[201:]):
         studio.drop("half.csv", "\n".join([lines[0], *half]).encode())
@@ -168,7 +177,7 @@ def test_the_steps_reproduce_the_model(trained, tmp_path):
         folder.mkdir()
         (folder / name).write_text(trained.page(f"/take-away/{name}"))
         if name == "steps.py":  # the commands write the example themselves
-            (folder / "patients.csv").write_bytes(open(trained.workspace.data.path, "rb").read())
+            (folder / "patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
         command = folder / "deciban"
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m deciban "$@"\n')
         command.chmod(0o755)

@@ -56,7 +56,7 @@ def infer_roles(workspace: Workspace, data: DataSet) -> dict[str, tuple[str, str
     except DecibanError as error:
         return str(error)
     return {
-        column.name: ("number", "numbers: as a Gaussian, in bins or as counts, as training finds better")
+        column.name: ("number", "numbers; training finds out how they are distributed")
         if column.role in OPEN_ROLES
         else (column.role, column.reason)
         for column in task.columns

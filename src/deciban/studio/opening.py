@@ -17,10 +17,10 @@ from deciban.studio.workspace import Workspace
 MODEL_ENDING = ".deciban"
 
 EXAMPLES = {
-    "patients": "400 patients with a diagnosis; synthetic",
+    "patients": "400 patients and their diagnosis (made up)",
     "iris": "Fisher's 150 flowers of three species",
-    "tennis": "the 14 days of textbooks, to play or not to play",
-    "messages": "400 short texts with a topic; synthetic",
+    "tennis": "The 14 days of the textbooks: play or not?",
+    "messages": "400 short texts and their topic (made up)",
 }
 """The bundled tables that can be learned from, and what they are."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deciban.formatting import format_number, format_percent, format_percent_range, format_with_error
+from deciban.formatting import format_number, format_percent
 
 if TYPE_CHECKING:
     from deciban.metrics.report import Report
@@ -55,15 +55,15 @@ def list_figures(quality: Mapping[str, Any]) -> list[Figure]:
     figures = [
         Figure(
             "Right on rows it had not seen", format_percent(q["accuracy"]),
-            f"95 % sure: {format_percent_range(low_high)}" if low_high else "",
+            f"95 % sure: {100 * low_high[0]:.1f} to {100 * low_high[1]:.1f} %" if low_high else "",
         ),
         Figure(f"Always answering {q['commonest']}", format_percent(q["majority"]), "what it has to beat"),
     ]  # fmt: skip
     if q.get("log_loss") is not None:
-        loss = format_with_error(q["log_loss"], q.get("log_loss_error") or 0.0)
-        figures.append(Figure("Log-loss", loss, "lower is better"))
+        error = f"± {format_number(q['log_loss_error'], 3)}; " if q.get("log_loss_error") else ""
+        figures.append(Figure("Log-loss", format_number(q["log_loss"], 3), f"{error}lower is better"))
     if q.get("calibration_error") is not None:
-        figures.append(Figure("Calibration error", format_number(q["calibration_error"]), "0 is perfect"))
+        figures.append(Figure("Calibration error", format_number(q["calibration_error"], 3), "0 is perfect"))
     if q.get("roc_auc") is not None and len(q["classes"]) == 2:
         figures.append(Figure("Area under ROC", f"{q['roc_auc']:.3f}", "1 is perfect, 0.5 is chance"))
     return figures
@@ -102,7 +102,17 @@ def list_strongest(model: Model) -> list[StrongColumn]:
         StrongColumn(
             s.feature, f"{format_number(s.evidence, 2)} dB",
             f"{format_number(s.low, 2)} to {format_number(s.high, 2)}",
-            min(1.0, max(0.0, s.evidence / largest)), tuple(str(summary) for summary in s.summaries),
+            min(1.0, max(0.0, s.evidence / largest)),
+            tuple(_shorten_summary(str(summary), s.feature) for summary in s.summaries),
         )
         for s in strongest
     ]  # fmt: skip
+
+
+def _shorten_summary(text: str, feature: str) -> str:
+    """Return a summary without the name of its feature, which stands beside it.
+
+    >>> _shorten_summary("cough = none favours cold: +7.0 dB", "cough")
+    'none favours cold: +7.0 dB'
+    """
+    return text.removeprefix(feature).lstrip(" =:") if text.startswith(feature) else text

@@ -36,7 +36,7 @@ def train(workspace: Workspace, learner: str, job: Job) -> str:
         more = {} if learner == "bayes" else {"learner": learner}
         option = "" if learner == "bayes" else f" --learner {learner}"
         workspace.record(
-            f"Trained {LEARNERS[learner][0]} on {data.name}",
+            f"Trained {LEARNERS[learner][0].lower().replace('bayes', 'Bayes')} on {data.name}",
             f"model = deciban.train({format_table_arguments(workspace, **more)})\n"
             f"print(model.held_out)\nmodel.save({name!r})",
             f"deciban train {format_table_words(workspace)}{option} -o {shlex.quote(name)}",

@@ -42,8 +42,25 @@ async def show(request: Request) -> Response:
     first, second = (request.query_params.get(name, "") for name in ("first", "second"))
     found = await run(workspace, _compare_models, workspace, first, second)
     comparison = _get_comparison(workspace)
-    table = [] if comparison is None else comparison_advice.table(comparison, False)
-    return render(request, "compare.html", comparison=comparison, table=table, first=first, second=second, **found)
+    table = [] if comparison is None else _make_table(comparison)
+    best = {} if comparison is None else comparison.best.arguments
+    trainable = best.get("learner", "bayes") if best.keys() <= {"learner", "C"} else ""
+    return render(
+        request, "compare.html", comparison=comparison, table=table, trainable=trainable, first=first, second=second,
+        **found,
+    )  # fmt: skip
+
+
+HEADS = {"": "", "calibr.": "calibration error", "params": "parameters"}
+SIGNS = {"→": "recommended", "≈": "as good"}
+"""The heads and signs of the table of the command, and the words that the page has for them."""
+
+
+def _make_table(comparison: Any) -> list[list[str]]:
+    """Return the table of a comparison: a line for each learner, its sign in words at the end."""
+    head, *lines = comparison_advice.table(comparison, False)
+    words = [[*line[1:], SIGNS.get(line[0].strip(), "")] for line in lines]
+    return [[*(HEADS.get(name, name).capitalize() for name in head[1:]), ""], *words]
 
 
 def _get_comparison(workspace: Workspace) -> Any:

@@ -80,6 +80,7 @@ const studio = (() => {
     try {
       const html = await fragment(path);
       element.innerHTML = html;
+      if (element.scrollWidth > element.clientWidth) element.tabIndex = 0; // to be scrolled by keys
       connect(element);
     } catch (error) {
       const text = document.createElement("p");
