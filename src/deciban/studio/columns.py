@@ -1,4 +1,4 @@
-"""What the page Open says of columns: their roles with reasons, missing values, examples, and small histograms."""
+"""Columns as the page Open shows them: roles with reasons, missing values, examples, and small histograms."""
 
 from __future__ import annotations
 
@@ -41,9 +41,8 @@ class ColumnView:
 
 def describe_columns(workspace: Workspace, data: DataSet) -> tuple[list[ColumnView], str]:
     """Return the columns of the open table, and why they cannot be learned from, if they cannot."""
-    roles, problem = infer_roles(workspace, data), ""
-    if isinstance(roles, str):
-        roles, problem = {}, roles
+    found = infer_roles(workspace, data)
+    roles, problem = ({}, found) if isinstance(found, str) else (found, "")
     return [_describe(name, workspace, data, roles.get(name, ("", ""))) for name in data.columns], problem
 
 

@@ -1,4 +1,4 @@
-"""What handlers of pages need of a request: the workspace, forms, JSON, and work in a thread."""
+"""Functions that handlers of pages share: the workspace, forms, JSON, and work in a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be taken away: the model file, predictions, the steps as code, and a report in one file."""
+"""Results to take away: the model file, predictions, the steps as code, and a report in one file."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Workspace:
     notice: str = ""
     """A sentence that the next page shows once."""
     page_state: dict[str, Any] = field(default_factory=dict)
-    """What pages remember between requests, by the name of the page; cleared when another table is opened."""
+    """Values that pages remember between requests, by the name of the page; cleared when another table is opened."""
     mail_queue: MailQueue | None = None
     """The messages of the page Mail, once it was opened."""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
