@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import deciban
-from deciban.model.single_changes import find_single_changes
+from deciban.model.single_changes import find_single_changes, read_typed_row
+from deciban.sources.row_views import RowRange
+from deciban.studio.row_fields import make_fields
 from tests.html_fragments.parsed import parse
 from tests.studio.studio_client import StudioClient
 from tests.studio.trained_models import open_trained
@@ -206,3 +208,35 @@ def test_other_learners_are_asked_in_the_same_way(studio):
     row = dict.fromkeys(model._layout.readings(), 3.0)
     expected = model.predict_proba({name: [3.0] for name in row})[0]
     assert list(probabilities(ask(studio, row)["html"]).values()) == pytest.approx(expected.tolist(), rel=1e-9)
+
+
+def test_numbers_and_dates_of_other_countries_are_asked_as_the_page_shows_them(studio):
+    n = 120
+    columns = {
+        "Datum": [f"{1 + i % 28:02}.{1 + i % 12:02}.2024" for i in range(n)],
+        "Fieber": [f"{36 + i % 5},{i % 10}" for i in range(n)],
+        "Preis": [f"{1 + i % 7}.{100 + 7 * i:03}" if i % 2 else f"{100 + i}" for i in range(n)],
+        "Diagnose": ["Grippe" if i % 5 > 2 else "keine" for i in range(n)],
+    }
+    open_table(studio, columns, "Diagnose", {"Fieber": "number", "Datum": "date"})
+    model, data = studio.workspace.model, studio.workspace.data
+    for number in (1, 17, 100):
+        fields = {
+            field.name: field.value for field in make_fields(model, read_typed_row(model, data.source(), number - 1))
+        }
+        expected = model.predict_proba(RowRange(data.source(), number - 1, 1))
+        (batch,) = expected
+        assert list(probabilities(ask(studio, fields)["html"]).values()) == pytest.approx(
+            [column[0].as_py() for column in batch.columns], rel=1e-9
+        )
+
+
+def test_the_bars_of_a_text_are_its_words_and_add_up(studio):
+    model = open_trained(studio, "messages").workspace.model
+    column = model._layout.texts[0].column
+    html = studio.post("/texts/answer", json={"column": column, "text": "my parcel, where is my parcel?"}).json()["html"]
+    rows = parse(html).all("table", "db-waterfall")[0].all("tbody")[0].all("tr")
+    bars = {row.all("th")[0].text: float(row.all("td", "db-n")[0].attributes["data-decibans"]) for row in rows}
+    total = bars.popitem()[1]
+    assert "parcel (2×)" in bars
+    assert sum(bars.values()) == pytest.approx(total)

@@ -11,6 +11,7 @@ from deciban.formatting import format_number, format_probability, format_signed
 from deciban.html_fragments import Markup, draw_posterior, element, join, make_list, make_table
 from deciban.model.description import describe_model
 from deciban.model.model import Model
+from deciban.model.row_explanations import words_of_row
 from deciban.model.single_changes import SingleChange, find_single_changes
 from deciban.model.table_explanations import explain_rows
 from deciban.scores import Explanation
@@ -63,8 +64,11 @@ def rank_columns(model: Model) -> list[str]:
     return [strength.feature for strength in describe_model(model).strongest]
 
 
-def show_answer(answer: RowAnswer, order: Sequence[str]) -> Markup:
-    """Return the posterior, the waterfall in a fixed order of columns, texts with their words, and unseen values."""
+def show_answer(answer: RowAnswer, order: Sequence[str] | None) -> Markup:
+    """Return the posterior, the waterfall in a fixed order of columns, texts with their words, and unseen values.
+
+    Without an order, the bars are words and columns, the strongest first.
+    """
     classes = sorted(answer.posterior, key=lambda each: -each[1])[:MAX_SHOWN_CLASSES]
     shown = [each for each in answer.posterior if each in classes]
     verdict = element(
@@ -73,7 +77,7 @@ def show_answer(answer: RowAnswer, order: Sequence[str]) -> Markup:
     )  # fmt: skip
     explanation = answer.explanation
     caption = f"Evidence for {explanation.winner[0]} rather than {explanation.runner_up[0]}"
-    reasons = arrange_reasons(explanation, order)
+    reasons = list_word_reasons(explanation) if order is None else arrange_reasons(explanation, order)
     waterfall = draw_reasons(reasons, answer.total, caption, MAX_SHOWN_BARS)
     texts = [element("div", text, class_="highlighted") for text in show_texts(explanation, 0)]
     unseen = make_list(str(value) for value in explanation.unseen_values(0))
@@ -91,6 +95,17 @@ def arrange_reasons(explanation: Explanation, order: Sequence[str]) -> list[Reas
         return (-1 if reason.name == "prior" else place.get(column or "", last), reason.name)
 
     return sorted(explanation.reasons(0), key=rank)
+
+
+def list_word_reasons(explanation: Explanation) -> list[Reason]:
+    """Return the reasons of a row, the words of its texts one by one, the strongest first."""
+    found = words_of_row(explanation, 0)
+    if found is None:
+        return explanation.reasons(0)
+    words = [
+        Reason(word.shown + (f" ({word.times}×)" if word.times > 1 else ""), word.decibans) for word in found.words
+    ]
+    return sorted([*words, *found.others], key=lambda reason: -abs(reason.decibans))
 
 
 def show_comparison(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, time
 from typing import Any, Literal
 
 from deciban.model.columns import Column, split_levels
@@ -103,6 +104,8 @@ def format_cell(cell: Any) -> str:
         return ""
     if isinstance(cell, bool):
         return str(cell).lower()
+    if isinstance(cell, datetime):
+        return str(cell.date() if cell.time() == time() else cell)
     return f"{cell:.12g}" if isinstance(cell, float) else str(cell)
 
 
@@ -131,8 +134,24 @@ def read_row(model: Model, values: Any) -> CellRows:
         cell = values.get(column.name)
         if not isinstance(cell, (str, int, float, type(None))) or len(str(cell)) > MAX_CELL_CHARACTERS:
             raise Problem(400, f"the value of {column.name!r} is no text and no number, or too long")
-        row[column.name] = None if cell == "" else cell
+        row[column.name] = parse_cell(column, cell) if isinstance(cell, str) else cell
     return CellRows.of([row], "the row")
+
+
+def parse_cell(column: Column, text: str) -> Any:
+    """Return the text of a field as the form has written it: a plain number, an ISO date, or a text.
+
+    What is written otherwise stays a text, which is read in the format of the table's column.
+    """
+    convert: Callable[[str], Any] | None = None
+    if column.role == "date":
+        convert = datetime.fromisoformat
+    elif column.numeric or column.role in ("number", "binned", "count"):
+        convert = float
+    try:
+        return (convert(text.strip()) if convert else text) if text.strip() else None
+    except ValueError:
+        return text
 
 
 def type_row(model: Model, values: Any) -> dict[str, Any]:

@@ -59,7 +59,8 @@ def read_shares(request: Request) -> dict[str, float]:
 
 def make_bayes_table(shares: dict[str, float]) -> BayesTable:
     """Return the table of ten thousand people for shares in percent."""
-    return BayesTable(*(shares[name] / 100 for name in DEFAULTS))
+    prior, sensitivity, specificity = (shares[name] / 100 for name in DEFAULTS)
+    return BayesTable(prior, sensitivity, specificity)
 
 
 async def compute(request: Request) -> Response:
@@ -114,7 +115,7 @@ def _show_evidence(table: BayesTable) -> Markup:
     for result, evidence in (("positive", table.positive_decibans), ("negative", table.negative_decibans)):
         after = table.prior_decibans + evidence
         rows.append([result, *(format_signed(value) for value in (table.prior_decibans, evidence, after))])
-    return make_table(["evidence, decibans", "before", "test", "after"], rows)
+    return make_table(["decibans", "before", "test", "after"], rows)
 
 
 ROUTES = [Route("/calculator", show), Route("/calculator/result", compute)]

@@ -15,7 +15,7 @@ from deciban.html_fragments import Markup, element, make_table
 from deciban.model.model import Model
 from deciban.scores.explanation import format_word
 from deciban.server.problems import Problem
-from deciban.studio.pages.ask import find_row, get_order, read_row_number
+from deciban.studio.pages.ask import find_row, read_row_number
 from deciban.studio.render import render
 from deciban.studio.requests import get_workspace, read_json, run
 from deciban.studio.row_answers import answer_row, show_answer
@@ -66,7 +66,7 @@ def _answer(workspace: Workspace, sent: dict[str, Any]) -> dict[str, Any]:
     if column not in list_text_columns(model):
         raise Problem(400, "there is no such column of texts")
     answer = answer_row(model, read_row(model, {column: sent.get("text")}))
-    html = show_answer(answer, get_order(workspace, model))
+    html = show_answer(answer, None)
     return {"html": html, "milliseconds": 1000 * (time.perf_counter() - start)}
 
 
