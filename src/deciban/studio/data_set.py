@@ -13,7 +13,7 @@ from deciban.sources.row_views import RowRange
 from deciban.sources.source import FileOptions, Source, open_source
 from deciban.studio.relabelling import open_relabelled, relabel_array
 
-HEAD_ROWS = 2000
+DESCRIBED_ROWS = 2000
 """The number of first rows from which a page describes the columns."""
 
 
@@ -40,8 +40,8 @@ class DataSet:
     def open(cls, path: str, name: str | None = None, example: str = "") -> DataSet:
         """Open a table; a file that cannot be read is an InputError."""
         source = open_source(path, None, FileOptions())
-        head = source.head(HEAD_ROWS)
-        n_rows = head.num_rows if head.num_rows < HEAD_ROWS else source.n_rows
+        head = source.head(DESCRIBED_ROWS)
+        n_rows = head.num_rows if head.num_rows < DESCRIBED_ROWS else source.n_rows
         return cls(path, name or path, tuple(source.columns), head, n_rows, example)
 
     def source(self) -> Source:
@@ -65,7 +65,7 @@ class DataSet:
 
     def read_rows(self, start: int, count: int) -> Any:
         """Return `count` rows from row `start` (the first is 0) as an Arrow table of texts; none beyond the last."""
-        if start + count <= self.head.num_rows or self.head.num_rows < HEAD_ROWS:
+        if start + count <= self.head.num_rows or self.head.num_rows < DESCRIBED_ROWS:
             return pa.table({name: _to_texts(self.head.column(name)) for name in self.columns}).slice(start, count)
         view = RowRange(self.source(), start, count)
         batches = list(view.batches(dict.fromkeys(self.columns, "text")))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deciban.metrics.report import Report
     from deciban.model.model import Model
 
-MAX_CONFUSION_CLASSES = 12
+MAX_CONFUSION_TABLE_CLASSES = 12
 """The number of classes up to which the confusion is a table; of more it is a picture."""
 
 SHOWN_FEATURES = 10
@@ -84,7 +84,7 @@ def describe_accuracy(quality: Mapping[str, Any]) -> str:
 
 def make_confusion(report: Report) -> list[tuple[str, list[ConfusionCell]]]:
     """Return the lines of the confusion: each true class with its cells; none where there are too many classes."""
-    if not 1 < len(report.classes) <= MAX_CONFUSION_CLASSES:
+    if not 1 < len(report.classes) <= MAX_CONFUSION_TABLE_CLASSES:
         return []
     lines = []
     for k, (label, line) in enumerate(zip(report.classes, report.confusion)):

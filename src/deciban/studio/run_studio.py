@@ -19,7 +19,7 @@ from deciban.studio.opening import open_file
 from deciban.studio.settings import StudioSettings
 from deciban.studio.workspace import Workspace
 
-SHUTDOWN_SECONDS = 2
+STUDIO_SHUTDOWN_SECONDS = 2
 """The time that requests get to finish at the end."""
 
 
@@ -54,6 +54,6 @@ def run_studio(
             webbrowser.open(address + access.path)
         config = uvicorn.Config(
             app, lifespan="off", ws="none", log_config=None, access_log=False, server_header=False,
-            proxy_headers=False, timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            proxy_headers=False, timeout_graceful_shutdown=STUDIO_SHUTDOWN_SECONDS,
         )  # fmt: skip
         uvicorn.Server(config).run([listener])

@@ -26,7 +26,7 @@ from deciban.studio.requests import get_workspace, read_form, redirect, run
 from deciban.studio.uploads import receive_file, remove_file
 from deciban.studio.workspace import Workspace
 
-SHOWN_CHANGES = 12
+SHOWN_EVIDENCE_CHANGES = 12
 """The number of differences of each part that are shown."""
 
 PARTS = {
@@ -125,7 +125,7 @@ def _compare_models(workspace: Workspace, first: str, second: str) -> dict[str, 
     facts = [(part, *map(_format_value, both)) for part in ("target", "rows") for both in changes[part].values()]
     if facts:
         parts.insert(0, ("Whole model", facts))
-    return {"changes": changes, "parts": parts, "evidence": changes["evidence"][:SHOWN_CHANGES]}
+    return {"changes": changes, "parts": parts, "evidence": changes["evidence"][:SHOWN_EVIDENCE_CHANGES]}
 
 
 def _format_value(value: Any) -> str:

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from deciban.errors import DecibanError
 from deciban.model.columns import ROLES
 from deciban.server.problems import Problem
-from deciban.studio.columns import ROLE_CHOICES, describe_columns
+from deciban.studio.column_views import ROLE_CHOICES, describe_columns
 from deciban.studio.opening import EXAMPLES, guess_target, open_example, open_file
 from deciban.studio.render import render
 from deciban.studio.requests import get_workspace, read_form, redirect, run

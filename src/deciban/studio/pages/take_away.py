@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from deciban.studio.render import render
 from deciban.studio.requests import get_workspace, run
-from deciban.studio.take_away import (
+from deciban.studio.downloads import (
     read_and_remove,
     save_model,
     write_commands,

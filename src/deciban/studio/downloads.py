@@ -23,7 +23,7 @@ from deciban.studio.workspace import Workspace
 REPORT_PICTURES = ("reliability", "roc", "densities", "boundary", "nomogram")
 """The pictures of the report."""
 
-CHUNK_BYTES = 1 << 16
+DOWNLOAD_CHUNK_BYTES = 1 << 16
 
 
 def write_python(workspace: Workspace) -> str:
@@ -70,7 +70,7 @@ def read_and_remove(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a file, and remove it."""
     try:
         with path.open("rb") as file:
-            while chunk := file.read(CHUNK_BYTES):
+            while chunk := file.read(DOWNLOAD_CHUNK_BYTES):
                 yield chunk
     finally:
         path.unlink(missing_ok=True)
