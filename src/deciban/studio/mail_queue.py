@@ -32,7 +32,7 @@ MAX_QUEUED_MESSAGES = 500
 MAX_QUEUED_BYTES = 64 << 20
 """Bytes of all messages of the queue together."""
 
-MAX_MESSAGE_CHARACTERS = 3000
+MAX_PREVIEW_CHARACTERS = 3000
 """Characters of a message's text that are shown."""
 
 MIN_SHOWN_DECIBANS = 0.05
@@ -187,7 +187,7 @@ def _show(mail: MailFilter, message: QueuedMessage) -> ShownMessage:
     text = "\n\n".join(text.strip() for text in texts)
     sender, subject = parsed.heading
     return ShownMessage(
-        message, verdict, sender, subject, clip_text(text, MAX_MESSAGE_CHARACTERS), draw_clues(verdict)
+        message, verdict, sender, subject, clip_text(text, MAX_PREVIEW_CHARACTERS), draw_clues(verdict)
     )
 
 
