@@ -234,7 +234,9 @@ def test_numbers_and_dates_of_other_countries_are_asked_as_the_page_shows_them(s
 def test_the_bars_of_a_text_are_its_words_and_add_up(studio):
     model = open_trained(studio, "messages").workspace.model
     column = model._layout.texts[0].column
-    html = studio.post("/texts/answer", json={"column": column, "text": "my parcel, where is my parcel?"}).json()["html"]
+    html = studio.post("/texts/answer", json={"column": column, "text": "my parcel, where is my parcel?"}).json()[
+        "html"
+    ]
     rows = parse(html).all("table", "db-waterfall")[0].all("tbody")[0].all("tr")
     bars = {row.all("th")[0].text: float(row.all("td", "db-n")[0].attributes["data-decibans"]) for row in rows}
     total = bars.popitem()[1]

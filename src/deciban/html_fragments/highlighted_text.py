@@ -11,7 +11,7 @@ from deciban.formatting import format_signed
 from deciban.html_fragments.markup import Markup, element
 from deciban.html_fragments.style import shade
 
-MAX_TEXT_CHARACTERS = 20_000
+MAX_HIGHLIGHTED_CHARACTERS = 20_000
 """Characters of a text that are shown."""
 
 
@@ -22,11 +22,11 @@ def highlight_passages(
 
     `strongest` is the evidence of the strongest shade; None: that of the strongest letter.
     """
-    pieces = _split_at_marks(text[:MAX_TEXT_CHARACTERS], list(passages))
+    pieces = _split_at_marks(text[:MAX_HIGHLIGHTED_CHARACTERS], list(passages))
     top = strongest or max((abs(decibans) for _, decibans in pieces), default=0.0)
     shown: list[Any] = [_mark(piece, decibans, top) for piece, decibans in pieces]
-    if len(text) > MAX_TEXT_CHARACTERS:
-        shown.append(f" … {len(text) - MAX_TEXT_CHARACTERS} characters more")
+    if len(text) > MAX_HIGHLIGHTED_CHARACTERS:
+        shown.append(f" … {len(text) - MAX_HIGHLIGHTED_CHARACTERS} characters more")
     return element("p", *shown, class_="db-text")
 
 

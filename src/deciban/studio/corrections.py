@@ -147,10 +147,10 @@ def evaluate_corrected(workspace: Workspace) -> Report | None:
     """
     model = workspace.need_model()
     if workspace.report is None and get_history(workspace) and has_ledger(model):
-        judged = train(workspace.need_data().table, target=model.target, like=model)
-        if judged.calibration is not None and model.calibration is None:
-            model._scorer = replace(model._scorer, calibration=judged.calibration)
-        model.held_out = workspace.report = judged.held_out
+        evaluated = train(workspace.need_data().table, target=model.target, like=model)
+        if evaluated.calibration is not None and model.calibration is None:
+            model._scorer = replace(model._scorer, calibration=evaluated.calibration)
+        model.held_out = workspace.report = evaluated.held_out
     return workspace.report
 
 

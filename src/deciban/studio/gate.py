@@ -21,7 +21,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""The policy on what a page may load: scripts from this studio alone. Inline styles are those of matplotlib's SVG pictures."""
+"""The policy on what a page may load: scripts of this studio alone. Inline styles are those of matplotlib's SVG."""
 
 HEADERS = {
     "content-security-policy": POLICY,

@@ -32,7 +32,7 @@ MAX_QUEUED_MESSAGES = 500
 MAX_QUEUED_BYTES = 64 << 20
 """Bytes of all messages of the queue together."""
 
-MAX_SHOWN_CHARACTERS = 3000
+MAX_PREVIEW_CHARACTERS = 3000
 """Characters of a message's text that are shown."""
 
 MIN_SHOWN_DECIBANS = 0.05
@@ -186,7 +186,9 @@ def _show(mail: MailFilter, message: QueuedMessage) -> ShownMessage:
     texts = texts or [part.text for part in parsed.parts if part.kind == "html"]
     text = "\n\n".join(text.strip() for text in texts)
     sender, subject = parsed.heading
-    return ShownMessage(message, verdict, sender, subject, clip_text(text, MAX_SHOWN_CHARACTERS), draw_clues(verdict))
+    return ShownMessage(
+        message, verdict, sender, subject, clip_text(text, MAX_PREVIEW_CHARACTERS), draw_clues(verdict)
+    )
 
 
 def draw_clues(verdict: Verdict) -> Markup:

@@ -23,7 +23,7 @@ from deciban.studio.row_fields import format_cell
 MAX_SHOWN_BARS = 14
 """Bars of a waterfall; the columns that are weakest in the model share one more."""
 
-MAX_SHOWN_CLASSES = 8
+MAX_ANSWER_CLASSES = 8
 """Classes whose probabilities are shown, the most probable ones."""
 
 MAX_SHOWN_CHANGES = 6
@@ -69,7 +69,7 @@ def show_answer(answer: RowAnswer, order: Sequence[str] | None) -> Markup:
 
     Without an order, the bars are words and columns, the strongest first.
     """
-    classes = sorted(answer.posterior, key=lambda each: -each[1])[:MAX_SHOWN_CLASSES]
+    classes = sorted(answer.posterior, key=lambda each: -each[1])[:MAX_ANSWER_CLASSES]
     shown = [each for each in answer.posterior if each in classes]
     verdict = element(
         "p", element("strong", answer.prediction), f" with probability {format_probability(answer.probability)}",

@@ -10,8 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from deciban.studio.render import render
-from deciban.studio.requests import get_workspace, run
 from deciban.studio.downloads import (
     read_and_remove,
     save_model,
@@ -20,6 +18,8 @@ from deciban.studio.downloads import (
     write_python,
     write_report,
 )
+from deciban.studio.render import render
+from deciban.studio.requests import get_workspace, run
 from deciban.studio.workspace import Workspace
 
 

@@ -25,7 +25,7 @@ from deciban.studio.workspace import Workspace
 SHOWN_TELLTALES = 10
 """Words of each class that are listed."""
 
-MAX_LISTED_CLASSES = 6
+MAX_TELLTALE_CLASSES = 6
 """Classes whose words are listed."""
 
 
@@ -80,7 +80,7 @@ def show_telltales(model: Model, column: str) -> Markup | None:
     """Return the words with the strongest evidence for each class; None where the learner has none."""
     tables = []
     try:
-        for label in model.classes[:MAX_LISTED_CLASSES]:
+        for label in model.classes[:MAX_TELLTALE_CLASSES]:
             found = model.telltales(label, SHOWN_TELLTALES, column)
             rows = [[format_word(each.word), format_signed(each.decibans, 1)] for each in found]
             tables.append(make_table(["word", "decibans"], rows, str(label)))
