@@ -285,7 +285,7 @@ class Model(ModelAlgebra):
         return explain_rows(self, opened, classes, rows, allow_missing_columns)
 
     def find_single_changes(self, source: Any, row: int = 0) -> list[SingleChange]:
-        """Return for each column the smallest change of a row's cell that flips its prediction, the smallest first."""
+        """Return the smallest change of each cell of a row that flips its prediction, the smallest of all first."""
         from deciban.model.single_changes import find_single_changes
 
         return find_single_changes(self, source, row)
