@@ -100,6 +100,7 @@ def test_rows_are_in_the_order_of_doubt_or_of_the_table(trained):
     assert 'data-row="40"' not in html
 
 
+@pytest.mark.thorough
 def test_a_corrected_label_is_learned_by_the_next_training(trained):
     first = find_doubtful_rows(trained.workspace)[0]
     trained.post("/correct/apply", data={"row": first.row, "label": "forget:"})
@@ -108,6 +109,7 @@ def test_a_corrected_label_is_learned_by_the_next_training(trained):
     assert trained.workspace.model.ledger.n_rows == weight
 
 
+@pytest.mark.thorough
 def test_another_learner_is_fitted_again(studio):
     before = open_trained(studio, "iris", "logistic").workspace.model
     first = find_doubtful_rows(studio.workspace)[0]
@@ -140,6 +142,7 @@ def test_the_label_that_a_row_has_is_refused(trained):
     assert "already" in answer.json()["detail"]
 
 
+@pytest.mark.thorough
 def test_another_training_begins_a_new_history(trained):
     first = find_doubtful_rows(trained.workspace)[0]
     trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
@@ -150,6 +153,7 @@ def test_another_training_begins_a_new_history(trained):
     assert trained.workspace.data.labels == {first.row: first.prediction}
 
 
+@pytest.mark.thorough
 def test_rows_far_down_are_listed_and_corrected(studio):
     lines = [f"{i % 9},{'ab'[i % 9 > 4]}" for i in range(5000)]
     lines[4321] = "8,a"
