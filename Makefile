@@ -104,7 +104,7 @@ audit: .venv-tools/installed
 
 # Spark is large: its tests are skipped where it is missing. Java 17 is a package of the system.
 .venv/spark: .venv/installed
-	$(PIP) 'pyspark>=4,<5'
+	$(PIP) 'pyspark>=4,<5' 'moto[server]>=5'
 	touch .venv/spark
 
 spark: .venv/spark

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import cross_validation, gpu, linear, mail, memory, report, serve, startup, tables, text, timing
+from . import cross_validation, gpu, linear, mail, memory, report, scale, serve, startup, tables, text, timing
 from .array_cases import CASES
 from .case import Group, Job, Line
 from .data import ROOT
@@ -61,6 +61,7 @@ PARTS = {
     ),
     "--mail": Part(mail.jobs, "deciban on mail", "benchmarks-mail", "mail"),
     "--serve": Part(serve.jobs, "deciban serve", "benchmarks-serve", "the REST service"),
+    "--scale": Part(scale.jobs, "where the data is", "benchmarks-scale", "Spark, databases and exported models"),
 }
 """The other pages, by the option that selects each."""
 
@@ -112,8 +113,8 @@ def main() -> int:
         return gpu.main()
     arguments = parse_arguments()
     part: Part = arguments.part
-    scale = QUICK_SCALE if arguments.quick else 1.0
-    jobs = (job for group in report.TITLES for job in part.jobs(group, scale))
+    share = QUICK_SCALE if arguments.quick else 1.0
+    jobs = (job for group in report.TITLES for job in part.jobs(group, share))
     lines = run_jobs(jobs, arguments.only, Console(stderr=True))
     title = part.title + (" (quick: a fiftieth of the stated sizes)" if arguments.quick else "")
     report.show(lines, Console(width=None if sys.stdout.isatty() else 140), title)

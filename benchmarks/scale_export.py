@@ -2,25 +2,18 @@
 
 import statistics
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import deciban
 
 from . import machine, table_data
-from .case import Group, Job, Line, format_seconds
+from .case import Line, format_seconds
 from .timing import alternate
 
 ROUNDS = 3
 MAX_SQL_RATIO = 2.0
 """The largest ratio of DuckDB's time with our SQL to that of `Model.predict`."""
-
-
-def jobs(group: Group, scale: float) -> Iterator[Job]:
-    """Yield the measurements of one group."""
-    if group == "speed":
-        yield "speed export SQL", partial(compare_scoring, scale)
 
 
 def score(sql: str, path: Path, columns: str = "prediction") -> list[Any]:

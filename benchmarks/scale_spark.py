@@ -204,7 +204,7 @@ def compare_scoring(scale: float) -> Iterator[Line]:
     model, fitted, spark = train(path, False, **settings), fit_gaussian_mllib(path), open_session()
 
     def ours() -> None:
-        frame = model.predict_proba(path, spark=spark)
+        frame = model.predict_proba(path, spark=spark).drop("probability", "decibans")
         frame.write.mode("overwrite").parquet(str(folder / "ours"))
 
     def peer() -> None:

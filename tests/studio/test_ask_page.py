@@ -203,6 +203,7 @@ def test_a_model_without_texts_says_so(trained):
     assert trained.post("/texts/answer", json={"column": "age", "text": "x"}).status_code == 400
 
 
+@pytest.mark.thorough
 def test_other_learners_are_asked_in_the_same_way(studio):
     model = open_trained(studio, "iris", "logistic").workspace.model
     row = dict.fromkeys(model._layout.readings(), 3.0)
@@ -210,6 +211,7 @@ def test_other_learners_are_asked_in_the_same_way(studio):
     assert list(probabilities(ask(studio, row)["html"]).values()) == pytest.approx(expected.tolist(), rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_numbers_and_dates_of_other_countries_are_asked_as_the_page_shows_them(studio):
     n = 120
     columns = {

@@ -100,6 +100,7 @@ def test_rows_are_in_the_order_of_doubt_or_of_the_table(trained):
     assert 'data-row="40"' not in html
 
 
+@pytest.mark.thorough
 def test_a_corrected_label_is_learned_by_the_next_training(trained):
     first = find_doubtful_rows(trained.workspace)[0]
     trained.post("/correct/apply", data={"row": first.row, "label": "forget:"})
@@ -108,6 +109,7 @@ def test_a_corrected_label_is_learned_by_the_next_training(trained):
     assert trained.workspace.model.ledger.n_rows == weight
 
 
+@pytest.mark.thorough
 def test_another_learner_is_fitted_again(studio):
     before = open_trained(studio, "iris", "logistic").workspace.model
     first = find_doubtful_rows(studio.workspace)[0]
@@ -138,3 +140,29 @@ def test_the_label_that_a_row_has_is_refused(trained):
     answer = trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.label}"})
     assert answer.status_code == 409
     assert "already" in answer.json()["detail"]
+
+
+@pytest.mark.thorough
+def test_another_training_begins_a_new_history(trained):
+    first = find_doubtful_rows(trained.workspace)[0]
+    trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    assert "1 correction<" in trained.page("/correct")
+    trained.work("/train/start", learner="bayes")
+    assert "1 correction<" not in trained.page("/correct")
+    assert trained.post("/correct/undo").status_code == 409
+    assert trained.workspace.data.labels == {first.row: first.prediction}
+
+
+@pytest.mark.thorough
+def test_rows_far_down_are_listed_and_corrected(studio):
+    lines = [f"{i % 9},{'ab'[i % 9 > 4]}" for i in range(5000)]
+    lines[4321] = "8,a"
+    studio.drop("long.csv", "\n".join(["x,class", *lines]).encode())
+    studio.work("/train/start", learner="bayes")
+    assert find_doubtful_rows(studio.workspace)[0].row == 4321
+    assert 'data-row="4322"' in studio.page("/correct")
+    studio.post("/correct/apply", data={"row": 4321, "label": "label:b"})
+    assert studio.workspace.data.read_cells([4321, 3], ["x", "class"]) == {
+        4321: {"x": "8", "class": "b"}, 3: {"x": "3", "class": "a"},
+    }  # fmt: skip
+    assert studio.workspace.model.ledger.rows.tolist() == [2779.0, 2221.0]

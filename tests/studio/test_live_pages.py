@@ -125,6 +125,7 @@ def test_words_are_highlighted_while_a_text_is_written(visit):
     assert visit.page.inner_text("#answer .verdict strong") == str(model.classes[0])
 
 
+@pytest.mark.thorough
 def test_a_label_is_corrected_and_the_report_compared(visit):
     open_trained(visit)
     visit.go("/correct")
@@ -162,13 +163,15 @@ def draw(page, lines):
         page.mouse.up()
 
 
-def test_digits_drawn_with_the_mouse_are_recognised(visit):
+@pytest.mark.parametrize("digit", STROKES)
+@pytest.mark.cases(1)
+def test_a_digit_drawn_with_the_mouse_is_recognised(visit, digit):
     visit.go("/digits")
-    for digit, lines in STROKES.items():
-        visit.page.click("#clear")
-        draw(visit.page, lines)
-        visit.page.wait_for_selector(f"#verdict[data-digit='{digit}']")
-        assert visit.page.get_attribute(f"[data-mean='{digit}']", "class") == "best"
+    draw(visit.page, STROKES[digit])
+    visit.page.wait_for_selector(f"#verdict[data-digit='{digit}']")
+    assert visit.page.get_attribute(f"[data-mean='{digit}']", "class") == "best"
+    visit.page.click("#clear")
+    assert visit.page.get_attribute("#verdict", "data-digit") is None
 
 
 @pytest.mark.thorough

@@ -69,6 +69,7 @@ def test_one_click_learns_a_message_and_undo_unlearns_it(mail):
     assert mail.post("/mail/undo", data={"message": shown.message.key}).status_code == 409
 
 
+@pytest.mark.thorough
 def test_messages_that_became_clear_leave_the_queue_until_an_undo(mail):
     mail.work("/mail/scan")
     queue = mail.workspace.mail_queue

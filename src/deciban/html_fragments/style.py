@@ -45,7 +45,7 @@ STYLE: Final = (
     ".db td.db-bar{width:45%;min-width:5rem;padding:.15em .3em}"
     ".db td.db-bar svg{display:block;width:100%;height:1.1em}"
     ".db svg.db-interval{width:12rem;max-width:100%;height:1.1em;vertical-align:middle;margin-right:.6em}"
-    ".db .db-wide{width:100%;table-layout:auto}.db .db-what{overflow-wrap:anywhere;max-width:22rem}"
+    ".db .db-wide{width:100%;table-layout:auto}.db .db-what{overflow-wrap:anywhere;min-width:6.5em;max-width:22rem}"
     ".db .db-text{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4em 0}"
     ".db mark{color:inherit;background:transparent;border-radius:.2em;padding:0 .1em}"
     ".db mark.db-against{text-decoration:underline dotted}"

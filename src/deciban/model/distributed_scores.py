@@ -68,9 +68,9 @@ class ScoreTask:
 
 def _greatest_other(log_p: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]:
     """Return the greatest ln p(k|x) of each row among the classes other than the given one."""
-    others = log_p.copy()
-    others[np.arange(len(code)), code] = -np.inf
-    return others.max(axis=1)
+    others = log_p.T.copy()  # the greatest of long rows is found faster than that of short ones
+    others[code, np.arange(len(code))] = -np.inf
+    return others.max(axis=0)
 
 
 def score_parts(model: Model, source: Source, task: ScoreTask, keep: Sequence[str] | None = None) -> Any:

@@ -50,7 +50,7 @@ T = TypeVar("T")
 SPLIT_BYTES = 1 << 26
 """The number of bytes of text files that one task reads."""
 
-PARQUET_SPLIT_BYTES = 1 << 27
+PARQUET_SPLIT_BYTES = 1 << 29
 """The number of bytes of Parquet files, decoded, that one task reads, if there are many."""
 
 TASKS_PER_CORE = 2

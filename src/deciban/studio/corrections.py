@@ -47,7 +47,10 @@ class DoubtfulRow:
 
 @dataclass(frozen=True)
 class Correction:
-    """A change of one label, and everything that it replaced; `after` is None where the row was forgotten."""
+    """A change of one label, everything that it replaced, and the model of after it.
+
+    `after` is None where the row was forgotten.
+    """
 
     row: int
     before: str
@@ -55,11 +58,14 @@ class Correction:
     data: DataSet
     model: Model
     report: Report | None
+    result: Model
 
 
 def get_history(workspace: Workspace) -> list[Correction]:
-    """Return the corrections of the open table, the first one first."""
+    """Return the corrections that led to the open model, the first one first; another model begins a new history."""
     history: list[Correction] = workspace.page_state.setdefault("correct", [])
+    if history and history[-1].result is not workspace.model:
+        history.clear()
     return history
 
 
@@ -108,23 +114,29 @@ def correct_label(workspace: Workspace, row: int, label: str | None) -> None:
     data, model = workspace.need_data(), workspace.need_model()
     before = _check(workspace, row, label)
     changed = relabel_in_model(model, data, row, label)
-    _keep(workspace, Correction(row, before, label, data, model, workspace.report))
+    get_history(workspace).append(Correction(row, before, label, data, model, workspace.report, changed))
     workspace.data = data.with_label(row, label, model.target)
     _set_model(workspace, changed, None)
     _record(workspace, row, label)
 
 
-def correct_and_refit(workspace: Workspace, row: int, label: str | None, job: Job) -> None:
-    """Change the label of a row, or leave the row out, and fit the model again to all rows."""
-    data, model = workspace.need_data(), workspace.need_model()
+def correct_and_refit(workspace: Workspace, row: int, label: str | None, job: Job) -> bool:
+    """Change the label of a row, or leave the row out, and fit the model again to all rows.
+
+    Return whether that was done: not if another table or model was opened meanwhile.
+    """
+    data, model, version = workspace.need_data(), workspace.need_model(), workspace.version
     before = _check(workspace, row, label)
     corrected = data.with_label(row, label, model.target)
     fitted = train(corrected.table, target=model.target, like=model, progress=job)
     with workspace.lock:
-        _keep(workspace, Correction(row, before, label, data, model, workspace.report))
+        if workspace.version != version:
+            return False
+        get_history(workspace).append(Correction(row, before, label, data, model, workspace.report, fitted))
         workspace.data = corrected
         _set_model(workspace, fitted, fitted.held_out)
         _record(workspace, row, label)
+    return True
 
 
 def evaluate_corrected(workspace: Workspace) -> Report | None:
@@ -169,10 +181,6 @@ def _check(workspace: Workspace, row: int, label: str | None) -> str:
     return found[0].label
 
 
-def _keep(workspace: Workspace, correction: Correction) -> None:
-    get_history(workspace).append(correction)
-
-
 def _set_model(workspace: Workspace, model: Model, report: Report | None) -> None:
     """Replace the open model under its name, with its warnings."""
     workspace.set_model(model, workspace.model_name, report, workspace.warnings)
@@ -198,9 +206,5 @@ def describe_rows(workspace: Workspace, rows: Sequence[DoubtfulRow], order: Sequ
     data, model = workspace.need_data(), workspace.need_model()
     strongest = [name for name in order if name in data.columns and name != model.target]
     others = [column.name for column in model.columns if column.modelled_features and column.name not in strongest]
-    shown = [*strongest, *others][:MAX_SHOWN_CELLS]
-    described = []
-    for row in rows:
-        cells = data.read_rows(row.row, 1).select(shown).to_pylist()
-        described.append({"row": row, "cells": list(cells[0].items()) if cells else []})
-    return described
+    cells = data.read_cells([row.row for row in rows], [*strongest, *others][:MAX_SHOWN_CELLS])
+    return [{"row": row, "cells": list(cells.get(row.row, {}).items())} for row in rows]

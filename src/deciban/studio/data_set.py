@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -71,6 +71,19 @@ class DataSet:
         batches = list(view.batches(dict.fromkeys(self.columns, "text")))
         table = pa.Table.from_batches(batches) if batches else pa.table({name: [] for name in self.columns})
         return pa.table({name: _to_texts(table.column(name)) for name in self.columns})
+
+    def read_cells(self, rows: Sequence[int], columns: Sequence[str]) -> dict[int, dict[str, str | None]]:
+        """Return the cells of some columns as texts, by row, for rows anywhere in the table, in one pass."""
+        wanted, first, found = sorted(rows), 0, dict[int, dict[str, str | None]]()
+        for batch in self.source().batches(dict.fromkeys(columns, "text")):
+            here = [row - first for row in wanted if first <= row < first + batch.num_rows]
+            if here:
+                part = pa.table({name: _to_texts(batch.column(name).take(pa.array(here))) for name in columns})
+                found |= zip([row + first for row in here], part.to_pylist())
+            first += batch.num_rows
+            if not wanted or first > wanted[-1]:
+                break
+        return found
 
     @property
     def size_bytes(self) -> int:

@@ -57,7 +57,7 @@ def format_size(n_bytes: int) -> str:
     """Format a number of bytes.
 
     >>> format_size(512), format_size(1 << 30)
-    ('512 bytes', '1.1 GB')
+    ('512 bytes', '1.07 GB')
     """
     if n_bytes < 1000:
         return f"{n_bytes} bytes"

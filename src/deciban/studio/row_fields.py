@@ -23,7 +23,7 @@ SLIDER_STEPS = 200
 MAX_CELL_CHARACTERS = 100_000
 """Characters of the longest cell that a form may send."""
 
-Kind = Literal["number", "level", "date", "text"]
+Kind = Literal["number", "level", "plain", "text"]
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,10 @@ def _make_field(model: Model, column: Column, levels: Mapping[str, tuple[str, ..
         extra = (value,) if value and value not in known else ()
         return RowField(name, "level", column.role, value, levels=(*known, *extra), is_complete=known == levels[name])
     if column.role in ("date", "text"):
-        return RowField(name, "date" if column.role == "date" else "text", column.role, value)
+        return RowField(name, "plain" if column.role == "date" else "text", column.role, value)
     low, high = model.ranges.get(name, (0.0, 1.0))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return RowField(name, "plain", column.role, value)  # a slider has no such ends
     step = choose_step(low, high, cell)
     if isinstance(cell, (int, float)):
         low, high = min(low, float(cell)), max(high, float(cell))

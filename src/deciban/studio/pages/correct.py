@@ -78,8 +78,8 @@ async def apply(request: Request) -> Response:
         return redirect("/correct")
 
     def refit(job: Job) -> str:
-        correct_and_refit(workspace, row, label, job)
-        workspace.notice = f"{done} The model was fitted again."
+        if correct_and_refit(workspace, row, label, job):
+            workspace.notice = f"{done} The model was fitted again."
         return "/correct"
 
     workspace.start_job("Fitting the model again", refit, workspace.need_data().n_rows)
