@@ -42,7 +42,8 @@ def test_the_report_has_every_section_and_ends_with_the_next_command(shown):
     lines = shown[0].stdout.splitlines()
     for heading in ("Tumours", "Why?", "Digits", "Forgetting", "Written", "Next"):
         assert any(line.startswith(heading) for line in lines), heading
-    assert "import deciban" in lines[-1]
+    assert "import deciban" in lines[-3]
+    assert lines[-1].endswith("deciban studio")
     assert "README" in lines[-2]
 
 

@@ -158,7 +158,6 @@ def test_a_model_file_is_opened(trained, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["patients", "iris", "tennis", "messages"])
-@pytest.mark.cases(None)
 def test_the_target_of_an_example_is_found(studio, name):
     studio.post("/open/example", data={"name": name})
     wanted = {"patients": "diagnosis", "iris": "species", "tennis": "play", "messages": "topic"}

@@ -66,7 +66,6 @@ FINDINGS = {
 
 
 @pytest.mark.parametrize("expected", [*FINDINGS])
-@pytest.mark.cases(None)
 def test_findings_are_in_plain_english(studio, expected):
     studio.drop("table.csv", FINDINGS[expected].encode())
     studio.work("/train/start", learner="bayes")
@@ -74,7 +73,6 @@ def test_findings_are_in_plain_english(studio, expected):
 
 
 @pytest.mark.parametrize("name", [*KINDS])
-@pytest.mark.cases(None)
 def test_every_picture_is_inline_svg_with_download_and_code(trained, name):
     page = trained.page(f"/look?picture={name}")
     assert f'data-load="/look/picture/{name}' in page
@@ -87,12 +85,14 @@ def test_every_picture_is_inline_svg_with_download_and_code(trained, name):
     assert "attachment" in download.headers["content-disposition"]
 
 
+@pytest.mark.thorough
 def test_a_boundary_is_drawn_for_the_columns_that_are_chosen(trained):
     page = trained.page("/look?picture=boundary&x=age&y=temperature&covariance=tied")
     assert "--columns age,temperature --covariance tied" in page
     assert trained.page("/look/picture/boundary?x=age&y=temperature") != trained.page("/look/picture/boundary")
 
 
+@pytest.mark.thorough
 def test_the_command_of_a_picture_draws_the_same(trained, tmp_path):
     page = trained.page("/look?picture=boundary")
     command = re.search(r"deciban plot boundary [^<]*", page)[0].replace("&#39;", "'")
@@ -111,6 +111,7 @@ def test_an_unknown_picture_is_refused(trained):
     assert trained.get("/look/picture/none").status_code == 404
 
 
+@pytest.mark.thorough
 def test_learners_are_compared_side_by_side(studio):
     studio.post("/open/example", data={"name": "iris"})
     assert "Compare learners" in studio.page("/compare")
@@ -147,11 +148,14 @@ def test_two_models_are_compared_and_merged(studio):
     assert "deciban merge" in studio.workspace.steps[-1].command
 
 
-def test_a_model_is_not_merged_with_itself_nor_with_another_kind(trained):
-    assert (
-        trained.post("/compare/merge", data={"first": "patients.deciban", "second": "patients.deciban"}).status_code
-        == 400
-    )
+def test_a_model_is_not_merged_with_itself(trained):
+    answer = trained.post("/compare/merge", data={"first": "patients.deciban", "second": "patients.deciban"})
+    assert answer.status_code == 400
+    assert trained.workspace.model_name == "patients.deciban"
+
+
+@pytest.mark.thorough
+def test_a_model_is_not_merged_with_another_kind(trained):
     trained.work("/train/start", learner="logistic")
     answer = trained.post("/compare/merge", data={"first": "patients.deciban", "second": "patients-logistic.deciban"})
     assert answer.status_code == 409
