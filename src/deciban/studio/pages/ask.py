@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
@@ -52,7 +53,6 @@ def _make_context(workspace: Workspace, number: int) -> dict[str, Any]:
     return {
         "fields": fields, "row_number": number, "truth": truth, "classes": [str(label) for label in model.classes],
         "answer": show_answer(answer, get_order(workspace, model)), "favoured": str(answer.explanation.winner[0]),
-        "changes": show_changes(model, read_row(model, values)),
     }  # fmt: skip
 
 
@@ -105,14 +105,14 @@ def _answer(workspace: Workspace, sent: dict[str, Any]) -> dict[str, Any]:
 
 
 async def change(request: Request) -> Response:
-    """Return what would change the answer for a row."""
-    workspace, sent = get_workspace(request), await read_json(request)
+    """Return what would change the answer for a row.
 
-    def find() -> str:
-        model = workspace.need_model()
-        return show_changes(model, read_row(model, sent.get("row")))
-
-    return JSONResponse({"html": await run(workspace, find)})
+    This takes a second for a row of hundreds of columns, and reads the model only: the lock is not held, so that
+    answers to further changes of the row do not wait for it.
+    """
+    model, sent = get_workspace(request).need_model(), await read_json(request)
+    row = read_row(model, sent.get("row"))
+    return JSONResponse({"html": await asyncio.to_thread(show_changes, model, row)})
 
 
 ROUTES = [

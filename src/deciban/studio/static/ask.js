@@ -34,6 +34,7 @@
   const form = window.rowForm(element("row-form"), refresh);
   const first = form.row();
   showLive();
+  refreshChanges();
   element("reset").addEventListener("click", () => form.set(first));
   element("keep").addEventListener("click", () => { kept = form.row(); refresh(); element("comparison-card").scrollIntoView({ block: "nearest" }); });
   element("drop-kept").addEventListener("click", () => { kept = null; refresh(); });
