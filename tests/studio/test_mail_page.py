@@ -6,6 +6,7 @@ from deciban.cli.example import unpack_mailbox
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.message import compute_digest
 from deciban.mail.sources.message_sources import read_mail
+from tests.mail import dovecot
 from tests.studio.studio_client import StudioClient
 
 HOSTILE = (
@@ -127,3 +128,31 @@ def test_the_figures_are_those_of_mail_status(mail):
     html = mail.page("/mail")
     assert "12 ham, 12 spam" in html
     assert "ham up to p = 0.2" in html
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
+def test_the_queue_of_an_imap_account_is_learned_and_the_account_stays_as_it_is(tmp_path, mailbox, monkeypatch):
+    store = tmp_path / "mail.db"
+    with MailFilter(store) as mail_filter:
+        for label, messages in mailbox[1].items():
+            for message in messages:
+                mail_filter.learn(message.raw, label, message.time)
+    with dovecot.running() as server, server.reader() as reader:
+        reader.append("INBOX", "", None, HOSTILE.replace(b"\n", b"\r\n"))
+        mail = StudioClient(tmp_path, mail_store=store, mail_sources=(server.address(),)).enter()
+        monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", "wrong")
+        mail.post("/mail/scan")
+        mail.workspace.job.wait(60)
+        assert mail.workspace.job.state == "failed"
+        assert "refused the login" in mail.workspace.job.error
+        monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", dovecot.PASSWORD)
+        mail.work("/mail/scan")
+        (message,) = mail.workspace.mail_queue.waiting.values()
+        html = mail.page("/mail")
+        assert f"/INBOX;uid={message.name.rpartition('=')[2]}" in html
+        assert dovecot.PASSWORD not in html
+        mail.post("/mail/learn", data={"message": message.key, "label": "spam"})
+        assert classify(mail, message.raw)[0] == "spam"
+        reader.select("INBOX", readonly=True)
+        assert b"\\Seen" not in reader.fetch("1", "(FLAGS)")[1][0]
