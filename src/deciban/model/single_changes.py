@@ -30,6 +30,9 @@ FINE_POINTS = 33
 MAX_TRIED_LEVELS = 200
 """Levels of a column that are tried."""
 
+MAX_TRIED_CELLS = 1 << 20
+"""Cells of the rows that are scored at a time."""
+
 MAX_TRIED_WORDS = 30
 """Words of a text, the strongest for the prediction, whose removal is tried."""
 
@@ -94,26 +97,26 @@ class ChangeSearch:
     """The search for changes of one row."""
 
     def __init__(self, model: Model, row: Mapping[str, Any]) -> None:
-        self._model, self._row = model, row
+        self._model, self._row, self._ranges = model, row, model.ranges
         self.posterior = self._score([])[0]
         self.winner = int(self.posterior.argmax())
 
     def _score(self, changes: Sequence[tuple[str, Any]]) -> Array:
         """Return the posterior of the row itself and then of the row after each change of one cell."""
-        columns = {}
-        for name, cell in self._row.items():
-            cells = [cell] * (len(changes) + 1)
-            for i, (changed, value) in enumerate(changes, start=1):
-                if changed == name:
-                    cells[i] = value
-            columns[name] = _to_array(cells)
+        changed: dict[str, dict[int, Any]] = {}
+        for i, (name, value) in enumerate(changes, start=1):
+            changed.setdefault(name, {})[i] = value
+        n = len(changes) + 1
+        columns = {name: _repeat_cell(cell, n, changed.get(name, {})) for name, cell in self._row.items()}
         return score_rows(self._model, pa.table(columns))
 
     def _try(self, changes: Sequence[tuple[str, Any]]) -> Array:
         """Return the posterior after each change; NaN in all classes where the prediction stays as it is."""
         if not changes:
             return np.empty((0, len(self.posterior)))
-        posterior = self._score(changes)[1:]
+        size = max(MAX_TRIED_CELLS // max(len(self._row), 1), 1)
+        parts = [self._score(changes[i : i + size])[1:] for i in range(0, len(changes), size)]
+        posterior = np.concatenate(parts)
         posterior[posterior.argmax(axis=1) == self.winner] = np.nan
         return posterior
 
@@ -159,7 +162,7 @@ class ChangeSearch:
         texts = [text.column for text in self._model._layout.texts if self._row.get(text.column)]
         if not texts:
             return []
-        source = open_source(pa.table({name: _to_array([cell]) for name, cell in self._row.items()}))
+        source = open_source(pa.table({name: _repeat_cell(cell, 1, {}) for name, cell in self._row.items()}))
         explanation = explain_rows(self._model, source, None, 1, True)
         assert isinstance(explanation, TableExplanation)
         tried, words = [], []
@@ -209,24 +212,24 @@ class ChangeSearch:
 
     def _make_grid(self, name: str) -> list[float]:
         """Return values across the learned range of a number, whole ones where it has whole values."""
-        values = np.linspace(*self._model.ranges[name], GRID_POINTS)
+        values = np.linspace(*self._ranges[name], GRID_POINTS)
         decimals = 0 if self._is_whole(name) else math.ceil(-math.log10(self._width(name) / GRID_POINTS)) + 1
         values = np.unique(values.round(decimals))
         return [float(value) for value in values if np.isfinite(value) and value != self._row[name]]
 
     def _width(self, name: str) -> float:
-        low, high = self._model.ranges[name]
+        low, high = self._ranges[name]
         return (high - low) or 1.0
 
     def _is_whole(self, name: str) -> bool:
         """Return whether a number seems to be a whole one: its value and both ends of its range are."""
-        known = [*self._model.ranges[name], *([] if self._row[name] is None else [self._row[name]])]
+        known = [*self._ranges[name], *([] if self._row[name] is None else [self._row[name]])]
         return all(math.isfinite(value) and float(value).is_integer() for value in known)
 
     def _number_columns(self) -> list[str]:
         levels = BLOCKS["levels"]
         names = [c.name for c in self._model.columns if c.modelled_features and c.role not in (*levels, "text")]
-        return [name for name in names if name in self._model.ranges]
+        return [name for name in names if name in self._ranges]
 
     def _levels(self) -> dict[str, list[Any]]:
         """Return the learned levels of each flag and category, as its cells have them."""
@@ -272,8 +275,17 @@ def _to_cell(level: str, before: Any, is_numeric: bool) -> Any:
     return level
 
 
-def _to_array(cells: list[Any]) -> Any:
-    """Return cells as an Arrow array; numbers as doubles where any of them is one."""
-    if any(isinstance(cell, float) for cell in cells):
-        cells = [None if cell is None else float(cell) for cell in cells]
+def _repeat_cell(cell: Any, n: int, changed: Mapping[int, Any]) -> Any:
+    """Return a column of n cells, all alike but for the changed ones; of doubles where any of them is one."""
+    if any(isinstance(value, float) for value in (cell, *changed.values())):
+        cell, changed = _to_double(cell), {i: _to_double(value) for i, value in changed.items()}
+    if not changed:
+        return pa.repeat(cell, n) if cell is not None else pa.nulls(n)
+    cells = [cell] * n
+    for i, value in changed.items():
+        cells[i] = value
     return pa.array(cells)
+
+
+def _to_double(cell: Any) -> float | None:
+    return None if cell is None else float(cell)

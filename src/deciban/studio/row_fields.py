@@ -44,8 +44,9 @@ class RowField:
 
 def make_fields(model: Model, row: Mapping[str, Any]) -> list[RowField]:
     """Return a field for each column that the model reads, with the value of the row."""
-    levels = list_levels(model)
-    return [_make_field(model, column, levels, row.get(column.name)) for column in model.columns if is_read(column)]
+    levels, ranges = list_levels(model), model.ranges
+    read = filter(is_read, model.columns)
+    return [_make_field(column, levels, ranges.get(column.name, (0.0, 1.0)), row.get(column.name)) for column in read]
 
 
 def is_read(column: Column) -> bool:
@@ -53,8 +54,10 @@ def is_read(column: Column) -> bool:
     return bool(column.modelled_features)
 
 
-def _make_field(model: Model, column: Column, levels: Mapping[str, tuple[str, ...]], cell: Any) -> RowField:
-    """Return the field of a column."""
+def _make_field(
+    column: Column, levels: Mapping[str, tuple[str, ...]], ends: tuple[float, float], cell: Any
+) -> RowField:
+    """Return the field of a column; `ends` are those of its learned range, if it is a number."""
     name, value = column.name, format_cell(cell)
     if name in levels:
         known = levels[name][:MAX_LISTED_LEVELS]
@@ -62,7 +65,7 @@ def _make_field(model: Model, column: Column, levels: Mapping[str, tuple[str, ..
         return RowField(name, "level", column.role, value, levels=(*known, *extra), is_complete=known == levels[name])
     if column.role in ("date", "text"):
         return RowField(name, "plain" if column.role == "date" else "text", column.role, value)
-    low, high = model.ranges.get(name, (0.0, 1.0))
+    low, high = ends
     if not (math.isfinite(low) and math.isfinite(high)):
         return RowField(name, "plain", column.role, value)  # a slider has no such ends
     step = choose_step(low, high, cell)
@@ -114,12 +117,12 @@ def format_cell(cell: Any) -> str:
 def choose_typical_row(model: Model) -> dict[str, Any]:
     """Return a row to begin with where no table is open: the middle of each range, the first of the levels."""
     row: dict[str, Any] = {}
-    levels = list_levels(model)
+    levels, ranges = list_levels(model), model.ranges
     for column in filter(is_read, model.columns):
         if column.name in levels:
             row[column.name] = next(iter(levels[column.name]), None)
-        elif column.name in model.ranges:
-            low, high = model.ranges[column.name]
+        elif column.name in ranges:
+            low, high = ranges[column.name]
             step = choose_step(low, high)
             row[column.name] = round((low + high) / 2 / step) * step
         else:
