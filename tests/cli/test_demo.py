@@ -44,7 +44,7 @@ def test_the_report_has_every_section_and_ends_with_the_next_command(shown):
         assert any(line.startswith(heading) for line in lines), heading
     assert "import deciban" in lines[-3]
     assert lines[-1].endswith("deciban studio")
-    assert "README" in lines[-2]
+    assert "README" in lines[-4]
 
 
 def test_the_report_fits_80_columns_and_has_no_escape_codes_in_a_pipe(shown):

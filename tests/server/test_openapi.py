@@ -11,7 +11,7 @@ from deciban.server.openapi import OPERATIONS, make_document
 
 schemathesis = pytest.importorskip("schemathesis")
 
-CALLS = int(os.environ.get("DECIBAN_SCHEMA_CALLS", "10000"))
+CALLS = int(os.environ.get("DECIBAN_SCHEMA_CALLS", "1000"))
 """The number of calls of the thorough test."""
 
 

@@ -67,10 +67,10 @@ def test_columns_of_a_view_that_differ_in_case_only():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
-def test_two_thousand_columns(kind, request):
+@pytest.mark.parametrize(("kind", "n"), [("duckdb", 400), ("sqlite", 1999)])
+def test_many_columns(kind, n, request):
     rng = np.random.default_rng(0)
-    columns = {f"c{i}": rng.normal(size=40) for i in range(1999)}
+    columns = {f"c{i}": rng.normal(size=40) for i in range(n)}
     table = pa.table({**columns, "y": ["a", "b"] * 20})
     roles = dict.fromkeys(columns, "number")
     model = deciban.train(put(kind, table, request), table="t", target="y", roles=roles, judge=False)
