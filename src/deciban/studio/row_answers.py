@@ -67,7 +67,7 @@ def rank_columns(model: Model) -> list[str]:
 def show_answer(answer: RowAnswer, order: Sequence[str] | None) -> Markup:
     """Return the posterior, the waterfall in a fixed order of columns, texts with their words, and unseen values.
 
-    Without an order, the bars are words and columns, the strongest first.
+    Without an order, texts come first, and the bars are words and columns, the strongest first.
     """
     classes = sorted(answer.posterior, key=lambda each: -each[1])[:MAX_ANSWER_CLASSES]
     shown = [each for each in answer.posterior if each in classes]
@@ -81,7 +81,8 @@ def show_answer(answer: RowAnswer, order: Sequence[str] | None) -> Markup:
     waterfall = draw_reasons(reasons, answer.total, caption, MAX_SHOWN_BARS)
     texts = [element("div", text, class_="highlighted") for text in show_texts(explanation, 0)]
     unseen = make_list(str(value) for value in explanation.unseen_values(0))
-    return element("div", verdict, draw_posterior(shown), waterfall, *texts, unseen, class_="db")
+    parts = [*texts, waterfall] if order is None else [waterfall, *texts]
+    return element("div", verdict, draw_posterior(shown), *parts, unseen, class_="db")
 
 
 def arrange_reasons(explanation: Explanation, order: Sequence[str]) -> list[Reason]:
