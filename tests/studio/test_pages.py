@@ -247,3 +247,10 @@ def test_a_model_alone_is_opened(trained, tmp_path):
     other.enter()
     for page in PAGES:
         assert other.get(f"/{page.name}").status_code == 200, page.name
+
+
+def test_places_of_messages_without_a_store_are_wrong_usage(capsys):
+    from deciban.cli.app import run
+
+    assert run(["studio", "--messages", "Maildir"]) == 2
+    assert "--messages is for --mail" in capsys.readouterr().err

@@ -36,11 +36,17 @@ async def show(request: Request) -> Response:
     """Show one picture with its options, its download, and the code that draws it."""
     workspace = get_workspace(request)
     possible = [name for name, kind in KINDS.items() if is_possible(workspace, kind)]
-    default = "boundary" if len(list_number_columns(workspace)) >= 2 else "densities"
-    name = request.query_params.get("picture", default if workspace.model is not None else "dependence")
+    name = request.query_params.get("picture") or await run(workspace, _choose_picture, workspace)
     get_kind(name)
     found = await run(workspace, _describe_picture, workspace, name, read_options(request))
     return render(request, "look.html", kinds=KINDS, possible=possible, name=name, covariances=COVARIANCES, **found)
+
+
+def _choose_picture(workspace: Workspace) -> str:
+    """Return the picture that is shown first."""
+    if workspace.model is None:
+        return "dependence"
+    return "boundary" if len(list_number_columns(workspace)) >= 2 else "densities"
 
 
 def _describe_picture(workspace: Workspace, name: str, options: dict[str, str]) -> dict[str, Any]:
