@@ -36,7 +36,7 @@ async def show(request: Request) -> Response:
     """Show one picture with its options, its download, and the code that draws it."""
     workspace = get_workspace(request)
     possible = [name for name, kind in KINDS.items() if is_possible(workspace, kind)]
-    name = request.query_params.get("picture") or await run(workspace, _choose_picture, workspace)
+    name = request.query_params.get("picture", "") or await run(workspace, _choose_picture, workspace)
     get_kind(name)
     found = await run(workspace, _describe_picture, workspace, name, read_options(request))
     return render(request, "look.html", kinds=KINDS, possible=possible, name=name, covariances=COVARIANCES, **found)
