@@ -66,7 +66,7 @@ class UnseenValue(NamedTuple):
 
 
 class EvidenceEntry(NamedTuple):
-    """Evidence in one row: a text to show, the feature and its value as read (None for the prior and extras), decibans."""
+    """Evidence in one row: text to show, feature and value as read (None for prior and extras), decibans."""
 
     what: str
     column: str | None
