@@ -42,8 +42,9 @@ def test_the_report_has_every_section_and_ends_with_the_next_command(shown):
     lines = shown[0].stdout.splitlines()
     for heading in ("Tumours", "Why?", "Digits", "Forgetting", "Written", "Next"):
         assert any(line.startswith(heading) for line in lines), heading
-    assert "import deciban" in lines[-1]
-    assert "README" in lines[-2]
+    assert "import deciban" in lines[-3]
+    assert lines[-1].endswith("deciban studio")
+    assert "README" in lines[-4]
 
 
 def test_the_report_fits_80_columns_and_has_no_escape_codes_in_a_pipe(shown):

@@ -32,6 +32,8 @@ SHARED_NAMES = {
     "a statistic, its kernel, and its leave-one-out": {
         "bags", "counts", "double_double", "grid", "levels", "moments", "scatter", "scorecard", "tallies",
     },
+    "the same for the service and for the studio": {"application", "gate", "settings"},
+    "the same for a terminal or a picture and for a page": {"render", "style"},
     "a result and the function that computes it": {"learning_curve", "fold_scores"},
 }  # fmt: skip
 """Base names that several modules may have, and why."""

@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.metrics import mutual_info_score
 
 from deciban.engines import part_of_work, summarise
-from deciban.families.tree import PRIOR_ROWS, STANDARD_DEVIATIONS, Tree, edge_gains, grow_forest
+from deciban.families.tree import MIN_GAIN_STANDARD_DEVIATIONS, PRIOR_ROWS, Tree, edge_gains, grow_forest
 from deciban.kernels.execution import MIN_KERNEL_STEPS
 from deciban.ledger import Needs, Pairs
 
@@ -35,7 +35,7 @@ def test_a_gain_is_the_mutual_information_given_the_class_beyond_chance():
         own = [known & (y == k) for k in range(K)]
         information = sum(m.sum() * mutual_info_score(X[m, i], X[m, j]) for m in own)
         freedom = K * (V - 1) ** 2
-        chance = freedom / 2 + STANDARD_DEVIATIONS * np.sqrt(freedom / 2)
+        chance = freedom / 2 + MIN_GAIN_STANDARD_DEVIATIONS * np.sqrt(freedom / 2)
         assert gain[i, j] == gain[j, i] == pytest.approx(information - chance)
 
 

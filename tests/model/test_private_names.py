@@ -9,7 +9,7 @@ from deciban.model.model import Model
 
 PUBLIC = {
     "account", "add", "calibration", "classes", "columns", "describe", "explain", "export", "find_unseen", "forget",
-    "held_out", "learner",
+    "find_single_changes", "held_out", "learner",
     "ledger", "n_parameters", "options", "origin", "predict", "predict_log_proba", "predict_proba", "priors",
     "pseudo_counts", "quality", "ranges", "roles", "sample", "save", "score_samples", "structure", "table", "target",
     "telltales", "weights", "with_priors",

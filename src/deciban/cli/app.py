@@ -29,6 +29,7 @@ GROUP: Final = Group(
         "forget": CommandEntry("Unlearn rows.", "train"),
         "sample": CommandEntry("Draw rows from a model.", "predict"),
         "serve": CommandEntry("Serve models by HTTP."),
+        "studio": CommandEntry("Open pages in a browser: train, look, ask, correct."),
         "bayes": CommandEntry("Explain a test result by Bayes' theorem."),
         "example": CommandEntry("Write a small table or mailbox to try things on."),
         "mail": CommandEntry("Classify mail as spam or ham, as you label it.", "mail.commands", "GROUP"),

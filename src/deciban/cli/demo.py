@@ -118,5 +118,9 @@ def show_files(out: Screen, files: Sequence[Path]) -> None:
     here = Path(sys.executable)
     python = str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else "python"
     out.print(Text("Next", "bold"))
-    out.print("  read README.md, or see what else a model can do:", soft_wrap=True)
+    out.print("  read README.md, see what else a model can do:", soft_wrap=True)
     out.print(Text(f'  {python} -c "import deciban; help(deciban.GaussianBayes)"'), soft_wrap=True)
+    out.print("  or try it in a browser, on your own table or an example:", soft_wrap=True)
+    command = here.with_name("deciban")
+    shown = str(command.relative_to(Path.cwd())) if command.is_relative_to(Path.cwd()) else "deciban"
+    out.print(Text(f"  {shown} studio"), soft_wrap=True)

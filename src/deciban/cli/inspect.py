@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +13,7 @@ from deciban.cli.render import Screen, format_count, shorten
 from deciban.errors import InputError
 from deciban.formatting import format_number, format_signed
 from deciban.load_model import load, open_model
+from deciban.model.differences import describe_options, differences
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
@@ -88,25 +87,6 @@ def _show_estimator(found: Any, as_json: bool) -> None:
         out.print_line(facts["calibration"])
 
 
-def describe_options(model: Model) -> dict[str, Any]:
-    """Return the assumptions of a model apart from the roles of its columns."""
-    options = model.options
-    prior = options.prior
-    shares = prior.given
-    return {
-        **({} if model.account is None else {"learner": str(model.account)}),
-        "alpha": options.alpha,
-        **({"pseudo_counts": model.pseudo_counts} if options.auto else {}),
-        "parameter_prior": options.parameter_prior,
-        **({} if options.covariance is None else {"covariance": options.covariance}),
-        "unseen": options.unseen,
-        "most_levels": options.most_levels,
-        **({"texts": options.words.reading} if model._layout.texts else {}),
-        "prior": prior.kind if shares is None else dict(zip(map(str, model.classes), map(float, shares))),
-        **({} if model.calibration is None else {"calibration": str(model.calibration)}),
-    }
-
-
 def _show(path: Path, model: Model, description: Description, most: int) -> None:
     from deciban.cli.report_screen import format_missing, show_classes, show_markers, show_strongest
 
@@ -158,10 +138,6 @@ def _show_columns(out: Any, model: Model, description: Description, most: int) -
             out.print_line(str(summary), indent=4)
 
 
-MIN_DIFFERENCE_DB = 1e-6
-"""The smallest difference of evidence, in decibans, that counts as a change."""
-
-
 @command(
     a.MODEL_FILE, argument("other", metavar="OTHER", type=Path, help="The model to compare it with."),
     a.most("How many of the columns whose evidence changed to show.", 10), JSON, DEBUG,
@@ -174,60 +150,6 @@ def diff(model: Path, other: Path, most: int, json: bool) -> None:
         print_json(found)
     else:
         _show_differences(str(model), str(other), found, most)
-
-
-def differences(first: Model, second: Model) -> dict[str, Any]:
-    """Return what differs between two models, by part: each value as [first, second]; equal values are absent.
-
-    `same` is true where all statistics and assumptions are equal; `evidence` is a list, see `_evidence_changes`.
-    """
-    one, two = first.describe(), second.describe()
-    facts, others = _describe(first, one), _describe(second, two)
-    return {
-        "same": first.ledger == second.ledger
-        and (first.options, first.roles, first.account) == (second.options, second.roles, second.account),
-        **{part: _find_changes(facts[part], others[part]) for part in facts},
-        "evidence": _evidence_changes(one, two),
-    }
-
-
-def _find_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the values that differ, of both models; floats that differ by rounding only are equal."""
-    both = {name: [first.get(name), second.get(name)] for name in dict.fromkeys([*first, *second])}
-    return {
-        name: [x, y]
-        for name, (x, y) in both.items()
-        if not (math.isclose(x, y, rel_tol=1e-9) if isinstance(x, float) and isinstance(y, float) else x == y)
-    }
-
-
-def _describe(model: Model, description: Description) -> dict[str, dict[str, Any]]:
-    """Return the facts of a model that are compared; for a column of a block the names in its block."""
-    learner = "bayes" if model.account is None else model.account.short
-    return {
-        "target": {"": model.target},
-        "rows": {"": description.weight},
-        "class_rows": {str(share.label): share.weight for share in description.classes},
-        "priors": {str(share.label): share.prior for share in description.classes},
-        "roles": model.roles,
-        "blocks": {column.name: ", ".join(column.block) for column in model.columns if column.block},
-        "options": {**describe_options(model), "learner": learner},
-    }
-
-
-def _evidence_changes(one: Description, two: Description) -> list[dict[str, Any]]:
-    """Return the average evidence of each column in both models, the largest change first.
-
-    `sure` is true if the intervals are disjoint.
-    """
-    first, second = ({s.feature: s for s in d.strongest} for d in (one, two))
-    changes = []
-    for name in first.keys() & second.keys():
-        x, y = first[name], second[name]
-        if abs(x.evidence - y.evidence) > MIN_DIFFERENCE_DB:
-            disjoint = x.high < y.low or y.high < x.low
-            changes.append({"column": name, "first": x.evidence, "second": y.evidence, "sure": disjoint})
-    return sorted(changes, key=lambda entry: (-abs(entry["first"] - entry["second"]), entry["column"]))
 
 
 TITLES = {

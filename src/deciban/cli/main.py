@@ -18,13 +18,13 @@ def main() -> None:
     try:
         _run(sys.argv[1:])
     except KeyboardInterrupt:
-        _leave(INTERRUPTED)
+        _exit_immediately(INTERRUPTED)
     except BrokenPipeError:
-        _leave(OUTPUT_CLOSED)
-    except SystemExit as leaving:
-        if leaving.code == INTERRUPTED:
-            _leave(INTERRUPTED)
-        _flush_or_leave(leaving)
+        _exit_immediately(OUTPUT_CLOSED)
+    except SystemExit as exiting:
+        if exiting.code == INTERRUPTED:
+            _exit_immediately(INTERRUPTED)
+        _flush_or_exit(exiting)
         raise
     except OSError as error:
         if error.errno not in (errno.EBADF, errno.ENOSPC) or error.filename is not None:
@@ -32,7 +32,7 @@ def main() -> None:
         from deciban.cli.error_handling import describe_error  # from help, which is printed without it
 
         print(f"error: {describe_error(error)}", file=sys.stderr)
-        _leave(REFUSED)
+        _exit_immediately(REFUSED)
 
 
 def _replace_closed_streams() -> None:
@@ -47,7 +47,10 @@ def _replace_closed_streams() -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    """Run a command; those for mail need as little memory as possible, and so load no other module."""
+    """Run a command, or print the completions that a shell asks for.
+
+    Commands for mail need as little memory as possible, and so load no module of the other commands.
+    """
     if "_DECIBAN_COMPLETE" in os.environ:
         from deciban.cli.completion import complete
 
@@ -55,38 +58,46 @@ def _run(arguments: list[str]) -> None:
     elif arguments[:1] == ["mail"]:
         from deciban.cli.mail.commands import run as run_mail
 
-        _end(run_mail(arguments[1:]))
+        _flush_and_exit(run_mail(arguments[1:]))
     else:
         from deciban.cli.app import run
 
         sys.exit(run(arguments))
 
 
-def _end(code: int) -> NoReturn:
-    """Exit at once after a finished command: freeing the memory of many messages would only take time."""
+def _flush_and_exit(code: int) -> NoReturn:
+    """Write what is left of the output of a finished command, then exit without freeing memory.
+
+    Freeing the memory of many messages would only take time.
+    """
     try:
         sys.stdout.flush()
     except OSError:
         sys.exit(code)  # `main` handles it
-    _leave(code)
+    _exit_immediately(code)
 
 
-def _flush_or_leave(leaving: SystemExit) -> None:
-    """Exit at once if standard output cannot be written: Python would try again, and exit with another code."""
-    code = leaving.code if isinstance(leaving.code, int) and leaving.code else REFUSED
+def _flush_or_exit(exiting: SystemExit) -> None:
+    """Write what is left of the output before an orderly exit; exit immediately if that fails.
+
+    Python would try to write it again, and exit with another code.
+    """
+    code = exiting.code if isinstance(exiting.code, int) and exiting.code else REFUSED
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        _leave(OUTPUT_CLOSED)
+        _exit_immediately(OUTPUT_CLOSED)
     except OSError:
-        _leave(code)
-    if isinstance(leaving.__context__, BrokenPipeError):  # rich converts it to an exit
-        _leave(OUTPUT_CLOSED)
+        _exit_immediately(code)
+    if isinstance(exiting.__context__, BrokenPipeError):  # rich converts it to an exit
+        _exit_immediately(OUTPUT_CLOSED)
 
 
-def _leave(code: int) -> NoReturn:
-    """Exit at once: an orderly exit would write to a closed pipe, and would crash after Ctrl-C while threads of a
-    library are still running.
+def _exit_immediately(code: int) -> NoReturn:
+    """End the process without writing standard output and without the clean-up of Python.
+
+    An orderly exit would write to a closed pipe, and would crash after Ctrl-C while threads of a library are still
+    running.
     """
     with suppress(OSError):
         sys.stderr.flush()

@@ -84,6 +84,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
     n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Documents, NDArray[Any]]:
+        """Return documents and labels, checked; `reset` stores the tokenizer, else another one is refused."""
         words = texts.choose_tokenizer(self.words, self.event, self.weighting)
         if not reset:
             self._words.refuse_other(words, SAME_WORDS)
@@ -109,7 +110,10 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
     def _sum_weighted_rows(
         self, X: Documents, codes: Codes, weight: Array | None, vocabulary: Vocabulary | None, bags: Bags
     ) -> Bags:
-        """Return the sums of a second pass over the documents, weighted by the idf that the first has counted."""
+        """Return sums by class of documents weighted by `weighting` and normalised to length one.
+
+        It is a second pass over the documents: their idf is computed from `bags`, the counts of the first.
+        """
         rows = build_word_matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
         idf = compute_idf(bags)
         if self._weighting == "twcnb":  # Rennie et al. (2003): ln(1 + f) · ln(n/df), of length one
@@ -119,12 +123,16 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
+        """Replace the ledger, the number of words and what was computed from the old one."""
         self.n_features_in_ = ledger.schema.blocks[0].width
         self._idf = None
         super()._replace_ledger(ledger, X)
 
     def _matrix(self, documents: Documents, threads: int) -> Any:
-        """Return the rows of words that are scored, weighted as the training documents were."""
+        """Return the matrix of known words that is scored: counts, or their products with idf.
+
+        With `weighting="tfidf"` rows are normalised to length one too; a model of "twcnb" scores counts.
+        """
         rows = build_word_matrix(self._words, self._known, documents, threads)
         if not self._solved_family.idf and self._weighting != "tfidf":
             return rows
@@ -134,10 +142,12 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         return texts.normalise_rows_inplace(rows) if self._weighting == "tfidf" else rows
 
     def _check_input(self, X: Any) -> Documents:
+        """Return the documents to predict, checked."""
         return texts.check_texts(self, X)
 
     @property
     def _event(self) -> str:
+        """The event model that was solved: "multinomial" for boolean, "complement" for the weighting "twcnb"."""
         return self._solved_family.event
 
     @property
@@ -146,6 +156,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         return self.ledger_.parts[0]
 
     def _assumption(self, n_features: int, n_classes: int) -> Assumption:
+        """Return the family of texts with the class prior; `auto` if the pseudo-count is to be chosen."""
         return Assumption((self._family(),), self._make_prior(n_classes), auto=isinstance(self.alpha, str))
 
     def _family(self) -> Text:
@@ -249,6 +260,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         return self._solved_family.log_theta(self._bags)
 
     def _require_additive(self, verb: str) -> None:
+        """Refuse a model with a `weighting`, whose sums cannot be added or subtracted, as `verb` would."""
         weighting = self.weighting or self._weighting
         if weighting is not None:
             raise UndefinedError(
@@ -258,17 +270,20 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
             )
 
     def _combine(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
+        """Return the combined ledger of two models; refuse one of another tokenizer."""
         if isinstance(other, TextClassifier) and self.event == other.event:
             self._check_fitted(), other._check_fitted()
             self._words.refuse_other(other._words, SAME_WORDS)
         return super()._combine(other, operation)
 
     def _write_state(self, section: Section) -> None:
+        """Write the fingerprint of the tokenizer; refuse if words, event or weighting were changed after fitting."""
         words = texts.choose_tokenizer(self.words, self.event, self.weighting)
         have_changed = self.weighting != self._weighting or words != self._words
         self._write_tokenizer(section, "words, event or weighting", have_changed)
 
     def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
+        """Set tokenizer and weighting by the arguments that were read, and check the block of words against them."""
         with refuse_unsound_arguments(section):
             self._validate_params()
             self._words = texts.choose_tokenizer(self.words, self.event, self.weighting)

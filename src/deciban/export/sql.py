@@ -18,7 +18,7 @@ from deciban.export.sql_joint import JointTerm
 from deciban.export.sql_levels import LevelTerm
 from deciban.export.sql_numbers import NumberTerms
 from deciban.export.sql_pairs import PairTerm
-from deciban.export.sql_steps import Steps
+from deciban.export.sql_steps import QuerySteps
 from deciban.export.sql_tokens import join_tokens
 from deciban.model.output_frames import to_labels
 from deciban.scores.explanation import DECIBAN
@@ -83,7 +83,7 @@ class Query:
         self.intercept = [None if p is None else p + b for p, b in zip(prior, document["bias"])]
         self.reference = next(k for k in range(self.K) if self.intercept[k] is not None)
         schema = None if options.schema is None else e.name_to_identifier(options.schema)
-        self.steps = Steps(options.dialect, exp.Table(this=e.name_to_identifier(options.table), db=schema))
+        self.steps = QuerySteps(options.dialect, exp.Table(this=e.name_to_identifier(options.table), db=schema))
         self.impossible: dict[int, list[Expression]] = {}
         self.numbers = NumberTerms(self.speller, self.K, self.reference, self.impossible)
 

@@ -8,13 +8,15 @@ from typing import Any
 from deciban.export import sql_expressions as e
 from deciban.export.portable import Document
 from deciban.export.sql_expressions import Expression, Speller, Terms, exp
-from deciban.export.sql_steps import Steps
+from deciban.export.sql_steps import QuerySteps
 
 IMPOSSIBLE_SCORE = -1e300
 """The score of an impossible class: its probability is 0 if any other class is possible."""
 
 
-def calibrate(document: Document, steps: Steps, speller: Speller, scores: Sequence[Expression]) -> list[Expression]:
+def calibrate(
+    document: Document, steps: QuerySteps, speller: Speller, scores: Sequence[Expression]
+) -> list[Expression]:
     """Return calibrated scores under the present prior, in a step of their own; the scores without a calibration."""
     calibration = document["calibration"]
     if calibration is None:
@@ -41,7 +43,7 @@ def _find_shift(document: Document) -> list[float | None]:
     return [0.0 if old is None else None if new is None else new - old for new, old in pairs]
 
 
-def _bend(curves: Sequence[Any], steps: Steps, speller: Speller, scores: Sequence[Expression]) -> Terms:
+def _bend(curves: Sequence[Any], steps: QuerySteps, speller: Speller, scores: Sequence[Expression]) -> Terms:
     """Return the scores of an isotonic map: the log-odds of each class against the others, along its curve."""
     K = len(scores)
     if K == 2:

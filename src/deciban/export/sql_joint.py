@@ -10,7 +10,7 @@ from deciban.export import sql_expressions as e
 from deciban.export.portable import Term
 from deciban.export.sql_expressions import Expression, Speller, Terms, exp
 from deciban.export.sql_numbers import NumberTerms, find_finite_range
-from deciban.export.sql_steps import Steps
+from deciban.export.sql_steps import QuerySteps
 
 Lower = dict[tuple[int, int], Expression]
 """The entries of a triangular matrix L, by row and column."""
@@ -30,7 +30,7 @@ class JointTerm:
     """
 
     numbers: NumberTerms
-    steps: Steps
+    steps: QuerySteps
     term: Term
     features: Sequence[dict[str, Any]]
     prefix: str

@@ -10,7 +10,7 @@ from deciban.export import sql_expressions as e
 from deciban.export.portable import Term
 from deciban.export.sql_expressions import Expression, Speller, Terms, exp
 from deciban.export.sql_numbers import contrast_scores
-from deciban.export.sql_steps import Steps
+from deciban.export.sql_steps import QuerySteps
 from deciban.model.columns import split_levels
 from deciban.sources.arrow_cells import DATE_PARTS
 
@@ -135,7 +135,7 @@ class LevelTerm:
                 conditions[k] = e.is_one(self._finish(flag, float(dead[-1])))
         return terms, conditions
 
-    def join(self, steps: Steps, number: int) -> Callable[[str, int], Expression | None]:
+    def join(self, steps: QuerySteps, number: int) -> Callable[[str, int], Expression | None]:
         """Join a table of the levels in the first step; return the function that finds its columns."""
         name = f"deciban_levels_{number}"
         keys = [f"{name}_v{i}" for i in range(len(self.values))]

@@ -11,7 +11,7 @@ from deciban.export.portable import Document, Term
 from deciban.export.sql_expressions import Branch, Expression, Terms, exp
 from deciban.export.sql_levels import LevelTerm
 from deciban.export.sql_numbers import NumberTerms
-from deciban.export.sql_steps import Steps
+from deciban.export.sql_steps import QuerySteps
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class PairTerm:
     document: Document
     term: Term
 
-    def join(self, steps: Steps, number: int) -> Terms:
+    def join(self, steps: QuerySteps, number: int) -> Terms:
         """Join the table in the first step; return the term of each class, 0 where a cell is missing."""
         name, r = f"deciban_pair_{number}", self.numbers.reference
         scores, width = self.term["scores"], len(self.term["cells"]) + 1

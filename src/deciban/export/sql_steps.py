@@ -17,8 +17,8 @@ SOURCE_ALIAS = "deciban_source"
 
 
 @dataclass
-class Steps:
-    """The steps so far, and the tables of literals that they join."""
+class QuerySteps:
+    """The steps of a query so far, the tables of literals that it defines, and what its first step joins."""
 
     dialect: Dialect
     table: exp.Table
@@ -39,13 +39,13 @@ class Steps:
         self.steps.append((f"deciban_{len(self.steps) + 1}", select))
 
     def let(self, named: Mapping[str, Expression]) -> list[Expression]:
-        """Compute named expressions in a step of their own, which keeps all columns of the step before."""
+        """Add a step with named expressions and all columns of the step before; return the new columns."""
         if named:
             self.add([exp.Star(), *(e.alias(value, name) for name, value in named.items())])
         return [e.column(name) for name in named]
 
     def add_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Expression]]) -> None:
-        """Add a table of literals."""
+        """Define a table of literals by its columns and rows, under a name that `join` may use."""
         values = exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in rows])
         if self.dialect == "sqlite":  # which names the columns column1, column2, …
             named = [e.alias(exp.column(f"column{i + 1}"), column) for i, column in enumerate(columns)]

@@ -10,14 +10,14 @@ from deciban.export import sql_expressions as e
 from deciban.export.portable import Term
 from deciban.export.sql_expressions import Expression, Speller, Terms, exp
 from deciban.export.sql_numbers import contrast_scores
-from deciban.export.sql_steps import SOURCE_ALIAS, Steps
+from deciban.export.sql_steps import SOURCE_ALIAS, QuerySteps
 
 ROW, TOKEN, COUNT = "row", "token", "count"
 """The columns of a table of tokens."""
 
 
 def join_tokens(
-    steps: Steps,
+    steps: QuerySteps,
     speller: Speller,
     term: Term,
     words: Mapping[str, Any],

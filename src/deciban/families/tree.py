@@ -25,7 +25,7 @@ PRIOR_ROWS = 5.0
 CELL_ALPHA = 1.0
 """The pseudo-count of the cells of a feature without its parent."""
 
-STANDARD_DEVIATIONS = 2.0
+MIN_GAIN_STANDARD_DEVIATIONS = 2.0
 """How far the likelihood must rise above what independence gives on average, in its standard deviations there."""
 
 
@@ -33,9 +33,12 @@ STANDARD_DEVIATIONS = 2.0
 class Tree(Family):
     """A forest of features on cells: p(b|a,k) = (n_kab + mθ_kb) / (n_ka + m), θ_kb = (n_kb + α) / (n_k + αV_j).
 
-    The forest has the largest sum of gains. The gain of an edge is the rise of the log-likelihood of the rows,
-    Σ_kab n_kab ln[n_kab n_k / (n_ka n_kb)], minus that of independent features: r/2 on average, with the standard
-    deviation √(r/2), r = Σ_k (V_ki − 1)(V_kj − 1) over the cells that class k has; edges without a gain are left out.
+    The forest has the largest sum of gains; edges without a gain are left out. An edge raises the log-likelihood of
+    the rows by Σ_kab n_kab ln[n_kab n_k / (n_ka n_kb)]. For independent features that is r/2 on average, with the
+    standard deviation √(r/2), r = Σ_k (V_ki − 1)(V_kj − 1) over the cells that class k has. The gain is the rise
+    minus this average and minus `MIN_GAIN_STANDARD_DEVIATIONS` of these standard deviations.
+
+    m is `PRIOR_ROWS`, α is `CELL_ALPHA`.
     """
 
     n_cells: int
@@ -84,20 +87,20 @@ def _sum_log(counts: Array, axes: tuple[int, ...]) -> Array:
 
 
 def degrees_of_freedom(part: Pairs) -> Array:
-    """Return Σ_k (V_ki − 1)(V_kj − 1) of each pair, over the cells that class k has."""
+    """Return Σ_k (V_ki − 1)(V_kj − 1), over the cells that class k has, of each pair in the order of `list_pairs`."""
     rows, columns = part.pair.any(axis=3).sum(axis=2), part.pair.any(axis=2).sum(axis=2)
     return (np.maximum(rows - 1, 0) * np.maximum(columns - 1, 0)).sum(axis=0).astype(np.float64)
 
 
 def edge_gains(part: Pairs) -> Array:
-    """Return the gain of an edge between any two features, d×d; see `Tree`."""
+    """Return the gain of an edge between any two features, d×d, as `Tree` defines it; it may be negative."""
     n_first, n_second = part.pair.sum(axis=3), part.pair.sum(axis=2)
     rise = _sum_log(part.pair, (0, 2, 3)) + _sum_log(n_first.sum(axis=2), (0,))
     rise -= _sum_log(n_first, (0, 2)) + _sum_log(n_second, (0, 2))
     freedom = degrees_of_freedom(part)
     gain = np.zeros((part.n_features, part.n_features))
     i, j = list_pairs(part.n_features).T
-    gain[i, j] = gain[j, i] = rise - freedom / 2 - STANDARD_DEVIATIONS * np.sqrt(freedom / 2)
+    gain[i, j] = gain[j, i] = rise - freedom / 2 - MIN_GAIN_STANDARD_DEVIATIONS * np.sqrt(freedom / 2)
     return gain
 
 

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from deciban.errors import DeviceMemoryError, InputError, MissingExtraError
 
 ROW_TYPES = ("float16", "bfloat16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
-"""Types of the values of a tensor."""
+"""Types that the values of a tensor may have; others are refused."""
 
 
 def is_tensor(X: Any) -> bool:
-    """Return whether X is an array of CuPy, or a tensor of torch on a device.
+    """Return whether X is to be handled as a tensor: an array of CuPy, or a tensor of torch on a device.
 
-    A tensor in host memory is one where scikit-learn's `array_api_dispatch` is set; else it is read as a NumPy array.
+    A torch tensor in host memory is handled as one only where scikit-learn's `array_api_dispatch` is set; else it is
+    read as a NumPy array.
     """
     library = type(X).__module__.partition(".")[0]
     if library == "torch":
@@ -42,7 +43,7 @@ def import_torch() -> ModuleType:
 
 
 def to_torch(X: Any) -> Any:
-    """Return X as a torch tensor of the same memory; refuse types that are not numbers, and sparse tensors."""
+    """Return X as a torch tensor of the same memory, booleans as uint8; refuse sparse tensors and other types."""
     torch = import_torch()
     tensor = X.detach() if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
     if tensor.layout != torch.strided:
@@ -89,11 +90,11 @@ def match_library(tensor: Any, X: Any) -> Any:
     return cupy.from_dlpack(tensor)
 
 
-def check_same_device(tensor: Any, other: Any, name: str) -> None:
-    """Refuse a second tensor on another device than that of X."""
-    if tensor.device != other.device:
+def check_same_device(X: Any, tensor: Any, name: str) -> None:
+    """Refuse a tensor, the argument of this name, that is on another device than X."""
+    if X.device != tensor.device:
         raise InputError(
-            f"X is on {tensor.device} and {name} on {other.device}; both must be on one device. "
+            f"X is on {X.device} and {name} on {tensor.device}; both must be on one device. "
             f"Hint: {name}.to(X.device), or {name} as a NumPy array"
         )
 

@@ -218,7 +218,9 @@ def score_rows_sparse(
 
 @kernel
 def smooth_entries(class_code: Codes, total: Array, alpha: float, table: Array, sums: Array, delta: Array) -> None:
-    """Add totals of each class to `sums`, write ln(1 + total/α) of entries to `delta`; `table` has it for 0, 1, 2, …
+    """Add the total of each entry to its class in `sums`, and write ln(1 + total/α) of each to `delta`.
+
+    `table` has ln(1 + n/α) for n = 0, 1, 2, …
 
     One pass in place of several of NumPy: with 4 million entries 10 ms against 42.
     """

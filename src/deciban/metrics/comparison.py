@@ -257,6 +257,12 @@ class Comparison(Result):
         rows = f"{format_thousands(len(self.weight))} rows"
         return f"<Comparison on {rows} of {self.target}: {learners}; recommended: {self.best.name}>"
 
+    def _repr_html_(self) -> str:
+        """Return the learners side by side and the advice, for notebooks."""
+        from deciban.metrics.comparison_html import show_in_notebook
+
+        return show_in_notebook(self)
+
     def __str__(self) -> str:
         return comparison_advice.text(self)
 

@@ -37,7 +37,11 @@ NORMAL_MEAN = 500.0
 
 
 class Information(NamedTuple):
-    """Mutual information in nats, corrected for bias, its standard error, a p-value, and the number of rows."""
+    """Mutual information in nats, corrected for bias, its standard error, a p-value, and the number of rows.
+
+    The p-value is the probability of at least as much for independent features: 2n times the plain sum is compared
+    with χ², whose degrees of freedom are the mean of that for them, 2n times the bias.
+    """
 
     value: Array
     error: Array
@@ -46,41 +50,44 @@ class Information(NamedTuple):
 
 
 class ContingencyTables:
-    """Contingency tables of one feature with each of J others, by class: K×A×ΣB; the others begin at `start`."""
+    """Contingency tables of one feature with each of J others, by class: K×A×ΣB; the others begin at `start`.
+
+    `owner` has for each of the ΣB levels which of the J others it is a level of.
+    """
 
     def __init__(self, counts: Array, start: NDArray[np.intp]) -> None:
         self.counts, self.start = counts, start
         self.owner = np.repeat(np.arange(len(start)), np.diff([*start, counts.shape[2]]))
 
-    def sums(self, cells: Array) -> Array:
-        """Sum cells over the levels of each of the others: the last axis, ΣB, becomes J."""
+    def sum_levels(self, cells: Array) -> Array:
+        """Return sums of cells over the levels of each of the others: the last axis, ΣB, becomes J."""
         return np.add.reduceat(cells, self.start, axis=-1)
 
     @cached_property
-    def first(self) -> Array:
+    def first_margin(self) -> Array:
         """n_ka: rows of each class and level of the feature that have the other, K×A×J."""
-        return self.sums(self.counts)
+        return self.sum_levels(self.counts)
 
     @cached_property
-    def second(self) -> Array:
+    def second_margin(self) -> Array:
         """n_kb: rows of each class and level of the others that have the feature, K×ΣB."""
         return self.counts.sum(axis=1)
 
     @cached_property
-    def classes(self) -> Array:
+    def class_totals(self) -> Array:
         """n_k: rows of each class that have both, K×J."""
-        return self.sums(self.second)
+        return self.sum_levels(self.second_margin)
 
     @cached_property
     def rows(self) -> Array:
         """n: rows that have both, J."""
-        return self.classes.sum(axis=0)
+        return self.class_totals.sum(axis=0)
 
     @cached_property
     def expected_counts(self) -> tuple[Array, Array]:
-        """λ = n_ka n_kb / n_k of each cell, and its variance given the margins as a share of λ."""
-        a, b = self.first[:, :, self.owner], self.second[:, None]
-        n = self.classes[:, None, self.owner]
+        """λ = n_ka n_kb / n_k of each cell, and the variance of its count given the margins, divided by λ."""
+        a, b = self.first_margin[:, :, self.owner], self.second_margin[:, None]
+        n = self.class_totals[:, None, self.owner]
         mean = divide(a * b, np.broadcast_to(n, a.shape))
         return mean, divide((n - a) * (n - b), np.broadcast_to(n * np.maximum(n - 1, 1.0), a.shape))
 
@@ -91,9 +98,9 @@ class ContingencyTables:
 
     def mean(self, cells: Array) -> Array:
         """Return the mean over the rows of a value of each cell, J."""
-        return divide(self.sums((self.counts * cells).sum(axis=(0, 1))), self.rows)
+        return divide(self.sum_levels((self.counts * cells).sum(axis=(0, 1))), self.rows)
 
-    def spread(self, cells: Array) -> Array:
+    def standard_error(self, cells: Array) -> Array:
         """Return the standard error of the mean over the rows of a value of each cell, J."""
         variance = self.mean(cells**2) - self.mean(cells) ** 2
         return np.sqrt(divide(np.maximum(variance, 0.0), self.rows))
@@ -106,24 +113,26 @@ def mutual_information(tables: ContingencyTables) -> Information:
     >>> round(float(mutual_information(copied).value[0]), 3), round(float(np.log(2)) - 1 / 200, 3)
     (0.688, 0.688)
     """
-    mean, loose = tables.expected_counts
+    mean, variance_ratio = tables.expected_counts
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.where(tables.counts > 0, np.log(tables.counts / np.where(mean > 0, mean, 1.0)), 0.0)
     plain = tables.mean(log_ratio)
-    excess = np.where(loose > 0, _excess(mean, loose), 0.0)  # a level that all rows have does not vary
-    bias = divide(tables.sums(excess.sum(axis=(0, 1))), tables.rows)
+    excess = np.where(
+        variance_ratio > 0, _excess(mean, variance_ratio), 0.0
+    )  # a level that all rows have does not vary
+    bias = divide(tables.sum_levels(excess.sum(axis=(0, 1))), tables.rows)
     rows = tables.rows
     freedom, seen = 2 * rows * bias, 2 * rows * plain
     p_value = np.where(freedom > 0, chdtrc(np.maximum(freedom, POSITIVE_PLACEHOLDER), np.maximum(seen, 0.0)), 1.0)
     nothing = np.where(rows > 0, 0.0, np.nan)
-    return Information(plain - bias + nothing, tables.spread(log_ratio) + nothing, p_value + nothing, rows)
+    return Information(plain - bias + nothing, tables.standard_error(log_ratio) + nothing, p_value + nothing, rows)
 
 
-def _excess(mean: Array, loose: Array) -> Array:
-    """Return E[h ln h] − λ ln λ of counts of mean λ and variance `loose`·λ; 0 where λ is 0."""
+def _excess(mean: Array, variance_ratio: Array) -> Array:
+    """Return E[h ln h] − λ ln λ of counts of mean λ and variance `variance_ratio`·λ; 0 where λ is 0."""
     grid, excess, curve = _excess_table()
     at = np.log(np.clip(mean, CELL_MEANS[0], CELL_MEANS[-1]))
-    return np.where(mean > 0, np.interp(at, grid, excess) - (1 - loose) * np.interp(at, grid, curve), 0.0)
+    return np.where(mean > 0, np.interp(at, grid, excess) - (1 - variance_ratio) * np.interp(at, grid, curve), 0.0)
 
 
 @cache

@@ -229,7 +229,7 @@ def compare_models(tables: ContingencyTables) -> dict[str, Array]:
     better feature alone. Each has its standard error, under its name with `_error`.
     """
     all_rows, left_out = _likelihoods(tables, 0.0), _likelihoods(tables, 1.0)
-    share = divide(tables.classes, tables.rows)[:, None, tables.owner]
+    share = divide(tables.class_totals, tables.rows)[:, None, tables.owner]
     with np.errstate(divide="ignore"):
         prior = np.log(share)
     scores = [_left_out_log_posterior(own, others, prior) for own, others in zip(left_out, all_rows)]
@@ -237,7 +237,7 @@ def compare_models(tables: ContingencyTables) -> dict[str, Array]:
     better = np.where((tables.mean(first) >= tables.mean(second))[tables.owner], first, second)
     figures = dict(zip(("double_counted", "double_counted_error"), _double_counting(tables, share)))
     for name, gain in (("gain", joint - naive), ("single", better - naive), ("beyond", joint - better)):
-        figures |= {name: tables.mean(gain), f"{name}_error": tables.spread(gain)}
+        figures |= {name: tables.mean(gain), f"{name}_error": tables.standard_error(gain)}
     return figures
 
 
@@ -246,9 +246,9 @@ def _likelihoods(tables: ContingencyTables, left_out: float) -> tuple[Array, Arr
 
     The counts are those without the weight `left_out` of each row itself.
     """
-    n = np.maximum(tables.classes[:, None, tables.owner] - left_out, 0.0)
-    a = np.maximum(tables.first[:, :, tables.owner] - left_out, 0.0)
-    b = np.maximum(tables.second[:, None] - left_out, 0.0)
+    n = np.maximum(tables.class_totals[:, None, tables.owner] - left_out, 0.0)
+    a = np.maximum(tables.first_margin[:, :, tables.owner] - left_out, 0.0)
+    b = np.maximum(tables.second_margin[:, None] - left_out, 0.0)
     A = tables.counts.shape[1]
     B = np.bincount(tables.owner)[tables.owner]
     first, second = (a + LAPLACE_ALPHA) / (n + LAPLACE_ALPHA * A), (b + LAPLACE_ALPHA) / (n + LAPLACE_ALPHA * B)
@@ -275,17 +275,17 @@ def _double_counting(tables: ContingencyTables, share: Array) -> tuple[Array, Ar
 
     `share` is that of each class in the rows of each table, K×1×ΣB.
     """
-    mean, loose = tables.expected_counts
+    mean, variance_ratio = tables.expected_counts
     known = np.maximum(mean, POSITIVE_PLACEHOLDER)
     curve = (1 - np.exp(-known) * (1 + known)) / known  # −λ times the second derivative of ln λ + E₁(λ)
-    more = psi(tables.counts + 1) - np.log(known) - exp1(known) - 0.5 * (1 - loose) * curve
+    more = psi(tables.counts + 1) - np.log(known) - exp1(known) - 0.5 * (1 - variance_ratio) * curve
     more = np.where(mean > 0, more, 0.0)
     others = divide(tables.counts, (1 - share) * np.where(tables.rows > 0, tables.rows, 1.0)[tables.owner])
     weight = share * (others.sum(axis=0) - others)  # the share of the rows of other classes in this cell
     within = mutual_information(tables)
-    elsewhere = tables.sums((weight * more).sum(axis=(0, 1)))
+    elsewhere = tables.sum_levels((weight * more).sum(axis=(0, 1)))
     lever = _remove_margins(tables, weight / (tables.counts + 1))
-    variance = tables.sums((lever**2 * (tables.counts + 1)).sum(axis=(0, 1)))
+    variance = tables.sum_levels((lever**2 * (tables.counts + 1)).sum(axis=(0, 1)))
     return elsewhere - within.value, np.sqrt(variance + within.error**2)
 
 
@@ -294,10 +294,10 @@ def _remove_margins(tables: ContingencyTables, cells: Array) -> Array:
 
     Sums of counts vary by what is left.
     """
-    n = tables.classes[:, None, tables.owner]
-    first = divide(tables.first[:, :, tables.owner], np.broadcast_to(n, cells.shape))
-    second = divide(np.broadcast_to(tables.second[:, None], cells.shape), np.broadcast_to(n, cells.shape))
-    table_rows = tables.sums(cells * second)[:, :, tables.owner]
+    n = tables.class_totals[:, None, tables.owner]
+    first = divide(tables.first_margin[:, :, tables.owner], np.broadcast_to(n, cells.shape))
+    second = divide(np.broadcast_to(tables.second_margin[:, None], cells.shape), np.broadcast_to(n, cells.shape))
+    table_rows = tables.sum_levels(cells * second)[:, :, tables.owner]
     columns = (cells * first).sum(axis=1, keepdims=True)
     return cells - table_rows - columns + (table_rows * first).sum(axis=1, keepdims=True)
 

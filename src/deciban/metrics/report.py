@@ -347,6 +347,12 @@ class Report(Figures):
         which = f"{format_thousands(self.rows)} rows of {len(self.classes)} classes"
         return f"<Report: {which}, accuracy {accuracy}, log-loss {loss}>"
 
+    def _repr_html_(self) -> str:
+        """Return figures, classes and confusion matrix, for notebooks."""
+        from deciban.metrics.report_html import show_in_notebook
+
+        return show_in_notebook(self)
+
     def __str__(self) -> str:
         entries = self.entries()
         width = max(len(name) for name, _ in entries)

@@ -104,14 +104,17 @@ def format_row_count(rows: float) -> str:
 
 @dataclass(frozen=True)
 class LevelTable:
-    """One feature's levels or bins: their names, counts (K×V), ln θ, pseudo-count α and number of pseudo-counts."""
+    """One feature's levels or bins: name of level v, counts and ln θ (K×V), pseudo-count α, and how often α is added.
+
+    `n_alphas` is V, or V + 1 where the family keeps one α for levels that were never seen.
+    """
 
     feature: str
     name: Callable[[int], str]
     counts: Array
     log_theta: Array
     alpha: float
-    levels: float
+    n_alphas: float
 
 
 class BlockSummariser:
@@ -143,6 +146,7 @@ class BlockSummariser:
         return self._bin_table(j) if isinstance(self.part, Grid) else None
 
     def _alpha(self, j: int) -> float:
+        """Return the pseudo-count of feature j."""
         return float(broadcast_alpha(self.family.alpha, self.part.n_features)[j])
 
     def _level_table(self, j: int) -> LevelTable:
@@ -167,6 +171,7 @@ class BlockSummariser:
         return LevelTable(self.names[j], name, own, form.log_theta[:, a + first[:size]], self._alpha(j), n_alphas)
 
     def _bin_table(self, j: int) -> LevelTable:
+        """Return the bins of feature j, named by their limits."""
         form = self.form
         assert isinstance(form, Steps)
         if self._binned is None:
@@ -215,7 +220,7 @@ class BlockSummariser:
         return [ClassMean(self.names[j], what, *values) for values in each]
 
     def _mean_and_variance(self, j: int) -> tuple[str, Array, Array]:
-        """Return "mean" or, for counts, "rate"; then that of feature j in each class, and its variance in each."""
+        """Return "mean" or, for counts, "rate"; that of feature j in each class; and the variance of its values."""
         part, form = self.part, self.form
         if isinstance(part, Moments):
             assert isinstance(form, (Diagonal, Full))
@@ -227,8 +232,9 @@ class BlockSummariser:
 
 
 def find_strongest_levels(table: LevelTable, prior: Array, labels: NDArray[Any]) -> list[LevelEffect]:
-    """Return for each class the level with the strongest evidence for it, by the lower end of the interval.
+    """Return the level with the strongest evidence for each class, by the lower end of the interval, strongest first.
 
+    There are at most `MAX_SUMMARY_CLASSES`; a class that no level has evidence for is left out.
     A level that was seen once may by chance have the largest estimate; it should not be listed first.
     """
     if table.counts.shape[1] < 2:
@@ -239,6 +245,7 @@ def find_strongest_levels(table: LevelTable, prior: Array, labels: NDArray[Any])
 
 
 def _find_strongest_level(k: int, table: LevelTable, prior: Array, labels: NDArray[Any]) -> LevelEffect | None:
+    """Return the level with the strongest evidence for class k; None if no level has evidence for it."""
     seen = np.flatnonzero(table.counts.sum(axis=0) > 0)
     others = np.delete(np.arange(len(prior)), k)
     share = divide(prior[others], np.full(len(others), prior[others].sum()), 1 / len(others))
@@ -258,9 +265,9 @@ def _find_strongest_level(k: int, table: LevelTable, prior: Array, labels: NDArr
 
 
 def _variance_of_log_theta(table: LevelTable, classes: Any, seen: NDArray[np.intp]) -> Array:
-    """Approximate the variance of ln θ: one over the rows that have the level, less one over all rows."""
+    """Approximate the variance of ln θ, counts of several classes summed: 1/rows with the level − 1/all rows."""
     counts = np.atleast_2d(table.counts[classes]).sum(axis=0)
-    n = counts.sum() + table.alpha * table.levels
+    n = counts.sum() + table.alpha * table.n_alphas
     return np.maximum(
         1 / np.maximum(counts[seen] + table.alpha, MIN_PROBABILITY**0.25) - 1 / max(n, MIN_PROBABILITY), 0.0
     )
@@ -273,7 +280,7 @@ def _compute_interval(
     rng = np.random.default_rng(0)
     order = np.concatenate([[k], others])
     hits = table.counts[order, v] + table.alpha
-    misses = table.counts[order].sum(axis=1) + table.alpha * table.levels - hits
+    misses = table.counts[order].sum(axis=1) + table.alpha * table.n_alphas - hits
     drawn = rng.beta(
         np.maximum(hits, MIN_PROBABILITY), np.maximum(misses, MIN_PROBABILITY), size=(N_INTERVAL_DRAWS, len(order))
     )

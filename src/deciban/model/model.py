@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from deciban.families.telltales import Telltale
     from deciban.model.description import Description
     from deciban.model.parameter_tables import ParameterTable
+    from deciban.model.single_changes import SingleChange
 
 
 @document()
@@ -310,6 +311,12 @@ class Model(ModelAlgebra):
             return explain_parts(self, opened, classes, rows, allow_missing_columns, reading.get("keep"))
         return explain_rows(self, opened, classes, rows, allow_missing_columns)
 
+    def find_single_changes(self, source: Any, row: int = 0) -> list[SingleChange]:
+        """Return the smallest change of each cell of a row that flips its prediction, the smallest of all first."""
+        from deciban.model.single_changes import find_single_changes
+
+        return find_single_changes(self, source, row)
+
     def find_unseen(
         self, source: Any = None, *, sql: str | None = None, allow_missing_columns: bool = False, **reading: Any
     ) -> list[UnseenColumn]:
@@ -391,3 +398,9 @@ class Model(ModelAlgebra):
         classes = f"{self.classes[:5]}{'…' if len(self.classes) > 5 else ''}"
         columns = f"{used} column{'' if used == 1 else 's'}"
         return f"<Model: {self.target} in {classes} from {columns}{by}; weight {self.ledger.n_rows:g}>"
+
+    def _repr_html_(self) -> str:
+        """Return classes, strongest columns and roles, for notebooks."""
+        from deciban.model.model_html import show_in_notebook
+
+        return show_in_notebook(self)

@@ -310,7 +310,7 @@ def _level_parameters(summariser: BlockSummariser, j: int, most: int | None) -> 
     names = ["all values"] if is_one_bin else [table.name(v).removeprefix("= ") for v in range(counts.shape[1])]
     theta = np.exp(table.log_theta)
     if getattr(summariser.family, "unseen", "") == "smooth":
-        unseen = divide(np.full(len(total), table.alpha), total + table.alpha * table.levels)
+        unseen = divide(np.full(len(total), table.alpha), total + table.alpha * table.n_alphas)
         counts, theta = np.column_stack([counts, np.zeros(len(total))]), np.column_stack([theta, unseen])
         names.append("a value never seen")
     chosen = _choose_commonest(counts.sum(axis=0), most)
@@ -320,7 +320,7 @@ def _level_parameters(summariser: BlockSummariser, j: int, most: int | None) -> 
         chosen = np.array(sorted(range(len(names)), key=lambda v: order[names[v]]), dtype=np.intp)
     return LevelParameters.of(
         table.feature, [names[v] for v in chosen], counts[:, chosen], total, theta[:, chosen],
-        alpha=table.alpha, n_alphas=table.levels, n_left_out=len(names) - len(chosen),
+        alpha=table.alpha, n_alphas=table.n_alphas, n_left_out=len(names) - len(chosen),
     )  # fmt: skip
 
 

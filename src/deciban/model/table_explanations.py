@@ -61,13 +61,13 @@ class TableExplanation(Explanation):
         found = [word for documents in self.documents.values() for word in documents.words(row)]
         return sorted(found, key=lambda word: -abs(word.decibans))
 
-    def _behind(self, j: int) -> TextExplanation | None:
+    def _find_details(self, j: int) -> TextExplanation | None:
         """Return the explanation of feature j by its words, if it is a text."""
         return self.documents.get(self.features[j])
 
-    def _lines(self, row: int, reason: Reason, width: int) -> list[str]:
+    def _format_reason(self, row: int, reason: Reason, width: int) -> list[str]:
         """Return the line of a feature; below a text its strongest words, each where it occurs first."""
-        line = self._line(reason, width)
+        line = self._format_line(reason, width)
         return [line] if reason.behind is None else [line, *_format_words(reason.behind, row)]
 
 

@@ -96,7 +96,7 @@ def order_alike(matrix: Array) -> NDArray[np.intp]:
 
 
 def _choose_cell_inches(names: list[str]) -> float:
-    """Return the size of a cell: of few features the width of names, of hundreds a few dots."""
+    """Return the size of a cell: as wide as the names where features are few, a few dots where there are hundreds."""
     d = len(names)
     if d <= MAX_WIDE_CELL_FEATURES:
         return heat_map.choose_cell_inches(names, MAX_FEATURE_NAME_CHARACTERS, 0.72, 1.1)
@@ -104,7 +104,10 @@ def _choose_cell_inches(names: list[str]) -> float:
 
 
 def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[tuple[int, int], str]) -> None:
-    """Draw cells, values or colour bar, all names with frames or some with rings; `framed`: advice by lower cell."""
+    """Draw the cells with values or a colour bar, and frames, or rings where not all names fit.
+
+    `framed` has the advice on a pair, join or drop, by row and column of its cell below the diagonal.
+    """
     from matplotlib.colors import PowerNorm
 
     norm = PowerNorm(DEPENDENCE_SHADE_EXPONENT, 0, max(MIN_FULL_SHADE_DB, float(np.nanmax(table, initial=0.0))))
@@ -117,34 +120,35 @@ def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[
     else:
         heat_map.add_colour_bar(ax, image, "mutual information, decibans a row")
     if heat_map.fits_all_names(cell):
-        notes += _frame(ax, framed)
+        notes += _draw_frames(ax, framed)
     else:
-        notes += ["strongest of these:", *_ring(ax, names, table)]
+        notes += ["strongest of these:", *_draw_rings(ax, names, table)]
     ax.set_title("above the diagonal: whatever the class", loc="right", fontsize=9, color=INK)
     ax.set_xlabel("\n".join(notes), loc="left", fontsize=9, parse_math=False, multialignment="left")
 
 
 def _write_numbers(ax: Any, table: Array, norm: Any) -> None:
+    """Write the value of each cell off the diagonal in a colour that is legible on its shade; 0 for less than 0."""
     size = 8 if len(table) <= 10 else 7
     for (i, j), value in np.ndenumerate(table):
         if i != j and not np.isnan(value):
             shown = max(float(value), 0.0)
             look: dict[str, Any] = {"fontsize": size, "color": heat_map.text_colour_on(float(norm(shown)))}
-            ax.text(j, i, format_decibans(shown), ha="center", va="center", zorder=3, **look)
+            ax.text(j, i, format_cell_value(shown), ha="center", va="center", zorder=3, **look)
 
 
-def format_decibans(value: float) -> str:
-    """Format decibans with two decimals, fewer for larger values.
+def format_cell_value(value: float) -> str:
+    """Format the decibans of a cell without the unit, with two decimals, fewer for larger values.
 
-    >>> [format_decibans(value) for value in (0.0, 0.004, 0.25, 3.14159, 27.18, 314.2)]
+    >>> [format_cell_value(value) for value in (0.0, 0.004, 0.25, 3.14159, 27.18, 314.2)]
     ['0', '0', '0.25', '3.1', '27', '314']
     """
     text = f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 10 else f"{value:.0f}"
     return "0" if text == "0.00" else text
 
 
-def _frame(ax: Any, framed: Mapping[tuple[int, int], str]) -> list[str]:
-    """Draw a frame around each pair with advice, join or drop; return what the frames mean."""
+def _draw_frames(ax: Any, framed: Mapping[tuple[int, int], str]) -> list[str]:
+    """Draw a frame around each pair with advice, join or drop; return a line of the legend for each kind."""
     from matplotlib.patches import Rectangle
 
     for (row, column), action in framed.items():
@@ -155,8 +159,8 @@ def _frame(ax: Any, framed: Mapping[tuple[int, int], str]) -> list[str]:
     return [words for action, words in meanings.items() if action in framed.values()]
 
 
-def _ring(ax: Any, names: list[str], table: Array) -> list[str]:
-    """Ring and number the pairs that depend most on each other, given the class; return their names and values."""
+def _draw_rings(ax: Any, names: list[str], table: Array) -> list[str]:
+    """Ring and number the pairs that depend most on each other, given the class; return a line of legend for each."""
     rows, columns = np.tril_indices(len(names), -1)
     values = np.nan_to_num(table[rows, columns], nan=0.0)
     look: dict[str, Any] = {"marker": "o", "markersize": 9, "markerfacecolor": "none", "zorder": 4, "gid": "ring"}
@@ -166,5 +170,5 @@ def _ring(ax: Any, names: list[str], table: Array) -> list[str]:
         ax.plot([column], [row], color=RING_COLOUR, **look)
         ax.annotate(f"{n}", (column, row), (-5, -5), textcoords="offset points", ha="right", va="top", **NUMBER_STYLE)
         pair = f"{shorten(names[column], 30)} and {shorten(names[row], 30)}"
-        lines.append(f"{n}: {pair}, {format_decibans(values[i])}")
+        lines.append(f"{n}: {pair}, {format_cell_value(values[i])}")
     return lines

@@ -37,7 +37,7 @@ class Pieces(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A line in a table of reasons: its name, its evidence in decibans, and an object with further details."""
+    """A line in a table of reasons: its name, its evidence in decibans, and the details of a word or text, if any."""
 
     name: str
     decibans: float
@@ -45,7 +45,7 @@ class Reason(NamedTuple):
 
 
 class UnseenValue(NamedTuple):
-    """A value that was not learned: its column, the value as text, and the reason; of a number the learned range.
+    """A value that was not learned: its column, the value as text, and the reason; for a number the learned range.
 
     >>> str(UnseenValue("cough", "Dry", "never seen"))
     'cough = Dry: never seen'
@@ -66,7 +66,7 @@ class UnseenValue(NamedTuple):
 
 
 class EvidenceEntry(NamedTuple):
-    """The evidence of a row's feature in decibans: a text to show, the feature (None of the prior), and its value."""
+    """Evidence in one row: text to show, feature and value as read (None for prior and extras), decibans."""
 
     what: str
     column: str | None
@@ -143,16 +143,16 @@ class Explanation:
         return slice(i, i + 1)
 
     def entries(self, row: int = 0) -> list[tuple[str, float]]:
-        """Return (name, decibans) of all evidence in a row, strongest first; they add up to its total."""
+        """Return (text to show, decibans) of all evidence in a row, strongest first; these add up to its total."""
         return [(entry.what, entry.decibans) for entry in self.detailed_entries(row)]
 
     def detailed_entries(self, row: int = 0) -> list[EvidenceEntry]:
-        """Return all evidence in a row, strongest first, each with its feature and value."""
+        """Return all evidence in a row, strongest first: of each feature with its value, the prior and the extras."""
         row = range(len(self))[row]
         columns, decibans = self.nonzero_evidence(row)
         values = [None] * len(columns) if self.cells is None else self.cells[row, columns].tolist()
         found = zip(self._feature_labels(row, columns), self._feature_names(row, columns), values, decibans.tolist())
-        others = (EvidenceEntry(name, None, None, value) for name, value, _ in self._with_prior(row, ()))
+        others = (EvidenceEntry(name, None, None, value) for name, value, _ in self._add_prior(row, ()))
         return sorted([*others, *(EvidenceEntry(*entry) for entry in found)], key=lambda entry: -abs(entry.decibans))
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
@@ -168,22 +168,22 @@ class Explanation:
         return make_frame(columns, kind)
 
     def reasons(self, row: int = 0) -> list[Reason]:
-        """Return the lines of a row's table, strongest first; like the entries they add up to its total."""
+        """Return the lines of a row's table, strongest first; like the entries, they add up to its total."""
         row = range(len(self))[row]
         columns, values = self.nonzero_evidence(row)
-        behind = map(self._behind, columns.tolist())
-        return self._with_prior(row, list(map(Reason, self._feature_labels(row, columns), values.tolist(), behind)))
+        details = map(self._find_details, columns.tolist())
+        return self._add_prior(row, list(map(Reason, self._feature_labels(row, columns), values.tolist(), details)))
 
     def unseen_values(self, row: int = 0) -> Sequence[UnseenValue]:
         """Return the values of a row that were not learned."""
         return self.unseen[range(len(self))[row]] if self.unseen else ()
 
-    def _behind(self, j: int) -> Any:
-        """Return further details of feature j, besides its evidence; here there are none."""
+    def _find_details(self, j: int) -> Any:
+        """Return the details of feature j for `Reason.behind`; only subclasses have any."""
         return None
 
-    def _with_prior(self, row: int, features: Sequence[Reason]) -> list[Reason]:
-        """Return these reasons and those of no feature, strongest first."""
+    def _add_prior(self, row: int, features: Sequence[Reason]) -> list[Reason]:
+        """Return the reasons of features with those of the prior and the extras of a row, strongest first."""
         others = {"prior": self.prior, **self.extras}
         every = [*(Reason(name, float(values[row])) for name, values in others.items()), *features]
         return sorted(every, key=lambda reason: -abs(reason.decibans))
@@ -198,36 +198,36 @@ class Explanation:
         return columns, values[columns]
 
     def _feature_names(self, row: int, columns: NDArray[np.intp]) -> list[str]:
-        """Return the names of the features."""
+        """Return the names of these features; in a subclass they may depend on the row."""
         return [self.features[j] for j in columns.tolist()]
 
     def _feature_labels(self, row: int, columns: NDArray[np.intp]) -> list[str]:
-        """Return the names of the features, with their values where these are known."""
+        """Return the names of these features, as "name = value" where the values are known."""
         values = [None if self.values is None else self.values[row, j] for j in columns]
         names = self._feature_names(row, columns)
         return [name if value is None else f"{name} = {value}" for name, value in zip(names, values)]
 
     def text(self, row: int = 0, most: int = 10) -> str:
-        """Format one row's reasons as a table: the `most` strongest, the sum of the others, and the total."""
+        """Format a row as a table: the `most` strongest reasons, the sum of the others, the total, unseen values."""
         row = range(len(self))[row]
         reasons = self.reasons(row)
         shown, omitted = reasons[:most], reasons[most:]
         width = max([len(reason.name) for reason in shown] + [len(REMAINDER)])
         lines = [f"{self.winner[row]} rather than {self.runner_up[row]}"]
         for reason in shown:
-            lines += self._lines(row, reason, width)
+            lines += self._format_reason(row, reason, width)
         if omitted:
             remainder = Reason(REMAINDER, sum(reason.decibans for reason in omitted))
-            lines.append(f"{self._line(remainder, width)}  ({len(omitted)} more)")
+            lines.append(f"{self._format_line(remainder, width)}  ({len(omitted)} more)")
         total = float(self.total[row])
-        lines.append(f"{self._line(Reason('total', total), width)}  ({format_odds(total)})")
+        lines.append(f"{self._format_line(Reason('total', total), width)}  ({format_odds(total)})")
         return "\n".join([*lines, *(f"  {value}" for value in self.unseen_values(row))])
 
-    def _lines(self, row: int, reason: Reason, width: int) -> list[str]:
-        """Format a reason as lines of the table; details follow the evidence, or stand below."""
-        return [self._line(reason, width)]
+    def _format_reason(self, row: int, reason: Reason, width: int) -> list[str]:
+        """Format a reason as lines of the table; subclasses add its details after the evidence, or on lines below."""
+        return [self._format_line(reason, width)]
 
-    def _line(self, reason: Reason, width: int) -> str:
+    def _format_line(self, reason: Reason, width: int) -> str:
         return f"  {reason.name:<{width}}  {format_decibans(reason.decibans)}"
 
     def __repr__(self) -> str:
@@ -235,6 +235,12 @@ class Explanation:
         for winner, other, total in zip(self.winner[:1], self.runner_up, self.total):
             rows += f"; {winner} rather than {other}: {format_decibans(total).strip()}{', …' * (len(self) > 1)}"
         return f"<{type(self).__name__}: {rows}>"
+
+    def _repr_html_(self) -> str:
+        """Return the evidence waterfalls of the first rows, for notebooks."""
+        from deciban.scores.explanation_html import show_in_notebook
+
+        return show_in_notebook(self)
 
     def __str__(self) -> str:
         shown = [self.text(row) for row in range(min(len(self), 5))]
@@ -244,12 +250,12 @@ class Explanation:
 
 
 def format_decibans(value: float, width: int = 8) -> str:
-    """Format evidence: sign and two digits in `width` characters, and the unit."""
+    """Format evidence with its sign and two decimals in `width` characters, then the unit; NaN as "undefined"."""
     return f"{'undefined':<{width + 3}}" if math.isnan(value) else f"{format_signed(value):>{width}} dB"
 
 
 def format_odds(total: float) -> str:
-    """Format a total as betting odds.
+    """Format a total as betting odds in three digits, up to a million to 1; NaN means impossible under both classes.
 
     >>> format_odds(43.28), format_odds(-10.0)
     ('21 300 to 1', '10 to 1 against')
@@ -303,7 +309,7 @@ class WordEvidence(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The word as shown in a table."""
+        """The word as a table shows it: printable, and shortened to `TABLE_WORD_WIDTH` characters."""
         return clip_text(format_word(self.word), TABLE_WORD_WIDTH)
 
 
@@ -325,7 +331,7 @@ class TextExplanation(Explanation):
         return replace(super().__getitem__(rows), texts=self.texts[self._slice(rows)])
 
     def places(self, row: int = 0) -> list[Passage]:
-        """Return every occurrence of a word with evidence, in the order of the text, with its share of it."""
+        """Return every occurrence of a word that has evidence, in the order of the text, with its share of that."""
         row = range(len(self))[row]
         evidence, found = self._find_evident_words(row)
         times = Counter(one.column for one in found)
@@ -345,7 +351,7 @@ class TextExplanation(Explanation):
         return [" / ".join(words.get(j, ())) for j in columns.tolist()]
 
     def words(self, row: int = 0) -> list[WordEvidence]:
-        """Return every word with evidence, strongest first; words of one hash share its evidence."""
+        """Return every word that has evidence, strongest first; words of one hash share it by their occurrences."""
         row = range(len(self))[row]
         evidence, found = self._find_evident_words(row)
         times, together = Counter(one.word for one in found), Counter(one.column for one in found)
@@ -359,13 +365,13 @@ class TextExplanation(Explanation):
     def reasons(self, row: int = 0) -> list[Reason]:
         """See `Explanation.reasons`; the details of a word are its `WordEvidence`."""
         row = range(len(self))[row]
-        return self._with_prior(row, [Reason(word.shown, word.decibans, word) for word in self.words(row)])
+        return self._add_prior(row, [Reason(word.shown, word.decibans, word) for word in self.words(row)])
 
-    def _lines(self, row: int, reason: Reason, width: int) -> list[str]:
-        line, word = self._line(reason, width), reason.behind
+    def _format_reason(self, row: int, reason: Reason, width: int) -> list[str]:
+        line, word = self._format_line(reason, width), reason.behind
         return [line if word is None else f"{line}  {in_context(self.texts[row], word, LINE_WIDTH - len(line) - 2)}"]
 
-    def _line(self, reason: Reason, width: int) -> str:
+    def _format_line(self, reason: Reason, width: int) -> str:
         times = "" if reason.behind is None else f"{reason.behind.times}×"
         return f"  {reason.name:<{width}}  {times:>5}  {format_decibans(reason.decibans)}"
 

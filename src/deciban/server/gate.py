@@ -65,6 +65,13 @@ def problem_response(problem: Problem, path: str) -> Response:
     return Response(encode(details), problem.status, problem.headers, PROBLEM_TYPE)
 
 
+def check_host(host: str) -> None:
+    """Refuse other names of this machine: a web page could reach a server without a token by its own."""
+    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+    if not is_loopback(name):
+        raise Problem(421, f"Host {host[:80]!r} is not this machine. Hint: 127.0.0.1, or a server with a token")
+
+
 Handler = Callable[[Request], Awaitable[Response]]
 """A function that answers a request."""
 
@@ -141,7 +148,7 @@ class Gate:
         """Refuse a request that may not be answered now, or not by us."""
         headers = get_record(scope).headers
         if self._expected is None:
-            self._check_host(headers.get(b"host", b"").decode("latin-1"))
+            check_host(headers.get(b"host", b"").decode("latin-1"))
         elif scope["path"] not in OPEN_PATHS:
             given = headers.get(b"authorization", b"")
             if not hmac.compare_digest(given, self._expected):
@@ -154,13 +161,6 @@ class Gate:
                 503, f"{self.settings.limits.requests} requests are being answered, the limit of this server. "
                 "Hint: try again soon", {"retry-after": "1", "connection": "close"},
             )  # fmt: skip
-
-    @staticmethod
-    def _check_host(host: str) -> None:
-        """Refuse other names of this machine: a web page could reach a server without a token by its own."""
-        name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-        if not is_loopback(name):
-            raise Problem(421, f"Host {host[:80]!r} is not this machine. Hint: 127.0.0.1, or a server with a token")
 
     @staticmethod
     def _log(scope: Scope, record: RequestRecord, seconds: float) -> None:

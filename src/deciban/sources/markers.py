@@ -43,22 +43,22 @@ class WithoutMarkers(SourceView):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        return self._remove(self.source.head(n), set(self.columns))
+        return self._remove_and_count(self.source.head(n), set(self.columns))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
-        """See `Source.batches`; `counts` are those of this reading."""
+        """See `Source.batches`; `counts` is cleared first, and then has the markers of the wanted columns."""
         self.counts.clear()
         self.number_markers.clear()
         for batch in self.source.batches(wanted):
-            yield self._remove(batch, wanted) if self.markers else batch
+            yield self._remove_and_count(batch, wanted) if self.markers else batch
 
     def all_counts(self) -> dict[str, dict[str, int]]:
         """Return the counts of the last reading by column, those of markers within columns of numbers too."""
         found = {**self.number_markers, **self.counts}
         return {name: dict(found[name]) for name in self.columns if found.get(name)}
 
-    def _remove(self, data: Any, names: Collection[str]) -> Any:
-        """Return a batch or table in which the markers of these columns are nulls."""
+    def _remove_and_count(self, data: Any, names: Collection[str]) -> Any:
+        """Return a batch or table with nulls in place of the markers of these columns, and add them to `counts`."""
         changed: dict[int, Any] = {}
         for place, kind in enumerate(data.schema):
             if not is_text(kind.type) or kind.name not in names:
@@ -92,10 +92,11 @@ def remove_markers(column: Any, markers: Sequence[str]) -> tuple[Any, Counter[st
     is_marker[places] = True
     bits = pa.py_buffer(np.packbits(is_marker, bitorder="little"))
     mask = pa.Array.from_buffers(pa.bool_(), len(column), [None, bits])
-    return pc.if_else(mask, pa.nulls(1, column.type)[0], column), _count(which, markers)
+    return pc.if_else(mask, pa.nulls(1, column.type)[0], column), _count_by_marker(which, markers)
 
 
 def _remove_from_dictionary(column: Any, markers: Sequence[str]) -> tuple[Any, Counter[str]]:
+    """Do the work of `remove_markers` for a dictionary-encoded column: look up its distinct texts alone."""
     values, found = remove_markers(column.dictionary, markers)
     if not found:
         return column, Counter()
@@ -109,15 +110,16 @@ def _remove_from_dictionary(column: Any, markers: Sequence[str]) -> tuple[Any, C
 
 def count_markers(texts: Any, markers: Sequence[str]) -> Counter[str]:
     """Return the number of cells of each marker in an array of texts."""
-    return _count(_find_markers(texts, markers)[1], markers)
+    return _count_by_marker(_find_markers(texts, markers)[1], markers)
 
 
-def _count(which: NDArray[Any], markers: Sequence[str]) -> Counter[str]:
+def _count_by_marker(which: NDArray[Any], markers: Sequence[str]) -> Counter[str]:
+    """Return the number of cells of each marker, given the index of the marker in each cell that has one."""
     return Counter({markers[i]: int(n) for i, n in enumerate(np.bincount(which).tolist()) if n})
 
 
 def _find_markers(texts: Any, markers: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the places of the markers in an array of texts, and which of the markers each is."""
+    """Return the positions of the markers in an array of texts, and the index of the marker at each."""
     places = _find_candidates(texts, markers)
     if not len(places):
         return places, places
@@ -127,7 +129,7 @@ def _find_markers(texts: Any, markers: Sequence[str]) -> tuple[NDArray[np.int64]
 
 
 def _find_candidates(texts: Any, markers: Sequence[str]) -> NDArray[np.int64]:
-    """Return the places of texts that have the first byte and the length of a marker.
+    """Return the positions of texts that have the first byte and the length of a marker.
 
     Looking all texts up took 12 ns for each; this takes 3, and leaves few.
     """

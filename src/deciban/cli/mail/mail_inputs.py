@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,12 +19,13 @@ from deciban.cli.mail.commands import GROUP
 from deciban.cli.parser import DEBUG, JSON, Command, argument, command, flag, list_option, number, option
 from deciban.errors import InputError
 from deciban.formatting import format_thousands
+from deciban.mail.status_figures import format_counts
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
     from deciban.mail.sources.message_files import Problem
 
-__all__ = ["DEBUG", "JSON", "argument", "command", "flag", "list_option", "number", "option"]
+__all__ = ["DEBUG", "JSON", "argument", "command", "flag", "format_counts", "list_option", "number", "option"]
 
 Message = TypeVar("Message")
 
@@ -221,16 +222,6 @@ def count_done(activity: str, things: str, total: int | None = None) -> Iterator
                 bar.update(task, completed=n, rate=rate(n / (now - start), things))
 
         yield tick
-
-
-def format_counts(counts: Mapping[str, int], others: Mapping[str, int] | None = None, separator: str = ", ") -> str:
-    """Return the number of messages of each label or kind; of `others` only those that are not 0.
-
-    >>> format_counts({"ham": 12, "spam": 0}, {"known already": 0}), format_counts({})
-    ('12 ham, 0 spam', 'nothing')
-    """
-    shown = {**counts, **{name: n for name, n in (others or {}).items() if n}}
-    return separator.join(f"{format_thousands(n)} {name}" for name, n in shown.items()) or "nothing"
 
 
 @contextmanager

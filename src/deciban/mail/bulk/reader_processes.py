@@ -96,7 +96,7 @@ def read_chunk(items: Sequence[ChunkItem], options: TokenOptions, digests: bool)
 def _open_files(
     items: Sequence[ChunkItem],
 ) -> tuple[list[bytes], dict[int, list[tuple[str, float | None]]], list[tuple[int, str, str, int, bool]]]:
-    """Return all messages of the items, and `opened` and `problems` of ChunkTokens."""
+    """Read the files among the items; return all messages, and `opened` and `problems` of `ChunkTokens`."""
     raws: list[bytes] = []
     opened: dict[int, list[tuple[str, float | None]]] = {}
     problems: list[tuple[int, str, str, int, bool]] = []
@@ -144,7 +144,7 @@ class ReaderProcess:
         self._queue.put(marshal.dumps((asdict(options), digests)))
 
     def request(self, items: Sequence[ChunkItem]) -> None:
-        """Ask for the tokens of a chunk."""
+        """Ask for the tokens of a chunk, without waiting; `receive` returns them."""
         self._requested.append(items)
         self._queue.put(marshal.dumps(items))  # type: ignore[arg-type]  # tuples are marshalled too
 
@@ -159,12 +159,13 @@ class ReaderProcess:
         return read_chunk(items, self._options, self._digests)
 
     def _feed(self) -> None:
+        """Write queued input to the process until None is queued; the feeder thread runs this."""
         with suppress(OSError):  # the process is gone: its next answer will not come either
             while (data := self._queue.get()) is not None:
-                _write(self._input, data)
+                _write_unbuffered(self._input, data)
 
     def stop(self) -> None:
-        """End the process, whatever it is doing: nothing of it is kept."""
+        """Kill the process, whatever it is doing, end its feeder thread, and close its pipes."""
         self.process.kill()
         self.process.wait()
         self._queue.put(None)
@@ -178,7 +179,8 @@ class ReaderPool(Generic[T]):
     """Reader processes, if there are enough messages to be worth their start; they end with the block.
 
     A caller that has more to do before it needs the first message, such as loading a store, makes the pool first.
-    There are n processes (None: as many as the machine has cores); 1 is the calling process, which needs no other.
+    n is the number of processes (None: one per core of the machine, at most `MAX_PROCESSES`). With 1, or with few
+    messages, `workers` is empty, and the calling process is to read `messages` itself, by the `settings`.
     """
 
     def __init__(
@@ -215,13 +217,16 @@ def serve() -> None:
         arguments, digests = marshal.load(source)
         options = TokenOptions(**arguments)
         while True:
-            _write(output, marshal.dumps(tuple(read_chunk(marshal.load(source), options, digests))))
+            _write_unbuffered(output, marshal.dumps(tuple(read_chunk(marshal.load(source), options, digests))))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
 
 
-def _write(pipe: IO[bytes], data: bytes) -> None:
-    """Write data in one system call if possible: it goes on while other threads are busy."""
+def _write_unbuffered(pipe: IO[bytes], data: bytes) -> None:
+    """Write all data, bypassing the buffer of the pipe: in one system call, if possible.
+
+    A system call goes on while other threads of this process are busy; between two calls this one would wait.
+    """
     unsent = memoryview(data)
     while unsent:
         unsent = unsent[os.write(pipe.fileno(), unsent) :]

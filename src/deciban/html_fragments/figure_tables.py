@@ -1,0 +1,97 @@
+"""Tables of figures: pairs, rows, a confusion matrix, and a share with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Sequence
+from typing import Any
+
+from deciban.formatting import format_percent
+from deciban.html_fragments.markup import Markup, element, elements, join
+from deciban.html_fragments.style import FOR_COLOUR, shade
+
+
+def make_pairs(pairs: Iterable[tuple[Any, Any]]) -> Markup:
+    """Return names with their values, one below the other."""
+    return element("dl", *(join(element("dt", name), element("dd", value)) for name, value in pairs))
+
+
+def make_list(items: Iterable[Any]) -> Markup | None:
+    """Return notes, a paragraph each; None where there are none."""
+    notes = elements("p", items, class_="db-note")
+    return notes or None
+
+
+def make_details(summary: Any, *content: Any) -> Markup:
+    """Return content that is shown when its summary is clicked."""
+    return element("details", element("summary", summary), *content)
+
+
+def make_table(
+    heads: Sequence[Any], rows: Iterable[Sequence[Any]], caption: Any = None, left: Container[int] = (0,),
+    strong: Container[int] = (),
+) -> Markup:  # fmt: skip
+    """Return a table; its first column names the rows, columns outside `left` are numbers, rows in `strong` bold."""
+    first = element(
+        "tr", *(element("th", head, scope="col", class_=_number_class(j, left)) for j, head in enumerate(heads))
+    )
+    body = []
+    for i, (name, *cells) in enumerate(rows):
+        numbered = enumerate(cells, start=1)
+        line = [element("th", name, scope="row", class_="db-what")]
+        line += [element("td", cell, class_=_number_class(j, left)) for j, cell in numbered]
+        body.append(element("tr", *line, class_="db-total" if i in strong else None))
+    title = None if caption is None else element("caption", caption)
+    return scroll(element("table", title, element("thead", first), element("tbody", *body)))
+
+
+def _number_class(j: int, left: Container[int]) -> str | None:
+    return None if j in left else "db-n"
+
+
+def scroll(table: Markup) -> Markup:
+    """Return a table that scrolls sideways where the screen is narrow, also by the keyboard."""
+    return element("div", table, class_="db-scroll", tabindex="0", role="region", aria_label="table")
+
+
+def make_confusion_table(classes: Sequence[Any], confusion: Any, caption: Any = "truth by prediction") -> Markup:
+    """Return a confusion matrix: each class a row, each prediction a column, the share of its row as the shade."""
+    heads = [
+        element("th", "truth \\ predicted", scope="col"),
+        *(element("th", k, scope="col", class_="db-n") for k in classes),
+    ]
+    heads.append(element("th", "right", scope="col", class_="db-n"))
+    rows = []
+    for k, (label, line) in enumerate(zip(classes, confusion)):
+        weights = [float(cell) for cell in line]
+        total = sum(weights)
+        cells = []
+        for l, weight in enumerate(weights):
+            tint = shade(weight / total) if total else 0
+            name = f" db-{'for' if k == l else 'against'}-{tint}" if tint else ""
+            cells.append(element("td", f"{round(weight, 3):g}", class_=f"db-n{name}"))
+        right = element("td", format_percent(weights[k] / total if total else math.nan), class_="db-n")
+        rows.append(element("tr", element("th", label, scope="row", class_="db-what"), *cells, right))
+    title = element("caption", caption)
+    table = element(
+        "table", title, element("thead", element("tr", *heads)), element("tbody", *rows), class_="db-confusion"
+    )
+    return scroll(table)
+
+
+def draw_interval(share: float, ends: tuple[float, float], level: str = "95 %") -> Markup:
+    """Return a share from 0 to 1 with its interval: a drawing of both on a line from 0 to 100 %, and the numbers."""
+    low, high = ends
+    text = f"{format_percent(share, 2)} ({level} interval: {100 * low:.2f} to {100 * high:.2f})"
+    if not all(map(math.isfinite, (share, low, high))):
+        return element("span", format_percent(share, 2), class_="db-share")
+    line = {"stroke": "currentColor", "stroke-opacity": "0.45", "vector-effect": "non-scaling-stroke"}
+    shapes = [
+        element("line", x1="0", x2="100", y1="8", y2="8", **line),
+        element("rect", x=f"{100 * low:.2f}", y="5", width=f"{max(100 * (high - low), 0.6):.2f}", height="6",
+                fill=FOR_COLOUR, fill_opacity="0.5"),
+        element("rect", x=f"{min(100 * share, 99.2):.2f}", y="1", width="0.8", height="14", fill=FOR_COLOUR),
+    ]  # fmt: skip
+    box = {"viewBox": "0 0 100 16", "preserveAspectRatio": "none", "aria_hidden": "true", "focusable": "false"}
+    drawing = element("svg", *shapes, class_="db-interval", width="192", height="16", **box)
+    return element("span", drawing, text, class_="db-share")

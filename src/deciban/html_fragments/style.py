@@ -1,0 +1,62 @@
+"""The style of fragments: colours that can be read on white and on black, sizes relative to the text around."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from deciban.html_fragments.markup import Markup, element
+
+FOR_COLOUR: Final = "#2f7ab8"
+"""Evidence for a class; its contrast is at least 3 to white and to black."""
+
+AGAINST_COLOUR: Final = "#c2571a"
+"""Evidence against a class."""
+
+N_SHADES: Final = 5
+"""Shades of a background, from 1, the faintest; 0 is none."""
+
+SHADE_OPACITIES: Final = (0.10, 0.20, 0.30, 0.42, 0.55)
+"""The opacity of each shade: the text on the strongest still has a contrast of 4.5."""
+
+
+def shade(share: float) -> int:
+    """Return the shade of a share from 0 to 1.
+
+    >>> shade(0.0), shade(0.01), shade(0.5), shade(1.0)
+    (0, 1, 3, 5)
+    """
+    return 0 if not share > 0 else min(int(share * N_SHADES) + 1, N_SHADES)
+
+
+def _write_shades() -> str:
+    rules = []
+    for name, colour in (("for", "47,122,184"), ("against", "194,87,26")):
+        rules += [f".db-{name}-{i}{{background:rgba({colour},{a})}}" for i, a in enumerate(SHADE_OPACITIES, start=1)]
+    return "".join(rules)
+
+
+STYLE: Final = (
+    ".db{color:inherit;line-height:1.45;max-width:60rem}"
+    ".db table{border-collapse:collapse;margin:.4em 0 .8em;font-variant-numeric:tabular-nums;color:inherit}"
+    ".db caption{caption-side:top;text-align:left;font-weight:600;padding:.2em 0 .4em;color:inherit}"
+    ".db th,.db td{padding:.25em .6em;text-align:left;vertical-align:middle;border:0;"
+    "border-bottom:1px solid rgba(128,128,128,.28);background:transparent;color:inherit}"
+    ".db th{font-weight:600}.db .db-n{text-align:right;white-space:nowrap}.db tr.db-total>*{font-weight:700}"
+    ".db td.db-bar{width:45%;min-width:5rem;padding:.15em .3em}"
+    ".db td.db-bar svg{display:block;width:100%;height:1.1em}"
+    ".db svg.db-interval{width:12rem;max-width:100%;height:1.1em;vertical-align:middle;margin-right:.6em}"
+    ".db .db-wide{width:100%;table-layout:auto}.db .db-what{overflow-wrap:anywhere;min-width:6.5em;max-width:22rem}"
+    ".db .db-text{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4em 0}"
+    ".db mark{color:inherit;background:transparent;border-radius:.2em;padding:0 .1em}"
+    ".db mark.db-against{text-decoration:underline dotted}"
+    ".db .db-note{opacity:.85;font-size:.92em;margin:.3em 0}.db summary{cursor:pointer}"
+    ".db dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em;margin:.4em 0}"
+    ".db dt{font-weight:600}.db dd{margin:0;overflow-wrap:anywhere}.db .db-scroll{overflow-x:auto}"
+    f".db .db-fill-for{{fill:{FOR_COLOUR}}}.db .db-fill-against{{fill:{AGAINST_COLOUR}}}"
+) + "".join(f".db {rule}" for rule in _write_shades().replace("}.", "}\n.").split("\n"))
+"""The style sheet of fragments; every rule is for what lies in an element of class `db`."""
+
+
+def wrap_for_notebook(*fragments: Any) -> Markup:
+    """Return fragments with their style, as a notebook shows them."""
+    return element("div", element("style", Markup(STYLE)), *fragments, class_="db")

@@ -1,0 +1,112 @@
+"""The figures of a mail filter: what its store holds, how it is set, and what is expected of its verdicts."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from deciban.formatting import format_thousands
+
+if TYPE_CHECKING:
+    from deciban.mail.filter import MailFilter
+
+DAY: Final = 86400
+"""Seconds of a day."""
+
+TIME_UNITS: Final = ((2 * DAY, DAY, "days"), (2 * 3600, 3600, "hours"), (120, 60, "minutes"), (0, 1, "seconds"))
+"""Least number of seconds for which a unit is used, the seconds of the unit, and its name."""
+
+
+def read_figures(mail: MailFilter) -> dict[str, Any]:
+    """Return what `status` shows of a store that exists, in the terms of JSON."""
+    from deciban.mail.model.verdicts import explain_too_few
+    from deciban.mail.store.store_schema import MAX_LOST_HAM
+
+    held = mail.store.status()
+    ham_at, spam_at = mail.thresholds
+    expected = _expect_verdicts(mail)
+    fit = held.fits.get(mail.model)
+    places = (held.path, held.path.parent)  # SQLite makes files next to it
+    messages = {name: n for name, (n, _) in held.totals.items() if n}
+    reason = explain_too_few(messages)
+    return {
+        "store": str(held.path), "exists": True, "ready": not reason, "why": reason or None,
+        "messages": messages, "tokens": held.tokens, "bytes": held.bytes,
+        "writable": all(os.access(place, os.W_OK) for place in places),
+        "last_learned": held.last_learned, "model": mail.model, "fitted": fit and fit.time,
+        "fit_due": mail.is_fit_due(), "ham_at": ham_at, "spam_at": spam_at,
+        "half_life_days": held.half_life and held.half_life / DAY, "most_messages": held.most_messages,
+        "tidy_due": held.tidy_due, "expected": expected,
+        "max_lost_ham": mail.store.setting("max_lost_ham", MAX_LOST_HAM),
+    }  # fmt: skip
+
+
+def _expect_verdicts(mail: MailFilter) -> dict[str, Any] | None:
+    """Return what the last choice of thresholds says of the thresholds of now; None where it was for others."""
+    choice = mail.threshold_choice
+    if choice is None or (choice.ham_at, choice.spam_at) != mail.thresholds:
+        return None
+    found, bound = choice.lost_bounds
+    return {**choice.to_dict(), "lost_rate": found, "lost_bound": bound, "missing_ham": choice.missing_ham}
+
+
+def describe_figures(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the figures in words, each with its name, for people."""
+    fitted = f"fitted {format_time(figures['fitted'])}" if figures["fitted"] else "nothing fitted yet"
+    due = "; a refit is due: deciban mail fit" if figures["fit_due"] else ""
+    half_life = figures["half_life_days"]
+    ageing = "none" if half_life is None else f"half the weight after {half_life:g} days"
+    limit = f"{format_thousands(figures['most_messages'])} messages"
+    thresholds = f"ham up to p = {figures['ham_at']:g}, spam from p = {figures['spam_at']:g}, unsure between"
+    return [
+        ("learned", f"{format_counts(figures['messages'])}; {format_thousands(figures['tokens'])} different tokens"),
+        ("last learned", format_time(figures["last_learned"])),
+        ("size", f"{figures['bytes'] / 1e6:.1f} MB" + ("" if figures["writable"] else ", read-only")),
+        ("model", f"{figures['model']}, {fitted}{due}"),
+        ("thresholds", thresholds),
+        ("expected", _describe_expected(figures["expected"], figures["max_lost_ham"])),
+        ("ageing", ageing),
+        ("size limit", limit + ("; exceeded: deciban mail tidy" if figures["tidy_due"] else "")),
+    ]
+
+
+def _describe_expected(expected: dict[str, Any] | None, allowed: float) -> str:
+    """Return in words what becomes of a thousand ham and spam, and how many ham are missing for more certainty."""
+    from deciban.mail.model.threshold_choice import MIN_HAM, required_ham
+
+    if expected is None:
+        return f"not known before a fit to {MIN_HAM} ham or more"
+    ham, spam = max(expected["ham"], 1), max(expected["spam"], 1)
+    found, bound = round(1000 * expected["lost_rate"]), math.ceil(1000 * expected["lost_bound"] - 1e-9)
+    lost = str(found) if found == bound else f"{found}–{bound}"
+    ham_unsure, spam_unsure = 1000 * expected["ham_unsure"] / ham, 1000 * expected["spam_unsure"] / spam
+    words = f"of 1 000 ham: {lost} lost, {ham_unsure:.0f} unsure; "
+    words += f"of 1 000 spam: {1000 * expected['missed'] / spam:.0f} missed, {spam_unsure:.0f} unsure"
+    missing = expected["missing_ham"]
+    if missing:
+        needed = f"{format_thousands(missing)} more ham are needed, {format_thousands(required_ham(allowed))} in all"
+        words += f"; {needed}, to ensure at most {1000 * allowed:g} lost"
+    return words
+
+
+def format_time(seconds: float | None) -> str:
+    """Format a time by the local clock, with how long ago it is."""
+    if seconds is None:
+        return "never"
+    ago = max(0.0, time.time() - seconds)
+    unit, name = next((unit, name) for least, unit, name in TIME_UNITS if ago >= least)
+    n = round(ago / unit)
+    return f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(seconds))}, {n} {name if n != 1 else name[:-1]} ago"
+
+
+def format_counts(counts: Mapping[str, int], others: Mapping[str, int] | None = None, separator: str = ", ") -> str:
+    """Return the number of messages of each label or kind; of `others` only those that are not 0.
+
+    >>> format_counts({"ham": 12, "spam": 0}, {"known already": 0}), format_counts({})
+    ('12 ham, 0 spam', 'nothing')
+    """
+    shown = {**counts, **{name: n for name, n in (others or {}).items() if n}}
+    return separator.join(f"{format_thousands(n)} {name}" for name, n in shown.items()) or "nothing"

@@ -1,0 +1,66 @@
+"""Explanations as HTML: the evidence waterfall of each row, and the words of its texts highlighted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deciban.html_fragments import (
+    Bar,
+    Markup,
+    draw_waterfall,
+    element,
+    highlight_passages,
+    join,
+    make_list,
+    wrap_for_notebook,
+)
+from deciban.scores.explanation import REMAINDER, Explanation, Reason, TextExplanation, format_odds
+
+MAX_SHOWN_ROWS = 5
+"""Rows of an explanation that a notebook shows."""
+
+MAX_SHOWN_REASONS = 12
+"""Reasons of a row that are shown; the others are summed in one line."""
+
+
+def show_in_notebook(explanation: Explanation) -> str:
+    """Return the waterfalls of the first rows with their style."""
+    n = len(explanation)
+    rows = [show_row(explanation, row) for row in range(min(n, MAX_SHOWN_ROWS))]
+    more = [f"… and {n - MAX_SHOWN_ROWS} rows more"] if n > MAX_SHOWN_ROWS else []
+    return wrap_for_notebook(*rows, make_list(more))
+
+
+def show_row(explanation: Explanation, row: int = 0, most: int = MAX_SHOWN_REASONS) -> Markup:
+    """Return one row's waterfall, the strongest evidence first, its texts with their words, and unseen values."""
+    row = range(len(explanation))[row]
+    caption = f"{explanation.winner[row]} rather than {explanation.runner_up[row]}"
+    waterfall = draw_reasons(explanation.reasons(row), float(explanation.total[row]), caption, most)
+    unseen = make_list(str(value) for value in explanation.unseen_values(row))
+    return element("section", waterfall, *show_texts(explanation, row), unseen)
+
+
+def draw_reasons(reasons: list[Reason], total: float, caption: Any, most: int = MAX_SHOWN_REASONS) -> Markup:
+    """Return the waterfall of reasons in their order; those beyond the first `most` are one line."""
+    shown, omitted = reasons[:most], reasons[most:]
+    bars = [Bar(reason.name, reason.decibans) for reason in shown]
+    if omitted:
+        bars.append(Bar(f"{REMAINDER} ({len(omitted)} more)", sum(reason.decibans for reason in omitted)))
+    return draw_waterfall(bars, total, caption, format_odds(total))
+
+
+def show_texts(explanation: Explanation, row: int) -> list[Markup]:
+    """Return the texts of a row, each with its words highlighted."""
+    documents = getattr(explanation, "documents", {})
+    texts = [explanation] if isinstance(explanation, TextExplanation) else list(documents.values())
+    return [join(_name_column(text), highlight_words(text, row)) for text in texts]
+
+
+def highlight_words(documents: TextExplanation, row: int = 0) -> Markup:
+    """Return a document with its words highlighted by their evidence."""
+    passages = [(place.start, place.end, place.decibans) for place in documents.places(row)]
+    return highlight_passages(documents.texts[row], passages)
+
+
+def _name_column(text: TextExplanation) -> Markup | None:
+    return element("p", element("b", text.column)) if text.column else None

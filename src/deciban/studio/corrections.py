@@ -1,0 +1,210 @@
+"""Corrections of labels: rows whose labels the model doubts, exact changes or refits, and their undoing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deciban.metrics.report import Report
+from deciban.model.model import Model
+from deciban.server.problems import Problem
+from deciban.sources.arrow_cells import format_label
+from deciban.sources.row_views import CopyingView, RowRange
+from deciban.studio.data_set import DataSet
+from deciban.studio.relabelling import relabel_in_model
+from deciban.studio.workspace import Workspace
+from deciban.training.train import train
+
+if TYPE_CHECKING:
+    from deciban.studio.jobs import Job
+
+MAX_SCANNED_ROWS = 200_000
+"""The first rows of a table among which doubtful labels are looked for."""
+
+PAGE_ROWS = 20
+"""Rows on a page."""
+
+MAX_SHOWN_CELLS = 5
+"""Cells of a row that the list shows: those of the columns that are strongest in the model."""
+
+FORGET = "forget"
+"""The page's word for taking a row out of the model."""
+
+
+@dataclass(frozen=True)
+class DoubtfulRow:
+    """A row by its number from 0, its label, the probability of that label by the model, and the predicted class."""
+
+    row: int
+    label: str
+    probability: float
+    prediction: str
+    prediction_probability: float
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A change of one label, everything that it replaced, and the model of after it.
+
+    `after` is None where the row was forgotten.
+    """
+
+    row: int
+    before: str
+    after: str | None
+    data: DataSet
+    model: Model
+    report: Report | None
+    result: Model
+
+
+def get_history(workspace: Workspace) -> list[Correction]:
+    """Return the corrections that led to the open model, the first one first; another model begins a new history."""
+    history: list[Correction] = workspace.page_state.setdefault("correct", [])
+    if history and history[-1].result is not workspace.model:
+        history.clear()
+    return history
+
+
+def has_ledger(model: Model) -> bool:
+    """Return whether a model learns and forgets rows exactly; another has to be fitted again."""
+    return model.learner == "bayes"
+
+
+def find_doubtful_rows(workspace: Workspace) -> list[DoubtfulRow]:
+    """Return the rows whose labels the model finds least probable first; those without a label are left out.
+
+    They are kept as long as table and model are the same.
+    """
+    data, model = workspace.need_data(), workspace.need_model()
+    kept = workspace.page_state.get("doubtful")
+    if kept is None or kept[0] is not data or kept[1] is not model:
+        rows = sorted(scan_rows(model, data, 0, MAX_SCANNED_ROWS), key=lambda row: (row.probability, row.row))
+        kept = workspace.page_state["doubtful"] = data, model, rows
+    found: list[DoubtfulRow] = kept[2]
+    return found
+
+
+def scan_rows(model: Model, data: DataSet, start: int, count: int) -> list[DoubtfulRow]:
+    """Return the rows of a range that have a label, in order, each with the probability of its label."""
+    if model.target not in data.columns:
+        raise Problem(409, f"the table has no column {model.target!r}. Hint: open the table that the model predicts")
+    view = CopyingView(RowRange(data.source(), start, count), [model.target])
+    names = [str(label) for label in model._scorer.outline.classes]
+    codes = {name: k for k, name in enumerate(names)}
+    found, row = [], start
+    for batches, parts in model._read_blocks(view, True, model._make_unseen_monitor()):
+        posterior = model._score(parts, "posterior")
+        (labels,) = view.copied_columns(batches)
+        for label, p in zip(view.trim(labels).to_pylist(), posterior):
+            k = int(np.argmax(p))
+            if label is not None:
+                code = codes.get(format_label(label))
+                own = 0.0 if code is None else float(p[code])
+                found.append(DoubtfulRow(row, format_label(label), own, names[k], float(p[k])))
+            row += 1
+    return found
+
+
+def correct_label(workspace: Workspace, row: int, label: str | None) -> None:
+    """Change the label of a row, or forget the row, in a model that keeps a ledger: exactly, and at once."""
+    data, model = workspace.need_data(), workspace.need_model()
+    before = _check(workspace, row, label)
+    changed = relabel_in_model(model, data, row, label)
+    get_history(workspace).append(Correction(row, before, label, data, model, workspace.report, changed))
+    workspace.data = data.with_label(row, label, model.target)
+    _set_model(workspace, changed, None)
+    _record(workspace, row, label)
+
+
+def correct_and_refit(workspace: Workspace, row: int, label: str | None, job: Job) -> bool:
+    """Change the label of a row, or leave the row out, and fit the model again to all rows.
+
+    Return whether that was done: not if another table or model was opened meanwhile.
+    """
+    data, model, version = workspace.need_data(), workspace.need_model(), workspace.version
+    before = _check(workspace, row, label)
+    corrected = data.with_label(row, label, model.target)
+    fitted = train(corrected.table, target=model.target, like=model, progress=job)
+    with workspace.lock:
+        if workspace.version != version:
+            return False
+        get_history(workspace).append(Correction(row, before, label, data, model, workspace.report, fitted))
+        workspace.data = corrected
+        _set_model(workspace, fitted, fitted.held_out)
+        _record(workspace, row, label)
+    return True
+
+
+def evaluate_corrected(workspace: Workspace) -> Report | None:
+    """Return the held-out report of the present model; one that a correction has dropped is computed again.
+
+    The rows are learned in folds with the model's options; the model gets the calibration that these give, and keeps
+    its own ledger.
+    """
+    model = workspace.need_model()
+    if workspace.report is None and get_history(workspace) and has_ledger(model):
+        evaluated = train(workspace.need_data().table, target=model.target, like=model)
+        if evaluated.calibration is not None and model.calibration is None:
+            model._scorer = replace(model._scorer, calibration=evaluated.calibration)
+        model.held_out = workspace.report = evaluated.held_out
+    return workspace.report
+
+
+def undo_correction(workspace: Workspace) -> Correction:
+    """Take back the last correction: table, model and report are those of before."""
+    history = get_history(workspace)
+    if not history:
+        raise Problem(409, "there is no correction to take back")
+    last = history.pop()
+    workspace.data = last.data
+    _set_model(workspace, last.model, last.report)
+    python = f"# the correction of row {last.row + 1} was taken back"
+    workspace.record(f"Took back the correction of row {last.row + 1}", python, python)
+    return last
+
+
+def _check(workspace: Workspace, row: int, label: str | None) -> str:
+    """Return the present label of a row; refuse a label that there is not, or the one that it has."""
+    model = workspace.need_model()
+    names = [str(each) for each in model._scorer.outline.classes]
+    if label is not None and label not in names:
+        raise Problem(400, f"there is no class {label[:80]!r}. Hint: one of {', '.join(names[:10])}")
+    found = scan_rows(model, workspace.need_data(), row, 1)
+    if not found:
+        raise Problem(409, f"row {row + 1} has no label: there is nothing to correct")
+    if found[0].label == label:
+        raise Problem(409, f"row {row + 1} has the label {label!r} already")
+    return found[0].label
+
+
+def _set_model(workspace: Workspace, model: Model, report: Report | None) -> None:
+    """Replace the open model under its name, with its warnings."""
+    workspace.set_model(model, workspace.model_name, report, workspace.warnings)
+
+
+def _record(workspace: Workspace, row: int, label: str | None) -> None:
+    """Record a correction as Python and as command lines."""
+    data, model = workspace.need_data(), workspace.need_model()
+    forgotten = f"row {row + 1}" + (" forgotten" if label is None else f" relabelled {label}")
+    if has_ledger(model):
+        python = f"# row: a frame with row {row + 1} of {data.name}\nmodel.forget(row)"
+        python += "" if label is None else f"\nrow[{model.target!r}] = {label!r}\nmodel.add(row)"
+        command = f"deciban forget {workspace.model_name} row-{row + 1}.csv"
+        command += "" if label is None else f"\ndeciban add {workspace.model_name} row-{row + 1}-corrected.csv"
+    else:
+        python = f"# {forgotten} in {data.name}\nmodel = deciban.train(table, target={model.target!r}, like=model)"
+        command = f"# {forgotten} in {data.name}; then the command of the training again"
+    workspace.record(f"Corrected: {forgotten}", python, command)
+
+
+def describe_rows(workspace: Workspace, rows: Sequence[DoubtfulRow], order: Sequence[str]) -> list[dict[str, Any]]:
+    """Return rows for the page, each with the cells of the columns that are strongest in the model."""
+    data, model = workspace.need_data(), workspace.need_model()
+    strongest = [name for name in order if name in data.columns and name != model.target]
+    others = [column.name for column in model.columns if column.modelled_features and column.name not in strongest]
+    cells = data.read_cells([row.row for row in rows], [*strongest, *others][:MAX_SHOWN_CELLS])
+    return [{"row": row, "cells": list(cells.get(row.row, {}).items())} for row in rows]

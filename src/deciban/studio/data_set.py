@@ -1,0 +1,106 @@
+"""The table that is open: where it lies, its columns and its first rows."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from deciban._lazy import pa
+from deciban.sources.row_views import RowRange
+from deciban.sources.source import FileOptions, Source, open_source
+from deciban.studio.relabelling import open_relabelled, relabel_array
+
+DESCRIBED_ROWS = 2000
+"""The number of first rows from which a page describes the columns."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A table in a file of this machine; its rows stay in the file."""
+
+    path: str
+    name: str
+    """The name that pages, command lines and Python lines show: of a dropped file its own name, without a folder."""
+    columns: tuple[str, ...]
+    head: Any = field(repr=False)
+    """An Arrow table of the first rows; of a file without types, as text."""
+    n_rows: int | None
+    """The number of rows; None where it is not known before they are read."""
+    example: str = ""
+    """The name of the bundled table, if it is one."""
+    labels: Mapping[int, str | None] = field(default_factory=dict)
+    """The labels of rows, counted from 0, that were corrected; None: the row is to be learned no more."""
+    labelled: str = ""
+    """The column of the corrected labels."""
+
+    @classmethod
+    def open(cls, path: str, name: str | None = None, example: str = "") -> DataSet:
+        """Open a table; a file that cannot be read is an InputError."""
+        source = open_source(path, None, FileOptions())
+        head = source.head(DESCRIBED_ROWS)
+        n_rows = head.num_rows if head.num_rows < DESCRIBED_ROWS else source.n_rows
+        return cls(path, name or path, tuple(source.columns), head, n_rows, example)
+
+    def source(self) -> Source:
+        """Return the table with its corrected labels, to be read from its beginning."""
+        return open_relabelled(open_source(self.path, None, FileOptions()), self.labelled, self.labels)
+
+    @property
+    def table(self) -> Any:
+        """The table as `deciban.train` takes it: the path or, where labels were corrected, the open table."""
+        return self.source() if self.labels else self.path
+
+    def with_label(self, row: int, label: str | None, target: str) -> DataSet:
+        """Return the table with another label of a row, counted from 0."""
+        head = self.head
+        if row < head.num_rows:
+            place = head.schema.get_field_index(target)
+            cells = relabel_array(head.column(place).combine_chunks(), {row: label})
+            head = head.set_column(place, target, cells)
+        kept = self.labels if target == self.labelled else {}
+        return replace(self, head=head, labels={**kept, row: label}, labelled=target)
+
+    def read_rows(self, start: int, count: int) -> Any:
+        """Return `count` rows from row `start` (the first is 0) as an Arrow table of texts; none beyond the last."""
+        if start + count <= self.head.num_rows or self.head.num_rows < DESCRIBED_ROWS:
+            return pa.table({name: _to_texts(self.head.column(name)) for name in self.columns}).slice(start, count)
+        view = RowRange(self.source(), start, count)
+        batches = list(view.batches(dict.fromkeys(self.columns, "text")))
+        table = pa.Table.from_batches(batches) if batches else pa.table({name: [] for name in self.columns})
+        return pa.table({name: _to_texts(table.column(name)) for name in self.columns})
+
+    def read_cells(self, rows: Sequence[int], columns: Sequence[str]) -> dict[int, dict[str, str | None]]:
+        """Return the cells of some columns as texts, by row, for rows anywhere in the table, in one pass."""
+        wanted, first, found = sorted(rows), 0, dict[int, dict[str, str | None]]()
+        for batch in self.source().batches(dict.fromkeys(columns, "text")):
+            here = [row - first for row in wanted if first <= row < first + batch.num_rows]
+            if here:
+                part = pa.table({name: _to_texts(batch.column(name).take(pa.array(here))) for name in columns})
+                found |= zip([row + first for row in here], part.to_pylist())
+            first += batch.num_rows
+            if not wanted or first > wanted[-1]:
+                break
+        return found
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the file; 0 where it has none."""
+        return os.path.getsize(self.path) if os.path.isfile(self.path) else 0
+
+    @property
+    def stem(self) -> str:
+        """The file's name without folder and ending, to name other files by."""
+        return os.path.basename(self.name).partition(".")[0] or "table"
+
+    @property
+    def shell_name(self) -> str:
+        """The name as a word of a command line."""
+        return shlex.quote(self.name if not self.name.startswith("-") else f"./{self.name}")
+
+
+def _to_texts(column: Any) -> Any:
+    """Return a column as texts; missing values stay missing."""
+    return pa.chunked_array([[None if value is None else str(value) for value in column.to_pylist()]], pa.string())

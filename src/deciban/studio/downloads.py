@@ -1,0 +1,102 @@
+"""Results to take away: the model file, predictions, the steps as code, and a report in one file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from deciban.errors import DecibanError
+from deciban.model.predictions import Predictions
+from deciban.sources.row_views import CopyingView
+from deciban.sources.table_writers import neutralise_formula, open_format
+from deciban.studio.look_pictures import KINDS, get_picture, is_possible, list_number_columns
+from deciban.studio.pictures import inline_svg
+from deciban.studio.render import FOLDER, render_fragment
+from deciban.studio.reports import describe_accuracy, list_figures, list_strongest, make_confusion
+from deciban.studio.training import get_findings
+from deciban.studio.workspace import Workspace
+
+REPORT_PICTURES = ("reliability", "roc", "densities", "boundary", "nomogram")
+"""The pictures of the report."""
+
+DOWNLOAD_CHUNK_BYTES = 1 << 16
+
+
+def write_python(workspace: Workspace) -> str:
+    """Return a Python program with every step."""
+    parts = [f"# {step.title}\n{step.python}" for step in workspace.steps if step.python]
+    return "\n\n".join(["import deciban", *parts]) + "\n"
+
+
+def write_commands(workspace: Workspace) -> str:
+    """Return a shell script with every step."""
+    parts = [f"# {step.title}\n{step.command}" for step in workspace.steps if step.command]
+    return "\n\n".join(["#!/bin/sh\nset -e", *parts]) + "\n"
+
+
+def save_model(workspace: Workspace) -> bytes:
+    """Return the bytes of the open model's file."""
+    model = workspace.need_model()
+    with tempfile.TemporaryDirectory(dir=workspace.settings.folder) as folder:
+        path = Path(folder) / "model.deciban"
+        model.save(path)
+        return path.read_bytes()
+
+
+def write_predictions(workspace: Workspace) -> Path:
+    """Predict all rows of the open table, and return a CSV file of all its columns with prediction and probabilities.
+
+    Texts that a spreadsheet would take for formulas begin with an apostrophe. The caller removes the file.
+    """
+    model, source = workspace.need_model(), workspace.need_data().source()
+    predictions = Predictions(model, CopyingView(source, list(source.columns)), True, None, None, True)
+    handle, name = tempfile.mkstemp(suffix=".csv", dir=workspace.settings.folder)
+    try:
+        changes = [neutralise_formula]
+        with os.fdopen(handle, "wb") as file, open_format("csv", file, predictions.schema, changes) as write:
+            for batch in predictions.stream(False, Counter()):
+                write(batch)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return Path(name)
+
+
+def read_and_remove(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a file, and remove it."""
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(DOWNLOAD_CHUNK_BYTES):
+                yield chunk
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def write_report(workspace: Workspace) -> str:
+    """Return a report as one HTML file that needs no other: figures, findings, pictures and steps."""
+    model, report = workspace.need_model(), workspace.report
+    quality = report.to_dict() if report is not None else model.quality
+    return render_fragment(
+        "report.html", workspace=workspace, model=model, styles=(FOLDER / "static" / "studio.css").read_text("utf-8"),
+        figures=list_figures(quality) if quality else [], sentence=describe_accuracy(quality) if quality else "",
+        confusion=make_confusion(report) if report is not None else [], strongest=list_strongest(model),
+        findings=get_findings(workspace), pictures=list(_draw_pictures(workspace)), python=write_python(workspace),
+        commands=write_commands(workspace), measured=report.notes() if report is not None else [],
+    )  # fmt: skip
+
+
+def _draw_pictures(workspace: Workspace) -> Iterator[tuple[str, str, Any]]:
+    """Yield title, caption and SVG of each picture of the report that can be drawn."""
+    for name in REPORT_PICTURES:
+        kind = KINDS[name]
+        if not is_possible(workspace, kind) or (name == "boundary" and len(list_number_columns(workspace)) < 2):
+            continue
+        try:
+            svg = get_picture(workspace, name, {})
+        except DecibanError:  # not of this kind of model
+            continue
+        yield kind.title, kind.caption, inline_svg(svg, kind.caption)

@@ -1,0 +1,76 @@
+"""Work that takes more than a moment: a thread with its progress, which pages show and can stop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from deciban.errors import DecibanError
+from deciban.server.logs import log_failure
+from deciban.server.operations import collect_warnings
+from deciban.server.problems import to_problem
+
+
+class StoppedError(Exception):
+    """Raised within a job that the user has stopped."""
+
+
+class Job:
+    """A piece of work in a thread; it is itself the progress function of `deciban.train` and `deciban.compare`."""
+
+    def __init__(self, label: str, work: Callable[[Job], str], total: int | None = None) -> None:
+        self.label, self.total = label, total
+        self.things, self.done = "rows", 0
+        self.state, self.error, self.next_path = "running", "", ""
+        self.warnings: list[str] = []
+        self._stop = threading.Event()
+        self._work = work
+        self._thread = threading.Thread(target=self._run, name="deciban-studio-job", daemon=True)
+
+    def start(self) -> Job:
+        """Start the thread, and return the job."""
+        self._thread.start()
+        return self
+
+    def begin(self, doing: str, things: str, total: int) -> None:
+        """Begin to count other things than rows read."""
+        self.label, self.things, self.total, self.done = doing, things, total, 0
+        self.check()
+
+    def __call__(self, done: int) -> None:
+        """Note how many rows were read."""
+        self.done = done
+        self.check()
+
+    def check(self) -> None:
+        """Raise an error if the job was stopped."""
+        if self._stop.is_set():
+            raise StoppedError
+
+    def stop(self) -> None:
+        """Have the job stop when it next reports its progress."""
+        self._stop.set()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait for the end of the work."""
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        try:
+            with collect_warnings() as self.warnings:
+                self.next_path = self._work(self)
+            self.state = "done"
+        except StoppedError:
+            self.state = "stopped"
+        except Exception as error:
+            if not isinstance(error, DecibanError):
+                log_failure("job", error)
+            self.error, self.state = to_problem(error).detail, "failed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as JSON values, for the script of the page."""
+        return {
+            "label": self.label, "things": self.things, "done": self.done, "total": self.total,
+            "state": self.state, "error": self.error, "next": self.next_path,
+        }  # fmt: skip

@@ -1,0 +1,239 @@
+"""The pictures of the page Look: how each is drawn, and the command and the Python that draw it too."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import deciban
+from deciban.errors import InputError, UndefinedError
+from deciban.server.problems import Problem
+from deciban.studio.command_lines import format_options, format_table_arguments, format_table_words
+from deciban.studio.pictures import draw_svg
+from deciban.studio.workspace import Workspace
+
+Options = Mapping[str, str]
+
+COVARIANCES = {
+    "full": "each class its own ellipse (a conic)",
+    "tied": "one ellipse for all classes (a line)",
+    "diagonal": "no covariances (a conic)",
+    "identity": "circles: the nearest mean",
+}
+"""The shapes of the classes that a boundary can be drawn for."""
+
+NUMBER_ROLES = ("number", "binned", "count")
+MAX_CACHED_PICTURES = 40
+
+
+class PictureKind(NamedTuple):
+    """A picture: what it shows, what it needs ("model", "report" or "data"), and how it is drawn."""
+
+    title: str
+    caption: str
+    needs: str
+    draw: Callable[[Workspace, Options], str]
+    command: Callable[[Workspace, Options], str]
+    python: Callable[[Workspace, Options], str]
+
+
+def list_number_columns(workspace: Workspace) -> list[str]:
+    """Return the columns of numbers of the open table, the strongest first."""
+    if workspace.model is None or workspace.data is None:
+        return []
+    roles = workspace.model.roles
+    strongest = [strength.column for strength in workspace.model.describe().strongest]
+    names = dict.fromkeys([*strongest, *roles])
+    return [name for name in names if roles.get(name) in NUMBER_ROLES and name in workspace.data.columns]
+
+
+def choose_columns(workspace: Workspace, options: Options) -> list[str]:
+    """Return the two columns of a boundary: those of the options, else the two strongest."""
+    numbers = list_number_columns(workspace)
+    if len(numbers) < 2:
+        raise InputError("a boundary is drawn over two columns of numbers, and this table has fewer")
+    x = options.get("x") if options.get("x") in numbers else numbers[0]
+    y = options.get("y") if options.get("y") in numbers and options.get("y") != x else None
+    return [str(x), y or next(name for name in numbers if name != x)]
+
+
+def _draw_boundary(workspace: Workspace, options: Options) -> str:
+    from deciban import plots
+    from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
+
+    columns = choose_columns(workspace, options)
+    X, y = read_numbers_and_classes(workspace.need_data().source(), columns, workspace.need_target())
+    model = deciban.GaussianBayes(covariance=_choose_covariance(options)).fit(X, y)
+    rows = draw_sample(len(X))
+    return draw_svg(plots.boundary, model, X[rows], y[rows], names=columns)
+
+
+def _choose_covariance(options: Options) -> str:
+    found = options.get("covariance", "full")
+    return found if found in COVARIANCES else "full"
+
+
+def _write_boundary_command(workspace: Workspace, options: Options) -> str:
+    table = f"{workspace.need_data().shell_name} --target {shlex.quote(workspace.need_target())}"
+    more = {"columns": ",".join(choose_columns(workspace, options)), "covariance": _choose_covariance(options)}
+    return f"deciban plot boundary {table}{format_options(more)} -o boundary.svg"
+
+
+def _write_boundary_python(workspace: Workspace, options: Options) -> str:
+    columns = choose_columns(workspace, options)
+    lines = [
+        "import pandas",
+        "from deciban import plots",
+        f"rows = pandas.read_csv({workspace.need_data().name!r}).dropna()",
+        f"X, y = rows[{columns!r}].to_numpy(), rows[{workspace.need_target()!r}].astype(str).to_numpy()",
+        f"gaussian = deciban.GaussianBayes(covariance={_choose_covariance(options)!r}).fit(X, y)",
+        f"plots.boundary(gaussian, X, y, names={columns!r}).figure.savefig('boundary.svg')",
+    ]
+    return "\n".join(lines)
+
+
+def _draw_densities(workspace: Workspace, options: Options) -> str:
+    from deciban import plots
+
+    model, column = workspace.need_model(), options.get("column", "")
+    rows = None if workspace.data is None else workspace.data.source()
+    return draw_svg(plots.densities, model, rows, columns=[column] if column in model.roles else None)
+
+
+def _write_densities_command(workspace: Workspace, options: Options) -> str:
+    data = "" if workspace.data is None else f" {workspace.data.shell_name}"
+    more = format_options({"columns": options.get("column", "")})
+    return f"deciban plot densities {shlex.quote(workspace.model_name)}{data}{more} -o densities.svg"
+
+
+def _write_densities_python(workspace: Workspace, options: Options) -> str:
+    column = options.get("column", "")
+    chosen = f", columns={[column]!r}" if column else ""
+    data = "" if workspace.data is None else f", {workspace.data.name!r}"
+    return f"from deciban import plots\nplots.densities(model{data}{chosen}).figure.savefig('densities.svg')"
+
+
+def _choose_pair(workspace: Workspace, options: Options) -> tuple[Any, Any] | None:
+    """Return the two classes of a nomogram; None where they are left to it."""
+    by_name = {str(label): label for label in workspace.need_model().classes}
+    first, second = (by_name.get(options.get(name, "")) for name in ("for", "against"))
+    return None if first is None or second is None or first == second else (first, second)
+
+
+def _draw_nomogram(workspace: Workspace, options: Options) -> str:
+    from deciban import plots
+
+    return draw_svg(plots.nomogram, workspace.need_model(), classes=_choose_pair(workspace, options))
+
+
+def _write_nomogram_command(workspace: Workspace, options: Options) -> str:
+    pair = _choose_pair(workspace, options)
+    more = format_options({"classes": "" if pair is None else f"{pair[0]},{pair[1]}"})
+    return f"deciban plot nomogram {shlex.quote(workspace.model_name)}{more} -o nomogram.svg"
+
+
+def _write_nomogram_python(workspace: Workspace, options: Options) -> str:
+    pair = _choose_pair(workspace, options)
+    chosen = "" if pair is None else f", classes={pair!r}"
+    return f"from deciban import plots\nplots.nomogram(model{chosen}).figure.savefig('nomogram.svg')"
+
+
+def _draw_report(name: str) -> Callable[[Workspace, Options], str]:
+    def draw(workspace: Workspace, options: Options) -> str:
+        from deciban import plots
+
+        if workspace.report is None:
+            raise UndefinedError("this model has no report on held-out rows. Hint: train it on the page Train")
+        return draw_svg(getattr(plots, name), workspace.report)
+
+    return draw
+
+
+def _draw_dependence(workspace: Workspace, options: Options) -> str:
+    from deciban import plots
+
+    target = workspace.need_target()
+    found = deciban.dependence(workspace.need_data().path, target=target, roles=workspace.roles)
+    return draw_svg(plots.dependence, found)
+
+
+def _draw_learning(workspace: Workspace, options: Options) -> str:
+    from deciban import plots
+
+    target = workspace.need_target()
+    curve = deciban.learning_curve(workspace.need_data().path, target=target, roles=workspace.roles)
+    return draw_svg(plots.learning, curve)
+
+
+def _write_command(name: str) -> Callable[[Workspace, Options], str]:
+    return lambda workspace, options: f"deciban plot {name} {format_table_words(workspace)} -o {name}.svg"
+
+
+def _write_report_python(name: str) -> Callable[[Workspace, Options], str]:
+    return lambda workspace, options: (
+        f"from deciban import plots\nplots.{name}(model.held_out).figure.savefig('{name}.svg')"
+    )
+
+
+def _write_table_python(name: str, function: str) -> Callable[[Workspace, Options], str]:
+    return lambda workspace, options: (
+        f"from deciban import plots\nmeasured = deciban.{function}({format_table_arguments(workspace)})\n"
+        f"plots.{name}(measured).figure.savefig('{name}.svg')"
+    )
+
+
+KINDS: Mapping[str, PictureKind] = {
+    "boundary": PictureKind(
+        "Boundary", "Where the answer changes, over two columns: each region is shaded by the class that wins there.",
+        "data", _draw_boundary, _write_boundary_command, _write_boundary_python),
+    "densities": PictureKind(
+        "Densities", "What the model has learned of each column, class by class; the strongest columns first.",
+        "model", _draw_densities, _write_densities_command, _write_densities_python),
+    "nomogram": PictureKind(
+        "Nomogram", "The model on a sheet: read off the decibans of each column, add them up, find the probability.",
+        "model", _draw_nomogram, _write_nomogram_command, _write_nomogram_python),
+    "reliability": PictureKind(
+        "Reliability", "How often answers are right, against the probability they were given with.",
+        "report", _draw_report("reliability"), _write_command("reliability"), _write_report_python("reliability")),
+    "roc": PictureKind(
+        "ROC", "Hits against false alarms, for every threshold.",
+        "report", _draw_report("roc"), _write_command("roc"), _write_report_python("roc")),
+    "confusion": PictureKind(
+        "Confusion", "Which classes are taken for which.",
+        "report", _draw_report("confusion"), _write_command("confusion"), _write_report_python("confusion")),
+    "dependence": PictureKind(
+        "Dependence", "How strongly columns depend on each other; naive Bayes assumes none below the diagonal.",
+        "data", _draw_dependence, _write_command("dependence"), _write_table_python("dependence", "dependence")),
+    "learning": PictureKind(
+        "Learning curve", "The accuracy of models of more and more rows: would more rows help?",
+        "data", _draw_learning, _write_command("learning"), _write_table_python("learning", "learning_curve")),
+}  # fmt: skip
+"""The pictures, in the order of the page."""
+
+
+def get_kind(name: str) -> PictureKind:
+    """Return a picture by its name; refuse an unknown one."""
+    if name not in KINDS:
+        raise Problem(404, f"there is no picture {name[:40]!r}. Hint: one of {', '.join(KINDS)}")
+    return KINDS[name]
+
+
+def is_possible(workspace: Workspace, kind: PictureKind) -> bool:
+    """Return whether there is what a picture needs."""
+    if kind.needs == "data":
+        return workspace.data is not None and workspace.target is not None
+    return (workspace.model if kind.needs == "model" else workspace.report) is not None
+
+
+def get_picture(workspace: Workspace, name: str, options: Options) -> str:
+    """Return a picture as an SVG document; it is drawn once for each state of the workspace."""
+    kind = get_kind(name)
+    key = (workspace.version, name, tuple(sorted(options.items())))
+    cache: dict[Any, str] = workspace.page_state.setdefault("pictures", {})
+    if key not in cache:
+        drawn = kind.draw(workspace, options)
+        while len(cache) >= MAX_CACHED_PICTURES:
+            cache.pop(next(iter(cache)))
+        cache[key] = drawn
+    return cache[key]

@@ -1,0 +1,198 @@
+"""The page Compare: learners side by side, and two models: their differences, and their sum."""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+import deciban
+from deciban.errors import DecibanError
+from deciban.load_model import open_model
+from deciban.metrics import comparison_advice
+from deciban.model.differences import differences
+from deciban.server.operations import collect_warnings
+from deciban.server.problems import Problem
+from deciban.studio.command_lines import format_table_arguments, format_table_words
+from deciban.studio.jobs import Job
+from deciban.studio.pictures import draw_svg, inline_svg
+from deciban.studio.render import render
+from deciban.studio.requests import get_workspace, read_form, redirect, run
+from deciban.studio.uploads import receive_file, remove_file
+from deciban.studio.workspace import Workspace
+
+SHOWN_EVIDENCE_CHANGES = 12
+"""The number of differences of each part that are shown."""
+
+PARTS = {
+    "class_rows": "Rows of each class", "priors": "Prior of each class", "roles": "Roles of columns",
+    "blocks": "Joined columns", "options": "Assumptions",
+}  # fmt: skip
+"""The parts of differences that are tables, with their titles."""
+
+
+async def show(request: Request) -> Response:
+    """Show the comparison of learners, if there is one, and the differences of two models, if two are chosen."""
+    workspace = get_workspace(request)
+    first, second = (request.query_params.get(name, "") for name in ("first", "second"))
+    found = await run(workspace, _compare_models, workspace, first, second)
+    comparison = _get_comparison(workspace)
+    table = [] if comparison is None else _make_table(comparison)
+    best = {} if comparison is None else comparison.best.arguments
+    trainable = best.get("learner", "bayes") if best.keys() <= {"learner", "C"} else ""
+    return render(
+        request, "compare.html", comparison=comparison, table=table, trainable=trainable, first=first, second=second,
+        **found,
+    )  # fmt: skip
+
+
+HEADS = {"": "", "calibr.": "calibration error", "params": "parameters"}
+SIGNS = {"→": "recommended", "≈": "as good"}
+"""The heads and signs of the table of the command, and the words that the page has for them."""
+
+
+def _make_table(comparison: Any) -> list[list[str]]:
+    """Return the table of a comparison: a line for each learner, its sign in words at the end."""
+    head, *lines = comparison_advice.table(comparison, False)
+    words = [[*line[1:], SIGNS.get(line[0].strip(), "")] for line in lines]
+    return [[*(HEADS.get(name, name).capitalize() for name in head[1:]), ""], *words]
+
+
+def _get_comparison(workspace: Workspace) -> Any:
+    """Return the comparison of learners on the open table with its present roles; None where there is none."""
+    key, found = workspace.page_state.get("comparison", (None, None))
+    return found if key == (workspace.target, dict(workspace.roles)) else None
+
+
+async def start(request: Request) -> Response:
+    """Start the comparison of learners."""
+    workspace = get_workspace(request)
+    data = workspace.need_data()
+    workspace.need_target()
+    workspace.start_job("Comparing learners", partial(_compare_learners, workspace), data.n_rows)
+    return JSONResponse({})
+
+
+def _compare_learners(workspace: Workspace, job: Job) -> str:
+    data, target, roles = workspace.need_data(), workspace.need_target(), dict(workspace.roles)
+    comparison = deciban.compare(data.table, target=target, roles=roles, progress=job)
+    with workspace.lock:
+        workspace.page_state["comparison"] = ((target, roles), comparison)
+        workspace.record(
+            f"Compared learners on {data.name}",
+            f"print(deciban.compare({format_table_arguments(workspace)}))",
+            f"deciban compare {format_table_words(workspace)}",
+        )
+    return "/compare"
+
+
+async def show_picture(request: Request) -> Response:
+    """Return the picture of the comparison."""
+    workspace = get_workspace(request)
+    comparison = _get_comparison(workspace)
+    if comparison is None:
+        raise Problem(409, "the learners were not compared yet")
+
+    def draw() -> str:
+        from deciban import plots
+
+        return draw_svg(plots.comparison, comparison)
+
+    return HTMLResponse(inline_svg(await run(workspace, draw), "How much worse each learner is than the best"))
+
+
+def _get_model(workspace: Workspace, name: str) -> Any:
+    if name not in workspace.models:
+        raise Problem(404, f"there is no model {name[:80]!r}. Hint: open its file on this page")
+    return workspace.models[name]
+
+
+def _compare_models(workspace: Workspace, first: str, second: str) -> dict[str, Any]:
+    """Return the variables of the template on the differences of two models; none where two are not chosen."""
+    if not first or not second:
+        return {"changes": None, "evidence": [], "parts": []}
+    changes = differences(_get_model(workspace, first), _get_model(workspace, second))
+    parts = [
+        (title, [(name, *map(_format_value, both)) for name, both in changes[part].items()])
+        for part, title in PARTS.items()
+        if changes[part]
+    ]
+    facts = [(part, *map(_format_value, both)) for part in ("target", "rows") for both in changes[part].values()]
+    if facts:
+        parts.insert(0, ("Whole model", facts))
+    return {"changes": changes, "parts": parts, "evidence": changes["evidence"][:SHOWN_EVIDENCE_CHANGES]}
+
+
+def _format_value(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+async def add_model(request: Request) -> Response:
+    """Receive a model file, to compare it with others or to merge it."""
+    workspace = get_workspace(request)
+    path = await receive_file(request)
+    try:
+        name = await run(workspace, _add_model_file, workspace, path)
+    finally:
+        remove_file(path)
+    return JSONResponse({"next": f"/compare?added={name}#models"})
+
+
+def _add_model_file(workspace: Workspace, path: Path) -> str:
+    model = open_model(path)
+    name = workspace.name_model(path.stem)
+    workspace.models[name] = model
+    workspace.notice = f"{name} was added to the models of this studio."
+    return name
+
+
+async def merge(request: Request) -> Response:
+    """Add two models up, and open the sum."""
+    workspace, form = get_workspace(request), await read_form(request)
+    await run(workspace, _merge, workspace, form.get("first", ""), form.get("second", ""))
+    return redirect("/train")
+
+
+def _merge(workspace: Workspace, first: str, second: str) -> None:
+    if first == second:
+        raise Problem(400, "a model cannot be merged with itself: its rows would count twice. Hint: choose another")
+    one, two = _get_model(workspace, first), _get_model(workspace, second)
+    with collect_warnings() as warned:
+        try:
+            merged = one + two
+        except DecibanError as error:
+            raise Problem(409, f"these two cannot be merged: {error}") from None
+    name = workspace.name_model("merged")
+    workspace.set_model(merged, name, None, list(warned))
+    workspace.record(
+        f"Merged {first} and {second}",
+        f"model = deciban.load({first!r}) + deciban.load({second!r})\nmodel.save({name!r})",
+        f"deciban merge {shlex.quote(first)} {shlex.quote(second)} -o {shlex.quote(name)}",
+    )
+    workspace.notice = f"{first} and {second} were merged into {name}: it knows all their rows."
+
+
+async def choose(request: Request) -> Response:
+    """Make another model of the studio the open one."""
+    workspace, form = get_workspace(request), await read_form(request)
+    name = form.get("name", "")
+    model = _get_model(workspace, name)
+    workspace.set_model(model, name, model.held_out)
+    return redirect("/train")
+
+
+ROUTES = [
+    Route("/compare", show),
+    Route("/compare/start", start, methods=["POST"]),
+    Route("/compare/picture", show_picture),
+    Route("/compare/file", add_model, methods=["POST"]),
+    Route("/compare/merge", merge, methods=["POST"]),
+    Route("/compare/choose", choose, methods=["POST"]),
+]

@@ -1,0 +1,132 @@
+"""The page Correct: rows whose labels seem wrong, a new label or none for each, the report before and after, undo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from deciban.formatting import format_number, format_percent, format_percent_range, format_signed
+from deciban.html_fragments import Markup, element, join, make_table
+from deciban.metrics.report import Report
+from deciban.server.problems import Problem
+from deciban.studio.corrections import (
+    FORGET,
+    PAGE_ROWS,
+    correct_and_refit,
+    correct_label,
+    describe_rows,
+    evaluate_corrected,
+    find_doubtful_rows,
+    get_history,
+    has_ledger,
+    scan_rows,
+    undo_correction,
+)
+from deciban.studio.jobs import Job
+from deciban.studio.pages.ask import get_order, read_row_number
+from deciban.studio.render import render
+from deciban.studio.requests import get_workspace, read_form, redirect, run
+from deciban.studio.workspace import Workspace
+
+MAX_ROW_DIGITS = 15
+"""Digits of the largest number of a row that a form may send."""
+
+
+async def show(request: Request) -> Response:
+    """Show rows with their labels, those that the model doubts most first, and what was corrected."""
+    workspace = get_workspace(request)
+    if workspace.model is None or workspace.data is None:
+        return render(request, "correct.html", rows=None)
+    by = "order" if request.query_params.get("by") == "order" else "doubt"
+    context = await run(workspace, _make_context, workspace, by, read_row_number(request))
+    return render(request, "correct.html", by=by, **context)
+
+
+def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
+    """Return the rows of one page in this order, from this number on, and the history."""
+    model, data = workspace.need_model(), workspace.need_data()
+    if by == "order":
+        rows = scan_rows(model, data, first - 1, PAGE_ROWS)
+        if not rows and first > 1:
+            first, rows = 1, scan_rows(model, data, 0, PAGE_ROWS)
+    else:
+        every = find_doubtful_rows(workspace)
+        first = first if first <= len(every) else 1
+        rows = every[first - 1 : first - 1 + PAGE_ROWS]
+    return {
+        "rows": describe_rows(workspace, rows, get_order(workspace, model)), "first": first, "page_rows": PAGE_ROWS,
+        "classes": [str(label) for label in model._scorer.outline.classes], "target": model.target, "forget": FORGET,
+        "history": list(reversed(get_history(workspace))), "is_exact": has_ledger(model), "learner": model.learner,
+    }  # fmt: skip
+
+
+async def apply(request: Request) -> Response:
+    """Correct the label of a row, or forget it: at once, or by a job that fits the model again."""
+    workspace, form = get_workspace(request), await read_form(request)
+    number, chosen = form.get("row", ""), form.get("label", "")
+    if not (number.isascii() and number.isdecimal() and 0 < len(number) <= MAX_ROW_DIGITS) or not chosen:
+        raise Problem(400, "a correction needs the number of a row and a label")
+    row = int(number)
+    label = None if chosen == f"{FORGET}:" else chosen.removeprefix("label:")
+    done = f"Row {row + 1} is forgotten." if label is None else f"Row {row + 1} is now labelled {label}."
+    if has_ledger(workspace.need_model()):
+        await run(workspace, correct_label, workspace, row, label)
+        workspace.notice = f"{done} The model has changed exactly as if it had been so from the beginning."
+        return redirect("/correct")
+
+    def refit(job: Job) -> str:
+        if correct_and_refit(workspace, row, label, job):
+            workspace.notice = f"{done} The model was fitted again."
+        return "/correct"
+
+    workspace.start_job("Fitting the model again", refit, workspace.need_data().n_rows)
+    return redirect("/correct")
+
+
+async def undo(request: Request) -> Response:
+    """Take back the last correction."""
+    workspace = get_workspace(request)
+    last = await run(workspace, undo_correction, workspace)
+    workspace.notice = f"The correction of row {last.row + 1} was taken back."
+    return redirect("/correct")
+
+
+async def compare_reports(request: Request) -> Response:
+    """Return the report before the first correction and the one of now, side by side."""
+    workspace = get_workspace(request)
+    html = await run(workspace, _compare_reports, workspace)
+    return HTMLResponse(html)
+
+
+def _compare_reports(workspace: Workspace) -> Markup:
+    history = get_history(workspace)
+    before = history[0].report if history else None
+    return show_two_reports(before, evaluate_corrected(workspace))
+
+
+def show_two_reports(before: Report | None, after: Report | None) -> Markup:
+    """Return the main figures of two reports on held-out rows, and their differences."""
+    if before is None or after is None:
+        return element("p", "The model comes from a file: there is no report of before to compare with.")
+    figures = (("accuracy", 100.0, 2, " %"), ("balanced_accuracy", 100.0, 2, " %"), ("log_loss", 1.0, 4, ""),
+               ("calibration_error", 1.0, 4, ""))  # fmt: skip
+    rows = []
+    for name, factor, digits, unit in figures:
+        a, b = (factor * getattr(report, name) for report in (before, after))
+        shown = [f"{format_number(value, digits)}{unit}" for value in (a, b)]
+        rows.append([name.replace("_", " ").replace("log loss", "log-loss"), *shown, format_signed(b - a, digits)])
+    low, high = format_percent(after.accuracy, 1), format_percent_range(after.accuracy_interval)
+    sure = element("p", f"Held-out accuracy now {low} (95 % interval: {high} %), on {after.rows} rows.")
+    table = make_table(["held-out figure", "before", "after", "difference"], rows)
+    return element("div", join(table, sure), class_="db")
+
+
+ROUTES = [
+    Route("/correct", show),
+    Route("/correct/apply", apply, methods=["POST"]),
+    Route("/correct/undo", undo, methods=["POST"]),
+    Route("/correct/report", compare_reports),
+]

@@ -1,0 +1,75 @@
+"""The page Take away: downloads of the model, of predictions, of a report, and every step as code."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from deciban.studio.downloads import (
+    read_and_remove,
+    save_model,
+    write_commands,
+    write_predictions,
+    write_python,
+    write_report,
+)
+from deciban.studio.render import render
+from deciban.studio.requests import get_workspace, run
+from deciban.studio.workspace import Workspace
+
+
+async def show(request: Request) -> Response:
+    """Show what can be downloaded, and the steps so far."""
+    workspace = get_workspace(request)
+    predict = ""
+    if workspace.data is not None and workspace.model is not None:
+        name = shlex.quote(workspace.model_name)
+        predict = f"deciban predict {name} {workspace.data.shell_name} --all --proba -o predictions.csv"
+    python, commands = write_python(workspace), write_commands(workspace)
+    return render(request, "take_away.html", python=python, commands=commands, predict=predict)
+
+
+def attach(name: str) -> dict[str, str]:
+    """Return the header of a download under a name."""
+    return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+
+
+def _download(write: Callable[[Workspace], str | bytes], name: str, media_type: str) -> Route:
+    """Return the route of a download that is written in a moment."""
+
+    async def download(request: Request) -> Response:
+        workspace = get_workspace(request)
+        content = await run(workspace, write, workspace)
+        return Response(content, 200, attach(name), media_type)
+
+    return Route(f"/take-away/{name}", download)
+
+
+async def download_model(request: Request) -> Response:
+    """Return the model file."""
+    workspace = get_workspace(request)
+    content = await run(workspace, save_model, workspace)
+    return Response(content, 200, attach(workspace.model_name), "application/octet-stream")
+
+
+async def download_predictions(request: Request) -> Response:
+    """Return the table with predictions, as CSV."""
+    workspace = get_workspace(request)
+    path = await run(workspace, write_predictions, workspace)
+    headers = attach(f"{workspace.need_data().stem}-predictions.csv")
+    return StreamingResponse(read_and_remove(path), 200, headers, "text/csv; charset=utf-8")
+
+
+ROUTES = [
+    Route("/take-away", show),
+    Route("/take-away/model", download_model),
+    Route("/take-away/predictions", download_predictions),
+    _download(write_python, "steps.py", "text/x-python; charset=utf-8"),
+    _download(write_commands, "steps.sh", "text/x-shellscript; charset=utf-8"),
+    _download(write_report, "report.html", "text/html; charset=utf-8"),
+]

@@ -1,0 +1,48 @@
+"""Pictures of `deciban.plots` as SVG within a page, or as files."""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from markupsafe import Markup, escape
+
+_drawing = threading.RLock()
+"""Held while a picture is drawn: matplotlib's pyplot has one state for all threads."""
+
+PROLOGUE = re.compile(rb".*?(?=<svg )", re.DOTALL)
+METADATA = re.compile(rb"\s*<metadata>.*?</metadata>", re.DOTALL)
+SIZE = re.compile(r'<svg ([^>]*?)width="([\d.]+)pt" height="([\d.]+)pt"', re.DOTALL)
+
+
+def draw_svg(draw: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
+    """Call a function of `deciban.plots`, and return its picture as a complete SVG document.
+
+    The same picture gives the same text: there is no date, and identifiers are not random.
+    """
+    from deciban.plots.style import need_matplotlib
+
+    need_matplotlib()
+    import matplotlib
+
+    with _drawing:
+        matplotlib.use("Agg")  # draws without a window
+        from matplotlib import pyplot, rc_context
+
+        drawn = draw(*args, **kwargs)
+        figure = drawn if hasattr(drawn, "savefig") else drawn.figure
+        file = io.BytesIO()
+        with rc_context({"svg.hashsalt": "deciban"}):
+            figure.savefig(file, format="svg", metadata={"Date": None})
+        pyplot.close(figure)
+    return METADATA.sub(b"", file.getvalue()).decode()
+
+
+def inline_svg(svg: str, label: str) -> Markup:
+    """Return an SVG document as an element of a page, with a text for those who do not see it."""
+    element = PROLOGUE.sub(b"", svg.encode(), count=1).decode()
+    attributes = f'role="img" aria-label="{escape(label)}" class="picture"'
+    return Markup(SIZE.sub(rf'<svg {attributes} data-width="\2" \1', element, count=1))

@@ -1,0 +1,168 @@
+"""Correct: a relabelled or forgotten row gives the model of the corrected table, and undo the one before."""
+
+import numpy as np
+import pytest
+
+import deciban
+from deciban.studio.corrections import find_doubtful_rows
+from tests.studio.trained_models import open_trained
+
+
+@pytest.fixture
+def trained(studio):
+    """A studio with the example of patients and a model of it."""
+    return open_trained(studio)
+
+
+def corrected_table(studio, labels):
+    """Return the open table as a mapping, with other labels of some rows; None leaves a row out."""
+    data = studio.workspace.data
+    table = data.read_rows(0, data.n_rows).to_pydict()
+    target = studio.workspace.model.target
+    for row, label in labels.items():
+        table[target][row] = label
+    kept = [i for i, label in enumerate(table[target]) if label is not None]
+    return {name: [cells[i] for i in kept] for name, cells in table.items()}
+
+
+def write_csv(path, table):
+    import csv
+
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*table.values()))
+    return str(path)
+
+
+def assert_same_ledger(one, other):
+    for a, b in zip(one.ledger.parts, other.ledger.parts):
+        for name in vars(a) if hasattr(a, "__dict__") else a.__slots__:
+            x, y = getattr(a, name), getattr(b, name)
+            if isinstance(x, np.ndarray) and x.dtype.kind == "f":
+                assert x == pytest.approx(y, rel=1e-9, abs=1e-9, nan_ok=True), name
+    assert one.ledger.rows == pytest.approx(other.ledger.rows)
+
+
+@pytest.mark.parametrize("label", ["flu", None])
+def test_a_correction_gives_the_model_of_the_corrected_table(trained, tmp_path, label):
+    before = trained.workspace.model
+    row = next(each.row for each in find_doubtful_rows(trained.workspace) if each.label != "flu")
+    answer = trained.post(
+        "/correct/apply", data={"row": row, "label": "forget:" if label is None else f"label:{label}"}
+    )
+    assert answer.status_code == 200
+    path = write_csv(tmp_path / "corrected.csv", corrected_table(trained, {row: label}))
+    expected = deciban.train(path, target="diagnosis", like=before, judge=False)
+    assert_same_ledger(trained.workspace.model, expected)
+    assert trained.workspace.model is not before
+
+
+def test_undo_restores_table_model_and_report(trained):
+    workspace = trained.workspace
+    before = workspace.model, workspace.data, workspace.report
+    first = find_doubtful_rows(workspace)[0]
+    trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    assert workspace.data.read_rows(first.row, 1).to_pylist()[0]["diagnosis"] == first.prediction
+    assert first.row not in [each.row for each in find_doubtful_rows(workspace)[:5]]
+    trained.post("/correct/undo")
+    assert (workspace.model, workspace.data, workspace.report) == before
+    assert trained.post("/correct/undo").status_code == 409
+
+
+def test_the_report_before_and_after_is_that_of_held_out_rows(trained, tmp_path):
+    workspace = trained.workspace
+    before = workspace.report
+    first = find_doubtful_rows(workspace)[0]
+    trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    html = trained.page("/correct/report")
+    path = write_csv(tmp_path / "corrected.csv", corrected_table(trained, {first.row: first.prediction}))
+    after = deciban.train(path, target="diagnosis", like=workspace.model).held_out
+    assert workspace.report.log_loss == pytest.approx(after.log_loss)
+    assert f"{before.log_loss:.4f}" in html
+    assert f"{after.log_loss:.4f}" in html
+    posterior = workspace.model.predict_proba({"age": [50]}, allow_missing_columns=True)
+    assert np.isfinite(posterior).all()
+
+
+def test_rows_are_in_the_order_of_doubt_or_of_the_table(trained):
+    rows = find_doubtful_rows(trained.workspace)
+    assert [each.probability for each in rows] == sorted(each.probability for each in rows)
+    model, data = trained.workspace.model, trained.workspace.data
+    table = data.read_rows(rows[0].row, 1).to_pylist()[0]
+    p = model.predict_proba(
+        {name: [table[name]] for name in table if name != "diagnosis"}, allow_missing_columns=True
+    )[0]
+    assert rows[0].probability == pytest.approx(p[model.classes.index(rows[0].label)])
+    assert f'data-row="{rows[0].row + 1}"' in trained.page("/correct")
+    html = trained.page("/correct?by=order&row=41")
+    assert 'data-row="41"' in html
+    assert 'data-row="40"' not in html
+
+
+@pytest.mark.thorough
+def test_a_corrected_label_is_learned_by_the_next_training(trained):
+    first = find_doubtful_rows(trained.workspace)[0]
+    trained.post("/correct/apply", data={"row": first.row, "label": "forget:"})
+    weight = trained.workspace.model.ledger.n_rows
+    trained.work("/train/start", learner="bayes")
+    assert trained.workspace.model.ledger.n_rows == weight
+
+
+@pytest.mark.thorough
+def test_another_learner_is_fitted_again(studio):
+    before = open_trained(studio, "iris", "logistic").workspace.model
+    first = find_doubtful_rows(studio.workspace)[0]
+    studio.work("/correct/apply", row=first.row, label=f"label:{first.prediction}")
+    after = studio.workspace.model
+    assert after.learner == "logistic"
+    assert after is not before
+    (changed,) = [each for each in find_doubtful_rows(studio.workspace) if each.row == first.row]
+    assert changed.label == first.prediction
+    assert studio.workspace.report is after.held_out
+    studio.post("/correct/undo")
+    assert studio.workspace.model is before
+
+
+def test_a_correction_that_makes_no_sense_changes_nothing(trained):
+    before = trained.workspace.model
+    refused = [
+        ("", "", 400), ("1", "", 400), ("x", "label:flu", 400), ("-1", "forget:", 400), ("1", "label:gout", 400),
+        ("99999", "label:flu", 409),
+    ]  # fmt: skip
+    for row, label, status in refused:
+        assert trained.post("/correct/apply", data={"row": row, "label": label}).status_code == status
+    assert trained.workspace.model is before
+
+
+def test_the_label_that_a_row_has_is_refused(trained):
+    first = find_doubtful_rows(trained.workspace)[0]
+    answer = trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.label}"})
+    assert answer.status_code == 409
+    assert "already" in answer.json()["detail"]
+
+
+@pytest.mark.thorough
+def test_another_training_begins_a_new_history(trained):
+    first = find_doubtful_rows(trained.workspace)[0]
+    trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    assert "1 correction<" in trained.page("/correct")
+    trained.work("/train/start", learner="bayes")
+    assert "1 correction<" not in trained.page("/correct")
+    assert trained.post("/correct/undo").status_code == 409
+    assert trained.workspace.data.labels == {first.row: first.prediction}
+
+
+@pytest.mark.thorough
+def test_rows_far_down_are_listed_and_corrected(studio):
+    lines = [f"{i % 9},{'ab'[i % 9 > 4]}" for i in range(5000)]
+    lines[4321] = "8,a"
+    studio.drop("long.csv", "\n".join(["x,class", *lines]).encode())
+    studio.work("/train/start", learner="bayes")
+    assert find_doubtful_rows(studio.workspace)[0].row == 4321
+    assert 'data-row="4322"' in studio.page("/correct")
+    studio.post("/correct/apply", data={"row": 4321, "label": "label:b"})
+    assert studio.workspace.data.read_cells([4321, 3], ["x", "class"]) == {
+        4321: {"x": "8", "class": "b"}, 3: {"x": "3", "class": "a"},
+    }  # fmt: skip
+    assert studio.workspace.model.ledger.rows.tolist() == [2779.0, 2221.0]
