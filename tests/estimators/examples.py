@@ -10,7 +10,7 @@ import numpy as np
 import deciban
 
 CLASSES = np.array(["ant", "bee", "cat"])
-COVARIANCES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
+COVARIANCES = ["full", "tied", "mixed", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
 
 
 def flags(rng, k):

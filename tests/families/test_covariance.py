@@ -1,20 +1,22 @@
-"""Seven shapes of covariance: against NumPy and scikit-learn, and usable however few rows there are."""
+"""Eight shapes of covariance: against NumPy and scikit-learn, and usable however few rows there are."""
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.covariance import oas as sklearn_oas
+from sklearn.decomposition import PCA
 
-from deciban.families.gaussian import Gaussian, shrink_covariance
+from deciban.families.covariances import shrink_covariance
+from deciban.families.gaussian import Gaussian
 from deciban.ledger import Moments, Scatter
 
-SHAPES = ["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
+SHAPES = ["full", "tied", "mixed", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
 every_shape = pytest.mark.parametrize("shape", SHAPES)
 K, D = 3, 4
 
 
 def statistic(shape, X, codes, weight=None, K=K):
-    return (Scatter if shape in ("full", "tied") else Moments).of(X, codes, weight, K)
+    return (Scatter if shape in ("full", "tied", "mixed") else Moments).of(X, codes, weight, K)
 
 
 def rows(n=60, seed=0):
@@ -39,6 +41,7 @@ def compute_expected(shape, X, codes):
     return {
         "full": own,
         "tied": tied,
+        "mixed": (own + tied) / 2,
         "diagonal": diagonals(own),
         "tied_diagonal": diagonals(tied),
         "spherical": spheres(own),
@@ -64,6 +67,49 @@ def test_shrinking_pulls_every_class_to_one_sphere(shape, a):
     if shape != "identity":
         goal = (1 - a) * compute_expected(shape, X, codes) + a * sphere
         np.testing.assert_allclose(covariance(form), goal, rtol=1e-9, atol=1e-12)
+
+
+@every_shape
+@pytest.mark.parametrize("a", [0.0, 0.3, 1.0, "oas"])
+def test_shrinking_to_the_diagonal_is_shrinking_to_the_sphere_in_units_of_the_pooled_deviation(shape, a):
+    X, codes = rows()
+    unit = np.sqrt(np.diag(compute_expected("tied", X, codes)[0]))
+    if "spherical" not in shape and shape != "identity":
+        raw = Gaussian(shape, shrinkage=a, shrinkage_target="diagonal").solve(statistic(shape, X, codes))
+        scaled = Gaussian(shape, shrinkage=a).solve(statistic(shape, X / unit, codes))
+        np.testing.assert_allclose(covariance(raw), covariance(scaled) * np.outer(unit, unit), rtol=1e-9, atol=1e-12)
+
+
+def test_columns_that_vary_in_no_class_do_not_change_the_shrinkage_of_others():
+    X, codes = rows()
+    constant = np.column_stack([X, codes, np.zeros(len(X))])
+    with_constant, without = (
+        Gaussian("full", "oas", shrinkage_target="diagonal").solve(Scatter.of(x, codes, None, K)).covariance
+        for x in (constant, X)
+    )
+    np.testing.assert_allclose(with_constant[:, :D, :D], without, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("target", ["diagonal", "spherical"])
+@pytest.mark.parametrize("m", [1, 3, D])
+def test_principal_components_have_the_posterior_of_a_model_of_the_projections(m, target):
+    X, codes = rows(90)
+    tied = compute_expected("tied", X, codes)[0]
+    unit = np.sqrt(np.diag(tied)) if target == "diagonal" else np.full(D, np.sqrt(np.trace(tied) / D))
+    Z = PCA(m).fit_transform(X / unit)
+    given = {"shrinkage": 0.1, "shrinkage_target": target, "mixing": 0.3}
+    projected = Gaussian("mixed", **given).solve(Scatter.of(Z, codes, None, K)).log_likelihoods(Z)
+    part = Scatter.of(X, codes, None, K)
+    full = Gaussian("mixed", n_components=m, **given).solve(part).log_likelihoods(X)
+    np.testing.assert_allclose(full - full[:, :1], projected - projected[:, :1], rtol=1e-8, atol=1e-8)
+
+
+def test_with_all_components_the_density_is_that_of_the_columns():
+    X, codes = rows(90)
+    part = Scatter.of(X, codes, None, K)
+    given = {"shrinkage": 0.1, "shrinkage_target": "spherical"}
+    every, plain = (Gaussian("full", n_components=m, **given).solve(part).log_likelihoods(X) for m in (D, None))
+    np.testing.assert_allclose(every, plain, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n", [5, 20, 300])

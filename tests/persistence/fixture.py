@@ -46,6 +46,15 @@ def array_models():
     return made
 
 
+def shrunk_models():
+    """Return shrunk models; the files were written when all columns were shrunk towards one variance."""
+    full, diagonal = (next(e for e in EXAMPLES if e.name == f"GaussianBayes-{s}") for s in ("full", "diagonal"))
+    return {
+        "shrunk-full": full.make_fitted(12, shrinkage=0.3),
+        "shrunk-oas": diagonal.make_fitted(12, shrinkage="oas"),
+    }
+
+
 def rows(model):
     """Return rows to predict."""
     return np.arange(3.0 * model.n_features_in_).reshape(3, -1) % 4
@@ -289,6 +298,7 @@ if __name__ == "__main__":
     write(folder, {name: make() for name, make in TABLES.items()}, "expected-tables.json", table_predictions)
     write(folder, joined_models(), "expected-joined.json", table_predictions)
     write(folder, array_models(), "expected.json", predictions)
+    write(folder, shrunk_models(), "expected-shrunk.json", predictions)
     write(folder, text_models(), "expected-texts.json", text_predictions)
     write(folder, calibrated_models(), "expected-calibrated.json", calibrated_predictions)
     write(folder, fitted_models(), "expected-fitted.json", fitted_predictions)

@@ -16,6 +16,7 @@ from tests.persistence.fixture import (
     calibrated_predictions,
     fitted_predictions,
     predictions,
+    rows,
     table_predictions,
     text_predictions,
 )
@@ -27,6 +28,7 @@ TEXTS = json.loads((HERE / "format-1" / "expected-texts.json").read_text())
 JOINED = json.loads((HERE / "format-1" / "expected-joined.json").read_text())
 CALIBRATED = json.loads((HERE / "format-1" / "expected-calibrated.json").read_text())
 FITTED = json.loads((HERE / "format-1" / "expected-fitted.json").read_text())
+SHRUNK = json.loads((HERE / "format-1" / "expected-shrunk.json").read_text())
 BOUNDED = json.loads((HERE / "format-1" / "expected-bounded.json").read_text())
 CASES = pd.DataFrame({"temperature °C": [36.8, 39.0, np.nan], "pulse": [65.0, 91.0, 80.0]})
 
@@ -65,6 +67,16 @@ def test_every_kind_of_model_is_read(name):
     result = predictions(model)
     np.testing.assert_allclose(result.pop("joint"), EXPECTED[name]["joint"], rtol=1e-9)
     assert result == {key: EXPECTED[name][key] for key in result}
+
+
+@pytest.mark.parametrize("name", SHRUNK)
+def test_files_without_a_shrinkage_target_are_shrunk_towards_one_variance(name):
+    model = deciban.load(HERE / "format-1" / f"{name}.deciban")
+    np.testing.assert_allclose(predictions(model)["joint"], SHRUNK[name]["joint"], rtol=1e-9)
+    X, y = rows(model), model.classes_
+    model.partial_fit(X, y).forget(X, y)  # solved again, with the same target
+    np.testing.assert_allclose(predictions(model)["joint"], SHRUNK[name]["joint"], rtol=1e-6)
+    assert model.get_params()["shrinkage_target"] == "spherical"
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -15,7 +15,7 @@ from deciban.cli.parser import Argument, argument, choice, flag, in_section, lis
 from deciban.errors import UsageError
 from deciban.option_values import NumberRange, parse_pair, split_list
 
-COVARIANCES: Final = "full|tied|diagonal|tied_diagonal|spherical|tied_spherical|identity"
+COVARIANCES: Final = "full|tied|mixed|diagonal|tied_diagonal|spherical|tied_spherical|identity"
 TABLE_FILES: Final = ".csv, .tsv, .jsonl, .parquet or .arrow file"
 
 
@@ -138,8 +138,8 @@ MODEL_OPTIONS: Final = in_section(
     number("--parameter-prior", "NUMBER",
            "Pseudo-rows with a number's overall variance in every class (default 1).", kind=float, minimum=0),
     choice("--covariance", COVARIANCES,
-           "The covariance of Gaussians: full or tied for joined numbers; diagonal, tied_diagonal, spherical, "
-           "tied_spherical or identity for the others.", metavar="SHAPE"),
+           "The covariance of Gaussians: full, tied or mixed (between the two, by leave-one-out) for joined numbers; "
+           "diagonal, tied_diagonal, spherical, tied_spherical or identity for the others.", metavar="SHAPE"),
     choice("--unseen", "ignore|smooth|error",
            "How a value never seen in training is treated: ignored, as a rare value (smooth), or as an error."),
     number("--most-levels", "NUMBER",

@@ -1,18 +1,19 @@
 """Bayes classifiers of Gaussian features: GaussianNB and GaussianBayes."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from deciban._typing import Array
-from deciban.errors import InputError
+from deciban._typing import Array, Codes
+from deciban.errors import InputError, UndefinedError
 from deciban.estimators.check_arguments import allow, parse_prior
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.estimators.parameter_docs import document_estimator
 from deciban.families.family import GAUSSIAN_PARAMETERS
-from deciban.families.gaussian import Gaussian
-from deciban.generative import Assumption
+from deciban.families.gaussian import DEFAULT_MIXING, Gaussian
+from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger
 
 
@@ -88,7 +89,13 @@ class GaussianBayes(GaussianClassifier):
     """The Gaussian Bayes classifier: ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
 
     With covariance="full" each class has its own, and the boundary is quadratic, as that of QDA; "tied" is one for
-    all classes, and the boundary linear, as that of LDA. `shrinkage` is refused with "identity".
+    all classes, and the boundary linear, as that of LDA; "mixed" is (1−λ) times its own plus λ times that of all
+    (regularised discriminant analysis, Friedman 1989). `shrinkage` is refused with "identity".
+
+    shrinkage="loo" chooses γ, and λ of a mixed covariance, by the leave-one-out log-loss of the training rows, and
+    n_components="loo" the number of principal components, all from one ledger, without a refit; of very many rows a
+    uniform sample of 10 000 (fewer with more than 200 columns) is left out, one by one. Such a model is fitted to
+    all rows at once: it does not learn more or forget.
 
     Examples
     --------
@@ -100,12 +107,111 @@ class GaussianBayes(GaussianClassifier):
     """
 
     covariance: str = field(default="full", metadata=allow(set(GAUSSIAN_PARAMETERS)))
-    shrinkage: Any = field(default=None, metadata=allow(None, {"oas"}, "share"))
+    shrinkage: Any = field(default=None, metadata=allow(None, {"oas", "loo"}, "share"))
+    shrinkage_target: str = field(default="diagonal", metadata=allow({"diagonal", "spherical"}))
+    mixing: Any = field(default=None, metadata=allow(None, "share"))
+    n_components: Any = field(default=None, metadata=allow(None, {"loo"}, "positive integer"))
+
+    _parameters_of_old_files: ClassVar[Mapping[str, Any]] = {"shrinkage_target": "spherical"}
+    """Arguments that older files lack, and that had no other value."""
 
     def _family(self, prior_rows: float) -> Gaussian:
+        self._check_combination()
+        family = Gaussian(
+            self.covariance,  # type: ignore[arg-type]
+            None if self.shrinkage == "loo" else self.shrinkage,
+            prior_rows,
+            shrinkage_target=self.shrinkage_target,  # type: ignore[arg-type]
+            mixing=DEFAULT_MIXING if self.mixing is None else float(self.mixing),
+            n_components=None if self.n_components == "loo" else self.n_components,
+        )
+        chosen: Gaussian | None = vars(self).get("_choice") if self._chooses else None
+        if chosen is None:
+            return family
+        return replace(family, shrinkage=chosen.shrinkage, mixing=chosen.mixing, n_components=chosen.n_components)
+
+    def _check_combination(self) -> None:
+        """Refuse arguments that do not go together."""
+        has_pairs = self.covariance in ("full", "tied", "mixed")
         if self.covariance == "identity" and self.shrinkage is not None:
             raise InputError('covariance="identity" estimates no variance, so there is nothing to shrink')
-        return Gaussian(self.covariance, self.shrinkage, prior_rows)  # type: ignore[arg-type]
+        if self._chooses and not has_pairs:
+            raise InputError(
+                f'"loo" chooses the shrinkage or the components of a covariance "full", "tied" or "mixed", not of '
+                f'{self.covariance!r}. Hint: shrinkage="oas", or a share'
+            )
+        if self.n_components is not None and not has_pairs:
+            raise InputError(
+                f"n_components are projections of columns with covariances, which covariance={self.covariance!r} lacks. "
+                f'Hint: covariance="full", "tied" or "mixed"'
+            )
+        if self.mixing is not None and self.covariance != "mixed":
+            raise InputError(f'mixing is that of covariance="mixed", not of {self.covariance!r}')
+        if self.shrinkage == "oas" and (self.covariance == "mixed" or self.n_components == "loo"):
+            raise InputError(
+                'shrinkage="oas" is for one covariance, not for a mixture of two or for components that are to be '
+                'chosen. Hint: shrinkage="loo"'
+            )
+
+    def _assumption(self, n_features: int, n_classes: int) -> Assumption:
+        m = self.n_components
+        if m is not None and m != "loo" and m > n_features:
+            raise InputError(
+                f"n_components={m} is more than the {n_features} columns there are. Hint: fewer, or None"
+            )
+        return super()._assumption(n_features, n_classes)
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether settings are chosen by leave-one-out."""
+        return "loo" in (self.shrinkage, self.n_components)
+
+    def _check_loaded(self, section: Any, scorer: Any) -> None:
+        super()._check_loaded(section, scorer)
+        if self._chooses:
+            self._choice = scorer.assumption.families[0]
+
+    def _choose_settings(self, ledger: Ledger, X: Any, codes: Codes, weight: Array | None) -> None:
+        self.__dict__.pop("_choice", None)
+        if not self._chooses:
+            return
+        from deciban.validation.covariance_choice import COMPONENTS, MIXINGS, SHRINKAGES, Settings, choose_covariance
+
+        model = GenerativeModel(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
+        family: Any = model.assumption.families[0]
+        by_loo = self.shrinkage == "loo"
+        settings = Settings(
+            MIXINGS if by_loo and self.mixing is None and self.covariance == "mixed" else (family.mixing,),
+            SHRINKAGES if by_loo else (family.shrinkage or 0.0,),
+            [m for m in COMPONENTS if m <= self.n_features_in_]
+            if self.n_components == "loo"
+            else (self.n_components,),
+        )
+        self._choice = choose_covariance(model, X, codes, weight, settings).family
+
+    def _require_additive(self, verb: str) -> None:
+        if self._chooses:
+            raise UndefinedError(
+                f"cannot {verb}: its shrinkage or components were chosen from all rows, and the ledger of the model "
+                f"has no rows to choose from. Hint: shrinkage={self.shrinkage_!r} and the other settings as numbers"
+                if hasattr(self, "_scorer")
+                else f'cannot {verb}: "loo" chooses from all rows at once. Hint: fit(X, y), or settings as numbers'
+            )
+
+    @property
+    def shrinkage_(self) -> float | str | None:
+        """γ, the share of the target in each covariance: as given, or chosen."""
+        return self._solved_family.shrinkage
+
+    @property
+    def mixing_(self) -> float:
+        """λ, the share of the pooled covariance: as given, or chosen; 0 of full, 1 of tied covariances."""
+        return self._solved_family.pooled_share
+
+    @property
+    def n_components_(self) -> int | None:
+        """The number of principal components: as given, or chosen; None where there is no projection."""
+        return self._solved_family.n_components
 
     @property
     def means_(self) -> Array:

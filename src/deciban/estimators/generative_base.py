@@ -53,6 +53,7 @@ class GenerativeClassifier(Classifier):
             self.classes_, codes = encode(y)
             ledger = self._summarise(X, codes, weight)
             self.__dict__.pop("_scorer", None)  # replaced without a warning
+            self._choose_settings(ledger, X, codes, weight)
             self._replace_ledger(ledger, X)
             self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
             method = getattr(self, "calibrate", None)
@@ -203,6 +204,9 @@ class GenerativeClassifier(Classifier):
 
     def _require_additive(self, verb: str) -> None:
         """Refuse models whose ledgers cannot be added; the ledgers of nearly all estimators can."""
+
+    def _choose_settings(self, ledger: Ledger, X: Any, codes: Codes, weight: Array | None) -> None:
+        """Choose, from the rows of `fit`, settings that the arguments leave open; few estimators have any."""
 
     def _copy(self, ledger: Ledger) -> Self:
         new = copy.copy(self)

@@ -161,6 +161,7 @@ class ParameterCount(NamedTuple):
 GAUSSIAN_PARAMETERS: dict[str, Callable[[int, int], int]] = {
     "full": lambda K, d: K * d + K * d * (d + 1) // 2,
     "tied": lambda K, d: K * d + d * (d + 1) // 2,
+    "mixed": lambda K, d: K * d + K * d * (d + 1) // 2,
     "diagonal": lambda K, d: 2 * K * d,
     "tied_diagonal": lambda K, d: K * d + d,
     "spherical": lambda K, d: K * d + K,

@@ -1,10 +1,7 @@
-"""The Gaussian family, with one of seven shapes of covariance.
-
-Covariance matrices are computed from scatter: pooled, shrunk, and repaired where they are not positive definite.
-"""
+"""The Gaussian family, with one of eight shapes of covariance; `covariances.py` computes the matrices."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,14 +9,26 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import UndefinedError
+from deciban.families.covariances import (
+    ShrinkageTarget,
+    floor_correlations,
+    floor_eigenvalues,
+    shrink_covariance,
+    shrinkage_intensity,
+    tied_covariance,
+)
 from deciban.families.family import GAUSSIAN_PARAMETERS, Family, pool_empty
+from deciban.families.principal_axes import PrincipalAxes, count_parameters_of_axes
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import divide
 from deciban.scores import BoundedDiagonal, Diagonal, Full, LimitedFull, ScoreForm
 from deciban.scores.bounded_forms import CONTAMINATION
 from deciban.scores.gaussian_forms import cholesky
 
-Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
+Covariance = Literal["full", "tied", "mixed", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
+
+DEFAULT_MIXING = 0.5
+"""λ of a mixed covariance where none is given or chosen."""
 
 VARIANCE_FLOOR = 1e-12
 """Smallest variance as a fraction of the column's, for classes whose few rows are all equal."""
@@ -39,8 +48,12 @@ class Gaussian(Family):
     ln p(x|k) = −½ ln|2πΣ_k| − ½ (x−μ_k)ᵀ Σ_k⁻¹ (x−μ_k).
 
     `prior_rows` is the number of pseudo-observations per class with the column's pooled variance;
-    `var_smoothing` adds that fraction of the widest column's variance to all (scikit-learn's ε);
-    `shrinkage` shrinks towards s̄·I, one s̄ for all classes: the mean pooled variance.
+    `var_smoothing` adds that fraction of the widest column's variance to all (scikit-learn's ε).
+
+    A "mixed" covariance is (1−λ) Σ_k + λ Σ, Σ the pooled one and λ `mixing`. `shrinkage` shrinks towards the pooled
+    variance of each column ("diagonal"), or s̄·I, their mean ("spherical"; files that do not say mean this one).
+    With `n_components` covariances are those of so many principal components; the other directions have one mean
+    and one variance, which are the same in all classes (`PrincipalAxes`).
 
     `bounded`, for tables: with pseudo-observations, densities are bounded from below (`log_tails`); a variance is at
     least that of rounding to the column's smallest step; and a class that never had a feature has the density of all
@@ -52,11 +65,19 @@ class Gaussian(Family):
     prior_rows: float = 0.0
     var_smoothing: float = 0.0
     bounded: bool = False
+    shrinkage_target: ShrinkageTarget = "spherical"
+    mixing: float = DEFAULT_MIXING
+    n_components: int | None = None
 
     @property
     def has_pairs(self) -> bool:
         """Whether covariances of pairs of features are estimated."""
-        return self.covariance in ("full", "tied")
+        return self.covariance in ("full", "tied", "mixed")
+
+    @property
+    def pooled_share(self) -> float:
+        """λ, the share of the pooled covariance in that of each class: 0 of full ones, 1 of a tied one."""
+        return {"full": 0.0, "tied": 1.0}.get(self.covariance, self.mixing)
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
@@ -67,6 +88,11 @@ class Gaussian(Family):
         moments = part.moments if isinstance(part, Scatter) else part
         mean = means(moments)
         if isinstance(part, Scatter) and self.has_pairs:
+            if self.n_components is not None:
+                axes = self.principal_axes(part, self.n_components)
+                form = replace(self, n_components=None).solve(axes.project(part))
+                assert isinstance(form, Full)
+                return axes.embed(form)
             covariance = self._covariances(part)
             if not self.bounded or not self.prior_rows:
                 return Full(mean, covariance)
@@ -101,12 +127,30 @@ class Gaussian(Family):
         else:
             rows = part.moments.weight.max(axis=1)
             own = divide(self.prior_rows * pooled + part.comoment, self.prior_rows + part.weight, pooled)
+            if self.covariance == "mixed":
+                own = (1 - self.mixing) * own + self.mixing * pooled
             raw = floor_correlations(own, part.weight)
         total = total_variance(part.moments)
         if not total.any():
             return np.broadcast_to(UNIT_SCALE * np.eye(part.n_features), raw.shape).copy()
-        shrunk = shrink_covariance(raw, rows, self.shrinkage, pooled_variance(part.moments).mean())
+        shrunk = shrink_covariance(raw, rows, self.shrinkage, self.target_variances(pooled_variance(part.moments)))
         return floor_eigenvalues(shrunk, positive_variance(total))
+
+    def target_variances(self, pooled: Array) -> Array:
+        """Return the variance of each column (…×d) towards which others are shrunk, from the pooled variances.
+
+        The shapes "spherical" and "tied_spherical" have one variance for all columns, whatever the target.
+        """
+        if self.shrinkage_target == "diagonal" and "spherical" not in self.covariance:
+            return pooled
+        return np.broadcast_to(pooled.mean(axis=-1, keepdims=True), pooled.shape)
+
+    def principal_axes(self, part: Scatter, n_components: int) -> PrincipalAxes:
+        """Return the principal axes of all rows together, of columns in units of the shrinkage target's deviations."""
+        total = total_variance(part.moments)
+        target = self.target_variances(pooled_variance(part.moments))
+        unit = np.sqrt(np.where(target > 0, target, positive_variance(total)))
+        return PrincipalAxes.of(part, pooled_mean(part.moments), unit, n_components)
 
     def variances(self, part: Moments) -> Array:
         """Return σ²_kj, K×d, for the shapes without cross terms; for many ledgers at once (…×K×d), those of each."""
@@ -141,13 +185,17 @@ class Gaussian(Family):
         return np.ones(shape) if self.covariance == "identity" else own
 
     def _shrink_variances(self, spread: Array, part: Moments) -> Array:
-        """Return the variances shrunk towards s̄, the mean pooled variance."""
+        """Return the variances shrunk towards those of the target."""
         rows = part.weight.max(axis=-1)
         if "tied" in self.covariance:
             rows = np.broadcast_to(rows.sum(axis=-1, keepdims=True), rows.shape)
-        unit = divide(spread, spread.mean(axis=-1, keepdims=True))
-        a = shrinkage_intensity(self.shrinkage, (unit**2).sum(axis=-1), spread.shape[-1], rows)
-        return (1 - a)[..., None] * spread + (a * pooled_variance(part).mean(axis=-1)[..., None])[..., None]
+        target = np.broadcast_to(self.target_variances(pooled_variance(part))[..., None, :], spread.shape)
+        varies = target > 0
+        d = varies.sum(axis=-1)
+        scaled = np.where(varies, divide(spread, target), 0.0)
+        unit = divide(scaled, divide(scaled.sum(axis=-1), d)[..., None])
+        a = shrinkage_intensity(self.shrinkage, (unit**2).sum(axis=-1), d, rows)
+        return (1 - a)[..., None] * spread + a[..., None] * target
 
     def epsilon(self, part: Moments) -> Any:
         """Return the variance that `var_smoothing` adds."""
@@ -194,7 +242,10 @@ class Gaussian(Family):
 
     def n_parameters(self, part: Moments | Scatter) -> int:
         """Return the number that `parameter_count("gaussian", …)` gives."""
-        return GAUSSIAN_PARAMETERS[self.covariance](part.n_classes, part.n_features)
+        count, d = GAUSSIAN_PARAMETERS[self.covariance], part.n_features
+        if self.n_components is None or not self.has_pairs:
+            return count(part.n_classes, d)
+        return count(part.n_classes, self.n_components) + count_parameters_of_axes(d, self.n_components)
 
 
 def means(part: Moments) -> Array:
@@ -261,90 +312,3 @@ def positive_variance(total: Array) -> Array:
     """Return the variance of each column; where it is zero the widest column's, or 1 if all are zero."""
     widest = total.max(axis=-1, keepdims=True, initial=0.0)
     return np.where(total > 0, total, np.where(widest > 0, widest, UNIT_SCALE))
-
-
-EIGENVALUE_FLOOR = 1e-9
-"""Smallest eigenvalue allowed, with columns of unit variance, so that rank-deficient classes stay usable."""
-
-MAX_CORRELATION_FLOOR = 0.5
-"""Largest floor of the eigenvalues of correlations, however few rows they rest on."""
-
-
-def tied_covariance(part: Scatter) -> Array:
-    """Return Σ_k C_k / Σ_k n_k, 1×d×d."""
-    return divide(part.comoment.sum(axis=0, keepdims=True), part.weight.sum(axis=0, keepdims=True))
-
-
-def shrink_covariance(
-    covariance: Array, rows: Array, shrinkage: float | Literal["oas"] | None, target: float
-) -> Array:
-    """Return (1 − a) Σ_k + a s̄ I, with one target s̄ for all classes.
-
-    Shrinking each class to its own trace favours wide classes over narrow ones: on MNIST 93.7 % at best
-    against 96.0 with one target.
-    """
-    if shrinkage is None:
-        return covariance
-    d = covariance.shape[1]
-    mean_variance = np.trace(covariance, axis1=1, axis2=2) / d
-    # the intensity does not depend on scale, and squares may overflow
-    unit = divide(covariance, mean_variance[:, None, None])
-    a = shrinkage_intensity(shrinkage, (unit**2).sum(axis=(1, 2)), d, rows)
-    return (1 - a)[:, None, None] * covariance + (a * target)[:, None, None] * np.eye(d)
-
-
-def shrinkage_intensity(shrinkage: float | Literal["oas"] | None, squares: Array, d: int, rows: Array) -> Array:
-    """Return a, the shrinkage of each matrix towards the sphere: as given, or by oracle-approximating shrinkage.
-
-    `squares` is the sum of all squared entries of a matrix whose mean variance is one. OAS (Chen et al. 2010) in the
-    form scikit-learn uses: a = min(1, (m + s²) / ((n + 1)(m − s²/d))), s the mean variance, m the mean squared entry.
-    """
-    if shrinkage != "oas":
-        return np.full(rows.shape, 0.0 if shrinkage is None else float(shrinkage))
-    m = squares / d**2
-    beyond = m - 1 / d
-    sphere = beyond <= 1e-12 * m
-    return np.where(sphere, 1.0, np.minimum(1.0, divide(m + 1, (rows + 1) * beyond, 1.0)))
-
-
-def floor_correlations(covariance: Array, weight: Array) -> Array:
-    """Floor the eigenvalues of the correlations at the error that missing values alone can cause.
-
-    A variance over n rows and a covariance over n_ij of them differ, even for identical columns, by
-    about √(2(1 − n_ij/n)/n) of the variance. Without this, 20 % of missing values gave two columns with a
-    correlation of 0.98 a negative eigenvalue, and 10⁻⁹ in its place gave log-losses of a million nats.
-    """
-    pairs = np.broadcast_to(weight, covariance.shape)
-    rows, fewest = pairs.max(axis=(1, 2)), pairs.min(axis=(1, 2))
-    floors = np.minimum(np.sqrt(2 * divide(rows - fewest, rows**2)), MAX_CORRELATION_FLOOR)
-    return np.stack([_floor_correlation(one, floor) if floor else one for one, floor in zip(covariance, floors)])
-
-
-def _floor_correlation(matrix: Array, floor: float) -> Array:
-    """Return a covariance with the eigenvalues of its correlations floored; the matrix itself if none is below."""
-    deviation = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    size = np.outer(deviation, deviation)
-    unit = divide(matrix, size)
-    np.fill_diagonal(unit, 1.0)
-    floored = _floor_matrix(unit, floor)
-    return matrix if floored is unit else floored * size
-
-
-def floor_eigenvalues(covariance: Array, scale: Array) -> Array:
-    """Floor the eigenvalues of matrices that are not positive definite, each column on its own scale."""
-    deviation = np.sqrt(scale)
-    unit = covariance / np.outer(deviation, deviation)
-    floored = np.stack([_floor_matrix(matrix, EIGENVALUE_FLOOR) for matrix in unit])
-    return np.where(floored == unit, covariance, floored * np.outer(deviation, deviation))
-
-
-def _floor_matrix(matrix: Array, floor: float) -> Array:
-    """Return the matrix with its eigenvalues floored; the same object if none is below the floor."""
-    try:
-        np.linalg.cholesky(matrix - floor * np.eye(len(matrix)))
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(matrix)
-        # Twice the floor, so that rounding in the product stays above it.
-        repaired = (vectors * np.maximum(values, 2 * floor)) @ vectors.T
-        return (repaired + repaired.T) / 2
-    return matrix

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import exp1, psi
 
 from deciban._typing import Array
-from deciban.families.gaussian import tied_covariance
+from deciban.families.covariances import tied_covariance
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
 from deciban.metrics.intervals import effective_weights

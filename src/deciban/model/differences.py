@@ -78,7 +78,11 @@ def describe_options(model: Model) -> dict[str, Any]:
         "alpha": options.alpha,
         **({"pseudo_counts": model.pseudo_counts} if options.auto else {}),
         "parameter_prior": options.parameter_prior,
-        **({} if options.covariance is None else {"covariance": options.covariance}),
+        **{
+            name: getattr(options, name)
+            for name in ("covariance", "mixing", "shrinkage")
+            if getattr(options, name) is not None
+        },
         "unseen": options.unseen,
         "most_levels": options.most_levels,
         **({"texts": options.words.reading} if model._layout.texts else {}),

@@ -10,7 +10,7 @@ from deciban.errors import InputError, SchemaError
 from deciban.families.binned import Binned
 from deciban.families.count_families import Poisson
 from deciban.families.family import ClassPrior, Family
-from deciban.families.gaussian import Covariance, Gaussian
+from deciban.families.gaussian import DEFAULT_MIXING, Covariance, Gaussian
 from deciban.families.level_families import Categorical, Unseen
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.text_family import Text
@@ -28,7 +28,7 @@ from deciban.text import Words
 if TYPE_CHECKING:
     from deciban.model.model_algebra import ModelAlgebra
 
-JOINT_COVARIANCES: tuple[Covariance, ...] = ("full", "tied")
+JOINT_COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "mixed")
 """Types of covariance for joined numbers; the others are for numbers that are not joined."""
 
 MAX_DISTINCT_LEVELS = 1000
@@ -53,11 +53,15 @@ class Options:
     prior: ClassPrior = field(default_factory=ClassPrior)
     words: Words = field(default_factory=Words)
     covariance: Covariance | None = None
-    """The covariance of Gaussians: of joined numbers if it is full (their default) or tied, else of all others."""
+    """The covariance of Gaussians: of joined numbers if it is full (their default), tied or mixed, else of others."""
     markers: tuple[str, ...] = ()
     """The texts that stand for a missing value in columns of any kind."""
     bounded: bool = True
     """Whether the densities of numbers are bounded from below; models of files without this option are not."""
+    mixing: float | None = None
+    """λ of mixed covariances, chosen by leave-one-out; None before the choice, and of other covariances."""
+    shrinkage: float | None = None
+    """γ of mixed covariances, chosen with λ; None: not shrunk."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
@@ -103,11 +107,21 @@ class Options:
         applies = (self.covariance in JOINT_COVARIANCES) == (default in JOINT_COVARIANCES)
         return self.covariance if self.covariance is not None and applies else default
 
+    @property
+    def chooses_covariance(self) -> bool:
+        """Whether λ and γ of mixed covariances are still to be chosen, from rows."""
+        return self.covariance == "mixed" and self.mixing is None
+
+    def _with_choice(self, family: Gaussian) -> Gaussian:
+        mixing = DEFAULT_MIXING if self.mixing is None else self.mixing
+        return replace(family, mixing=mixing, shrinkage=self.shrinkage, shrinkage_target="diagonal")
+
     def _family(self, kind: Kind, features: tuple[Feature, ...], layout: Layout) -> Family:
         match kind:
             case "moments" | "scatter":
                 covariance = self._choose_covariance("full" if kind == "scatter" else "diagonal")
-                return Gaussian(covariance, prior_rows=float(self.parameter_prior), bounded=self.bounded)
+                family = Gaussian(covariance, prior_rows=float(self.parameter_prior), bounded=self.bounded)
+                return self._with_choice(family) if covariance == "mixed" else family
             case "grid":
                 return Binned(self.pseudo_count)
             case "counts":
@@ -198,7 +212,17 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
     check_same_columns(a.columns, b.columns, LIKE_HINT)
     if a._layout.texts:
         a.options.words.refuse_other(b.options.words, LIKE_HINT)
-    names = ["alpha", "parameter_prior", "covariance", "unseen", "most_levels", "prior", "bounded"]
+    names = [
+        "alpha",
+        "parameter_prior",
+        "covariance",
+        "mixing",
+        "shrinkage",
+        "unseen",
+        "most_levels",
+        "prior",
+        "bounded",
+    ]
     for name in [*names, "markers"] if a._layout.levels or a._layout.texts else names:
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:

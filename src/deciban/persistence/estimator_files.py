@@ -73,7 +73,8 @@ def read_model(section: Section) -> Classifier:
 def _construct(section: Section, name: str, parameters: dict[str, Any]) -> Classifier:
     """Return the unfitted estimator of this name with these arguments."""
     with _refuse_errors(section):
-        return getattr(import_module(ESTIMATORS[name]), name)(**parameters)
+        estimator = getattr(import_module(ESTIMATORS[name]), name)
+        return estimator(**{**getattr(estimator, "_parameters_of_old_files", {}), **parameters})
 
 
 def _get_pseudo_observations(scorer: Scorer) -> Ledger | None:

@@ -15,6 +15,7 @@ import numpy as np
 from deciban.errors import DecibanError
 from deciban.families.binned import Binned
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
+from deciban.families.covariances import ShrinkageTarget
 from deciban.families.family import Alpha, ClassPrior, Family, PriorKind
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.level_families import Categorical, Joint, Unseen
@@ -353,6 +354,9 @@ FIELD_READERS: dict[str, Callable[[Section, int], Any]] = {
     "threshold": _field_reader(Section.number, "threshold", None, minimum=-np.inf, maximum=np.inf),
     "most": _field_reader(Section.integer, "most", None, minimum=1),
     "shrinkage": _field_reader(Section.number, "shrinkage", None, "oas", minimum=0, maximum=1),
+    "shrinkage_target": _field_reader(Section.text, "shrinkage_target", among=get_args(ShrinkageTarget)),
+    "mixing": _field_reader(Section.number, "mixing", minimum=0, maximum=1),
+    "n_components": _field_reader(Section.integer, "n_components", None, minimum=1),
     "least": _field_reader(Section.number, "least", minimum=0),
     "prior_rows": _field_reader(Section.number, "prior_rows", minimum=0, maximum=MAX_PSEUDO_COUNT),
     "var_smoothing": _field_reader(Section.number, "var_smoothing", minimum=0, maximum=MAX_PSEUDO_COUNT),

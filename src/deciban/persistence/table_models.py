@@ -112,8 +112,9 @@ def _describe_format(column: Column) -> dict[str, Any]:
 def _write_options(options: Options, layout: Layout) -> Section:
     names = ("alpha", "parameter_prior", "unseen", "most_levels")
     section = Section({name: getattr(options, name) for name in names})
-    if options.covariance is not None:
-        section.put("covariance", options.covariance)
+    for name in ("covariance", "mixing", "shrinkage"):
+        if getattr(options, name) is not None:
+            section.put(name, getattr(options, name))
     if options.markers:
         section.put("markers", list(options.markers))
     if options.bounded:
@@ -351,6 +352,7 @@ def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Op
             section.optional(section.text, "covariance"),  # type: ignore[arg-type]
             _read_markers(section),
             section.has("bounded") and section.flag("bounded"),
+            *(section.optional(section.number, name, 0, 1) for name in ("mixing", "shrinkage")),
         )
     except InputError as error:
         section.refuse(str(error))

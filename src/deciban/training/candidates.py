@@ -17,7 +17,7 @@ from deciban.training.table_folds import FoldModel, count_rows, solve_ledger
 from deciban.training.task import NUMBER_ROLES, PENALISED_LEARNERS, Task
 from deciban.training.train import Trained
 
-COVARIANCES: tuple[str, ...] = get_args(Covariance)
+COVARIANCES: tuple[str, ...] = tuple(shape for shape in get_args(Covariance) if shape != "mixed")
 DISCRIMINATIVE_NAMES = {"logistic": DISCRIMINATIVE_PARTNER, "evidence": "evidence", "boosted": "boosted"}
 """The discriminative learners: their names in `train`, and on the screen."""
 

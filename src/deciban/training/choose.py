@@ -275,10 +275,10 @@ class CovarianceSearch:
         (X,) = replace(held.rows, columns=[[held.rows.columns[0][j] for j in self.order]]).parts
         log_prior = log(self.prior.solve(ledger.rows))
         for covariance, shrinkage in product(get_args(Covariance), SHRINKAGES):
-            if covariance == "identity" and shrinkage is not None:
+            if (covariance == "identity" and shrinkage is not None) or (covariance, shrinkage) == ("mixed", "oas"):
                 continue
             arguments = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
-            family = Gaussian(covariance, shrinkage)  # type: ignore[arg-type]
+            family = Gaussian(covariance, shrinkage, shrinkage_target="diagonal")  # type: ignore[arg-type]
             part: Any = ledger.parts[0] if family.has_pairs else ledger.parts[0].moments  # type: ignore[attr-defined]
             yield Setting(arguments, "GaussianBayes"), _score(family, part, X), log_prior
 

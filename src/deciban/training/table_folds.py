@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._typing import Array
 from deciban.engines import summarise_bags
+from deciban.errors import InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
 from deciban.metrics import Scorecard
 from deciban.model.columns import Column, FeatureBlock, Layout
 from deciban.model.matrices import stack_columns
+from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores.posterior import Finish, finish, warn_impossible
@@ -32,6 +34,7 @@ from deciban.text import Words, keep_known_words
 from deciban.training.column_roles import decide
 from deciban.training.structure import without_cells
 from deciban.training.task import Task
+from deciban.validation.covariance_choice import MIXINGS, SHRINKAGES, Settings, choose_covariance
 from deciban.validation.fold_models import ledgers_before_each, ledgers_excluding_each, score_by_fold, split_by_fold
 
 DecidedColumns = Mapping[str, Column]
@@ -83,6 +86,8 @@ class FoldModel:
     """The columns with every role decided."""
     words: Words
     """The text options."""
+    options: Options | None = None
+    """The options of the model, where they differ from those of the task: a mixed covariance was chosen."""
 
     def scores(self, rows: Rows, wanted: Finish) -> NDArray[Any]:
         """Score rows that have the columns of all blocks as they were counted."""
@@ -113,14 +118,42 @@ def select_columns(rows: Rows, kept: Sequence[Sequence[int] | None]) -> Rows:
     return replace(rows, columns=columns)
 
 
-def solve_ledger(task: Task, ledger: Ledger, decided: DecidedColumns | None = None) -> FoldModel:
-    """Return the naive Bayes model of a ledger, all undecided roles decided by it but those of `decided` columns."""
+def solve_ledger(
+    task: Task, ledger: Ledger, decided: DecidedColumns | None = None, rows: Rows | None = None
+) -> FoldModel:
+    """Return the naive Bayes model of a ledger, all undecided roles decided by it but those of `decided` columns.
+
+    `rows` are some of the ledger's rows, from which a mixed covariance is chosen.
+    """
     columns, kept, _ = decide(task.layout, ledger, task.options, decided)
     if task.structure == "naive" and task.layout.cells:
         columns = without_cells(columns)
         kept = [[] if kind == "pairs" else own for (kind, _), own in zip(task.layout.blocks, kept)]
-    model = GenerativeModel(task.options.assumption(Layout(tuple(columns))), ledger.choose(kept))
-    return FoldModel(model, kept, ledger, columns, task.options.words)
+    layout, chosen = Layout(tuple(columns)), ledger.choose(kept)
+    model = GenerativeModel(task.options.assumption(layout), chosen)
+    if not task.options.chooses_covariance:
+        return FoldModel(model, kept, ledger, columns, task.options.words)
+    options = choose_mixed_covariance(task.options, model, None if rows is None else select_columns(rows, kept))
+    model = GenerativeModel(options.assumption(layout), chosen)
+    return FoldModel(model, kept, ledger, columns, options.words, options)
+
+
+def choose_mixed_covariance(options: Options, model: GenerativeModel, rows: Rows | None) -> Options:
+    """Return the options with λ and γ of joined numbers, chosen by leave-one-out of these rows of the model.
+
+    The columns that are not joined are not taken into account; of several blocks the largest is.
+    """
+    if rows is None:
+        raise InputError(
+            "covariance='mixed' is chosen by leaving out rows of the table, and here there is only its ledger. "
+            "Hint: covariance='full' or 'tied'; evaluate(…, folds=10) chooses in each fold"
+        )
+    blocks, families = model.schema.blocks, model.assumption.families
+    i = max((i for i, block in enumerate(blocks) if block.kind == "scatter"), key=lambda i: blocks[i].width)
+    ledger = Ledger(Schema(model.schema.classes, (blocks[i],)), model.ledger.rows, (model.ledger.parts[i],))
+    alone = GenerativeModel(replace(model.assumption, families=(families[i],)), ledger)
+    choice = choose_covariance(alone, rows.parts[i], rows.codes, rows.weight, Settings(MIXINGS, SHRINKAGES))
+    return replace(options, mixing=choice.family.mixing, shrinkage=choice.family.shrinkage)
 
 
 def learn(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns | None = None) -> FoldModel:
@@ -131,7 +164,7 @@ def learn(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns
     names of `ledger.schema`. The roles of `decided` columns stay.
     """
     if not task.needs_rows:
-        return solve_ledger(task, ledger, decided)
+        return solve_ledger(task, ledger, decided, rows)
     from deciban.training.discriminative_learners import learn_from_rows
 
     return learn_from_rows(task, ledger, rows, decided)
@@ -167,7 +200,7 @@ def _select_folds(
     task: Task, rows: Rows | None, is_selected: Callable[[NDArray[np.int32]], NDArray[np.bool_]]
 ) -> Rows | None:
     """Return the rows of the selected folds, all rows if they have no folds; None for a task that needs no rows."""
-    if rows is None or not task.needs_rows:
+    if rows is None or not task.uses_rows:
         return None
     return rows if rows.fold is None else rows[np.flatnonzero(is_selected(rows.fold))]
 

@@ -67,7 +67,7 @@ def read_table(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     factor = LEARNED_ROWS_FACTOR if task.needs_rows else 1
     sample = Reservoir(len(task.layout.features_by_block()), task.source.n_rows, factor)
     for rows in summariser.read(task.source, progress):
-        if n_folds > 1 or task.needs_rows:
+        if n_folds > 1 or task.uses_rows:
             sample.add(rows)
     total, folds = summariser.total_and_folds
     sampled = _recode_sample(summariser, total, sample.rows(len(total.schema.classes)))
@@ -76,7 +76,7 @@ def read_table(task: Task, n_folds: int, progress: Progress | None, assign: Fold
 
 def _summarise_parts(task: Task, n_folds: int) -> TablePass:
     """Have a table summarised by the machines that have its parts."""
-    size = sample_size(task) if n_folds > 1 or task.needs_rows else NO_SAMPLE
+    size = sample_size(task) if n_folds > 1 or task.uses_rows else NO_SAMPLE
     summary = plan_summary(task, n_folds, size).summarise_all(task.source)
     total, folds = summary.total_and_folds
     sample = _encode_sample(task, total, summary.sample, len(folds))

@@ -112,6 +112,11 @@ class Task:
         return self.learner != "bayes"
 
     @property
+    def uses_rows(self) -> bool:
+        """Whether rows are used, if only a sample of them: to learn from, or to choose a mixed covariance."""
+        return self.needs_rows or self.options.chooses_covariance
+
+    @property
     def declared_classes(self) -> Sequence[str] | None:
         """The classes that were given, sorted; None where they are those of the rows."""
         if self.classes is None:
@@ -161,6 +166,10 @@ def plan(
     structure = "naive" if learner != "bayes" and structure == "auto" else check_structure(structure)
     if structure == "tan" and learner != "bayes":
         raise InputError(f"structure='tan' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
+    if options.covariance == "mixed" and learner != "bayes":
+        raise InputError(
+            f"covariance='mixed' is for naive Bayes, not for learner={learner!r}. Hint: 'full' or 'tied'"
+        )
     if like is not None:
         options, prior = _options_like(like, prior)
     if structure == "auto" and like is None and is_database_table(opened):

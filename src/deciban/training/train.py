@@ -113,7 +113,8 @@ def train(
     parameter_prior : float
         The number of pseudo-observations with the pooled variance that each class of a Gaussian gets.
     covariance : str or None
-        The shape of Gaussians: 'full' or 'tied' for joined numbers, another of `GaussianBayes` for the others.
+        The shape of Gaussians: 'full', 'tied' or 'mixed' for joined numbers, another of `GaussianBayes` for the
+        others. 'mixed': between the two, and shrunk, by leave-one-out (`Model.options.mixing` and `.shrinkage`).
     unseen : 'ignore', 'smooth' or 'error'
         How a level that was never learned is treated: no evidence, one more pseudo-count, or an error.
     most_levels : int
@@ -251,8 +252,9 @@ def _train_in_database(task: Task, n_folds: int, progress: Progress | None) -> T
         task = _with_prior(task, summariser.n_learned, total)
         task, total, _, _ = _rule_out_negative_counts(task, total, [], None)
         drawn = database_rows.SampledFolds(None, [], None)
-        if n_folds > 1:
-            drawn = database_rows.draw_folds(task, total, summariser.n_learned, n_folds)
+        if n_folds > 1 or task.uses_rows:
+            drawn = database_rows.draw_folds(task, total, summariser.n_learned, max(n_folds, 2))
+            drawn = drawn if n_folds > 1 else database_rows.SampledFolds(drawn.rows, [], None)
     origin = replace(summariser.origin(), learned=None)  # no row was seen to be hashed
     trained = _learn(task, origin, total, drawn.folds, drawn.rows, summariser.n_learned)
     return replace(trained, rest=drawn.rest)
@@ -283,7 +285,7 @@ def _learn(
         own = replace(task, structure=structure)
         learned = table_folds.learn(own, total, sample, {column.name: column for column in columns})
         model = Model(
-            task.target, learned.columns, task.options, scorer=learned.scorer, target_type=task.target_type,
+            task.target, learned.columns, learned.options or task.options, scorer=learned.scorer, target_type=task.target_type,
             weights=task.weights, origin=made,
         )  # fmt: skip
         model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here

@@ -1,5 +1,6 @@
 """Leave-one-out in closed form of Gaussians: rank-one changes of moments, and a kernel for many rows."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from deciban.engines import is_sparse
 from deciban.engines import kernel_dispatch as fast
 from deciban.engines.threads import split_rows
 from deciban.families import gaussian
+from deciban.families.covariances import EIGENVALUE_FLOOR
 from deciban.families.family import log
 from deciban.families.gaussian import Gaussian, total_variance
 from deciban.generative import GenerativeModel
@@ -24,14 +26,21 @@ from deciban.scores.gaussian_forms import LOG_2PI
 from deciban.scores.posterior import Finish
 from deciban.validation import closed_form
 from deciban.validation.closed_form import MIN_REMAINING_SHARE, LeftOutBlock, LeftOutRows, score_without_row
+from deciban.validation.closed_form_covariances import LeftOutCovariances
 
 MIN_SCORE_CHANGE = 1e-10
 """The change of a score by a change of ε that the kernel takes into account."""
 
+MAX_DIRECT_OPERATIONS = 10**11
+"""The number of rows times classes times d³ up to which each row's own matrices are factorised: about a minute."""
+
+MAX_DISTINCT_WEIGHTS = 8
+"""The number of different weights of rows for each of which the matrices of all classes are decomposed."""
+
 FLOOR_DISTANCE_FACTOR = 1e7
 """The factor by which all variances exceed their floor where the kernel ignores it."""
 
-EIGENVALUE_MARGIN = 4 * gaussian.EIGENVALUE_FLOOR
+EIGENVALUE_MARGIN = 4 * EIGENVALUE_FLOOR
 """Eigenvalues above this stay above the floor if a row is left out of the scale."""
 
 
@@ -147,15 +156,20 @@ def _score_covariances(
 ) -> Array | None:
     """Compute ln p(x|k) by the covariances of all other rows, by rank-one corrections (Sherman & Morrison 1950).
 
-    None where a row changes more than one matrix by rank one.
+    None where a row changes them otherwise: by the intensity of "oas", by principal axes, or by limits of values.
     """
-    if family.shrinkage is not None or family.prior_rows or not part.complete or np.isnan(X).any():
+    changes_all = (
+        family.shrinkage == "oas" or family.n_components is not None or (family.bounded and family.prior_rows)
+    )
+    if changes_all or not part.complete or np.isnan(X).any():
         return None
     n = part.weight[:, 0, 0]
     spread = _min_eigenvalues(part, form)
     if (n == 0).any() or (spread < EIGENVALUE_MARGIN).any() or (rows.weight > n.sum() / 2).any():
         return None
     rows.needs_refit[:] |= rows.weight >= n[rows.codes] * (1 - MIN_REMAINING_SHARE)
+    if family.shrinkage is not None or family.prior_rows or family.covariance == "mixed":
+        return _score_mixed(family, part, form, X, rows, spread)
     out = np.empty((len(X), part.n_classes))
     score = _score_tied if form.shared else _score_full
     for some in rows.chunks(part.n_features * (part.n_classes + 1)):
@@ -164,6 +178,27 @@ def _score_covariances(
         rows.needs_refit[some] |= kept * spread[0 if form.shared else k] < EIGENVALUE_MARGIN
         rows.needs_refit[some] |= kept < MIN_REMAINING_SHARE
     return out
+
+
+def _score_mixed(
+    family: Gaussian, part: Scatter, form: Full, X: NDArray[Any], rows: LeftOutRows, spread: Array
+) -> Array | None:
+    """Compute ln p(x|k) by mixed or shrunk covariances of all other rows; None where that would take too long."""
+    (n, d), K = X.shape, part.n_classes
+    safe = LeftOutRows(rows.codes, np.where(rows.needs_refit, 0.0, rows.weight), rows.needs_refit)
+    shares = np.array([0.0 if family.shrinkage is None else float(family.shrinkage)])
+    family = family if shares.any() else replace(family, shrinkage_target="diagonal")  # no target: units of columns
+    is_direct = bool(shares.any()) and family.shrinkage_target == "diagonal"
+    left_out = LeftOutCovariances(family, part, X.astype(np.float64, copy=False), safe, shares)
+    if is_direct or len(np.unique(safe.weight)) > MAX_DISTINCT_WEIGHTS:
+        if n * K * d**3 > MAX_DIRECT_OPERATIONS:
+            return None
+        scores, log_dets = left_out.score_directly()
+    else:
+        scores, log_dets = left_out.score_by_eigenvalues()
+    before = 2 * form.half_log_dets - d * LOG_2PI + d * np.log(left_out.stretch)[:, None]
+    rows.needs_refit[:] |= ~(log_dets[0] - before + np.log(spread) > np.log(EIGENVALUE_MARGIN)).all(axis=1)
+    return scores[0]
 
 
 def _min_eigenvalues(part: Scatter, form: Full) -> Array:

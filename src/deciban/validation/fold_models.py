@@ -168,7 +168,7 @@ def score_in_closed_form(
     n = len(codes)
     rows = LeftOutRows(codes, np.ones(n) if weight is None else weight, np.zeros(n, dtype=np.bool_))
     rows.needs_refit[:] = ~has_remainder(model.complete.rows[codes], rows.weight)
-    log_prior = _log_priors(model, rows)
+    log_prior = log_priors_without_row(model, rows)
     joint = log_prior.copy()
     solved = model.solved
     blocks = zip(model.assumption.families, model.complete.parts, solved.forms, parts, solved.needs)
@@ -180,11 +180,12 @@ def score_in_closed_form(
     return LeaveOneOutScores(finish(joint, log_prior, wanted)[0], rows.needs_refit)
 
 
-def _log_priors(model: GenerativeModel, rows: LeftOutRows) -> Array:
+def log_priors_without_row(model: GenerativeModel, rows: LeftOutRows) -> Array:
     """Return ln π_k without each row, n×K."""
-    n, K, prior = len(rows.codes), len(model.solved.prior), model.assumption.prior
+    n, K, prior = len(rows.codes), len(model.complete.rows), model.assumption.prior
     if prior.kind in ("given", "uniform") or (not model.assumption.probabilistic and K > 1):
-        return np.broadcast_to(model.solved.log_prior, (n, K)).copy()
+        fixed = np.zeros(K) if not model.assumption.probabilistic else log(prior.solve(model.complete.rows))
+        return np.broadcast_to(fixed, (n, K)).copy()
     weight = np.broadcast_to(model.complete.rows, (n, K)).copy()
     weight[np.arange(n), rows.codes] -= np.where(rows.needs_refit, 0.0, rows.weight)
     weight += prior.alpha if prior.kind == "smoothed" else 0.0

@@ -28,7 +28,7 @@ def parse_columns(text: str) -> list[str]:
     option("--columns", "COL,COL", "The columns of numbers to draw: two, or one.", type=parse_columns, required=True),
     a.TARGET,
     choice("--covariance", a.COVARIANCES,
-           "The covariance of the classes: full, diagonal or spherical (a conic), or tied, tied_diagonal, "
+           "The covariance of the classes: full, mixed, diagonal or spherical (a conic), or tied, tied_diagonal, "
            "tied_spherical or identity (a line).", metavar="SHAPE", default="full"),
     a.PRIOR, *NUMBER_TABLE_OPTIONS,
     examples=[
@@ -84,8 +84,8 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "multinomial": ("MultinomialNB", {}),
     "bernoulli": ("BernoulliNB", {}),
     "gaussian": ("GaussianNB", {}),
-    "tied": ("GaussianBayes", {"covariance": "tied", "shrinkage": 0.1}),
-    "full": ("GaussianBayes", {"covariance": "full", "shrinkage": 0.3}),
+    "tied": ("GaussianBayes", {"covariance": "tied", "shrinkage": 0.1, "shrinkage_target": "spherical"}),
+    "full": ("GaussianBayes", {"covariance": "full", "shrinkage": 0.3, "shrinkage_target": "spherical"}),
 }
 """The estimators of pixels; covariances of many pixels need some shrinkage."""
 

@@ -1,0 +1,105 @@
+"""Covariance matrices of Gaussians: pooled, mixed, shrunk, and repaired where they are not positive definite."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban._typing import Array
+from deciban.ledger import Scatter
+from deciban.ledger.statistic import divide
+
+ShrinkageTarget = Literal["diagonal", "spherical"]
+"""The matrix towards which covariances are shrunk: the pooled variance of each column, or the mean of these times I."""
+
+EIGENVALUE_FLOOR = 1e-9
+"""Smallest eigenvalue allowed, with columns of unit variance, so that rank-deficient classes stay usable."""
+
+MAX_CORRELATION_FLOOR = 0.5
+"""Largest floor of the eigenvalues of correlations, however few rows they rest on."""
+
+
+def tied_covariance(part: Scatter) -> Array:
+    """Return Σ_k C_k / Σ_k n_k, 1×d×d."""
+    return divide(part.comoment.sum(axis=0, keepdims=True), part.weight.sum(axis=0, keepdims=True))
+
+
+def shrink_covariance(
+    covariance: Array, rows: Array, shrinkage: float | Literal["oas"] | None, target: Array | float
+) -> Array:
+    """Return (1 − a) Σ_k + a diag(t), with one target t for all classes: a variance of each column.
+
+    The intensity of "oas" is that of the matrix in units of √t, of the columns that vary within classes. Shrinking
+    each class to its own trace favours wide classes over narrow ones: on MNIST 93.7 % at best against 96.0 with one
+    target.
+    """
+    if shrinkage is None:
+        return covariance
+    t = np.broadcast_to(np.asarray(target, dtype=np.float64), covariance.shape[1:2])
+    deviation = np.sqrt(t[t > 0])
+    varying = covariance[:, t > 0][:, :, t > 0] / deviation / deviation[:, None]
+    mean_variance = np.trace(varying, axis1=1, axis2=2) / max(1, len(deviation))
+    # the intensity does not depend on scale, and squares may overflow
+    unit = divide(varying, mean_variance[:, None, None])
+    a = shrinkage_intensity(shrinkage, (unit**2).sum(axis=(1, 2)), len(deviation), rows)
+    return (1 - a)[:, None, None] * covariance + a[:, None, None] * np.diag(t)
+
+
+def shrinkage_intensity(
+    shrinkage: float | Literal["oas"] | None, squares: Array, d: int | NDArray[np.intp], rows: Array
+) -> Array:
+    """Return a, the shrinkage of each matrix towards the sphere: as given, or by oracle-approximating shrinkage.
+
+    `squares` is the sum of all squared entries of a matrix whose mean variance is one. OAS (Chen et al. 2010) in the
+    form scikit-learn uses: a = min(1, (m + s²) / ((n + 1)(m − s²/d))), s the mean variance, m the mean squared entry.
+    """
+    if shrinkage != "oas":
+        return np.full(rows.shape, 0.0 if shrinkage is None else float(shrinkage))
+    d = np.maximum(d, 1)
+    m = squares / d**2
+    beyond = m - 1 / d
+    sphere = beyond <= 1e-12 * m
+    return np.where(sphere, 1.0, np.minimum(1.0, divide(m + 1, (rows + 1) * beyond, 1.0)))
+
+
+def floor_correlations(covariance: Array, weight: Array) -> Array:
+    """Floor the eigenvalues of the correlations at the error that missing values alone can cause.
+
+    A variance over n rows and a covariance over n_ij of them differ, even for identical columns, by
+    about √(2(1 − n_ij/n)/n) of the variance. Without this, 20 % of missing values gave two columns with a
+    correlation of 0.98 a negative eigenvalue, and 10⁻⁹ in its place gave log-losses of a million nats.
+    """
+    pairs = np.broadcast_to(weight, covariance.shape)
+    rows, fewest = pairs.max(axis=(1, 2)), pairs.min(axis=(1, 2))
+    floors = np.minimum(np.sqrt(2 * divide(rows - fewest, rows**2)), MAX_CORRELATION_FLOOR)
+    return np.stack([_floor_correlation(one, floor) if floor else one for one, floor in zip(covariance, floors)])
+
+
+def _floor_correlation(matrix: Array, floor: float) -> Array:
+    """Return a covariance with the eigenvalues of its correlations floored; the matrix itself if none is below."""
+    deviation = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    size = np.outer(deviation, deviation)
+    unit = divide(matrix, size)
+    np.fill_diagonal(unit, 1.0)
+    floored = _floor_matrix(unit, floor)
+    return matrix if floored is unit else floored * size
+
+
+def floor_eigenvalues(covariance: Array, scale: Array) -> Array:
+    """Floor the eigenvalues of matrices that are not positive definite, each column on its own scale."""
+    deviation = np.sqrt(scale)
+    unit = covariance / np.outer(deviation, deviation)
+    floored = np.stack([_floor_matrix(matrix, EIGENVALUE_FLOOR) for matrix in unit])
+    return np.where(floored == unit, covariance, floored * np.outer(deviation, deviation))
+
+
+def _floor_matrix(matrix: Array, floor: float) -> Array:
+    """Return the matrix with its eigenvalues floored; the same object if none is below the floor."""
+    try:
+        np.linalg.cholesky(matrix - floor * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        # Twice the floor, so that rounding in the product stays above it.
+        repaired = (vectors * np.maximum(values, 2 * floor)) @ vectors.T
+        return (repaired + repaired.T) / 2
+    return matrix
