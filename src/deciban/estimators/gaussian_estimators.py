@@ -92,10 +92,10 @@ class GaussianBayes(GaussianClassifier):
     all classes, and the boundary linear, as that of LDA; "mixed" is (1−λ) times its own plus λ times that of all
     (regularised discriminant analysis, Friedman 1989). `shrinkage` is refused with "identity".
 
-    shrinkage="loo" chooses γ, and λ of a mixed covariance, by the leave-one-out log-loss of the training rows, and
-    n_components="loo" the number of principal components, all from one ledger, without a refit; of very many rows a
-    uniform sample of 10 000 (fewer with more than 200 columns) is left out, one by one. Such a model is fitted to
-    all rows at once: it does not learn more or forget.
+    shrinkage="loo" chooses γ, its target, and λ of a mixed covariance by the leave-one-out Brier score of the rows,
+    and n_components="loo" the number of principal components, all from one ledger, without a refit; of very many
+    rows a uniform sample of 5 000 (fewer with more than 400 columns) is left out, one by one. Such a model is fitted
+    to all rows at once: it does not learn more or forget.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class GaussianBayes(GaussianClassifier):
 
     covariance: str = field(default="full", metadata=allow(set(GAUSSIAN_PARAMETERS)))
     shrinkage: Any = field(default=None, metadata=allow(None, {"oas", "loo"}, "share"))
-    shrinkage_target: str = field(default="diagonal", metadata=allow({"diagonal", "spherical"}))
+    shrinkage_target: str = field(default="auto", metadata=allow("auto", {"diagonal", "spherical"}))
     mixing: Any = field(default=None, metadata=allow(None, "share"))
     n_components: Any = field(default=None, metadata=allow(None, {"loo"}, "positive integer"))
 
@@ -121,14 +121,14 @@ class GaussianBayes(GaussianClassifier):
             self.covariance,  # type: ignore[arg-type]
             None if self.shrinkage == "loo" else self.shrinkage,
             prior_rows,
-            shrinkage_target=self.shrinkage_target,  # type: ignore[arg-type]
+            shrinkage_target="spherical" if self.shrinkage_target == "spherical" else "diagonal",
             mixing=DEFAULT_MIXING if self.mixing is None else float(self.mixing),
             n_components=None if self.n_components == "loo" else self.n_components,
         )
         chosen: Gaussian | None = vars(self).get("_choice") if self._chooses else None
         if chosen is None:
             return family
-        return replace(family, shrinkage=chosen.shrinkage, mixing=chosen.mixing, n_components=chosen.n_components)
+        return replace(chosen, prior_rows=prior_rows)
 
     def _check_combination(self) -> None:
         """Refuse arguments that do not go together."""
@@ -142,7 +142,7 @@ class GaussianBayes(GaussianClassifier):
             )
         if self.n_components is not None and not has_pairs:
             raise InputError(
-                f"n_components are projections of columns with covariances, which covariance={self.covariance!r} lacks. "
+                f"n_components need a covariance of all columns, which covariance={self.covariance!r} lacks. "
                 f'Hint: covariance="full", "tied" or "mixed"'
             )
         if self.mixing is not None and self.covariance != "mixed":
@@ -183,6 +183,7 @@ class GaussianBayes(GaussianClassifier):
         settings = Settings(
             MIXINGS if by_loo and self.mixing is None and self.covariance == "mixed" else (family.mixing,),
             SHRINKAGES if by_loo else (family.shrinkage or 0.0,),
+            ("diagonal", "spherical") if by_loo and self.shrinkage_target == "auto" else (family.shrinkage_target,),
             [m for m in COMPONENTS if m <= self.n_features_in_]
             if self.n_components == "loo"
             else (self.n_components,),
@@ -202,6 +203,11 @@ class GaussianBayes(GaussianClassifier):
     def shrinkage_(self) -> float | str | None:
         """γ, the share of the target in each covariance: as given, or chosen."""
         return self._solved_family.shrinkage
+
+    @property
+    def shrinkage_target_(self) -> str:
+        """The target of the shrinkage, "diagonal" or "spherical": as given, or chosen."""
+        return self._solved_family.shrinkage_target
 
     @property
     def mixing_(self) -> float:

@@ -10,7 +10,7 @@ from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
 
 ShrinkageTarget = Literal["diagonal", "spherical"]
-"""The matrix towards which covariances are shrunk: the pooled variance of each column, or the mean of these times I."""
+"""The target of shrinkage, a diagonal matrix: the pooled variance of each column, or for all the mean of these."""
 
 EIGENVALUE_FLOOR = 1e-9
 """Smallest eigenvalue allowed, with columns of unit variance, so that rank-deficient classes stay usable."""

@@ -146,7 +146,7 @@ class Gaussian(Family):
         return np.broadcast_to(pooled.mean(axis=-1, keepdims=True), pooled.shape)
 
     def principal_axes(self, part: Scatter, n_components: int) -> PrincipalAxes:
-        """Return the principal axes of all rows together, of columns in units of the shrinkage target's deviations."""
+        """Return the principal axes of all rows, of columns in units of the deviations of the shrinkage target."""
         total = total_variance(part.moments)
         target = self.target_variances(pooled_variance(part.moments))
         unit = np.sqrt(np.where(target > 0, target, positive_variance(total)))

@@ -33,7 +33,7 @@ class PrincipalAxes:
 
     @classmethod
     def of(cls, part: Scatter, centre: Array, unit: Array, m: int) -> Self:
-        """Return the axes of a ledger's total covariance, within and between classes."""
+        """Return the m leading axes of a ledger's total covariance, within and between classes."""
         n = part.moments.weight.max(axis=1)
         gap = (part.moments.mean + part.moments.rest - centre) / unit
         within = divide(part.comoment.sum(axis=0), part.weight.sum(axis=0)) / unit / unit[:, None]

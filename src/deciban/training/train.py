@@ -285,8 +285,8 @@ def _learn(
         own = replace(task, structure=structure)
         learned = table_folds.learn(own, total, sample, {column.name: column for column in columns})
         model = Model(
-            task.target, learned.columns, learned.options or task.options, scorer=learned.scorer, target_type=task.target_type,
-            weights=task.weights, origin=made,
+            task.target, learned.columns, learned.options or task.options, scorer=learned.scorer,
+            target_type=task.target_type, weights=task.weights, origin=made,
         )  # fmt: skip
         model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here
         return Trained(own, model, total, folds, sample, n_learned, certain if decides else {})

@@ -6,7 +6,7 @@ weight w in class k, C_k and S lose c g gᵀ, with g = x − μ_k and c = w n_k/
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +87,7 @@ class LeftOutCovariances:
         return self.family.target_variances(np.maximum(squares, 0.0) / total)
 
     def score_directly(self) -> MixedScores:
-        """Score by the Cholesky factors of each row's own matrices: exact for every target and weight, O(d³) a row."""
+        """Score by the Cholesky factors of each row's own matrices: exact for every target and weight, O(d³)."""
         G, n, K, d = len(self.gammas), *self.X.shape[:1], len(self.weight), self.X.shape[1]
         scores, log_dets = np.empty((G, n, K)), np.empty((G, n, K))
         for some in self.rows.chunks(2 * d * d):
@@ -129,10 +129,28 @@ class LeftOutCovariances:
                         self._score_group(out, index, k, own, unit)
         return out
 
+    def _decompose(self, k: int, alpha: float, beta: float, unit: Array) -> tuple[Array, Array]:
+        """Return eigenvalues and eigenvectors of α C_k + β S in units of columns; a single matrix is kept."""
+        share = self.family.pooled_share
+        only = -1 if share == 1 else k if share == 0 and not self.family.prior_rows else None
+        if only is None:
+            found = np.linalg.eigh((alpha * self.part.comoment[k] + beta * self.pooled) / unit / unit[:, None])
+            return found.eigenvalues, found.eigenvectors
+        if only not in self._decomposed:
+            matrix = self.pooled if share == 1 else self.part.comoment[k]
+            self._decomposed[only] = np.linalg.eigh(matrix / unit / unit[:, None])
+        values, vectors = self._decomposed[only]
+        return (beta if share == 1 else alpha) * values, vectors
+
+    @cached_property
+    def _decomposed(self) -> dict[int, Any]:
+        """The decompositions of C_k, and under −1 that of S."""
+        return {}
+
     def _score_group(self, out: MixedScores, index: Rows, k: int, own: bool, unit: Array) -> None:
         """Score the rows of one weight by class k, their own or another; fills `out`."""
         alpha, beta = (float(a[0]) for a in self.coefficients(k, self.rows.weight[index[:1]], own))
-        values, vectors = np.linalg.eigh((alpha * self.part.comoment[k] + beta * self.pooled) / unit / unit[:, None])
+        values, vectors = self._decompose(k, alpha, beta, unit)
         step = max(1, 4 * CHUNK_CELLS // len(unit))
         for some in (index[start : start + step] for start in range(0, len(index), step)):
             g = (self.own_gaps[some] / unit) @ vectors
