@@ -147,6 +147,9 @@ CASES = {
     "few levels": case(THREE, most_levels=2),
     "joined numbers": case(THREE, blocks=[["age", "height"], ["smoker", "ward"]]),
     "tied numbers": case(blocks=[["age", "height", "dose"]], covariance="tied", roles={**ROLES, "dose": "number"}),
+    "mixed numbers": case(
+        THREE, blocks=[["age", "height", "dose"]], covariance="mixed", roles={**ROLES, "dose": "number"}
+    ),
     "joined, evidence": case(THREE, blocks=[["age", "height"]], learner="evidence", C=1.0),
     "joined, logistic": case(THREE, blocks=[["age", "height"]], learner="logistic", C=1.0),
     "joined, boosted": case(blocks=[["age", "height"]], learner="boosted"),

@@ -161,6 +161,12 @@ MODELS = {example.name: example.make_fitted for example in EXAMPLES} | {
     "table, tied": lambda: deciban.train(
         clinic.patients(80), target="diagnosis", blocks="numbers", covariance="tied", judge=False
     ),
+    "table, mixed": lambda: deciban.train(
+        clinic.patients(80), target="diagnosis", blocks="numbers", covariance="mixed", judge=False
+    ),
+    "principal components": lambda: deciban.GaussianBayes(
+        covariance="mixed", shrinkage="loo", n_components="loo"
+    ).fit(np.random.default_rng(0).normal(size=(40, 3)), [0, 1] * 20),
     "table with texts": lambda: table_with_texts(words={"ngrams": 2, "stop": ["a"]}),
     "table, written by people": written_table,
     "table with texts, hashed": lambda: table_with_texts(words={"hashed": 5}, prior="uniform"),

@@ -36,6 +36,16 @@ def test_the_ledger_is_that_of_the_table(spark, settings):
     assert model.held_out.accuracy == pytest.approx(local.held_out.accuracy, abs=0.05)
 
 
+def test_a_mixed_covariance_is_chosen_from_the_rows_of_a_sample(spark):
+    table = mixed(600)
+    settings = {"target": "diagnosis", "roles": {**ROLES, "dose": "number"}, "blocks": [["age", "dose"]]}
+    local = deciban.train(table, **settings, covariance="mixed", judge=False)
+    model = deciban.train(in_partitions(spark, table, 3), **settings, covariance="mixed", judge=False)
+    assert (model.options.mixing, model.options.shrinkage) == (local.options.mixing, local.options.shrinkage)
+    assert model.options.mixing is not None
+    assert_same_ledger(model.ledger, local.ledger)
+
+
 def test_predictions_are_those_of_the_table(spark):
     table = mixed()
     model = deciban.train(table, target="diagnosis", roles=ROLES)

@@ -135,6 +135,19 @@ def test_dates_times_flags_and_joined_columns(kind, request):
     assert "row" not in reasons["zoned"] + reasons["a"]
 
 
+@pytest.mark.parametrize("judge", [True, False])
+def test_a_mixed_covariance_is_chosen_from_the_rows_of_a_sample(judge, request):
+    rng = np.random.default_rng(5)
+    y = rng.choice(["a", "b", "c"], 300)
+    table = pa.table({"p": rng.normal(size=300) + (y == "a"), "q": rng.normal(size=300) * (1 + (y == "b")), "y": y})
+    settings = {"target": "y", "blocks": "numbers", "covariance": "mixed", "judge": judge}
+    local = train_local(table, **settings)
+    model = deciban.train(put("duckdb", table, request), table="t", **settings)
+    assert local.options.mixing is not None
+    assert model.options == local.options
+    assert_same_model(local, model)
+
+
 def test_cells_of_sqlite_are_read_as_those_of_a_file(tmp_path):
     path = sqlite(patients(), tmp_path / "t.db")
     local = train_local(path, target="diagnosis")

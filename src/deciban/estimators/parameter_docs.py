@@ -55,7 +55,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "random_state": "The seed of random numbers.",
     "roles": "The roles of columns, {'age': 'number'}; those of the others are inferred from the first rows.",
     "shrinkage": "γ, the share by which covariances are drawn to the target; 'oas': estimated, 'loo': chosen.",
-    "shrinkage_target": "Each column's pooled variance, or their mean, as scikit-learn's; 'auto': the first, or 'loo'.",
+    "shrinkage_target": "Each column's pooled variance, or their mean (scikit-learn's); 'auto': the first, or 'loo'.",
     "solver": "Accepted for scikit-learn's sake; every solver finds the same weights.",
     "start": "Where the search begins: at weights of zero, or at those of naive Bayes.",
     "tol": "The tolerance at which the search ends.",

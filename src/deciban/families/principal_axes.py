@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.ledger import Scatter
@@ -50,7 +49,7 @@ class PrincipalAxes:
         mean = self.transform(part.moments.mean + part.moments.rest)[:, :, None]
         return Scatter(n, mean, np.zeros_like(mean), self.axes.T @ comoment @ self.axes)
 
-    def transform(self, X: NDArray[np.generic]) -> Array:
+    def transform(self, X: Array) -> Array:
         """Return the projections of rows, n×m."""
         return ((X - self.centre) / self.unit) @ self.axes
 

@@ -153,7 +153,8 @@ def choose_mixed_covariance(options: Options, model: GenerativeModel, rows: Rows
     ledger = Ledger(Schema(model.schema.classes, (blocks[i],)), model.ledger.rows, (model.ledger.parts[i],))
     alone = GenerativeModel(replace(model.assumption, families=(families[i],)), ledger)
     choice = choose_covariance(alone, rows.parts[i], rows.codes, rows.weight, Settings(MIXINGS, SHRINKAGES))
-    return replace(options, mixing=choice.family.mixing, shrinkage=choice.family.shrinkage)
+    family: Any = choice.family
+    return replace(options, mixing=family.mixing, shrinkage=family.shrinkage)
 
 
 def learn(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns | None = None) -> FoldModel:

@@ -179,7 +179,7 @@ def _sample_rows(X: Any, codes: Codes, weight: Array | None, part: Scatter, n_ro
     """Return a sample of the rows without missing values whose class has other rows, and their codes and weights."""
     w = np.ones(len(codes)) if weight is None else to_host(weight)
     index = sample_row_numbers(len(codes), max(1, n_rows))
-    some = to_host(X)[index]
+    some: Any = to_host(X)[index]
     x = np.asarray(some.toarray() if is_sparse(some) else some, dtype=np.float64)
     known, w = np.asarray(to_host(codes))[index], w[index]
     keep = ~np.isnan(x).any(axis=1) & has_remainder(part.weight[known, 0, 0], w)
