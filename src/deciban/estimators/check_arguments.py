@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_consi
 from deciban._typing import Array, Codes
 from deciban.engines import InvalidValueError, encode, is_tensor, keep_rows, to_host
 from deciban.errors import DecibanWarning, InputError, unknown_class_error
-from deciban.families.family import ClassPrior
+from deciban.families.family import GAUSSIAN_PARAMETERS, ClassPrior
 from deciban.metrics.calibration_fit import METHODS
 from deciban.sources.arrow_types import to_plain_types
 
@@ -29,6 +29,7 @@ NAMED_VALUES: dict[str, tuple[str, list[Any]]] = {
     "boolean": ("bool", ["boolean"]),
     "array-like": ("array-like", ["array-like"]),
     "auto": ("'auto'", [StrOptions({"auto"})]),
+    "covariance": ("str", [StrOptions(set(GAUSSIAN_PARAMETERS))]),
     "missing": ("'skip' or 'error'", [StrOptions({"skip", "error"})]),
     "unseen": ("'ignore', 'smooth' or 'error'", [StrOptions({"ignore", "smooth", "error"})]),
     "n_jobs": ("int or None", [None, Interval(Integral, None, None, closed="neither")]),

@@ -11,7 +11,6 @@ from deciban.errors import InputError, UndefinedError
 from deciban.estimators.check_arguments import allow, parse_prior
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.estimators.parameter_docs import document_estimator
-from deciban.families.family import GAUSSIAN_PARAMETERS
 from deciban.families.gaussian import DEFAULT_MIXING, Gaussian
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger
@@ -106,7 +105,7 @@ class GaussianBayes(GaussianClassifier):
     ([4.0, 4.0], -20.0)
     """
 
-    covariance: str = field(default="full", metadata=allow(set(GAUSSIAN_PARAMETERS)))
+    covariance: str = field(default="full", metadata=allow("covariance"))
     shrinkage: Any = field(default=None, metadata=allow(None, {"oas", "loo"}, "share"))
     shrinkage_target: str = field(default="auto", metadata=allow("auto", {"diagonal", "spherical"}))
     mixing: Any = field(default=None, metadata=allow(None, "share"))
