@@ -161,7 +161,7 @@ def test_a_choice_from_all_rows_is_not_learned_further():
     ("arguments", "words"),
     [
         ({"covariance": "diagonal", "shrinkage": "loo"}, "not of 'diagonal'"),
-        ({"covariance": "spherical", "n_components": 2}, "covariance='spherical' lacks"),
+        ({"covariance": "spherical", "n_components": "loo"}, "not of 'spherical'"),
         ({"covariance": "full", "mixing": 0.2}, "not of 'full'"),
         ({"covariance": "mixed", "shrinkage": "oas"}, 'Hint: shrinkage="loo"'),
         ({"n_components": 4}, "more than the 3 columns"),

@@ -93,6 +93,7 @@ ARGUMENTS = [
     ("GaussianBayes-full", {"shrinkage": 0.3, "shrinkage_target": "spherical"}),
     ("GaussianBayes-full", {"shrinkage": "oas"}),
     ("GaussianBayes-full", {"n_components": 2}),
+    ("GaussianBayes-tied_diagonal", {"n_components": 2}),
     ("GaussianBayes-mixed", {"mixing": 0.2, "shrinkage": 0.1}),
     ("GaussianBayes-mixed", {"mixing": 0.7, "shrinkage": 0.1, "shrinkage_target": "spherical", "priors": "uniform"}),
     ("GaussianBayes-mixed", {"mixing": 0.7, "parameter_prior": 3.0}),

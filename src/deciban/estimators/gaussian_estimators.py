@@ -139,11 +139,6 @@ class GaussianBayes(GaussianClassifier):
                 f'"loo" chooses the shrinkage or the components of a covariance "full", "tied" or "mixed", not of '
                 f'{self.covariance!r}. Hint: shrinkage="oas", or a share'
             )
-        if self.n_components is not None and not has_pairs:
-            raise InputError(
-                f"n_components need a covariance of all columns, which covariance={self.covariance!r} lacks. "
-                f'Hint: covariance="full", "tied" or "mixed"'
-            )
         if self.mixing is not None and self.covariance != "mixed":
             raise InputError(f'mixing is that of covariance="mixed", not of {self.covariance!r}')
         if self.shrinkage == "oas" and (self.covariance == "mixed" or self.n_components == "loo"):

@@ -81,18 +81,18 @@ class Gaussian(Family):
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
-        return Needs("scatter" if self.has_pairs else "moments")
+        return Needs("scatter" if self.has_pairs or self.n_components is not None else "moments")
 
     def solve(self, part: Moments | Scatter) -> ScoreForm:
         """See `Family.solve`."""
         moments = part.moments if isinstance(part, Scatter) else part
         mean = means(moments)
+        if isinstance(part, Scatter) and self.n_components is not None:
+            axes = self.principal_axes(part, self.n_components)
+            form = replace(self, n_components=None).solve(axes.project(part))
+            assert isinstance(form, (Diagonal, Full))
+            return axes.embed(form)
         if isinstance(part, Scatter) and self.has_pairs:
-            if self.n_components is not None:
-                axes = self.principal_axes(part, self.n_components)
-                form = replace(self, n_components=None).solve(axes.project(part))
-                assert isinstance(form, Full)
-                return axes.embed(form)
             covariance = self._covariances(part)
             if not self.bounded or not self.prior_rows:
                 return Full(mean, covariance)
@@ -243,7 +243,7 @@ class Gaussian(Family):
     def n_parameters(self, part: Moments | Scatter) -> int:
         """Return the number that `parameter_count("gaussian", …)` gives."""
         count, d = GAUSSIAN_PARAMETERS[self.covariance], part.n_features
-        if self.n_components is None or not self.has_pairs:
+        if self.n_components is None:
             return count(part.n_classes, d)
         return count(part.n_classes, self.n_components) + count_parameters_of_axes(d, self.n_components)
 

@@ -8,7 +8,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
-from deciban.scores import Full
+from deciban.scores import Diagonal, Full
 
 
 def count_parameters_of_axes(d: int, m: int) -> int:
@@ -53,9 +53,11 @@ class PrincipalAxes:
         """Return the projections of rows, n×m."""
         return ((X - self.centre) / self.unit) @ self.axes
 
-    def embed(self, form: Full) -> Full:
+    def embed(self, form: Diagonal | Full) -> Full:
         """Return the Gaussians of all columns whose projections have these Gaussians."""
         A, u = self.axes, self.unit
+        own = form.covariance if isinstance(form, Full) else form.variance[:, :, None] * np.eye(A.shape[1])
+        own = own[:1] if (own == own[:1]).all() else own  # one for all classes
         other = self.residual * (np.eye(len(u)) - A @ A.T)
-        covariance = (A @ form.covariance @ A.T + other) * u * u[:, None]
+        covariance = (A @ own @ A.T + other) * u * u[:, None]
         return Full(self.centre + (form.mean @ A.T) * u, (covariance + np.swapaxes(covariance, 1, 2)) / 2)

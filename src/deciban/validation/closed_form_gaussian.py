@@ -46,6 +46,8 @@ EIGENVALUE_MARGIN = 4 * EIGENVALUE_FLOOR
 
 @score_without_row.register
 def _score_gaussian(family: Gaussian, block: LeftOutBlock) -> Array | None:
+    if family.n_components is not None:  # the axes change with every row
+        return None
     X = block.X.toarray() if is_sparse(block.X) else block.X
     if family.has_pairs:
         return _score_covariances(family, block.part, block.form, X, block.rows)
@@ -156,11 +158,9 @@ def _score_covariances(
 ) -> Array | None:
     """Compute ln p(x|k) by the covariances of all other rows, by rank-one corrections (Sherman & Morrison 1950).
 
-    None where a row changes them otherwise: by the intensity of "oas", by principal axes, or by limits of values.
+    None where a row changes them otherwise: by the intensity of "oas", or by limits of values.
     """
-    changes_all = (
-        family.shrinkage == "oas" or family.n_components is not None or (family.bounded and family.prior_rows)
-    )
+    changes_all = family.shrinkage == "oas" or (family.bounded and family.prior_rows)
     if changes_all or not part.complete or np.isnan(X).any():
         return None
     n = part.weight[:, 0, 0]
