@@ -29,6 +29,7 @@ from deciban.persistence import Section
 from deciban.scorer import Scorer
 from deciban.scores import DECIBAN
 from deciban.text import Documents, Words, build_word_matrix
+from deciban.text.words import PRESETS
 from deciban.validation.splits import assign_by_content
 
 
@@ -72,7 +73,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     _input_tags = {"string": True, "positive_only": True}
 
     C: float | str = field(default=1.0, metadata=allow("positive", "auto"))
-    words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
+    words: Words | Mapping[str, Any] | str | None = field(default=None, metadata=allow(Words, Mapping, set(PRESETS), None))
     alpha: float | str = field(default=1.0, metadata=allow("positive", "auto"))
     presence: bool = field(default=True, metadata=allow("boolean"))
     length: bool = field(default=True, metadata=allow("boolean"))

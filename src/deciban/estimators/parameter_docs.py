@@ -62,7 +62,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "verbose": "Accepted for scikit-learn's sake; without effect.",
     "warm_start": "Whether the search begins where that of the last `fit` ended.",
     "weighting": "Weighting by all documents together: 'tfidf' as scikit-learn's, 'twcnb' as Rennie et al.'s (2003).",
-    "words": "The tokenizer: `Words`, or its arguments in a mapping; None: the default.",
+    "words": "The tokenizer: `Words`, its arguments in a mapping, or 'classic' or 'modern'; None: the default.",
 }
 """The description of each argument of a constructor."""
 

@@ -24,6 +24,7 @@ from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
 from deciban.ledger.statistic import divide
 from deciban.persistence import Section
 from deciban.text import Documents, WordCounter, Words, build_word_matrix, count_columns, sample_texts
+from deciban.text.words import PRESETS
 
 SAME_WORDS = "Hint: fit with the same words=Words(...) and event"
 
@@ -67,7 +68,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
     """Arguments in which two models may differ; tokenizers are compared separately."""
 
     event: str = field(default="multinomial", metadata=allow(set(EVENTS)))
-    words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
+    words: Words | Mapping[str, Any] | str | None = field(default=None, metadata=allow(Words, Mapping, set(PRESETS), None))
     alpha: float | str = field(default=1.0, metadata=allow("non-negative", "auto"))
     norm: bool = field(default=False, metadata=allow("boolean"))
     idf: bool = field(default=False, metadata=allow("boolean"))
