@@ -168,7 +168,7 @@ def _plan_by_pairs(pairs: Iterable[Any], who: str, n: int, order: Any, present: 
 
 def is_additive(est: Any) -> bool:
     """Return whether the model of some rows follows from sums over them, and from nothing else."""
-    if not isinstance(est, GenerativeClassifier) or getattr(est, "calibrate", None) is not None:
+    if not isinstance(est, GenerativeClassifier) or est._calibration_method() is not None:
         return False
     try:
         est._require_additive("cross-validate")

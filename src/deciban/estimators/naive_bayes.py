@@ -79,7 +79,9 @@ class NaiveBayes(GenerativeClassifier):
     priors: Any = field(default=None, metadata=allow("priors"))
     unseen: str = field(default="ignore", metadata=allow("unseen"))
     most_levels: int = field(default=MAX_DISTINCT_LEVELS, metadata=allow("positive integer"))
-    words: Words | Mapping[str, Any] | str | None = field(default=None, metadata=allow(Words, Mapping, set(PRESETS), None))
+    words: Words | Mapping[str, Any] | str | None = field(
+        default=None, metadata=allow(Words, Mapping, set(PRESETS), None)
+    )
     calibrate: str | None = field(default=None, metadata=allow("calibrate"))
     n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 

@@ -145,7 +145,7 @@ class PlainCounter:
         number, class_code, total, documents = (np.concatenate(each) for each in zip(*self.entries))
         keys, place = np.unique(number * (int(class_code.max(initial=0)) + 1) + class_code, return_inverse=True)
         number, class_code = np.divmod(keys, int(class_code.max(initial=0)) + 1)
-        sums = [np.bincount(place, weights=each, minlength=len(keys)) for each in (total, documents)]
+        sums = [np.bincount(place, weights=each).astype(np.float64) for each in (total, documents)]
         self.entries, self._compacted = [(number, class_code, sums[0], sums[1])], len(keys)
 
     def merge_classes(self, place: NDArray[np.int32]) -> None:
