@@ -161,7 +161,8 @@ def test_probabilities_of_twcnb_are_calibrated_unless_that_is_refused():
     documents = [" ".join(f"w{v}" for v in rng.integers(0, 30, 8) * (1 + k % 3) % 31) for k in y]
     model = TextClassifier(weighting="twcnb").fit(documents, y)
     plain = TextClassifier(weighting="twcnb", calibrate="none").fit(documents, y)
-    assert model.calibration_.method == "temperature" and plain.calibration_ is None
+    assert model.calibration_.method == "temperature"
+    assert plain.calibration_ is None
     assert (model.predict(documents) == plain.predict(documents)).all()
     assert log_loss(y, model.predict_proba(documents)) < 0.9 * log_loss(y, plain.predict_proba(documents))
     assert plain.predict_proba(documents).max() < 0.4  # about one third each

@@ -58,8 +58,9 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     evidence of each document, with `held_out` by the counts of all others.
 
     Where `words` is None, words and punctuation are counted, with pairs of neighbours where that predicts held-out
-    documents better. A word that occurs f times counts as ln(1 + f); `presence=True`: as 1; `presence=False`: as the values of `words`
-    say. Without `length`, the probabilities of long documents are closer to 0 and 1 for their length alone.
+    documents better. A word that occurs f times counts as ln(1 + f); `presence=True`: as 1; `presence=False`: as the
+    values of `words` say. Without `length`, the probabilities of long documents are closer to 0 and 1 for their
+    length alone.
 
     Examples
     --------

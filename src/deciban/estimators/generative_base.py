@@ -57,12 +57,16 @@ class GenerativeClassifier(Classifier):
             ledger = self._summarise(X, codes, weight)
             self.__dict__.pop("_scorer", None)  # replaced without a warning
             self._replace_ledger(ledger, X)
+            self._choose_by_folds(X, codes, weight)
             self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
             method = self._calibration_method()
             is_default = method is not None and getattr(self, "calibrate", None) is None
             if method is not None and not (is_default and len(codes) < MIN_CALIBRATED_ROWS):
                 self._scorer = self._calibrate(*given, method)
         return self
+
+    def _choose_by_folds(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> None:
+        """Choose settings of the model in `fit` by rows held out; nearly all estimators have none."""
 
     def _calibration_method(self) -> str | None:
         """Return the method by which `fit` calibrates; None: not at all."""

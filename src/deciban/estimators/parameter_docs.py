@@ -11,12 +11,13 @@ T = TypeVar("T", bound=type)
 DESCRIPTIONS: Mapping[str, str] = {
     "C": "One over the strength of the penalty; 'auto' chooses it by the log-loss of five folds (`C_`).",
     "algorithm": "How the rounds are combined and the rows reweighted, see above.",
-    "alpha": "A pseudo-count, added to every count; 'auto' chooses it by marginal likelihood (`alpha_`).",
+    "alpha": "A pseudo-count, added to every count; 'auto' chooses it by marginal likelihood, of texts by documents "
+    "held out (`alpha_`).",
     "beta": "Draws each evidence weight towards their mean, after the fit (Wang & Manning 2012: 0.25).",
     "binarize": "A feature is present where its value is above this; None: values are probabilities of presence.",
     "blocks": "Columns to join, [['height', 'weight'], …], that are not independent given the class.",
     "by": "The measure by which words are selected.",
-    "calibrate": "The method by which `fit` calibrates the probabilities, see `calibrated`; None or 'none': not at all.",
+    "calibrate": "The method by which `fit` calibrates probabilities, see `calibrated`; None, 'none': not at all.",
     "class_prior": "The class prior: shares, or its name; None: by `fit_prior`.",
     "class_weight": "The weight of the rows of each class; 'balanced': all classes weigh the same.",
     "common": "The strength with which the common evidence weight is drawn to 0; None: there is none.",

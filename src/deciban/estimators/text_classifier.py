@@ -1,7 +1,9 @@
 """TextClassifier: documents by the words they have."""
 
+import copy
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines import thread_count
-from deciban.errors import InputError, UndefinedError
+from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.estimators import text_base as texts
 from deciban.estimators.check_arguments import allow, check_labels, drop_weightless_rows
 from deciban.estimators.classifier_base import refuse_unsound_arguments
@@ -19,12 +21,16 @@ from deciban.estimators.parameter_docs import document_estimator
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import By, Event, Text, compute_idf
-from deciban.generative import ERROR_SAMPLE_ROWS, Assumption
+from deciban.generative import ERROR_SAMPLE_ROWS, Assumption, GenerativeModel
 from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
 from deciban.ledger.statistic import divide
 from deciban.persistence import Section
 from deciban.text import Documents, WordCounter, Words, build_word_matrix, count_columns, sample_texts
 from deciban.text.words import PRESETS
+
+MIN_CHOICE_DOCUMENTS = 200
+"""The number of documents from which alpha="auto" is chosen by documents held out; with fewer, by the marginal
+likelihood of their counts."""
 
 SAME_WORDS = "Hint: fit with the same words=Words(...) and event"
 
@@ -45,7 +51,8 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
     (`select`); so may `idf`. A `weighting` cannot be computed from sums of counts: such a model cannot learn more,
     forget or be merged. Both weight each document by idf, then normalise it to length one: "tfidf" as scikit-learn,
     "twcnb" as Rennie et al. (2003), ln(1 + f) · ln(n/df), whose scores are not log-probabilities and are calibrated
-    by a temperature, unless `calibrate` says otherwise.
+    by a temperature, unless `calibrate` says otherwise. alpha="auto" is chosen in `fit` by the log-loss of documents
+    held out; by the marginal likelihood of the counts where there are few documents, or sums alone (`partial_fit`).
 
     Examples
     --------
@@ -134,10 +141,33 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         return np.log(divide(bags.documents.weight.sum(), df, 1.0))
 
     def _calibration_method(self) -> str | None:
-        """Return the method by which `fit` calibrates: for "twcnb", whose scores are no log-probabilities, a default."""
+        """Return the method by which `fit` calibrates; "twcnb", whose scores are no logarithms, has a default."""
         if self.calibrate is None and self.weighting == "twcnb":
             return "temperature"
         return super()._calibration_method()
+
+    def _choose_by_folds(self, X: Any, codes: Codes, weight: Array | None) -> None:
+        """Choose alpha="auto" by documents held out, unless there are few."""
+        X, codes, weight = drop_weightless_rows(X, codes, weight)
+        if not isinstance(self.alpha, str) or len(codes) < MIN_CHOICE_DOCUMENTS:
+            return
+        from deciban.estimators.fold_estimators import choose_alpha
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DecibanWarning)  # of documents without known words
+            alpha = choose_alpha(self, X, codes, weight)
+        if alpha is not None:
+            assumption = replace(
+                self._scorer.assumption, auto=False, families=(replace(self._family(), alpha=alpha),)
+            )
+            self._scorer = GenerativeModel(assumption, self.ledger_)
+
+    def _calibrate(self, X: Any, y: Any, sample_weight: Any, method: str, folds: Any = 10) -> Any:
+        if not isinstance(self.alpha, str):
+            return super()._calibrate(X, y, sample_weight, method, folds)
+        fixed = copy.copy(self)
+        fixed.alpha = float(self._solved_family.alpha)  # the models of folds have the pseudo-count of all documents
+        return fixed._calibrate(X, y, sample_weight, method, folds)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
         """Replace the ledger, the number of words and what was computed from the old one."""
