@@ -273,6 +273,28 @@ def test_words_are_a_matter_of_training(model):
     assert "--ngrams is for training" in refused("evaluate", MESSAGES, "--model", model, "--ngrams", "2", code=2)
 
 
+def test_the_modern_tokenizer_counts_punctuation_and_pairs_and_further_options_change_it(posts, tmp_path):
+    for options, tokens, span in (
+        ((), "words and punctuation", (1, 2)),
+        (("--ngrams", "1"), *("words and punctuation", (1, 1))),
+    ):
+        path = tmp_path / "modern.deciban"
+        done(
+            "train",
+            posts,
+            "--target",
+            "group",
+            "--tokenizer",
+            "modern",
+            *options,
+            "--no-judge",
+            "-o",
+            path,
+        )
+        words = deciban.load(path).options.words
+        assert (words.tokens, words.span) == (tokens, span)
+
+
 def test_a_reading_that_reads_nothing_is_warned_of(tmp_path):
     arguments = ["train", EXAMPLES / "patients.csv", "--target", "diagnosis", "--ngrams", "2", "--no-judge"]
     assert "no column was read as text" in done(*arguments, "-o", tmp_path / "p.deciban").stderr

@@ -11,8 +11,7 @@ T = TypeVar("T", bound=type)
 DESCRIPTIONS: Mapping[str, str] = {
     "C": "One over the strength of the penalty; 'auto' chooses it by the log-loss of five folds (`C_`).",
     "algorithm": "How the rounds are combined and the rows reweighted, see above.",
-    "alpha": "A pseudo-count, added to every count; 'auto' chooses it by marginal likelihood, of texts by documents "
-    "held out (`alpha_`).",
+    "alpha": "A pseudo-count, added to every count; 'auto' chooses it by marginal likelihood (`alpha_`).",
     "beta": "Draws each evidence weight towards their mean, after the fit (Wang & Manning 2012: 0.25).",
     "binarize": "A feature is present where its value is above this; None: values are probabilities of presence.",
     "blocks": "Columns to join, [['height', 'weight'], …], that are not independent given the class.",
@@ -48,8 +47,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "numbers": "The role of all numbers; 'auto' or None: whichever predicts the class better.",
     "parameter_prior": "Pseudo-observations of each class with the pooled (co)variance: their number, or a ledger.",
     "penalty": "The older form of `l1_ratio`; None is C=∞.",
-    "held_out": "Whether the common evidence weight is fitted to evidence without a document's own words; 'auto': by "
-    "cross-validation, together with alpha.",
+    "held_out": "Whether the common evidence weight is fitted without a document's own words; 'auto': as is better.",
     "presence": "Whether a word counts once per document; None: ln(1 + times); False: as `words` say.",
     "prior_alpha": "The pseudo-count of each class, for the prior 'smoothed' only.",
     "priors": "The class prior: shares, or its name; None: 'empirical'.",

@@ -30,7 +30,7 @@ Counted = tuple[Vocabulary | None, Bags]
 Rows = tuple[Array, NDArray[np.int64], NDArray[np.int64]]
 """The arrays of a CSR matrix: values, columns, and where each row begins."""
 
-MIN_COMPACTED_ENTRIES = 1 << 16
+MIN_SUMMED_ENTRIES = 1 << 16
 """The number of entries up to which those of the same word and class are not summed while documents are counted."""
 
 
@@ -131,7 +131,7 @@ class PlainCounter:
                 self.weight[k] += total
         row = np.repeat(np.arange(len(codes)), np.diff(start))
         self.entries.append((column, codes[row].astype(np.int64), w[row] * value, w[row]))
-        if self.n_entries > 2 * self._compacted + MIN_COMPACTED_ENTRIES:
+        if self.n_entries > 2 * self._compacted + MIN_SUMMED_ENTRIES:
             self._sum_equal_entries()
 
     def _columns(self) -> NDArray[np.int64]:
