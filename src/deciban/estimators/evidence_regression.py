@@ -55,8 +55,8 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     whose columns are words. The features of the logistic regression are the evidence of each word under naive Bayes
     (pseudo-count `alpha`), its coefficients the evidence weights (`trust_`): 1 everywhere is naive Bayes. The penalty
     draws evidence weights towards a common one (`common_trust_`), and this towards 0. The common one is fitted to the
-    evidence of each document, with `held_out` by the counts of all others. Of alpha=1 without `held_out` and alpha=0.1
-    with it, "auto" uses the one of lower log-loss on documents held out.
+    evidence of each document, with `held_out` by the counts of all others. Of alpha=1 without `held_out` and
+    alpha=0.1 with it, "auto" uses the one of lower log-loss on documents held out.
 
     Where `words` is None, words and punctuation are counted, with pairs of neighbours where that predicts held-out
     documents better. A word that occurs f times counts as ln(1 + f); `presence=True`: as 1; `presence=False`: as the

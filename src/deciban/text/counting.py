@@ -238,10 +238,10 @@ def build_word_matrix(words: Words, vocabulary: Vocabulary | None, documents: Do
         from deciban.text.lexicon import get_fixed_lexicon
         from deciban.text.shard import build_rows
 
-        data, indices, indptr = build_rows(get_fixed_lexicon(words, vocabulary), words, documents, threads)
+        rows: Any = build_rows(get_fixed_lexicon(words, vocabulary), words, documents, threads)
     else:
-        data, indices, indptr = _count_by_definition(words, vocabulary, documents)
-    X = csr_array((data, indices, indptr), shape=(len(documents), count_columns(words, vocabulary)))
+        rows = _count_by_definition(words, vocabulary, documents)
+    X = csr_array(rows, shape=(len(documents), count_columns(words, vocabulary)))
     X.has_canonical_format = True
     return X
 
