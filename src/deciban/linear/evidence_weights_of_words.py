@@ -180,7 +180,7 @@ def compute_own_evidence(rows: WordRows, alpha: float) -> Array:
     sums, length = total.sum(axis=1)[k], np.bincount(row, weights=mine, minlength=n)
     by_length = np.log(np.maximum(sums - length, 0.0) + alpha * V) - np.log(sums + alpha * V)
     lost = np.bincount(row, weights=Z.data * (by_word - by_length[row]), minlength=n)
-    return -rows.size * lost
+    return np.asarray(-rows.size * lost, dtype=np.float64)
 
 
 def fit_evidence_regression(
