@@ -143,7 +143,7 @@ def _fit_quietly(make: Callable[[], Any], data: tuple[Any, Any]) -> Any:
 
 def make_evidence_regression() -> Any:
     """Return our model of words and pairs of words with the default C."""
-    return EvidenceRegression(C=1.0, words=Words(ngrams=2))
+    return EvidenceRegression(C=1.0, words=Words(ngrams=2), presence=True, alpha=1.0, held_out=False)
 
 
 def make_logistic_pipeline() -> Any:

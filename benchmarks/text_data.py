@@ -1,5 +1,6 @@
 """Public corpora as lists of documents with their labels; derived files go to the scratch folder."""
 
+import gzip
 import tarfile
 from collections.abc import Iterator
 from functools import cache
@@ -112,6 +113,13 @@ def read_labelled_lines(name: str) -> Corpus:
 def load_reuters(part: str) -> Corpus:
     """Load Reuters R8, terms only; part is "train" (5485) or "test" (2189)."""
     return read_labelled_lines(f"r8-{part}-all-terms.txt")
+
+
+def load_reuters_52(part: str) -> Corpus:
+    """Load Reuters R52, title and body; part is "train" (6532) or "test" (2568)."""
+    with gzip.open(data.find_file(f"r52-{part}.tsv.gz"), "rt", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    return make_corpus([(label, f"{title}\n{body}") for label, _, title, body in rows])
 
 
 def make_corpus(pairs: list[tuple[str, str]]) -> Corpus:

@@ -273,6 +273,16 @@ def test_words_are_a_matter_of_training(model):
     assert "--ngrams is for training" in refused("evaluate", MESSAGES, "--model", model, "--ngrams", "2", code=2)
 
 
+@pytest.mark.parametrize(("options", "span"), [((), (1, 2)), (("--ngrams", "1"), (1, 1))], ids=str)
+def test_the_modern_tokenizer_counts_punctuation_and_pairs_and_further_options_change_it(
+    options, span, posts, tmp_path
+):
+    arguments = ["train", posts, "--target", "group", "--as", "post=text", "--tokenizer", "modern", *options]
+    done(*arguments, "--no-judge", "-o", tmp_path / "modern.deciban")
+    words = deciban.load(tmp_path / "modern.deciban").options.words
+    assert (words.tokens, words.span) == ("words and punctuation", span)
+
+
 def test_a_reading_that_reads_nothing_is_warned_of(tmp_path):
     arguments = ["train", EXAMPLES / "patients.csv", "--target", "diagnosis", "--ngrams", "2", "--no-judge"]
     assert "no column was read as text" in done(*arguments, "-o", tmp_path / "p.deciban").stderr

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.metrics import log_loss
+from sklearn.model_selection import cross_val_predict
 
 import deciban
 from deciban.errors import DecibanError, InputError, SchemaError
+from deciban.estimators.fold_estimators import ALPHAS
 from deciban.families.marginal_likelihood import best_alpha
 
 
@@ -98,6 +101,24 @@ def test_documents_choose_by_the_words_that_are_kept(event, tmp_path):
     assert model.select(2).alpha_ == fewer.alpha_
     model.save(tmp_path / "t.deciban")
     assert deciban.load(tmp_path / "t.deciban").alpha_ == model.alpha_
+
+
+def test_many_documents_choose_by_the_log_loss_of_those_held_out_and_files_keep_the_choice(tmp_path):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 400)
+    share = rng.dirichlet(np.full(300, 0.3), 3)
+    documents = [" ".join(f"w{v}" for v in rng.choice(300, 5, p=share[k])) for k in y]
+    model = deciban.TextClassifier(alpha="auto", calibrate="temperature").fit(documents, y)
+    losses = {}
+    for alpha in ALPHAS:
+        fixed = deciban.TextClassifier(alpha=alpha, calibrate="temperature")
+        losses[alpha] = log_loss(y, cross_val_predict(fixed, documents, y, method="predict_proba", cv=5))
+    assert losses[model.alpha_] < 1.02 * min(losses.values()) < 0.9 * max(losses.values())
+    assert model.calibration_.method == "temperature"
+    model.save(tmp_path / "t.deciban")
+    again = deciban.load(tmp_path / "t.deciban")
+    assert again.alpha_ == model.alpha_
+    assert np.array_equal(again.predict_proba(documents), model.predict_proba(documents))
 
 
 @pytest.mark.parametrize(

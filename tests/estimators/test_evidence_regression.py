@@ -19,6 +19,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import deciban
 from deciban import EvidenceRegression, TextClassifier, Words
 from deciban.errors import DecibanError, DecibanWarning, InputError, ModelFileError, UndefinedError
+from deciban.linear import evidence_weights_of_words as word_weights
+from deciban.validation.splits import assign_by_content
 from tests.estimators.copies import through_joblib
 from tests.estimators.corpora import ASKED, LABELS, MAIL
 
@@ -54,7 +56,7 @@ def test_the_estimator_passes_the_checks_of_scikit_learn(estimator, check):
 
 def test_documents_and_their_counts_give_the_same_model():
     counter = CountVectorizer().fit(MAIL)
-    texts = EvidenceRegression(**TIGHT).fit(MAIL, LABELS)
+    texts = EvidenceRegression(words="classic", **TIGHT).fit(MAIL, LABELS)
     counts = EvidenceRegression(**TIGHT).fit(counter.transform(MAIL), LABELS)
     dense = EvidenceRegression(**TIGHT).fit(counter.transform(MAIL).toarray(), LABELS)
     expected = texts.predict_proba(ASKED)
@@ -72,7 +74,7 @@ def test_the_weights_are_those_of_scikit_learn_on_the_same_scaled_features():
     V, rho = X.shape[1], 0.1
     F = np.column_stack([F, F.sum(axis=1) / np.sqrt(rho * V)])
     peer = linear_model.LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000).fit(F, y)
-    ours = EvidenceRegression(C=2.0, **TIGHT).fit(MAIL, LABELS)
+    ours = EvidenceRegression(C=2.0, words="classic", presence=True, **TIGHT).fit(MAIL, LABELS)
     np.testing.assert_allclose(ours.decision_function(MAIL), peer.decision_function(F), atol=1e-5)
     trust = peer.coef_[0, :-1] + peer.coef_[0, -1] / np.sqrt(rho * V)
     known = [counter.vocabulary_[word] for word in ours.vocabulary_]
@@ -121,7 +123,7 @@ def test_beta_0_gives_all_words_one_evidence_weight():
 
 
 def test_evidence_weight_1_everywhere_would_be_the_naive_model():
-    model = EvidenceRegression(presence=False, length=False).fit(MAIL, LABELS)
+    model = EvidenceRegression(words="classic", presence=False, length=False).fit(MAIL, LABELS)
     naive = TextClassifier().fit(MAIL, LABELS)
     result = naive.linear_form()
     weights = result.weights[1] - result.weights[0]
@@ -301,3 +303,60 @@ def test_a_thousand_classes_of_fifty_words_share_each_word_alike():
 def test_a_search_that_was_stopped_says_so():
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         EvidenceRegression(max_iter=1, tol=1e-12).fit(MAIL, LABELS)
+
+
+def test_held_out_evidence_is_that_of_the_counts_of_all_other_documents():
+    rows = texts_as_rows(presence=True)
+    own = word_weights.compute_own_evidence(rows, 0.3)
+    evidence = word_weights.count_word_evidence(rows, 0.3)
+    for i in range(len(rows.codes)):
+        others = np.delete(np.arange(len(rows.codes)), i)
+        total = rows.take(others).count_by_class() + 0.3
+        theta = np.log(total / total.sum(axis=1, keepdims=True))
+        expected = float((rows.scored[[i]] @ (theta[1] - theta[0]))[0]) * rows.size
+        found = float((rows.scored[[i]] @ evidence[:, 0])[0]) * rows.size
+        found += own[i] if rows.codes[i] == 0 else -own[i]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def texts_as_rows(**arguments):
+    model = EvidenceRegression(words="classic", **arguments).fit(MAIL, LABELS)
+    codes = (np.array(LABELS) == "spam").astype(np.int32)
+    return model._count_words(model._check_input(MAIL), codes, None)[2]
+
+
+def make_topics(n, seed=0):
+    """Return texts whose topic is a pair of neighbours, or a single word: 'is not good', 'is good'."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    noise = rng.integers(0, 40, (n, 6))
+    first = np.where(rng.random(n) < 0.5, "good", "bad")
+    swap = (first == "good") != (y == 1)
+    middle = np.where(swap, "not ", "very ")
+    return [" ".join(f"w{v}" for v in row) + f" {m}{f}" for row, m, f in zip(noise, middle, first)], y
+
+
+def test_pairs_of_neighbours_are_counted_where_they_predict_better_and_files_keep_that(tmp_path):
+    X, y = make_topics(600)
+    model = EvidenceRegression().fit(X, y)
+    assert model._words.span == (1, 2)
+    single = EvidenceRegression(words={"tokens": "words and punctuation"}).fit(X, y)
+    Z, t = make_topics(300, seed=1)
+    assert model.score(Z, t) > single.score(Z, t) + 0.1
+    model.save(tmp_path / "a.model")
+    again = deciban.load(tmp_path / "a.model")
+    np.testing.assert_array_equal(again.predict_proba(Z), model.predict_proba(Z))
+    assert EvidenceRegression().fit([f"w{v}" for v in range(50)] * 6, [0, 1] * 150)._words.span == (1, 1)
+
+
+def test_the_smoothing_is_that_of_least_held_out_loss():
+    X, y = make_topics(400)
+    model = EvidenceRegression(words="classic").fit(X, y)
+    rows = model._count_words(model._check_input(X), y.astype(np.int32), None)[2]
+    fold = assign_by_content([rows.counted], rows.codes, None, 5)
+    candidates = [word_weights.Smoothing(1.0, False), word_weights.Smoothing(0.1, True)]
+    losses = word_weights.compute_fold_losses(rows, word_weights.EvidenceSettings(), candidates, fold)
+    best = candidates[int(np.argmin(losses))]
+    assert (model.alpha_, bool(model._get_setting("held_out"))) == best
+    given = EvidenceRegression(words="classic", alpha=0.5, held_out=True).fit(X, y)
+    assert (given.alpha_, bool(given._get_setting("held_out"))) == (0.5, True)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.metrics import log_loss
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 from deciban import TextClassifier, Words
@@ -118,12 +119,19 @@ def test_idf_when_solving_is_scikit_learns_without_a_length(corpus):
 
 
 def twcnb(documents, labels, questions, alpha=1.0):
-    """Rennie et al. (2003), table 4, step by step; the score of each class is Σ_i t_i w_ci, and the least wins."""
-    d = [Counter(text.split()) for text in documents]
-    df = Counter(word for counts in d for word in counts)
-    d = [{w: math.log(n + 1) * math.log(len(d) / df[w]) for w, n in counts.items()} for counts in d]
-    lengths = [math.sqrt(sum(x * x for x in row.values())) or 1.0 for row in d]
-    d = [{w: x / length for w, x in row.items()} for row, length in zip(d, lengths)]
+    """Rennie et al. (2003), table 4, step by step; the score of each class is Σ_i t_i w_ci, and the least wins.
+
+    Unlike the paper's, t_i of a question is weighted as in the documents that were learned.
+    """
+    counted = [Counter(text.split()) for text in documents]
+    df, n_documents = Counter(word for counts in counted for word in counts), len(documents)
+
+    def weigh(counts):
+        row = {w: math.log(n + 1) * math.log(n_documents / df[w]) for w, n in counts.items() if w in df}
+        length = math.sqrt(sum(x * x for x in row.values())) or 1.0
+        return {w: x / length for w, x in row.items()}
+
+    d = [weigh(counts) for counts in counted]
     weights = {}
     for c in sorted(set(labels)):
         others = Counter()
@@ -133,7 +141,8 @@ def twcnb(documents, labels, questions, alpha=1.0):
         theta = {w: (others[w] + alpha) / (others.total() + alpha * len(df)) for w in df}
         size = sum(abs(math.log(t)) for t in theta.values())
         weights[c] = {w: math.log(t) / size for w, t in theta.items()}
-    return [[sum(weights[c].get(w, 0.0) for w in text.split()) for c in sorted(weights)] for text in questions]
+    asked = [weigh(Counter(text.split())) for text in questions]
+    return [[sum(weights[c][w] * x for w, x in row.items()) for c in sorted(weights)] for row in asked]
 
 
 def test_twcnb_is_the_papers():
@@ -144,6 +153,19 @@ def test_twcnb_is_the_papers():
     mine = model.predict_joint_log_proba(questions)
     np.testing.assert_allclose(mine - mine[:, :1], scores[:, :1] - scores, rtol=1e-12, atol=1e-15)
     assert model.predict(questions).tolist() == [["a", "b", "c"][k] for k in scores.argmin(axis=1)]
+
+
+def test_probabilities_of_twcnb_are_calibrated_unless_that_is_refused():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    documents = [" ".join(f"w{v}" for v in rng.integers(0, 30, 8) * (1 + k % 3) % 31) for k in y]
+    model = TextClassifier(weighting="twcnb").fit(documents, y)
+    plain = TextClassifier(weighting="twcnb", calibrate="none").fit(documents, y)
+    assert model.calibration_.method == "temperature"
+    assert plain.calibration_ is None
+    assert (model.predict(documents) == plain.predict(documents)).all()
+    assert log_loss(y, model.predict_proba(documents)) < 0.9 * log_loss(y, plain.predict_proba(documents))
+    assert plain.predict_proba(documents).max() < 0.4  # about one third each
 
 
 @pytest.mark.parametrize("weighting", ["tfidf", "twcnb"])

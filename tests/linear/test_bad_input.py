@@ -19,8 +19,8 @@ LOGISTIC = {
     "logistic, free": partial(LogisticRegression, C=np.inf),
 }
 EVIDENCE = {
-    "evidence": EvidenceRegression,
-    "evidence, C chosen": partial(EvidenceRegression, C="auto"),
+    "evidence": partial(EvidenceRegression, presence=True),
+    "evidence, C chosen": partial(EvidenceRegression, presence=True, C="auto"),
     "evidence of counts": partial(EvidenceRegression, presence=False, length=False),
 }
 BOOSTED = {

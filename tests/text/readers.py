@@ -15,6 +15,10 @@ READERS = {
     "words": (Words(), CountVectorizer()),
     "words as they are": (Words(lower=False), CountVectorizer(lowercase=False)),
     "whitespace": (Words(tokens="whitespace"), CountVectorizer(token_pattern=r"\S+")),
+    "words and punctuation": (
+        Words(tokens="words and punctuation", ngrams=2),
+        CountVectorizer(token_pattern=r"\w+|[^\w\s]", ngram_range=(1, 2)),
+    ),
     "long words": (Words(least_length=3), CountVectorizer(token_pattern=r"\b\w\w\w+\b")),
     "neighbours": (Words(ngrams=3), CountVectorizer(ngram_range=(1, 3))),
     "pairs alone": (
@@ -41,7 +45,7 @@ UNUSUAL = [
     "Straße ẞ ﬁn Ⅷ ⅷ ½ ² x²", "K Å Ω Ⱥ Ⱦ", "१२३ ٣٤ ৪ 漢字 かな 한국어", "snake_case __x__ _ a_", "a", "ab", "", " ",
     "verylongwordindeedthatneverends " * 3, "aaaaaaaa bbbbbbbbb ccccccc dddddddddddddddd eeeeeeeeeeeeeeeee",
     "x" * 7 + " " + "y" * 8 + " " + "z" * 9, "\u0345\u0300A\u0345 Á", "don't o'clock e-mail a.b.c 3.14",
-    "\ufeffbom \u200bzw",
+    "\ufeffbom \u200bzw", "wait... what?!! (no) “quoted” — naïve;x Ⓐb’s", "!" * 70 + "é" + "?" * 70,
 ]  # fmt: skip
 
 any_character = st.characters()

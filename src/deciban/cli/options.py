@@ -147,8 +147,12 @@ MODEL_OPTIONS: Final = in_section(
            minimum=1),
     option("--ngrams", "N",
            "Count n-grams of texts up to length N: 2 counts pairs of words too. 3-5: lengths 3 to 5."),
-    choice("--tokens", "words|whitespace|characters|'characters in words'",
-           "What a text is split into: words of 2 letters or more, parts between spaces, or characters."),
+    choice("--tokenizer", "classic|modern",
+           "How texts are read: words of 2 letters or more (classic, the default), or words, punctuation and pairs "
+           "of neighbours (modern). The following options change parts of it."),
+    choice("--tokens", "words|whitespace|'words and punctuation'|characters|'characters in words'",
+           "What a text is split into: words of 2 letters or more, parts between spaces, words and each punctuation "
+           "character, or characters."),
     option("--stop-words", "english|FILE",
            "Words of texts to ignore: scikit-learn's English list, or the words of a file, one on each line."),
     flag("--presence", "Count a word at most once in each text."),

@@ -60,8 +60,8 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
         )  # fmt: skip
     if any(options[name] for name in WORD_OPTIONS) and not model._layout.texts:
         print_stderr(
-            "warning: no column was read as text, so --ngrams, --tokens, --stop-words and --presence had no effect. "
-            "Hint: --as COLUMN=text"
+            "warning: no column was read as text, so --tokenizer, --ngrams, --tokens, --stop-words and --presence "
+            "had no effect. Hint: --as COLUMN=text"
         )
 
 

@@ -19,7 +19,7 @@ from deciban.sources.source import FileOptions, find_column
 if TYPE_CHECKING:
     from deciban.text import Words
 
-WORD_OPTIONS = ("ngrams", "tokens", "stop_words", "presence")
+WORD_OPTIONS = ("tokenizer", "ngrams", "tokens", "stop_words", "presence")
 """The options that control how texts are read."""
 
 LIKE_OPTIONS = (
@@ -96,7 +96,7 @@ def option_name(parameter: str) -> str:
 
 
 def parse_words(
-    ngrams: str | None, tokens: str | None, stop_words: str | None, presence: bool | None
+    tokenizer: str | None, ngrams: str | None, tokens: str | None, stop_words: str | None, presence: bool | None
 ) -> Words | None:
     """Return how texts are read, None if no option controls it; refuse stop words where tokens are characters."""
     settings: dict[str, object] = {
@@ -106,13 +106,13 @@ def parse_words(
         "values": "presence" if presence else None,
     }
     settings = {name: value for name, value in settings.items() if value is not None}
-    if not settings:
+    if not settings and tokenizer is None:
         return None
     if "stop" in settings and (tokens or "").startswith("characters"):
         raise UsageError(f"--stop-words needs words, and --tokens {tokens!r} has none")
     from deciban.text import Words
 
-    return Words.from_dict(settings)
+    return Words.preset(tokenizer or "classic", **settings)
 
 
 def parse_ngrams(text: str) -> tuple[int, int]:

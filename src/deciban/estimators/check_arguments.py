@@ -38,8 +38,8 @@ NAMED_VALUES: dict[str, tuple[str, list[Any]]] = {
         ["array-like", StrOptions({"empirical", "smoothed", "uniform"}), None],
     ),
     "calibrate": (
-        f"'auto', {', '.join(map(repr, METHODS))} or None",
-        [StrOptions({"auto", *METHODS}), None],
+        f"'auto', {', '.join(map(repr, METHODS))}, 'none' or None",
+        [StrOptions({"auto", "none", *METHODS}), None],
     ),
     "random_state": ("int, Generator, RandomState or None", ["random_state", np.random.Generator]),
     "verbose": ("int", ["verbose"]),

@@ -380,4 +380,7 @@ def refuse_unsound_arguments(section: Section) -> Iterator[None]:
 def _clone_uncalibrated(estimator: Any) -> Any:
     """Return an unfitted clone of the estimator that does not calibrate."""
     new = clone(estimator)
-    return new.set_params(calibrate=None) if "calibrate" in new.get_params() else new
+    if "calibrate" not in new.get_params():
+        return new
+    new.set_params(calibrate=None)
+    return new if new._calibration_method() is None else new.set_params(calibrate="none")

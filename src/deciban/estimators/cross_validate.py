@@ -103,7 +103,8 @@ def cross_validate(
 def _warn_uncalibrated(estimator: Any) -> None:
     """Warn that the calibration fitted by `calibrated` is not an argument, so that no fold's model has it."""
     scorer = getattr(estimator, "_scorer", None)
-    if getattr(scorer, "calibration", None) is not None and getattr(estimator, "calibrate", None) is None:
+    argument = getattr(estimator, "_calibration_method", lambda: None)()
+    if getattr(scorer, "calibration", None) is not None and argument is None:
         warnings.warn(
             f"the calibration of this {type(estimator).__name__} was fitted to all rows; each fold is scored by a "
             f"model without any. Hint: calibration_.after is the log-loss of rows held out; "

@@ -20,7 +20,8 @@ from deciban.estimators.logistic_regression import FittedClassifier
 from deciban.estimators.parameter_docs import document_estimator
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.generative import GenerativeModel
-from deciban.ledger import Block
+from deciban.ledger import Block, Ledger
+from deciban.ledger.hashing import sample_row_numbers
 from deciban.ledger.statistic import divide
 from deciban.linear import evidence_weights_of_words as word_weights
 from deciban.linear.fitted_model import FittedModel
@@ -29,6 +30,7 @@ from deciban.persistence import Section
 from deciban.scorer import Scorer
 from deciban.scores import DECIBAN
 from deciban.text import Documents, Words, build_word_matrix
+from deciban.text.words import PRESETS
 from deciban.validation.splits import assign_by_content
 
 
@@ -52,10 +54,14 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     X is documents (a list, an array or a column of texts, tokenized by `words`) or rows of counts, dense or CSR,
     whose columns are words. The features of the logistic regression are the evidence of each word under naive Bayes
     (pseudo-count `alpha`), its coefficients the evidence weights (`trust_`): 1 everywhere is naive Bayes. The penalty
-    draws evidence weights towards a common one (`common_trust_`), and this towards 0.
+    draws evidence weights towards a common one (`common_trust_`), and this towards 0. The common one is fitted to the
+    evidence of each document, with `held_out` by the counts of all others. Of alpha=1 without `held_out` and
+    alpha=0.1 with it, "auto" uses the one of lower log-loss on documents held out.
 
-    `presence` replaces the values of `words`. Without `length`, the probabilities of long documents are closer to 0
-    and 1 for their length alone.
+    Where `words` is None, words and punctuation are counted, with pairs of neighbours where that predicts held-out
+    documents better. A word that occurs f times counts as ln(1 + f); `presence=True`: as 1; `presence=False`: as the
+    values of `words` say. Without `length`, the probabilities of long documents are closer to 0 and 1 for their
+    length alone.
 
     Examples
     --------
@@ -72,9 +78,12 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     _input_tags = {"string": True, "positive_only": True}
 
     C: float | str = field(default=1.0, metadata=allow("positive", "auto"))
-    words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
-    alpha: float | str = field(default=1.0, metadata=allow("positive", "auto"))
-    presence: bool = field(default=True, metadata=allow("boolean"))
+    words: Words | Mapping[str, Any] | str | None = field(
+        default=None, metadata=allow(Words, Mapping, set(PRESETS), None)
+    )
+    alpha: float | str = field(default="auto", metadata=allow("positive", "auto"))
+    held_out: bool | str = field(default="auto", metadata=allow("boolean", "auto"))
+    presence: bool | None = field(default=None, metadata=allow("boolean", None))
     length: bool = field(default=True, metadata=allow("boolean"))
     common: float | None = field(default=0.1, metadata=allow("positive", None))
     beta: float | None = field(default=None, metadata=allow("share", None))
@@ -96,8 +105,8 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         with self._restore_on_error():
             self._validate_params()
             self.__dict__.pop("feature_names_in_", None)
-            self._words = None if texts.is_count_matrix(X) else self._tokenizer()
-            self._read_as: tuple[bool, bool] = bool(self.presence), bool(self.length)
+            self._words = None if texts.is_count_matrix(X) else self._tokenizer(ngrams=1)
+            self._read_as: tuple[str | None, bool] = self._values(), bool(self.length)
             if self._words is None:
                 X, y = checks.check_rows(self, X, y, reset=True)
             else:
@@ -112,48 +121,95 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         self._warn_if_not_converged()
         return self
 
-    def _tokenizer(self) -> Words:
-        """Return the argument `words` as a tokenizer, with the values "presence" if `presence` is set."""
-        words = Words.from_argument(self.words)
-        return replace(words, values="presence") if self.presence else words
+    def _values(self) -> str | None:
+        """Return the values of words, "presence" or "log"; None: those of the tokenizer, or of the rows of counts."""
+        if self.presence is None:
+            return "log"
+        return "presence" if self.presence else None
+
+    def _tokenizer(self, ngrams: int | None) -> Words:
+        """Return the argument `words` as a tokenizer, with the values that `presence` asks for.
+
+        Where it is None, `ngrams` is the greatest length of n-grams; None: as in files of earlier versions.
+        """
+        values, words = self._values(), Words.from_argument(self.words)
+        if self.words is None and ngrams is not None:
+            words = Words.preset("modern", ngrams=ngrams)
+        if values == "log" and words.values != "counts":
+            return words
+        return words if values is None else replace(words, values=values)  # type: ignore[arg-type]
 
     def _fit_scorer(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> FittedModel:
         """Fit naive Bayes, then the evidence weights of its words; set `n_features_in_`."""
-        threads = thread_count(self.n_jobs)
-        presence, length = self._read_as
-        X = texts.to_count_rows(X, presence) if self._words is None else X
-        basis = self._fit_naive(X, codes, weight)
-        known: Any = basis.schema.blocks[0].names
-        rows = X if self._words is None else build_word_matrix(self._words, known, X, threads)
-        self.n_features_in_ = rows.shape[1]
-        size = texts.root_mean_square_length(rows, weight) if length else 1.0
-        scored = texts.normalise_lengths(rows) if length else rows
         C = self.C if isinstance(self.C, str) else float(self.C)
         settings = word_weights.EvidenceSettings(C, self.common, self.beta, self.tol, int(self.max_iter))
-        fold = assign_by_content([rows], codes, weight, CHOICE_FOLDS) if settings.C == "auto" else None
-        family: Any = basis.assumption.families[0]
-        seen = word_weights.WordRows(rows, scored, codes, weight, len(self.classes_), size, threads)
-        return word_weights.fit_evidence_regression(basis, seen, settings, family.alpha, fold)
+        X = texts.to_count_rows(X, self._read_as[0]) if self._words is None else X
+        smoothing = self._choose_form(X, codes, weight, settings)
+        naive, ledger, rows = self._count_words(X, codes, weight)
+        self.n_features_in_ = ledger.schema.blocks[0].width
+        naive.alpha = smoothing.alpha
+        basis = GenerativeModel(naive._assumption(self.n_features_in_, len(self.classes_)), ledger)
+        fold = assign_by_content([rows.counted], codes, weight, CHOICE_FOLDS) if settings.C == "auto" else None
+        return word_weights.fit_evidence_regression(basis, rows, settings, smoothing, fold)
 
-    def _fit_naive(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> GenerativeModel:
-        """Return the naive Bayes model of documents, or of rows of counts to which `presence` was applied."""
-        naive: Any = MultinomialNB(alpha=self.alpha, missing="error", n_jobs=self.n_jobs)
+    def _choose_form(
+        self, X: Any, codes: NDArray[np.int32], weight: Array | None, settings: word_weights.EvidenceSettings
+    ) -> word_weights.Smoothing:
+        """Choose the smoothing, and whether pairs of neighbours are counted, by a sample of the documents."""
+        candidates, has_open_ngrams = self._smoothings(), self._words is not None and self.words is None
+        if len(codes) < word_weights.MIN_CHOICE_ROWS or not (has_open_ngrams or len(candidates) > 1):
+            return candidates[0]
+        index = sample_row_numbers(len(codes), word_weights.MAX_CHOICE_DOCUMENTS)
+        if len(index) < len(codes):
+            X, codes, weight = X[index], codes[index], None if weight is None else weight[index]
+        rows = self._count_words(X, codes, weight)[2]
+        fold = assign_by_content([rows.counted], codes, weight, CHOICE_FOLDS)
+        losses = word_weights.compute_fold_losses(rows, settings, candidates, fold)
+        best = int(np.argmin(losses))
+        if has_open_ngrams:
+            single, self._words = self._words, self._tokenizer(ngrams=2)
+            rows = self._count_words(X, codes, weight)[2]
+            if not word_weights.compute_fold_losses(rows, settings, [candidates[best]], fold)[0] < losses[best]:
+                self._words = single
+        return candidates[best]
+
+    def _smoothings(self) -> list[word_weights.Smoothing]:
+        """Return the pseudo-counts and treatments of a document's own words among which one is chosen."""
+        held_out = [bool(self.held_out)] if not isinstance(self.held_out, str) else [False, True]
+        if self.common is None:
+            held_out = [False]
+        if not isinstance(self.alpha, str):
+            return [word_weights.Smoothing(float(self.alpha), each) for each in held_out]
+        usual = word_weights.Smoothing(1.0, held_out[0])
+        return [usual, word_weights.Smoothing(word_weights.HELD_OUT_ALPHA, held_out[-1])]
+
+    def _count_words(
+        self, X: Any, codes: NDArray[np.int32], weight: Array | None
+    ) -> tuple[Any, Ledger, word_weights.WordRows]:
+        """Return naive Bayes of documents or of rows of counts, whose pseudo-count may change; ledger and rows."""
+        naive: Any = MultinomialNB(missing="error", n_jobs=self.n_jobs)
         if self._words is not None:
-            naive = TextClassifier(words=self._words, alpha=self.alpha, n_jobs=self.n_jobs)
+            naive = TextClassifier(words=self._words, n_jobs=self.n_jobs)
             naive._words = self._words
         naive.classes_ = self.classes_
         if hasattr(self, "feature_names_in_"):
             naive.feature_names_in_ = self.feature_names_in_
-        ledger = naive._summarise(X, codes, weight)
-        return GenerativeModel(naive._assumption(ledger.schema.blocks[0].width, len(self.classes_)), ledger)
+        ledger, threads = naive._summarise(X, codes, weight), thread_count(self.n_jobs)
+        known: Any = ledger.schema.blocks[0].names
+        rows = X if self._words is None else build_word_matrix(self._words, known, X, threads)
+        length = self._read_as[1]
+        size = texts.root_mean_square_length(rows, weight) if length else 1.0
+        scored = texts.normalise_lengths(rows) if length else rows
+        K = len(self.classes_)
+        return naive, ledger, word_weights.WordRows(rows, scored, codes, weight, K, size, threads)
 
     def _matrix(self, X: Any, threads: int) -> Any:
         """Return the rows of words that are scored, as `presence` and `length` were at `fit`."""
-        presence, length = self._read_as
+        values, length = self._read_as
         if isinstance(X, Documents):
             rows = build_word_matrix(self._words, self._known, X, threads)
         else:
-            rows = texts.to_count_rows(X, presence)
+            rows = texts.to_count_rows(X, values)
         return texts.normalise_lengths(rows) if length else rows
 
     def _check_input(self, X: Any) -> Any:
@@ -219,16 +275,20 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     def _write_state(self, section: Section) -> None:
         """Write the state; refuse if `words`, `presence` or `length` has changed since `fit`."""
         super()._write_state(section)
-        read_as = self.presence, self.length
-        have_changed = self._read_as != read_as or self._words not in (None, self._tokenizer())
+        read_as = self._values(), self.length
+        ngrams = None if self._words is None or self._words.tokens == "words" else self._words.span[1]
+        have_changed = self._read_as != read_as or self._words not in (None, self._tokenizer(ngrams))
         self._write_tokenizer(section, "words, presence or length", have_changed)
+        if self.words is None and ngrams is not None:
+            section.put("ngrams", ngrams)
 
     def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
         """Check the arguments, set the tokenizer and `n_features_in_`; refuse blocks other than one of words."""
         with refuse_unsound_arguments(section):
             self._validate_params()
-            self._words = None if section.text("reader") == "" else self._tokenizer()
-        self._read_as = bool(self.presence), bool(self.length)
+            ngrams = section.integer("ngrams", 1, 2) if section.has("ngrams") else None
+            self._words = None if section.text("reader") == "" else self._tokenizer(ngrams)
+        self._read_as = self._values(), bool(self.length)
         if self._words is not None:
             self.n_features_in_ = texts.check_word_block(section, blocks, self._words)
             return

@@ -23,6 +23,9 @@ from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.estimators.naive_bayes import NaiveBayes
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.ledger import Ledger
+from deciban.linear.penalty_choice import CHOICE_FOLDS, exclude_single_fold_classes
+from deciban.metrics.calibration_fit import temperature
+from deciban.metrics.intervals import bounded_losses
 from deciban.model.columns import Column, Layout
 from deciban.scores.posterior import Finish
 from deciban.text import Words
@@ -30,6 +33,9 @@ from deciban.training.column_roles import decide
 from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import RowIndex
 from deciban.validation.splits import Folds, describe_folds
+
+ALPHAS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
+"""The pseudo-counts of words among which documents held out choose."""
 
 MAX_LEDGER_CELLS = 1 << 28
 """The numbers that the ledgers of all folds may hold together: 2 GiB, and as much again while they are added."""
@@ -166,10 +172,34 @@ def _plan_by_pairs(pairs: Iterable[Any], who: str, n: int, order: Any, present: 
     return FoldPlan(fold, len(trained), f"{words}, each model fitted to the rows it names", "given", learned_rows)
 
 
+def choose_alpha(est: TextClassifier, X: Any, codes: Codes, weight: Array | None) -> float | None:
+    """Choose the pseudo-count of least log-loss of documents held out, at the best temperature; None: not possible.
+
+    The probabilities of naive Bayes are too near 0 and 1; without a temperature their log-loss is that of the few
+    documents most wrong. The documents are counted once, with the class and the fold of each.
+    """
+    fold = exclude_single_fold_classes(codes, splits.StratifiedAssigner(CHOICE_FOLDS).assign(codes))
+    if (fold < 0).all():
+        return None
+    fixed, plan, losses = copy.copy(est), FoldPlan(fold, CHOICE_FOLDS, ""), []
+    rows = FoldEstimator(fixed, X, codes, weight, "log_posterior")
+    w = np.ones(len(codes)) if weight is None else weight
+    fixed.alpha = 1.0
+    ledgers, held = rows.count_folds(plan), fold >= 0
+    for alpha in ALPHAS:
+        fixed.alpha = alpha
+        scores = rows.score_folds(plan, ledgers)[0][held]
+        calibrated = temperature(scores, codes[held], w[held]).apply(scores)
+        losses.append(float(w[held] @ bounded_losses(calibrated, codes[held])))
+    return ALPHAS[int(np.argmin(losses))]
+
+
 def is_additive(est: Any) -> bool:
     """Return whether the model of some rows follows from sums over them, and from nothing else."""
-    if not isinstance(est, GenerativeClassifier) or getattr(est, "calibrate", None) is not None:
+    if not isinstance(est, GenerativeClassifier) or est._calibration_method() is not None:
         return False
+    if isinstance(est, TextClassifier) and isinstance(est.alpha, str):
+        return False  # `fit` chooses the pseudo-count by documents held out
     try:
         est._require_additive("cross-validate")
     except UndefinedError:
@@ -201,10 +231,13 @@ class FoldEstimator(fold_models.RefittableRows):
         pairs = any(need.kind == "scatter" for need in self.needs)
         return n_folds * K * d * (d if pairs else 4) > MAX_LEDGER_CELLS
 
-    def score_folds(self, plan: FoldPlan) -> ScoresAndClasses:
-        """Score the rows of each fold by the estimator of the rows that the plan lets it learn."""
+    def score_folds(self, plan: FoldPlan, ledgers: Sequence[Ledger] | None = None) -> ScoresAndClasses:
+        """Score the rows of each fold by the estimator of the rows that the plan lets it learn.
+
+        `ledgers` are those of the folds, where they are known (`count_folds`).
+        """
         fold = np.where(plan.is_scored, plan.fold - plan.first_scored, np.int32(-1)).astype(np.int32)
-        ledgers = self._count_folds(plan)
+        ledgers = self.count_folds(plan) if ledgers is None else ledgers
         before = plan.rule == "before"
         combine = fold_models.ledgers_before_each if before else fold_models.ledgers_excluding_each
         models: Iterable[Any] = map(self._learn, islice(combine(ledgers), plan.first_scored, plan.n_folds))
@@ -289,7 +322,7 @@ class FoldEstimator(fold_models.RefittableRows):
             warnings.simplefilter("ignore", DecibanWarning)
             return model._score_rows(take_rows(self.rows, index), self.wanted)
 
-    def _count_folds(self, plan: FoldPlan) -> Sequence[Ledger]:
+    def count_folds(self, plan: FoldPlan) -> Sequence[Ledger]:
         """Return the ledger of each fold; last, if there are any, that of the rows of no fold.
 
         The folds are counted one after the other where that is better: products of matrices are computed class by

@@ -21,6 +21,9 @@ from deciban.persistence.generative_models import write_family
 from deciban.scorer import Scorer
 from deciban.scores.calibration import warn_dropped
 
+MIN_CALIBRATED_ROWS = 50
+"""The number of rows from which a model is calibrated though `calibrate` does not say so."""
+
 
 class GenerativeClassifier(Classifier):
     """A generative classifier: a ledger of the data, solved under an assumption.
@@ -55,11 +58,21 @@ class GenerativeClassifier(Classifier):
             self.__dict__.pop("_scorer", None)  # replaced without a warning
             self._choose_settings(ledger, X, codes, weight)
             self._replace_ledger(ledger, X)
+            self._choose_by_folds(X, codes, weight)
             self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
-            method = getattr(self, "calibrate", None)
-            if method is not None:
+            method = self._calibration_method()
+            is_default = method is not None and getattr(self, "calibrate", None) is None
+            if method is not None and not (is_default and len(codes) < MIN_CALIBRATED_ROWS):
                 self._scorer = self._calibrate(*given, method)
         return self
+
+    def _choose_by_folds(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> None:
+        """Choose settings of the model in `fit` by rows held out; nearly all estimators have none."""
+
+    def _calibration_method(self) -> str | None:
+        """Return the method by which `fit` calibrates; None: not at all."""
+        method = getattr(self, "calibrate", None)
+        return None if method == "none" else method
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; the first call names all classes. Any split of the data gives the same model.
@@ -74,7 +87,7 @@ class GenerativeClassifier(Classifier):
             self._require_additive("learn more")
             known = checks.check_declared_classes(self, classes)
             first = not hasattr(self, "_scorer")
-            calibrate = getattr(self, "calibrate", None)
+            calibrate = self._calibration_method()
             if calibrate is not None and first:  # one batch does not suffice to calibrate a model of all rows
                 warnings.warn(
                     f"calibrate={calibrate!r} is for fit(X, y), which sees all rows; partial_fit leaves the "

@@ -32,6 +32,7 @@ from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.arrow_sources import Frame
 from deciban.sources.source import open_source
 from deciban.text import Words
+from deciban.text.words import PRESETS
 from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles, rule_out_counts
 from deciban.training.task import Task, join_columns, to_name, to_names
 
@@ -78,7 +79,9 @@ class NaiveBayes(GenerativeClassifier):
     priors: Any = field(default=None, metadata=allow("priors"))
     unseen: str = field(default="ignore", metadata=allow("unseen"))
     most_levels: int = field(default=MAX_DISTINCT_LEVELS, metadata=allow("positive integer"))
-    words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
+    words: Words | Mapping[str, Any] | str | None = field(
+        default=None, metadata=allow(Words, Mapping, set(PRESETS), None)
+    )
     calibrate: str | None = field(default=None, metadata=allow("calibrate"))
     n_jobs: int | None = field(default=None, metadata=allow("n_jobs"))
 

@@ -16,7 +16,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "binarize": "A feature is present where its value is above this; None: values are probabilities of presence.",
     "blocks": "Columns to join, [['height', 'weight'], …], that are not independent given the class.",
     "by": "The measure by which words are selected.",
-    "calibrate": "The method by which `fit` calibrates the probabilities, see `calibrated`; None: not at all.",
+    "calibrate": "The method by which `fit` calibrates probabilities, see `calibrated`; None, 'none': not at all.",
     "class_prior": "The class prior: shares, or its name; None: by `fit_prior`.",
     "class_weight": "The weight of the rows of each class; 'balanced': all classes weigh the same.",
     "common": "The strength with which the common evidence weight is drawn to 0; None: there is none.",
@@ -49,7 +49,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "numbers": "The role of all numbers; 'auto' or None: whichever predicts the class better.",
     "parameter_prior": "Pseudo-observations of each class with the pooled (co)variance: their number, or a ledger.",
     "penalty": "The older form of `l1_ratio`; None is C=∞.",
-    "presence": "Whether a word counts once per document.",
+    "held_out": "Whether the common evidence weight is fitted without a document's own words; 'auto': as is better.",
+    "presence": "Whether a word counts once per document; None: ln(1 + times); False: as `words` say.",
     "prior_alpha": "The pseudo-count of each class, for the prior 'smoothed' only.",
     "priors": "The class prior: shares, or its name; None: 'empirical'.",
     "random_state": "The seed of random numbers.",
@@ -65,7 +66,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "verbose": "Accepted for scikit-learn's sake; without effect.",
     "warm_start": "Whether the search begins where that of the last `fit` ended.",
     "weighting": "Weighting by all documents together: 'tfidf' as scikit-learn's, 'twcnb' as Rennie et al.'s (2003).",
-    "words": "The tokenizer: `Words`, or its arguments in a mapping; None: the default.",
+    "words": "The tokenizer: `Words`, its arguments in a mapping, or 'classic' or 'modern'; None: the default.",
 }
 """The description of each argument of a constructor."""
 

@@ -231,6 +231,14 @@ def normalise_rows_inplace(X: Any) -> Any:
     return X
 
 
+def weight_rows_inplace(X: Any, weighting: str | None, idf: Array) -> Any:
+    """Multiply each word's value by its idf, with a weighting then divide rows by their length; return X."""
+    if weighting == "twcnb":
+        X.data = np.log1p(X.data)
+    X = multiply_idf_inplace(X, idf)
+    return X if weighting is None else normalise_rows_inplace(X)
+
+
 def sum_rows_by_class(X: Any, codes: NDArray[np.int32], weight: Array | None, documents: Tallies) -> Bags:
     """Return Σ w·x per class and word of these rows, with the counts of documents that have each word."""
     from scipy.sparse import csr_array
@@ -278,15 +286,16 @@ def is_count_matrix(X: Any) -> bool:
     return array.ndim != 1 or array.dtype.kind in "fiubc"
 
 
-def to_count_rows(X: Any, presence: bool) -> Any:
-    """Return rows of counts as CSR, with `presence` 1 for each word of a row; refuse negative counts."""
+def to_count_rows(X: Any, values: str | None) -> Any:
+    """Return rows of counts as CSR; "presence": 1 for each word, "log": ln(1 + f). Refuse negative counts."""
     from scipy.sparse import csr_array
 
     rows = to_canonical_csr(X if is_sparse(X) else csr_array(np.asarray(X)))
     flaw = find_suspect_entry(rows, OCCURRENCES)
     if flaw >= 0:
         raise invalid_entry_error(rows, flaw)
-    data = (rows.data > 0).astype(np.float64) if presence else rows.data.astype(np.float64)
+    data = (rows.data > 0).astype(np.float64) if values == "presence" else rows.data.astype(np.float64)
+    data = np.log1p(data) if values == "log" else data
     if (top := data.max(initial=0.0)) > MAX_WORD_COUNT:
         raise InputError(f"counts as large as {top:g} cannot be counts of words. Hint: rescale them")
     return csr_array((data, rows.indices, rows.indptr), shape=rows.shape)

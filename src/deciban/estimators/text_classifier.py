@@ -1,7 +1,9 @@
 """TextClassifier: documents by the words they have."""
 
+import copy
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines import thread_count
-from deciban.errors import InputError, UndefinedError
+from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.estimators import text_base as texts
 from deciban.estimators.check_arguments import allow, check_labels, drop_weightless_rows
 from deciban.estimators.classifier_base import refuse_unsound_arguments
@@ -19,11 +21,16 @@ from deciban.estimators.parameter_docs import document_estimator
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import By, Event, Text, compute_idf
-from deciban.generative import ERROR_SAMPLE_ROWS, Assumption
+from deciban.generative import ERROR_SAMPLE_ROWS, Assumption, GenerativeModel
 from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
 from deciban.ledger.statistic import divide
 from deciban.persistence import Section
 from deciban.text import Documents, WordCounter, Words, build_word_matrix, count_columns, sample_texts
+from deciban.text.words import PRESETS
+
+MIN_CHOICE_DOCUMENTS = 200
+"""The number of documents from which alpha="auto" is chosen by documents held out; with fewer, by the marginal
+likelihood of their counts."""
 
 SAME_WORDS = "Hint: fit with the same words=Words(...) and event"
 
@@ -42,7 +49,10 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
 
     Words are selected by `least`, `most` and `by` from the counts, so that the selection may change at any time
     (`select`); so may `idf`. A `weighting` cannot be computed from sums of counts: such a model cannot learn more,
-    forget or be merged. "tfidf" normalises each document to length one after idf.
+    forget or be merged. Both weight each document by idf, then normalise it to length one: "tfidf" as scikit-learn,
+    "twcnb" as Rennie et al. (2003), ln(1 + f) · ln(n/df), whose scores are not log-probabilities and are calibrated
+    by a temperature, unless `calibrate` says otherwise. alpha="auto" is chosen in `fit` by the log-loss of documents
+    held out; by the marginal likelihood of the counts where there are few documents, or sums alone (`partial_fit`).
 
     Examples
     --------
@@ -66,8 +76,13 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
     _free_parameters = frozenset({"n_jobs", "calibrate", "words", "encoding", "errors"})
     """Arguments in which two models may differ; tokenizers are compared separately."""
 
+    _weights_documents = True
+    """Whether documents to be scored are weighted too; with "twcnb" in files of earlier versions they are not."""
+
     event: str = field(default="multinomial", metadata=allow(set(EVENTS)))
-    words: Words | Mapping[str, Any] | None = field(default=None, metadata=allow(Words, Mapping, None))
+    words: Words | Mapping[str, Any] | str | None = field(
+        default=None, metadata=allow(Words, Mapping, set(PRESETS), None)
+    )
     alpha: float | str = field(default=1.0, metadata=allow("non-negative", "auto"))
     norm: bool = field(default=False, metadata=allow("boolean"))
     idf: bool = field(default=False, metadata=allow("boolean"))
@@ -91,7 +106,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         documents = texts.check_texts(self, X)
         labels = check_labels(self, y, documents)
         if reset:
-            self._words, self._weighting = words, self.weighting
+            self._words, self._weighting, self._weights_documents = words, self.weighting, True
         return documents, labels
 
     def _summarise(self, X: Documents, codes: Codes, weight: Array | None) -> Ledger:
@@ -115,12 +130,44 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         It is a second pass over the documents: their idf is computed from `bags`, the counts of the first.
         """
         rows = build_word_matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
-        idf = compute_idf(bags)
-        if self._weighting == "twcnb":  # Rennie et al. (2003): ln(1 + f) · ln(n/df), of length one
-            df = bags.documents.per_feature(bags.documents.total)
-            rows.data, idf = np.log1p(rows.data), np.log(divide(bags.documents.weight.sum(), df, 1.0))
-        rows = texts.normalise_rows_inplace(texts.multiply_idf_inplace(rows, idf))
+        rows = texts.weight_rows_inplace(rows, self._weighting, self._compute_idf(bags))
         return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
+
+    def _compute_idf(self, bags: Bags) -> Array:
+        """Return the idf of each word: scikit-learn's, with "twcnb" ln(n/df)."""
+        if self._weighting != "twcnb":
+            return compute_idf(bags)
+        df = bags.documents.per_feature(bags.documents.total)
+        return np.log(divide(bags.documents.weight.sum(), df, 1.0))
+
+    def _calibration_method(self) -> str | None:
+        """Return the method by which `fit` calibrates; "twcnb", whose scores are no logarithms, has a default."""
+        if self.calibrate is None and self.weighting == "twcnb":
+            return "temperature"
+        return super()._calibration_method()
+
+    def _choose_by_folds(self, X: Any, codes: Codes, weight: Array | None) -> None:
+        """Choose alpha="auto" by documents held out, unless there are few."""
+        X, codes, weight = drop_weightless_rows(X, codes, weight)
+        if not isinstance(self.alpha, str) or len(codes) < MIN_CHOICE_DOCUMENTS:
+            return
+        from deciban.estimators.fold_estimators import choose_alpha
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DecibanWarning)  # of documents without known words
+            alpha = choose_alpha(self, X, codes, weight)
+        if alpha is not None:
+            assumption = replace(
+                self._scorer.assumption, auto=False, families=(replace(self._family(), alpha=alpha),)
+            )
+            self._scorer = GenerativeModel(assumption, self.ledger_)
+
+    def _calibrate(self, X: Any, y: Any, sample_weight: Any, method: str, folds: Any = 10) -> Any:
+        if not isinstance(self.alpha, str):
+            return super()._calibrate(X, y, sample_weight, method, folds)
+        fixed = copy.copy(self)
+        fixed.alpha = float(self._solved_family.alpha)  # the models of folds have the pseudo-count of all documents
+        return fixed._calibrate(X, y, sample_weight, method, folds)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
         """Replace the ledger, the number of words and what was computed from the old one."""
@@ -134,12 +181,11 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         With `weighting="tfidf"` rows are normalised to length one too; a model of "twcnb" scores counts.
         """
         rows = build_word_matrix(self._words, self._known, documents, threads)
-        if not self._solved_family.idf and self._weighting != "tfidf":
+        if not self._solved_family.idf and (self._weighting is None or not self._weights_documents):
             return rows
         if self._idf is None:
-            self._idf = compute_idf(self._bags)
-        rows = texts.multiply_idf_inplace(rows, self._idf)
-        return texts.normalise_rows_inplace(rows) if self._weighting == "tfidf" else rows
+            self._idf = self._compute_idf(self._bags)
+        return texts.weight_rows_inplace(rows, self._weighting, self._idf)
 
     def _check_input(self, X: Any) -> Documents:
         """Return the documents to predict, checked."""
@@ -281,6 +327,8 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         words = texts.choose_tokenizer(self.words, self.event, self.weighting)
         have_changed = self.weighting != self._weighting or words != self._words
         self._write_tokenizer(section, "words, event or weighting", have_changed)
+        if self._weighting == "twcnb":
+            section.put("weights_documents", self._weights_documents)
 
     def _read_state(self, section: Section, blocks: Sequence[Block]) -> None:
         """Set tokenizer and weighting by the arguments that were read, and check the block of words against them."""
@@ -288,4 +336,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
             self._validate_params()
             self._words = texts.choose_tokenizer(self.words, self.event, self.weighting)
             self._weighting = self.weighting
+        self._weights_documents = self.weighting != "twcnb" or section.has("weights_documents")
+        if section.has("weights_documents"):
+            self._weights_documents = section.flag("weights_documents")
         self.n_features_in_ = texts.check_word_block(section, blocks, self._words)

@@ -105,7 +105,9 @@ export class Model {
     if (lower) text = text.toLowerCase();
     const squeezed = [...text.replace(new RegExp(`[${characters.space}]{2,}`, "gu"), " ")];
     if (tokens === "characters") return ngrams(squeezed, low, high, "");
-    const pattern = tokens === "words" ? `[${characters.word}]+` : `[^${characters.space}]+`;
+    const word = `[${characters.word}]+`, single = `[^${characters.word}${characters.space}]`;
+    const patterns = { words: word, "words and punctuation": `${word}|${single}` };
+    const pattern = patterns[tokens] ?? `[^${characters.space}]+`;
     const runs = text.match(new RegExp(pattern, "gu")) ?? [], stops = new Set(stop);
     if (tokens !== "characters in words")
       return ngrams(runs.filter((token) => [...token].length >= least && !stops.has(token)), low, high, " ");

@@ -29,13 +29,15 @@ REPLACEMENT_CHARACTER, LAST_CHARACTER = np.uint64(0xFFFD), np.uint64(0x10FFFF)
 SIGNS, ONES = np.uint64(0x8080808080808080), np.uint64(0x0101010101010101)
 """Bit 7, and bit 0, of each of eight bytes."""
 
-TOKEN, SPECIAL, SPACE = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32(1 << 29)
+TOKEN, SPECIAL, SPACE, SINGLE = (np.uint32(1 << bit) for bit in (31, 30, 29, 28))
 CASE_OFFSET = np.uint32((1 << 21) - 1)
 """Masks of the entry of a character in a character table: it is part of a token; its lower case is not one character
-in every context; it is white space; and (CASE_OFFSET) the offset of its lower case from it, modulo 2²¹."""
+in every context; it is white space; it is a token by itself; and (CASE_OFFSET) the offset of its lower case from it,
+modulo 2²¹."""
 
-WORD_KIND, NON_WHITESPACE_KIND = range(2)
-"""Kinds of tokens: of word characters, or of all but white space; any other number: of all but U+0020."""
+WORD_KIND, NON_WHITESPACE_KIND, PUNCTUATION_KIND = range(3)
+"""Kinds of tokens: of word characters, of all but white space, or of word characters with each other character but
+white space as a token by itself; any other number: of all but U+0020."""
 
 BLANK = np.uint64(32)
 
@@ -247,6 +249,30 @@ def find_edges(blob: Bytes, at: Any, stop: Any, end: Any, kind: int, n: int, edg
 
 
 @kernel
+def find_edges_and_singles(blob: Bytes, at: Any, stop: Any, end: Any, n: int, edges: Ints) -> int:
+    """Find edges as `find_edges`, of runs of word characters, and of each ASCII punctuation character by itself."""
+    inside = np.uint64(n & 1)
+    while at < stop:
+        words = read_token_bits(blob, at, end, WORD_KIND)
+        singles = read_token_bits(blob, at, end, NON_WHITESPACE_KIND) & ~words
+        changes = words ^ (words << U1 | inside)
+        left = changes | singles
+        while left:
+            lowest = left & (~left + U1)
+            place = np.int64(at + trailing_zeros(left))
+            if changes & lowest:
+                edges[n] = place
+                n += 1
+            if singles & lowest:
+                edges[n], edges[n + 1] = place, place + 1
+                n += 2
+            left ^= lowest
+        inside = words >> U63
+        at += U64
+    return n
+
+
+@kernel
 def find_tokens(
     blob: Bytes, offsets: Ints, order: Ints, alphabet: Alphabet, min_characters: int, tokens: TokenArrays,
     bounds: Ints, special: Any,
@@ -261,13 +287,16 @@ def find_tokens(
     """
     hashes, contents, sizes, texts = tokens
     kind, lower, page, entry = alphabet
-    out, written, edges, size = U0, U0, np.empty(PASS_BYTES + 2, np.int64), np.uint64(len(blob))
+    out, written, edges, size = U0, U0, np.empty(2 * PASS_BYTES + 2, np.int64), np.uint64(len(blob))
     for i in range(len(order)):
         at, end = np.uint64(offsets[order[i]]), np.uint64(offsets[order[i] + 1])
         is_special, n = False, 0
         while at < end and not is_special:
             stop = min(at + np.uint64(PASS_BYTES), end)
-            n = find_edges(blob, at, stop, end, kind, n, edges)
+            if kind == PUNCTUATION_KIND:
+                n = find_edges_and_singles(blob, at, stop, end, n, edges)
+            else:
+                n = find_edges(blob, at, stop, end, kind, n, edges)
             at = stop
             if at == end and n & 1:
                 edges[n] = np.int64(end)
@@ -336,9 +365,11 @@ def read_by_character(blob: Bytes, at: Any, end: Any, page: Any, entry: Any, tok
     n, chars, chunk, shift, h = U0, np.int64(0), U0, U0, U0
     while at < end:
         char, n_bytes = decode_character(blob, at, end)
-        at += n_bytes
         e = entry[page[char >> U8], char & LOW8]
-        if not e & TOKEN:
+        if e & SINGLE and n:
+            return at, n, chars, chunk, h, False
+        at += n_bytes
+        if not e & (TOKEN | SINGLE):
             return at, n, chars, chunk, h, (e & SPECIAL) != 0
         chars += 1
         for _ in range(encode_character((char + np.uint64(e & CASE_OFFSET)) & np.uint64(CASE_OFFSET), token, to + n)):
@@ -347,6 +378,8 @@ def read_by_character(blob: Bytes, at: Any, end: Any, page: Any, entry: Any, tok
             shift += U8
             if shift == U64:
                 h, chunk, shift = add_chunk(h, chunk), U0, U0
+        if e & SINGLE:
+            break
     return at, n, chars, chunk, h, False
 
 

@@ -80,20 +80,30 @@ def choose_C_by_folds(
     `prepare(index, rows)` returns functions that refit and score the rows at these indices. Where no row can
     be held out, C is `DEFAULT_C`.
     """
+    index, rows, folds = select_choice_folds(rows, max_folds)
+    if not folds:
+        return PenaltyChoice(DEFAULT_C, ())
+    refit, score = prepare(index, rows)
+
+    def loss(i: int, state: State) -> float:
+        return sum_fold_loss(rows, folds[i], score(folds[i], state))
+
+    return search_C(lambda i, C, before: refit(folds[i], C, before), loss, len(folds), lowest, highest)
+
+
+def select_choice_folds(rows: FoldedRows, max_folds: int | None) -> tuple[NDArray[np.intp], FoldedRows, list[int]]:
+    """Return the rows by which a setting is chosen: their indices, themselves, and the folds that are scored."""
     index = sample_choice_rows(rows.codes)
     rows = rows if len(index) == len(rows.codes) else rows.take(index)
     rows = rows._replace(fold=exclude_single_fold_classes(rows.codes, rows.fold))
-    folds = np.unique(rows.fold[rows.fold >= 0]).tolist()[:max_folds]
-    if not folds:
-        return PenaltyChoice(DEFAULT_C, ())
-    (refit, score), weight = prepare(index, rows), rows.weights
+    return index, rows, np.unique(rows.fold[rows.fold >= 0]).tolist()[:max_folds]
 
-    def loss(i: int, state: State) -> float:
-        mine = rows.fold == folds[i]
-        total = float(weight[mine] @ compute_losses(score(folds[i], state), rows.codes[mine]))
-        return total if math.isfinite(total) else math.inf
 
-    return search_C(lambda i, C, before: refit(folds[i], C, before), loss, len(folds), lowest, highest)
+def sum_fold_loss(rows: FoldedRows, f: int, scores: Array) -> float:
+    """Return the loss of the rows of fold f with these scores, infinite where it is not a number."""
+    mine = rows.fold == f
+    total = float(rows.weights[mine] @ compute_losses(scores, rows.codes[mine]))
+    return total if math.isfinite(total) else math.inf
 
 
 def sample_choice_rows(codes: Codes) -> NDArray[np.intp]:

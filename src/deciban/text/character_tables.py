@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.kernels.tokenizer import CASE_OFFSET, SPACE, SPECIAL, TOKEN, Alphabet
+from deciban.kernels.tokenizer import CASE_OFFSET, PUNCTUATION_KIND, SINGLE, SPACE, SPECIAL, TOKEN, Alphabet
 from deciban.ledger.hashing import SURROGATES
 from deciban.text.words import PATTERNS as TOKEN_PATTERNS
 
@@ -23,11 +23,12 @@ CAPITAL_SIGMA = 0x3A3
 SPECIAL_CHARACTERS = [0x130, CAPITAL_SIGMA]
 """Characters without a lower case of one character: Σ, and İ, whose lower case is two characters."""
 
-Kind = Literal["words", "whitespace", "space"]
-"""The characters of tokens: word characters, all but white space, all but U+0020."""
+Kind = Literal["words", "whitespace", "words and punctuation", "space"]
+"""The characters of tokens: word characters, all but white space (of each punctuation character a token), all but
+U+0020."""
 
 PATTERNS = {**TOKEN_PATTERNS, "space": "[^ ]+"}
-"""The pattern of each kind, in the order of the kernels' numbers for them."""
+"""The pattern of each kind, in the order of the kernels' numbers for them; "space": of stop words."""
 
 
 @cache
@@ -35,10 +36,15 @@ def build_alphabet(kind: Kind, lower: bool) -> Alphabet:
     """Build the alphabet of a kind of token, after lower-casing if wanted."""
     folded, special = _lower_characters() if lower else (np.arange(N_CHARACTERS, dtype=np.uint32), [])
     entry: NDArray[np.uint32] = np.bitwise_and(folded - np.arange(N_CHARACTERS, dtype=np.uint32), CASE_OFFSET)
-    entry[match_characters(PATTERNS[kind])[folded]] |= TOKEN
+    number = list(PATTERNS).index(kind)
+    if number == PUNCTUATION_KIND:
+        entry[match_characters(PATTERNS["words"])[folded]] |= TOKEN
+        entry[match_characters(r"[^\w\s]+")[folded]] |= SINGLE
+    else:
+        entry[match_characters(PATTERNS[kind])[folded]] |= TOKEN
     entry[match_characters(r"\s+")[folded]] |= SPACE
     entry[special] = SPECIAL
-    return Alphabet(list(PATTERNS).index(kind), lower, *_split_pages(entry))
+    return Alphabet(number, lower, *_split_pages(entry))
 
 
 @cache

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +16,22 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.kernels.execution import load_kernels
 from deciban.ledger import Bags, Tallies, Vocabulary
+from deciban.ledger.hashing import hash_words
+from deciban.ledger.vocabulary import pack_words
 from deciban.scores.explanation import FoundWord
 from deciban.text.documents import Documents
-from deciban.text.words import Words, count_hashed_words, count_words, hash_column
+from deciban.text.words import Words, hash_column, weigh_counts
 
 if TYPE_CHECKING:
     from deciban.text.shard import Shard
 
 Counted = tuple[Vocabulary | None, Bags]
+
+Rows = tuple[Array, NDArray[np.int64], NDArray[np.int64]]
+"""The arrays of a CSR matrix: values, columns, and where each row begins."""
+
+MIN_SUMMED_ENTRIES = 1 << 16
+"""The number of entries up to which those of the same word and class are not summed while documents are counted."""
 
 
 class WordCounter:
@@ -67,7 +75,7 @@ class WordCounter:
     @property
     def size(self) -> int:
         """The approximate number of numbers in memory."""
-        return 2 * (len(self._plain.cells) + sum(shard.n_entries for shard in self._shards))
+        return 2 * (self._plain.n_entries + sum(shard.n_entries for shard in self._shards))
 
     def merge_classes(self, place: NDArray[np.int32]) -> None:
         """Replace class k by class place[k]."""
@@ -96,52 +104,106 @@ def _merge_counts(a: Counted, b: Counted) -> Counted:
 
 
 class PlainCounter:
-    """The definition of counting, in plain Python: cells of word and class, filled one by one.
+    """Counting of few documents by Python and NumPy: an entry for each word and class.
 
-    A cell has the sum of the word's values and the weight of the documents with it; `weight` is that of each class.
+    `entries` are arrays of word numbers, classes, sums of the word's values and weights of the documents with it;
+    `weight` is that of each class. Words are numbered in the order in which they are first seen.
     """
 
     def __init__(self, words: Words) -> None:
         self.words = words
-        self.cells: dict[tuple[Hashable, int], list[float]] = {}
+        self.numbers = _number_new_words()
+        self.entries: list[tuple[NDArray[np.int64], NDArray[np.int64], Array, Array]] = []
         self.weight: dict[int, float] = defaultdict(float)
+        self._compacted = 0
+
+    @property
+    def n_entries(self) -> int:
+        """The number of entries."""
+        return sum(len(number) for number, _, _, _ in self.entries)
 
     def count(self, documents: Documents, codes: Codes, weight: Array | None) -> None:
         """See `WordCounter.count`."""
-        read = count_words if self.words.hashed is None else count_hashed_words
-        for i, k in enumerate(codes.tolist()):
-            w = 1.0 if weight is None else float(weight[i])
-            self.weight[k] += w
-            for word, value in read(self.words, documents.text(i) or "").items():
-                cell = self.cells.setdefault((word, k), [0.0, 0.0])
-                cell[0] += w * value
-                cell[1] += w
+        value, column, start = _count_rows(self.words, documents, self.numbers, self._columns)
+        w = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
+        for k, total in enumerate(np.bincount(codes, weights=w).tolist()):
+            if total:
+                self.weight[k] += total
+        row = np.repeat(np.arange(len(codes)), np.diff(start))
+        self.entries.append((column, codes[row].astype(np.int64), w[row] * value, w[row]))
+        if self.n_entries > 2 * self._compacted + MIN_SUMMED_ENTRIES:
+            self._sum_equal_entries()
+
+    def _columns(self) -> NDArray[np.int64]:
+        """Return the column of each word by its number: the number itself, or that of its hash."""
+        if self.words.hashed is None:
+            return np.arange(len(self.numbers))
+        return _hash_columns(self.words, self.numbers)
+
+    def _sum_equal_entries(self) -> None:
+        """Replace entries of the same word and class by their sum, added in the order of documents."""
+        number, class_code, total, documents = (np.concatenate(each) for each in zip(*self.entries))
+        keys, place = np.unique(number * (int(class_code.max(initial=0)) + 1) + class_code, return_inverse=True)
+        number, class_code = np.divmod(keys, int(class_code.max(initial=0)) + 1)
+        sums = [np.bincount(place, weights=each).astype(np.float64) for each in (total, documents)]
+        self.entries, self._compacted = [(number, class_code, sums[0], sums[1])], len(keys)
 
     def merge_classes(self, place: NDArray[np.int32]) -> None:
         """See `WordCounter.merge_classes`."""
-        old, self.cells = self.cells, {}
-        for (word, k), (total, documents) in old.items():
-            cell = self.cells.setdefault((word, int(place[k])), [0.0, 0.0])
-            cell[0] += total
-            cell[1] += documents
+        self.entries = [(number, place[k].astype(np.int64), *sums) for number, k, *sums in self.entries]  # type: ignore[misc]
         weight, self.weight = self.weight, defaultdict(float)
         for k, w in weight.items():
             self.weight[int(place[k])] += w
 
     def bags(self, n_classes: int) -> Counted:
         """See `WordCounter.bags`."""
-        keys: list[Any] = [word for word, _ in self.cells]  # words, or the columns that stand for them
-        vocabulary = Vocabulary.of(keys) if self.words.hashed is None else None
-        place = np.array(keys, dtype=np.int64) if vocabulary is None else vocabulary.places(keys)
-        width = count_columns(self.words, vocabulary)
-        class_code = np.array([k for _, k in self.cells], dtype=np.int32)
-        sums = np.array(list(self.cells.values()), dtype=np.float64).reshape(-1, 2)
         weight = np.zeros((n_classes, 1))
         for k, w in self.weight.items():
             weight[k] = w
-        order = np.lexsort((class_code, place))
-        start = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=width))]).astype(np.int64)
-        return vocabulary, build_bags(start, class_code[order], sums[order, 0], sums[order, 1], weight, self.words)
+        self.entries.append((np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0)))
+        vocabulary = None
+        if self.words.hashed is None:
+            vocabulary, order = Vocabulary.arrange(*pack_words(self.numbers))
+            place = np.empty(len(order), dtype=np.int64)
+            place[order] = np.arange(len(order))
+            self.entries = [(place[number], *rest) for number, *rest in self.entries]  # type: ignore[misc]
+        self._sum_equal_entries()
+        number, class_code, total, documents = self.entries[0]
+        counts = np.bincount(number, minlength=count_columns(self.words, vocabulary))
+        start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return vocabulary, build_bags(start, class_code.astype(np.int32), total, documents, weight, self.words)
+
+
+def _number_new_words() -> dict[str, int]:
+    """Return an empty dictionary that numbers words when they are first looked up."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
+
+
+def _hash_columns(words: Words, tokens: Iterable[str]) -> NDArray[np.int64]:
+    """Return the column that stands for each token, as `hash_column`."""
+    return (hash_words(*pack_words(tokens)) & np.uint64(words.n_columns - 1)).astype(np.int64)
+
+
+def _count_rows(
+    words: Words, documents: Documents, numbers: dict[str, int], columns: Callable[[], NDArray[np.int64]]
+) -> Rows:
+    """Return values, columns and starts of rows of words, as `count_words` does for each document.
+
+    `numbers` numbers the tokens, `columns()` is the column of each number; −1: the token is left out.
+    """
+    tokens = [words.tokens_of(text) for text in documents.strings()]
+    number = np.fromiter(map(numbers.__getitem__, chain.from_iterable(tokens)), np.int64)
+    row = np.repeat(np.arange(len(tokens)), np.fromiter(map(len, tokens), np.int64, len(tokens)))
+    column = columns()[number]
+    if (column < 0).any():
+        row, column = row[column >= 0], column[column >= 0]
+    width = int(column.max(initial=0)) + 1
+    keys, times = np.unique(row * width + column, return_counts=True)
+    row, column = np.divmod(keys, width)
+    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(tokens)))]).astype(np.int64)
+    return weigh_counts(words, times, row), column, start
 
 
 def build_bags(
@@ -176,29 +238,20 @@ def build_word_matrix(words: Words, vocabulary: Vocabulary | None, documents: Do
         from deciban.text.lexicon import get_fixed_lexicon
         from deciban.text.shard import build_rows
 
-        data, indices, indptr = build_rows(get_fixed_lexicon(words, vocabulary), words, documents, threads)
+        rows: Any = build_rows(get_fixed_lexicon(words, vocabulary), words, documents, threads)
     else:
-        data, indices, indptr = _count_by_definition(words, vocabulary, documents)
-    X = csr_array((data, indices, indptr), shape=(len(documents), count_columns(words, vocabulary)))
+        rows = _count_by_definition(words, vocabulary, documents)
+    X = csr_array(rows, shape=(len(documents), count_columns(words, vocabulary)))
     X.has_canonical_format = True
     return X
 
 
-def _count_by_definition(words: Words, vocabulary: Vocabulary | None, documents: Documents) -> tuple[Any, Any, Any]:
-    """Return data, indices and indptr of the matrix of words, computed in plain Python."""
-    texts = [documents.text(i) or "" for i in range(len(documents))]
+def _count_by_definition(words: Words, vocabulary: Vocabulary | None, documents: Documents) -> Rows:
+    """Return values, columns and starts of the rows of known words, computed by Python and NumPy."""
+    numbers = _number_new_words()
     if vocabulary is None:
-        bags = [count_hashed_words(words, text) for text in texts]
-        rows = [sorted(bag.items()) for bag in bags]
-    else:
-        tokens = list({token for text in texts for token in words.tokens_of(text)})
-        place = {token: int(v) for token, v in zip(tokens, vocabulary.places(tokens)) if v >= 0}
-        named = [count_words(words, text, place) for text in texts]
-        rows = [sorted((place[token], value) for token, value in bag.items()) for bag in named]
-    entries = [entry for row in rows for entry in row]
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    indices = np.array([v for v, _ in entries], dtype=np.int64)
-    return np.array([value for _, value in entries], dtype=np.float64), indices, indptr
+        return _count_rows(words, documents, numbers, lambda: _hash_columns(words, numbers))
+    return _count_rows(words, documents, numbers, lambda: vocabulary.places(list(numbers)))
 
 
 def keep_known_words(words: Words, X: Any, known: NDArray[np.bool_]) -> Any:

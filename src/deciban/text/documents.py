@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,15 @@ class Documents:
             return None
         blob, offsets = self.utf8
         return bytes(blob[offsets[i] : offsets[i + 1]]).decode("utf-8", SURROGATES)
+
+    def strings(self) -> list[str]:
+        """Return all documents; '' for one that is missing."""
+        if self._texts is not None:
+            return [text or "" for text in self._texts]
+        blob, offsets = self.utf8
+        content = blob[offsets[0] : offsets[-1]].tobytes()
+        ends = (offsets - offsets[0]).tolist()
+        return [content[a:b].decode("utf-8", SURROGATES) for a, b in pairwise(ends)]
 
     @cached_property
     def array(self) -> Any:

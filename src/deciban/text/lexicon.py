@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.kernels import word_lookup
-from deciban.kernels.tokenizer import Alphabet, TokenArrays, find_tokens, prepare_characters
+from deciban.kernels.tokenizer import PUNCTUATION_KIND, Alphabet, TokenArrays, find_tokens, prepare_characters
 from deciban.ledger import Vocabulary
 from deciban.ledger.hashing import SURROGATES, hash_word
 from deciban.text.character_tables import Kind, build_alphabet
@@ -45,9 +45,12 @@ class TokenBuffers:
         sizes, self.numbers = np.empty(tokens, np.int64), np.empty(tokens, np.int64)
         self.tokens = TokenArrays(hashes, contents, sizes, np.empty(n_bytes, np.uint8))
 
-    def reserve(self, n_documents: int, n_bytes: int) -> None:
-        """Allocate larger buffers if documents of this size need them; contents are lost."""
-        tokens, text_bytes = n_bytes // 2 + n_documents + 1, 2 * n_bytes + 32
+    def reserve(self, n_documents: int, n_bytes: int, min_token_bytes: int) -> None:
+        """Allocate larger buffers if documents of this size need them; contents are lost.
+
+        `min_token_bytes` is the least number of bytes of a token with the character that separates it from the next.
+        """
+        tokens, text_bytes = n_bytes // min_token_bytes + n_documents + 1, 2 * n_bytes + 32
         if tokens > len(self.numbers) or text_bytes > len(self.tokens.texts):
             self._allocate(max(tokens, len(self.numbers)), max(text_bytes, len(self.tokens.texts)))
 
@@ -114,7 +117,7 @@ class Lexicon:
         An unknown word has the number NO_WORD; where n-grams are counted, unknown words and n-grams are left out.
         If a document needs Python's lower-casing, Python lower-cases all of them.
         """
-        kind: Kind = "words" if self.settings.tokens == "words" else "whitespace"
+        kind: Kind = "whitespace" if self.settings.by_character else self.settings.tokens  # type: ignore[assignment]
         tokens, is_special = self._read_tokens(
             *documents.utf8, order, build_alphabet(kind, self.settings.lower), buffers
         )
@@ -136,7 +139,8 @@ class Lexicon:
         buffers: TokenBuffers,
     ) -> tuple[WordNumbers, bool]:  # fmt: skip
         """Return the numbers of single words, none of documents that need Python's lower-casing; and if one does."""
-        buffers.reserve(len(order), int((offsets[order + 1] - offsets[order]).sum()))
+        min_token_bytes = 1 if alphabet.kind == PUNCTUATION_KIND else 2
+        buffers.reserve(len(order), int((offsets[order + 1] - offsets[order]).sum()), min_token_bytes)
         bounds, is_special = np.zeros(len(order) + 1, dtype=np.int64), np.zeros(len(order), dtype=np.uint8)
         find_tokens(blob, offsets, order, alphabet, min_characters, buffers.tokens, bounds, is_special)
         number = self._look_up if self.settings.hashed is None else self._hash_to_columns

@@ -6,22 +6,23 @@ sklearn's CountVectorizer.
 
 import hashlib
 import json
-import math
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, Self, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban._typing import Array
 from deciban.docstrings import document
 from deciban.errors import InputError, SchemaError
 from deciban.ledger.hashing import SURROGATES, hash_word
 
-T = TypeVar("T")
-
-Tokens = Literal["words", "whitespace", "characters", "characters in words"]
+Tokens = Literal["words", "whitespace", "words and punctuation", "characters", "characters in words"]
 Values = Literal["counts", "presence", "log"]
 Length = Literal["l1", "l2"]
 
@@ -38,7 +39,19 @@ MAX_SHOWN_STOP_WORDS = 5
 """The number of stop words up to which they are shown, and not only counted."""
 
 SPACES = re.compile(r"\s\s+")
-PATTERNS: Mapping[str, str] = {"words": r"\w+", "whitespace": r"\S+"}
+PATTERNS: Mapping[str, str] = {
+    "words": r"\w+",
+    "whitespace": r"\S+",
+    "words and punctuation": r"\w+|[^\w\s]",
+}
+"""The pattern of each kind of token, in the order of the kernels' numbers for them."""
+
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "classic": {},
+    "modern": {"tokens": "words and punctuation", "ngrams": 2},
+}
+"""The settings that have a name; see `Words.preset`."""
 
 
 @document()
@@ -50,15 +63,15 @@ class Words:
     ----------
     lower : bool
         Whether words are written in lower case.
-    tokens : 'words', 'whitespace', 'characters' or 'characters in words'
-        Runs of word characters (`\w`), runs without whitespace, or single characters, of the whole text or of each
-        word with a space on either side.
+    tokens : 'words', 'whitespace', 'words and punctuation', 'characters' or 'characters in words'
+        Runs of word characters (`\w`), runs without whitespace, runs of word characters and each punctuation
+        character by itself, or single characters, of the whole text or of each word with a space on either side.
     ngrams : int or (int, int)
         The least and the greatest number of neighbours that form an n-gram; 2 means 1 to 2.
     stop : sequence of str, 'english' or None
         Words that are left out; 'english': scikit-learn's list.
     least_length : int or None
-        Shorter words are left out; None: 2, between whitespace 1.
+        Shorter tokens are left out; None: 2 where tokens are words alone, else 1.
     values : 'counts', 'presence' or 'log'
         A word counts as often as it occurs, once, or ln(1 + times).
     length : 'l1', 'l2' or None
@@ -148,7 +161,7 @@ class Words:
                 raise InputError(f"least_length has no meaning where tokens={self.tokens!r}. Hint: ngrams=(3, 5)")
             return None
         if self.least_length is None:
-            return 1 if self.tokens == "whitespace" else 2
+            return 2 if self.tokens == "words" else 1
         if not _is_integer(self.least_length) or self.least_length < 1:
             raise InputError(f"least_length must be a whole number ≥ 1, not {self.least_length!r}")
         return int(self.least_length)
@@ -198,8 +211,22 @@ class Words:
         return cls(**given)
 
     @classmethod
+    def preset(cls, name: str, **changes: Any) -> "Words":
+        """Return the settings of a name in `PRESETS`, with changes.
+
+        "classic" are the defaults, the words of scikit-learn's CountVectorizer; "modern" are words of any length,
+        punctuation, and pairs of neighbours.
+
+        >>> Words.preset("modern").tokens_of("Not bad!")
+        ['not', 'bad', '!', 'not bad', 'bad !']
+        """
+        if not isinstance(name, str) or name not in PRESETS:
+            raise InputError(f"{name!r} names no settings of words. Hint: one of {', '.join(map(repr, PRESETS))}")
+        return cls.from_dict({**PRESETS[name], **changes})
+
+    @classmethod
     def from_argument(cls, value: Any) -> "Words":
-        """Return settings as given, the defaults for None, or the settings of a mapping over the defaults.
+        """Return settings as given, of a preset's name, of a mapping over the defaults, or the defaults for None.
 
         >>> Words.from_argument({"ngrams": 2}) == Words(ngrams=2), Words.from_argument(None) == Words()
         (True, True)
@@ -208,8 +235,11 @@ class Words:
             return value or cls()
         if isinstance(value, Mapping):
             return cls.from_dict(value)
+        if isinstance(value, str):
+            return cls.preset(value)
         raise InputError(
-            f"words must be deciban.Words or a mapping of its arguments, not {value!r}. Hint: words={{'ngrams': 2}}"
+            f"words must be deciban.Words, a mapping of its arguments or a name, not {value!r}. "
+            f"Hint: words={{'ngrams': 2}}, or words='modern'"
         )
 
     @cached_property
@@ -257,7 +287,29 @@ class Words:
         >>> Words(ngrams=2).tokens_of("The cat sat.")
         ['the', 'cat', 'sat', 'the cat', 'cat sat']
         """
-        return [token for token, _, _ in self._spans(text.lower() if self.lower else text)]
+        text = text.lower() if self.lower else text
+        if self.by_character:
+            return [token for token, _, _ in self._spans(text)]
+        tokens, (low, high) = self._pattern.findall(text), self.span
+        if self.stop:
+            tokens = [token for token in tokens if token not in self._stops]
+        if (low, high) == (1, 1):
+            return tokens
+        longest = min(high, len(tokens))
+        return [" ".join(tokens[i : i + n]) for n in range(low, longest + 1) for i in range(len(tokens) - n + 1)]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """The pattern of a token of at least `least_length` characters."""
+        least = self.least_length or 1
+        if self.tokens == "words and punctuation":
+            return re.compile(PATTERNS[self.tokens] if least == 1 else rf"\w{{{least},}}")
+        return re.compile(f"{PATTERNS[self.tokens][:-1]}{{{least},}}")
+
+    @cached_property
+    def _stops(self) -> frozenset[str]:
+        """The words that are left out."""
+        return frozenset(self.stop or ())
 
     def spans_of(self, text: str) -> list[Span]:
         """Return the tokens of a text as `tokens_of`, each with its place in the text.
@@ -279,9 +331,9 @@ class Words:
 
     def _words(self, text: str) -> Iterator[Span]:
         """Yield single tokens, then pairs of neighbours, and so on."""
-        (low, high), least, stops = self.span, self.least_length or 1, frozenset(self.stop or ())
-        tokens = ((found.group(), found.start(), found.end()) for found in re.finditer(PATTERNS[self.tokens], text))
-        singles = [span for span in tokens if len(span[0]) >= least and span[0] not in stops]
+        low, high = self.span
+        tokens = ((found.group(), found.start(), found.end()) for found in self._pattern.finditer(text))
+        singles = [span for span in tokens if span[0] not in self._stops]
         for n in range(low, min(high, len(singles)) + 1):
             for i in range(len(singles) - n + 1):
                 run = singles[i : i + n]
@@ -313,19 +365,15 @@ class Words:
                     break
 
 
-def count_words(words: Words, text: str, known: Container[str] | None = None) -> dict[str, float]:
-    """Return the words of a text and their values by these settings; of the known words only, where these are given.
+def count_words(words: Words, text: str) -> dict[str, float]:
+    """Return the words of a text and their values by these settings.
 
     >>> count_words(Words(values="presence"), "to be or not to be")
     {'to': 1.0, 'be': 1.0, 'or': 1.0, 'not': 1.0}
     """
-    tokens = words.tokens_of(text)
-    return _weigh_counts(words, Counter(tokens if known is None else [token for token in tokens if token in known]))
-
-
-def count_hashed_words(words: Words, text: str) -> dict[int, float]:
-    """Return the columns of a text's words and their values, where hashes stand for words."""
-    return _weigh_counts(words, Counter(hash_column(words, token) for token in words.tokens_of(text)))
+    counts = Counter(words.tokens_of(text))
+    values = weigh_counts(words, np.array(list(counts.values()), np.int64), np.zeros(len(counts), np.int64))
+    return dict(zip(counts, values.tolist()))
 
 
 def hash_column(words: Words, token: str) -> int:
@@ -333,13 +381,17 @@ def hash_column(words: Words, token: str) -> int:
     return hash_word(token.encode("utf-8", SURROGATES)) & (words.n_columns - 1)
 
 
-def _weigh_counts(words: Words, counts: Mapping[T, int]) -> dict[T, float]:
-    value_of: Callable[[int], float] = {"counts": float, "presence": lambda n: 1.0, "log": math.log1p}[words.values]
-    values = {token: value_of(n) for token, n in counts.items()}
+def weigh_counts(words: Words, times: NDArray[np.int64], row: NDArray[np.int64]) -> Array:
+    """Return the values of words that occur so many times in these rows, divided by the length of their row."""
+    if words.values == "presence":
+        values = np.ones(len(times))
+    else:
+        values = np.log1p(times) if words.values == "log" else times.astype(np.float64)
     if words.length is None:
         return values
-    size = sum(values.values()) if words.length == "l1" else math.sqrt(sum(v * v for v in values.values()))
-    return {token: value / size for token, value in values.items()}
+    if words.length == "l1":
+        return values / np.bincount(row, weights=values)[row]
+    return values / np.sqrt(np.bincount(row, weights=values**2))[row]
 
 
 def _is_integer(value: Any) -> bool:

@@ -177,9 +177,11 @@ def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[words.TextWeigh
         if block.kind == "bags":
             alpha: float = getattr(family, "alpha", 1.0)
             K, threads = len(data.basis.ledger.rows), engines.thread_count(None)
-            rows = words.WordRows(X, X, data.rows.codes, data.rows.weight, K, threads=threads)
-            found.append(words.fit_text_weights(rows, alpha, C, data.folded_rows.fold))
-            evidence.append(words.compute_out_of_fold_evidence(rows, alpha, found[-1].C, data.folded_rows.fold))
+            has_unit_length = data.task.options.words.length == "l2"
+            size = max(1.0, float(np.sqrt(X.nnz / X.shape[0]))) if has_unit_length else 1.0
+            rows = words.WordRows(X, X, data.rows.codes, data.rows.weight, K, size, threads)
+            found.append(words.fit_text_weights(rows, alpha / size, C, data.folded_rows.fold))
+            evidence.append(words.compute_out_of_fold_evidence(rows, found[-1], data.folded_rows.fold))
     return found, evidence
 
 

@@ -42,6 +42,9 @@ PENALISED_LEARNERS = ("logistic", "evidence")
 OPTION_NAMES = ("alpha", "parameter_prior", "covariance", "unseen", "most_levels")
 """The arguments of `train` that are options of a model; see `Options`."""
 
+EVIDENCE_WORDS = Words(tokens="words and punctuation", values="log", length="l2")
+"""The tokenizer of texts whose words are weighed by evidence regression, where none is given."""
+
 MAX_LABEL_SHARE = 0.5
 """The share of distinct values among the rows up to which a column can be the target."""
 
@@ -155,14 +158,17 @@ def plan(
 
     `more` are `OPTION_NAMES`, and the options of reading files.
     """
+    has_words = words is not None
     target, weights, unlearned = to_name(target), to_name(weights), [to_name(name) for name in unlearned]
     roles, blocks = {to_name(name): role for name, role in (roles or {}).items()}, to_names(blocks)
     given = {name: more.pop(name) for name in OPTION_NAMES if name in more}
     reading = FileOptions.from_arguments(more)
     opened = open_source(source, sql, reading, spark)
     markers = () if keep_markers or isinstance(opened, (TextLines, DocumentFiles)) else MISSING_MARKERS
-    options = Options(**given, words=Words.from_argument(words), markers=markers)
     learner, penalty = _learner(learner, C, like)
+    if words is None and learner == "evidence" and given.get("alpha") != "auto":
+        words = EVIDENCE_WORDS
+    options = Options(**given, words=Words.from_argument(words), markers=markers)
     structure = "naive" if learner != "bayes" and structure == "auto" else check_structure(structure)
     if structure == "tan" and learner != "bayes":
         raise InputError(f"structure='tan' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
@@ -180,7 +186,7 @@ def plan(
     head = opened.head(HEAD_ROWS if _needs_rows(opened, [target, weights, *unlearned], roles, like) else 0)
     _check_labels(head, target)
     if like is not None:
-        found = _columns_like(like, target, roles or blocks, numbers, words)
+        found = _columns_like(like, target, roles or blocks, numbers, has_words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
         structure = "tan" if structure != "naive" and any(column.cells for column in columns) else "naive"
     else:
@@ -317,7 +323,7 @@ def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
     return replace(like.options, prior=ClassPrior()), named if prior is None else prior
 
 
-def _columns_like(like: Model, target: str, given: Any, numbers: str | None, words: Any) -> Sequence[Column]:
+def _columns_like(like: Model, target: str, given: Any, numbers: str | None, has_words: bool) -> Sequence[Column]:
     """Return the columns of another model; InputError for another target, or if roles or words are given too."""
     if like.target != target:
         raise InputError(f"the model of like= has the target {like.target!r}, not {target!r}")
@@ -325,7 +331,7 @@ def _columns_like(like: Model, target: str, given: Any, numbers: str | None, wor
         raise InputError(
             "with like= the roles are those of the other model. Hint: leave roles, blocks and numbers out"
         )
-    if words is not None:
+    if has_words:
         raise InputError("with like= texts are read as in the other model. Hint: leave words out")
     return [replace(column, reason="as in the model") for column in like.columns]
 

@@ -119,8 +119,8 @@ def train(
         How a level that was never learned is treated: no evidence, one more pseudo-count, or an error.
     most_levels : int
         How many levels of a category are distinguished; the rarer ones are counted as one.
-    words : Words, mapping or None
-        How texts are split into words: `Words`, or its arguments in a mapping.
+    words : Words, mapping, 'classic', 'modern' or None
+        How texts are split into words: `Words`, its arguments in a mapping, or the name of its settings.
 
     Returns
     -------
