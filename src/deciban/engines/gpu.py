@@ -153,6 +153,23 @@ def find_highest(X: Any) -> Array:
     return to_numpy(known.amax(0)).astype(np.float64)
 
 
+def average_columns(X: Any, weight: Any, skips: bool) -> Array:
+    """Return the mean of the values of each column, in host memory; NaN is left out, or refused unless it `skips`."""
+    x, torch = to_torch(X), import_torch()
+    one_class = DeviceCodes(torch.zeros(len(x), dtype=torch.uint8, device=x.device), np.array([len(x)]))
+    moments: Any = summarise(Needs("moments", skips=skips), X, one_class, weight, 1, 1)
+    return np.asarray(moments.mean[0] + moments.rest[0])
+
+
+def fill_missing(X: Any, means: Array) -> Any:
+    """Return the rows with missing cells at the mean of their column; X itself where none is missing."""
+    x, torch = to_torch(X), import_torch()
+    with on_device(x):
+        if not x.dtype.is_floating_point or not bool(torch.isnan(x.sum())):
+            return X
+        return match_library(torch.where(torch.isnan(x), to_device(means, x).to(x.dtype), x), X)
+
+
 def match_rows(result: NDArray[Any], X: Any) -> Any:
     """Copy a result to the device of X, in its library; scores of rows in single precision become single."""
     x = to_torch(X)

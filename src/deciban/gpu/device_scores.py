@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from deciban._typing import Array
-from deciban.gpu import launch
+from deciban.gpu import launch, matrix_launch
 from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm
 
@@ -140,12 +140,16 @@ def score_by_kernel(form: ScoreForm, x: Any, log_prior: Array, wanted: str, out:
     (K, d), centre = form.mean.shape, form.mean.mean(axis=0).astype(np.float32)
     shift = form.mean - centre
     half_squares = 0.5 * (form.precision * shift**2).sum(axis=1)
-    if d > launch.MAX_SCORED_COLUMNS or K > launch.MAX_SCORED_CLASSES or half_squares.max() > MAX_CENTRED_SQUARES:
+    if (
+        d > matrix_launch.MAX_SCORED_COLUMNS
+        or K > matrix_launch.MAX_SCORED_CLASSES
+        or half_squares.max() > MAX_CENTRED_SQUARES
+    ):
         return False
     square, slope = -0.5 * form.precision, form.precision * shift
     constant = log_prior + form.constant - half_squares
     weights = centre, _contrast(square), _contrast(slope), constant
-    return launch.score_gaussian(x, weights, K, wanted, out)
+    return matrix_launch.score_gaussian(x, weights, np.sqrt(form.variance).mean(axis=0), wanted, out)
 
 
 def _contrast(weights: Array) -> Array:

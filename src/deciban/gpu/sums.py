@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.gpu import launch
+from deciban.gpu import launch, matrix_launch
 from deciban.gpu.labels import DeviceCodes
 from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
 from deciban.ledger import Counts, Levels, Moments, Needs, Scatter
 from deciban.ledger.double_double import Pair
 from deciban.ledger.moments import moments_about
-from deciban.ledger.scatter import flip
 from deciban.ledger.statistic import divide
 
 Check = Callable[[], None]
@@ -153,16 +153,26 @@ def define_counts(x: Any, codes: Any, weight: Any, K: int, threshold: float | No
 
 
 def summarise_levels(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Levels:
-    """Count levels; those of a few rows say how many there may be."""
+    """Count levels; those of a few rows say how many there may be.
+
+    Where a row has a higher level, or a missing value, the kernel counts fewer rows than there are.
+    """
     if weight is None and not x.dtype.is_floating_point:
         V = int(_sample(x).max()) + 1
-        counts = launch.count_levels(x, codes, max(1, V), needs.signed)
-        if counts is not None:
+        counts = launch.count_levels(x, codes, max(1, V))
+        if counts is not None and _is_complete(counts, codes, x, needs):
             K, V, d = counts.shape
             table = np.ascontiguousarray(counts.transpose(0, 2, 1)).reshape(K, d * V).astype(np.float64)
             return Levels(table, np.arange(d + 1, dtype=np.int64) * V).trim()
     check()
     return define_levels(x, codes.tensor, weight, len(codes.rows))
+
+
+def _is_complete(counts: NDArray[np.int64], codes: DeviceCodes, x: Any, needs: Needs) -> bool:
+    """Return whether all values are counted, except for missing ones where these are negative codes."""
+    if (counts.sum(axis=1) == codes.rows[:, None]).all():
+        return True
+    return needs.signed and int(x.max()) < counts.shape[1]
 
 
 def define_levels(x: Any, codes: Any, weight: Any, K: int) -> Levels:
@@ -187,10 +197,12 @@ def summarise_scatter(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, che
     """Compute the scatter: the means of the classes, then products of the rows of each class about them."""
     centres = summarise_moments(needs, x, codes, weight, check)
     wide = centres.weight.shape[1] > 1
-    products = launch.sum_products(x, codes, centres.mean) if weight is None and not wide else None
+    products = None
+    if weight is None and not wide:
+        deviation = np.sqrt(divide(centres.m2, centres.weight))
+        products = matrix_launch.sum_products(x, codes, centres.mean, deviation)
     if products is not None and np.isfinite(products).all():
-        pairs = (products + flip(products)) / 2
-        return Scatter(centres.weight[:, :, None], centres.mean[:, :, None], centres.rest[:, :, None], pairs)
+        return Scatter(centres.weight[:, :, None], centres.mean[:, :, None], centres.rest[:, :, None], products)
     return define_scatter(x, codes, weight, centres)
 
 
@@ -200,7 +212,7 @@ def define_scatter(x: Any, codes: DeviceCodes, weight: Any, centres: Moments) ->
     out = Scatter.empty(len(codes.rows), d, wide)
     ends = np.concatenate([[0], np.cumsum(codes.rows)])
     for k in np.flatnonzero(codes.rows).tolist():
-        rows = codes.order[ends[k] : ends[k + 1]]
+        rows = codes.sorted_rows[ends[k] : ends[k + 1]]
         n, drift, products = _sum_products(x, rows, weight, centres.mean[k], wide)
         if not wide:
             n = np.full((1, 1), centres.weight[k, 0])

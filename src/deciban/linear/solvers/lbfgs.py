@@ -69,19 +69,33 @@ def sample_rows(n: int, wanted: int) -> NDArray[np.intp]:
     return np.flatnonzero(hash_row_numbers(np.arange(n)) < np.uint64(2.0**64 * wanted / n))
 
 
+def count_sample_rows(width: int) -> int:
+    """Return the number of rows of a sample, for blocks of at most this many features."""
+    return max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(width, MIN_SAMPLE_ROWS // 4))
+
+
 def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
     """Minimise Σ wℓ + ½ Σ l2 t² from a given state."""
     penalties = [penalty / max(rows.total, np.finfo(float).tiny) for penalty in l2]
     widest = max((block.width for block in rows.blocks), default=1)
-    wanted = max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(widest, MIN_SAMPLE_ROWS // 4))
-    sample = sample_rows(len(rows.codes), wanted)
+    sample = sample_rows(len(rows.codes), count_sample_rows(widest))
     if len(sample) == len(rows.codes):
         return _search(rows, rows, penalties, state, tol, max_iter)
-    some = rows.take(sample)
-    counts = np.bincount(some.codes, weights=some.weight, minlength=max(rows.n_scores, 2))
+    return minimise_from_sample(rows, rows.take(sample), penalties, state, tol, max_iter)
+
+
+def minimise_from_sample(
+    rows: Any, some: Rows, penalties: Sequence[Array | float], state: State, tol: float, max_iter: int
+) -> State:
+    """Minimise the mean objective over all rows, from the minimum over some of them and by their curvature.
+
+    `penalties` are divided by the weight of all rows. Of `rows` only `total`, `intercept`, `loss_and_gradients` and
+    `is_fitted_perfectly` are used.
+    """
+    counts = np.bincount(some.codes, weights=some.weight, minlength=max(some.n_scores, 2))
     if (counts > 0).all():  # a sample without rows of a class would fit a probability of zero for it
         # the sample's minimum is no nearer to that of all rows than about √(weights ÷ rows)
-        rough = 0.1 * float(np.sqrt(sum(t.size for t in state.ts) / max(len(sample), 1)))
+        rough = 0.1 * float(np.sqrt(sum(t.size for t in state.ts) / max(len(some.codes), 1)))
         state = _search(some, some, penalties, state, max(tol, rough), max_iter)
     return _search(rows, some, penalties, State(state.ts, state.bias), tol, max_iter)
 
