@@ -148,9 +148,9 @@ def is_on_device(X: Any) -> bool:
     return is_tensor(X) and not _gpu().is_for_host(_gpu().to_torch(X))
 
 
-def to_host(values: Any) -> NDArray[Any]:
-    """Return a NumPy array, copied from the device where it is a tensor."""
-    return _gpu().to_numpy(values) if is_tensor(values) else values
+def to_host(values: Any) -> Any:
+    """Return a NumPy array, or a CSR matrix of SciPy, copied from the device where it is a tensor."""
+    return _gpu().to_host(values) if is_tensor(values) else values
 
 
 def match_rows(result: NDArray[Any], X: Any) -> Any:

@@ -67,5 +67,7 @@ def check_tensor_weight(weight: Any, X: Any, some_positive: bool) -> Any:
 
 def _check_length(X: Any, n: int, name: str) -> None:
     """Refuse labels or weights of another number than the rows."""
-    if n != len(X):
-        raise InputError(f"Found input variables with inconsistent numbers of samples: X has {len(X)}, {name} {n}")
+    if n != X.shape[0]:
+        raise InputError(
+            f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]}, {name} {n}"
+        )
