@@ -228,13 +228,14 @@ def kernel_inputs(seed, dtype, device):
 @pytest.mark.parametrize("way", ["kernel"], indirect=True)
 def test_each_kernel_agrees_with_its_definition(seed, way):
     x, codes = kernel_inputs(seed, np.float32, way)
-    K, centre = len(codes.rows), np.full(x.shape[1], 0.25)
+    K, near = len(codes.rows), launch.find_centre(x)
+    found, centre = launch.sum_moments(x, codes.tensor, near, K, missing=False)
+    np.testing.assert_allclose(centre, sums.find_centre(x), rtol=1e-12, atol=1e-12)
     n, total, squares = sums.define_moments(x, codes.tensor, None, centre, K)
-    found = launch.sum_moments(x, codes.tensor, centre, K, missing=False)
     scale = np.abs(total) + n
     assert (np.abs(found[0] - total) <= 1e-6 * scale).all()
     np.testing.assert_allclose(found[1], squares, rtol=2e-6, atol=1e-6)
-    by_class = launch.sum_moments(x, codes.tensor, np.tile(centre, (K, 1)), K, missing=True)
+    by_class, _ = launch.sum_moments(x, codes.tensor, np.tile(centre, (K, 1)), K, missing=True)
     np.testing.assert_allclose(by_class[1], squares, rtol=2e-6, atol=1e-6)
     assert (by_class[2] == codes.rows[:, None]).all()
     scatter = sums.summarise_scatter(Needs("scatter"), x, codes, None, lambda: pytest.fail("no kernel"))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.engines import checks, dense, sparse
 from deciban.engines.checks import MAX_LEVELS, check
+from deciban.engines.threads import thread_count
 from deciban.errors import InputError
 from deciban.gpu import csr, device_scores, labels, sums
 from deciban.gpu.labels import DeviceCodes
@@ -44,10 +45,10 @@ def summarise(needs: Needs, X: Any, codes: Any, weight: Any, n_classes: int, thr
     """Summarise these rows into the statistic that a family needs, in host memory."""
     x = to_torch(X)
     if is_csr(x):
-        return _summarise_csr(needs, x, codes, weight, n_classes, threads)
+        return _summarise_csr(needs, x, codes, weight, n_classes)
     with on_device(x):
         if is_for_host(x) or needs.kind not in sums.SUMMARISE:
-            return dense.summarise(needs, to_numpy(x), *_copy_labels(codes, weight), n_classes, threads)
+            return dense.summarise(needs, to_numpy(x), *_copy_labels(codes, weight), n_classes, thread_count(None))
         codes = match_codes(codes, x, n_classes)
         w = to_device(weight, x) if isinstance(weight, np.ndarray) else weight
         statistic = sums.SUMMARISE[needs.kind](needs, x, codes, w, lambda: check_tensor(x, needs, learning=True))
@@ -60,7 +61,7 @@ def _copy_labels(codes: Any, weight: Any) -> tuple[NDArray[np.int32], Array | No
     return y, weight if weight is None or isinstance(weight, np.ndarray) else to_numpy(weight)
 
 
-def _summarise_csr(needs: Needs, x: Any, codes: Any, weight: Any, n_classes: int, threads: int) -> Statistic:
+def _summarise_csr(needs: Needs, x: Any, codes: Any, weight: Any, n_classes: int) -> Statistic:
     """Summarise CSR rows: whole numbers are counted on the device, everything else is computed in host memory."""
     is_sum = needs.kind == "counts" and not needs.unit and not sparse.is_zero_counted(needs)
     with on_device(x):
@@ -69,7 +70,9 @@ def _summarise_csr(needs: Needs, x: Any, codes: Any, weight: Any, n_classes: int
             codes = match_codes(codes, x, n_classes)
             total = csr.sum_stored(x, codes.tensor, n_classes, needs.threshold)
         if total is None:
-            return sparse.summarise(needs, csr.to_scipy(x), *_copy_labels(codes, weight), n_classes, threads)
+            return sparse.summarise(
+                needs, csr.to_scipy(x), *_copy_labels(codes, weight), n_classes, thread_count(None)
+            )
     counts = Counts(total.astype(np.float64), codes.rows.astype(np.float64)[:, None])
     return Tallies.from_counts(counts) if total.size > sparse.DENSE_CELLS else counts
 
@@ -101,11 +104,11 @@ def apply(
     """Compute ln π_k + Σ ln p(x|k) of rows, finished as wanted, on their device; single precision stays single."""
     x = to_torch(parts[0])
     if is_csr(x):
-        return match_library(_apply_csr(forms, x, needs, log_prior, wanted, threads), parts[0])
+        return match_library(_apply_csr(forms, x, needs, log_prior, wanted), parts[0])
     with on_device(x):
         if len(forms) > 1 or is_for_host(x) or not device_scores.has_definition(forms[0]):
             host = [to_numpy(part) for part in parts]
-            result = to_device(dense.apply(forms, host, needs, log_prior, wanted, threads), x)
+            result = to_device(dense.apply(forms, host, needs, log_prior, wanted, thread_count(None)), x)
             result = result if wanted == "winner" else result.to(choose_type(x))
         else:
             result = allocate_result(x, len(log_prior), wanted)
@@ -114,15 +117,14 @@ def apply(
     return match_library(result, parts[0])
 
 
-def _apply_csr(
-    forms: Sequence[ScoreForm], x: Any, needs: Sequence[Needs], log_prior: Array, wanted: Finish, threads: int
-) -> Any:
+def _apply_csr(forms: Sequence[ScoreForm], x: Any, needs: Sequence[Needs], log_prior: Array, wanted: Finish) -> Any:
     """Score CSR rows: by products with the stored values on the device, or in host memory."""
     form = forms[0]
     with on_device(x):
         is_host = len(forms) > 1 or is_for_host(x) or not csr.can_score(form) or needs[0].unit
         if is_host or not csr.is_valid(x, needs[0].signed):
-            result = to_device(sparse.apply(form, csr.to_scipy(x), needs[0], log_prior, wanted, threads), x.values())
+            scores = sparse.apply(form, csr.to_scipy(x), needs[0], log_prior, wanted, thread_count(None))
+            result = to_device(scores, x.values())
             return result if wanted == "winner" else result.to(choose_type(x))
         result, prior, n_impossible = allocate_result(x, len(log_prior), wanted), to_device(log_prior, x.values()), 0
         for rows, joint in csr.score_csr(cast(Linear, form), x, log_prior):

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.errors import InputError
 from deciban.gpu import launch
 from deciban.gpu.tensors import import_torch, is_csr, to_device, to_numpy
 from deciban.scores import Linear, ScoreForm
@@ -51,11 +52,13 @@ def keep_csr_rows(x: Any, kept: Any) -> Any:
     stored = kept.repeat_interleave(lengths)
     starts = torch.nn.functional.pad(lengths[kept].cumsum(0), (1, 0)).to(x.crow_indices().dtype)
     size = len(starts) - 1, x.shape[1]
-    return torch.sparse_csr_tensor(starts, x.col_indices()[stored], x.values()[stored], size=size)
+    return torch.sparse_csr_tensor(
+        starts, x.col_indices()[stored], x.values()[stored], size=size, check_invariants=False
+    )
 
 
 def sum_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray[np.int64] | None:
-    """Return Σ x, or the number of stored values above the threshold, by class; None unless these are whole numbers."""
+    """Return Σ x, or the number of stored values above the threshold, by class; None unless x are whole numbers."""
     if threshold is not None and str(x.dtype) == "torch.float32":
         threshold = float(np.float32(threshold))
     total = launch.count_stored(x, codes, K, threshold)
@@ -66,14 +69,29 @@ def define_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArra
     """Return what `sum_stored` does; whole numbers are added in any order."""
     torch, d = import_torch(), x.shape[1]
     total = torch.zeros(K * d, dtype=torch.int64, device=x.device)
+    check_columns(x)
     for rows, lengths, columns, values in split_csr(x):
         is_finite = bool(torch.isfinite(values).all())
         counts = values if threshold is None else values > threshold
-        if not is_finite or not bool((counts >= 0).all() & (counts < MAX_WHOLE).all() & (counts == counts.long()).all()):
+        if not is_finite or not bool(
+            (counts >= 0).all() & (counts < MAX_WHOLE).all() & (counts == counts.long()).all()
+        ):
             return None
         cell = codes[rows].long().repeat_interleave(lengths) * d + columns
         total.index_add_(0, cell, counts.long())
     return to_numpy(total).reshape(K, d)
+
+
+def check_columns(x: Any) -> None:
+    """Refuse indices of columns that do not exist, which torch does not check."""
+    if not len(x.col_indices()):
+        return
+    low, high = (int(end) for end in import_torch().aminmax(x.col_indices()))
+    if low < 0 or high >= x.shape[1]:
+        raise InputError(
+            f"X is a CSR tensor of {x.shape[1]} columns, and has the column index {low if low < 0 else high}. "
+            f"Hint: indices from 0 on; torch.sparse.check_sparse_tensor_invariants finds such tensors"
+        )
 
 
 def can_score(form: ScoreForm) -> bool:
@@ -92,9 +110,13 @@ def is_valid(x: Any, signed: bool) -> bool:
 def score_csr(form: Linear, x: Any, log_prior: Array) -> Iterator[tuple[slice, Any]]:
     """Yield blocks of rows and their scores ln π_k + ln p(x|k), in double precision."""
     torch = import_torch()
+    check_columns(x)
     weights, bias = to_device(form.weights.T, x.values()), to_device(log_prior + form.complete_bias, x.values())
     for rows, lengths, columns, values in split_csr(x):
         used = values.double() if form.threshold is None else (values > form.threshold).double()
         starts = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
         size = rows.stop - rows.start, x.shape[1]
-        yield rows, torch.sparse_csr_tensor(starts, columns.long(), used, size=size) @ weights + bias
+        yield (
+            rows,
+            torch.sparse_csr_tensor(starts, columns.long(), used, size=size, check_invariants=False) @ weights + bias,
+        )

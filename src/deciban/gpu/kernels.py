@@ -33,6 +33,24 @@ def sum_by_class(code, classes, value, SPLITS: tl.constexpr):
 
 
 @triton.jit
+def find_centre(x_ptr, out_ptr, near_ptr, d, row_stride, column_stride, n, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """Write the mean of n rows of each column, and it as two numbers of single precision; 0 without finite values."""
+    columns = tl.program_id(0) * COLS + tl.arange(0, COLS)
+    r = tl.arange(0, ROWS)
+    is_column = columns < d
+    at = r[:, None].to(tl.int64) * row_stride + columns[None, :] * column_stride
+    is_cell = (r < n)[:, None] & is_column[None, :]
+    x = tl.load(x_ptr + at, mask=is_cell, other=0).to(tl.float64)
+    known = is_cell & ((x - x) == 0)
+    number = tl.sum(known.to(tl.int32), axis=0)
+    mean = tl.sum(tl.where(known, x, 0.0), axis=0) / tl.maximum(number, 1).to(tl.float64)
+    near = mean.to(tl.float32)
+    tl.store(out_ptr + columns, mean, mask=is_column)
+    tl.store(near_ptr + columns, near, mask=is_column)
+    tl.store(near_ptr + d + columns, (mean - near.to(tl.float64)).to(tl.float32), mask=is_column)
+
+
+@triton.jit
 def load_codes(code_ptr, first, r, is_row):
     """Return the class codes of a tile's rows; −1 beyond the last row."""
     return tl.where(is_row, tl.load(code_ptr + first + r, mask=is_row, other=0).to(tl.int32), -1)
@@ -237,7 +255,7 @@ def count_bytes(
 def load_bits(
     x_ptr, order_ptr, place, stop, columns, first_level, D: tl.constexpr, STRIDE: tl.constexpr, ASM: tl.constexpr
 ):
-    """Return of each cell the bit of its level, 1 << (level − first); zero for other levels and beyond the last row."""
+    """Return the bit of each cell's level, 1 << (level − first); zero for other levels and beyond the last row."""
     is_row = place < stop
     row = tl.load(order_ptr + place, mask=is_row, other=0).to(tl.int64)
     is_cell = is_row[:, None] & (columns < D)[None, :]
@@ -343,6 +361,8 @@ def count_stored(
             at = start + c * CELLS + tl.arange(0, CELLS)
             is_cell = at < stop
             j = tl.load(index_ptr + at, mask=is_cell, other=0).to(tl.int64)
+            is_bad |= ((j < 0) | (j >= d)).to(tl.int32)
+            is_cell &= (j >= 0) & (j < d)
             value = tl.load(value_ptr + at, mask=is_cell, other=0)
             if INDICATOR:
                 is_bad |= ((value - value) != 0).to(tl.int32)

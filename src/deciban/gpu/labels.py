@@ -22,7 +22,7 @@ class DeviceCodes:
     tensor: Any
     rows: NDArray[np.int64]
     block_counts: Any = None
-    """The rows of each class in blocks of rows, as `launch.count_labels` returns them; None where they are unknown."""
+    """The rows of each class in blocks of rows, as `launch.count_labels` returns them; None where unknown."""
 
     def __len__(self) -> int:
         return int(self.tensor.shape[0])
@@ -69,7 +69,7 @@ def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
     if blocks is not None:
         counts = to_numpy(blocks.sum(0))
         if counts.sum() == len(y):
-            return _encode_small(y, np.trim_zeros(counts, "b"), 0, blocks)
+            return _encode_small(y, counts, 0, blocks)
     if not y.dtype.is_floating_point and len(y):
         low, high = (int(end) for end in torch.aminmax(y))
         if high - low < MAX_DEVICE_TABLE_RANGE:

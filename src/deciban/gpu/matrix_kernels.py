@@ -23,11 +23,12 @@ def split_half(value):
 
 @triton.jit
 def sum_products(
-    x_ptr, order_ptr, offset_ptr, centre_ptr, rest_ptr, unit_ptr, out_ptr, n_blocks, width, d, row_stride, column_stride,
+    x_ptr, order_ptr, offset_ptr, centre_ptr, rest_ptr, unit_ptr, out_ptr, n_blocks, width, d,
+    row_stride, column_stride,
     ROWS: tl.constexpr, COLS: tl.constexpr, PARTS: tl.constexpr, ONE_SLAB: tl.constexpr, PRECISION: tl.constexpr,
     STAGES: tl.constexpr,
 ):  # fmt: skip
-    """Write T = Σ h_i h_j + 2 h_i l_j of a class's rows in a block, g = h + l the distance from the class's centre.
+    """Write T = Σ h_i h_j + 2 h_i l_j of a class's rows in a block, g = h + l the distance from its centre.
 
     (T + Tᵀ) / 2 is Σ g_i g_j, so one of the two mixed products suffices. The result is blocks × K × d × d, in units of
     class and column. PARTS tiles are summed before they are added to the others: the matrix units cut sums off, and
@@ -146,7 +147,8 @@ def score_gaussian(
 
 @triton.jit
 def sum_logistic(
-    x_ptr, code_ptr, centre_ptr, unit_ptr, weight_ptr, bias_ptr, out_ptr, loss_ptr, n, d, K, row_stride, column_stride,
+    x_ptr, code_ptr, centre_ptr, unit_ptr, weight_ptr, bias_ptr, out_ptr, loss_ptr, n, d, K,
+    row_stride, column_stride,
     ROWS: tl.constexpr, COLS: tl.constexpr, CLASSES: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """Write the sums of −ln p(y|x) and of r_k g and r_k, r_k = p(k|x) − [y = k], g = (x − centre)·unit.

@@ -1,6 +1,8 @@
 """Launches of the Triton kernels of products. As in `gpu.launch`, None or False stands for work that none can do."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,37 +67,56 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
     return (products + products.transpose(0, 2, 1)) / 2
 
 
-def score_gaussian(x: Any, weights: tuple[Array, ...], deviation: Array, wanted: str, out: Any) -> bool:
+@dataclass(frozen=True)
+class GaussianWeights:
+    """Numbers of Gaussian scores on a device, of K classes, and whether half precision holds them.
+
+    They are the centre and the unit (d), for the K classes and the part that they share the factors of squares and
+    of values in these units, each (K+1)×d, and the constants (K).
+    """
+
+    tensors: tuple[Any, ...]
+    K: int
+    is_in_range: bool
+
+    @classmethod
+    def of(cls, x: Any, centre: Array, unit: Array, square: Array, slope: Array, constant: Array) -> Self:
+        """Copy the numbers to the device of x."""
+        scaled = centre, unit, square / unit**2, slope / unit, constant
+        is_in_range = max(np.abs(factor).max() for factor in scaled[2:4]) <= MAX_HALF
+        return cls(_copy_together(scaled, x), len(constant), bool(is_in_range))
+
+
+def _copy_together(arrays: Sequence[Array], x: Any) -> tuple[Any, ...]:
+    """Copy arrays to tensors of single precision on the device of x, in one copy."""
+    flat = to_device(np.concatenate([array.ravel() for array in arrays]).astype(np.float32), x)
+    return tuple(flat.split([array.size for array in arrays]))
+
+
+def score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any) -> bool:
     """Write finished scores to `out`; return whether no row has missing values, ±∞ or scores that overflow.
 
-    `weights` are the centre (d), and for the K classes and the part that they share the factors of squares and of
-    values, each (K+1)×d, and the constants (K). Where numbers in half precision overflow, they are of type tf32.
+    Where numbers in half precision overflow, they are multiplied as numbers of type tf32.
     """
-    centre, square, slope, constant = weights
-    unit = choose_units(deviation)
-    scaled = centre, unit, square / unit**2, slope / unit, constant
-    is_in_range = max(np.abs(factor).max() for factor in scaled[2:4]) <= MAX_HALF
-    sizes = [weight.size for weight in scaled]
-    tensors = to_device(np.concatenate([weight.ravel() for weight in scaled]).astype(np.float32), x).split(sizes)
-    for halves in (True, False) if is_in_range else (False,):
-        if _score_gaussian(x, tensors, len(constant), wanted, out, halves):
-            return True
-    return False
+    return any(
+        _score_gaussian(x, weights, wanted, out, halves)
+        for halves in ((True, False) if weights.is_in_range else (False,))
+    )
 
 
-def _score_gaussian(x: Any, tensors: Any, K: int, wanted: str, out: Any, halves: bool) -> bool:
+def _score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any, halves: bool) -> bool:
     """Launch the kernel; return whether all scores are finite."""
-    torch, (n, d) = import_torch(), x.shape
+    torch, (n, d), K = import_torch(), x.shape, weights.K
     rows, warps = (64 if wanted == "winner" else 32, 1) if d <= 32 and K < 16 else (64, 4)
     per_processor, stages = (8, 3) if warps == 1 else (16, 2)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     bad = torch.empty(programs, dtype=torch.int32, device=x.device)
     _kernels().score_gaussian[(programs,)](
-        x, *tensors, out, bad, n, d, K, x.stride(0), x.stride(1),
+        x, *weights.tensors, out, bad, n, d, K, x.stride(0), x.stride(1),
         rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K + 1, 16, MAX_SCORED_CLASSES + 1), wanted,
         halves, "ieee" if INTERPRETED else "tf32x3", stages, num_warps=warps,
     )  # fmt: skip
-    return not bool(bad.any())
+    return not to_numpy(bad).any()
 
 
 def sum_logistic(

@@ -69,7 +69,7 @@ def _read_cupy_csr(X: Any) -> Any:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     parts = (torch.from_dlpack(part) for part in (matrix.indptr, matrix.indices, matrix.data))
-    return torch.sparse_csr_tensor(*parts, size=tuple(matrix.shape))
+    return torch.sparse_csr_tensor(*parts, size=tuple(matrix.shape), check_invariants=False)
 
 
 def is_csr(tensor: Any) -> bool:

@@ -68,7 +68,7 @@ class DeviceRows:
     def _pass_in_single(
         self, weights: Array, bias: Array, centre: Array, unit: Array
     ) -> tuple[float, NDArray[np.float64]] | None:
-        """Return the loss and its gradient from the kernel, or None; the centre's rounding is made up for in the bias."""
+        """Return the loss and its gradient from the kernel, or None; the bias makes up for the centre's rounding."""
         near = centre.astype(np.float32).astype(np.float64)
         rest = (near - centre) * unit
         block = self.sample.blocks[0]
@@ -112,7 +112,7 @@ def fit_on_device(
     X: Any, codes: Any, weight: Any, n_classes: int, *, l2: float, intercept: bool,
     start: tuple[Array, Array] | None, tol: float, max_iter: int, threads: int,
 ) -> LogisticFit:  # fmt: skip
-    """Fit the weights and bias that minimise Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W², of rows without missing values."""
+    """Fit the weights and bias that minimise Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W², of rows without NaN."""
     x = to_torch(X)
     with on_device(x), limit_products_to_one_core(True):
         index = sample_device_rows(len(x), min(len(x), lbfgs.count_sample_rows(x.shape[1])))

@@ -1,0 +1,175 @@
+"""Rows that do not fit on a GPU, copied to it in batches: the next while the caller learns from this one.
+
+A thread copies rows to pinned memory, and from there they go to the device in a stream of their own; there are two
+buffers of either kind. So learning takes as long as the slower of the two: copying, or the work on the device.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban.errors import InputError
+from deciban.gpu.tensors import import_torch, on_device
+
+BATCH_BYTES = 1 << 28
+"""Bytes of a batch, unless its number of rows is given."""
+
+SLOTS = 2
+"""Buffers of either kind."""
+
+
+class HostBatch(NamedTuple):
+    """Rows in host memory, as a matrix or as a list of columns, and their labels."""
+
+    X: NDArray[Any] | Sequence[NDArray[Any]]
+    y: NDArray[Any]
+
+    def write_rows(self, buffer: Any) -> None:
+        """Copy the rows to the first rows of a tensor."""
+        torch, n = import_torch(), len(self.y)
+        if isinstance(self.X, np.ndarray):
+            buffer[:n].copy_(torch.from_numpy(self.X))
+        else:
+            for j, column in enumerate(self.X):
+                buffer[:n, j].copy_(torch.from_numpy(column))
+
+
+def stream_arrays(
+    X: NDArray[Any], y: NDArray[Any], *, device: str = "cuda", batch_rows: int | None = None
+) -> Iterator[tuple[Any, Any]]:
+    """Yield batches of rows of an array, which may be a memory map, and of their labels, as tensors on a device.
+
+    A batch is overwritten when the next one is asked for. Labels that are not numbers stay in host memory.
+    """
+    if X.ndim != 2 or len(X) != len(y):
+        raise InputError(
+            f"X has the shape {X.shape} and y {y.shape}; rows × features and a label for each row are streamed"
+        )
+    step = _choose_batch_rows(batch_rows, X.shape[1] * X.dtype.itemsize)
+    batches = (HostBatch(np.asarray(X[a : a + step]), np.asarray(y[a : a + step])) for a in range(0, len(X), step))
+    return _copy_ahead(batches, (min(step, max(len(X), 1)), X.shape[1]), X.dtype, device)
+
+
+def stream_parquet(
+    path: str | PathLike[str], target: str, *, device: str = "cuda", batch_rows: int | None = None
+) -> Iterator[tuple[Any, Any]]:
+    """Yield batches of the columns of a Parquet file, but the target, and of the target, as tensors on a device.
+
+    The columns are numbers; a null is NaN. Rows are in single precision where every column is, else in double. A
+    batch is overwritten when the next one is asked for.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    file = ParquetFile(path)
+    schema = file.schema_arrow
+    if target not in schema.names:
+        raise InputError(f"{path} has no column {target!r}. Hint: one of {', '.join(schema.names)}")
+    features = [field for field in schema if field.name != target]
+    for field in features:
+        if not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):
+            raise InputError(
+                f"column {field.name!r} of {path} is of type {field.type}; numbers are streamed to a GPU"
+            )
+    is_single = all(
+        field.type in (pa.float32(), pa.float16(), pa.int8(), pa.uint8(), pa.int16()) for field in features
+    )
+    dtype = np.dtype(np.float32 if is_single else np.float64)
+    step = _choose_batch_rows(batch_rows, len(features) * dtype.itemsize)
+
+    def read() -> Iterator[HostBatch]:
+        for batch in file.iter_batches(batch_size=step, columns=schema.names):
+            columns = [_read_column(batch.column(field.name), dtype) for field in features]
+            yield HostBatch(columns, batch.column(target).to_numpy(zero_copy_only=False))
+
+    return _copy_ahead(read(), (step, len(features)), dtype, device)
+
+
+def _read_column(column: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a column of numbers, nulls as NaN."""
+    values = column.to_numpy(zero_copy_only=False)
+    return np.require(values, dtype=dtype, requirements=["W"])
+
+
+def _choose_batch_rows(given: int | None, row_bytes: int) -> int:
+    """Return the number of rows of a batch."""
+    if given is not None and given < 1:
+        raise InputError(f"batch_rows={given} must be at least 1")
+    return given or max(1, BATCH_BYTES // max(1, row_bytes))
+
+
+def _copy_ahead(
+    batches: Iterator[HostBatch], shape: tuple[int, int], dtype: np.dtype[Any], device: str
+) -> Iterator[tuple[Any, Any]]:
+    """Yield batches on a device, the next one on its way; in host memory they are tensors of the same memory."""
+    torch = import_torch()
+    if torch.device(device).type == "cpu":
+        for batch in batches:
+            buffer = torch.empty((len(batch.y), shape[1]), dtype=getattr(torch, dtype.name))
+            batch.write_rows(buffer)
+            yield buffer, _copy_labels(batch.y, device)
+        return
+    if not torch.cuda.is_available():
+        raise InputError(
+            f"no batch can be copied to {device!r}: torch {torch.__version__} finds no GPU with a driver. "
+            f"Hint: nvidia-smi shows both; device='cpu' streams in host memory"
+        )
+    with on_device(torch.empty(0, device=device)):
+        yield from _Copies(shape, getattr(torch, dtype.name), device).run(batches)
+
+
+class _Copies:
+    """Two buffers in pinned memory and two on the device, and the events that guard them."""
+
+    def __init__(self, shape: tuple[int, int], dtype: Any, device: str) -> None:
+        torch = import_torch()
+        self.device = device
+        self.pinned = [torch.empty(shape, dtype=dtype, pin_memory=True) for _ in range(SLOTS)]
+        self.rows = [torch.empty(shape, dtype=dtype, device=device) for _ in range(SLOTS)]
+        self.stream = torch.cuda.Stream(device)
+        self.copied = [torch.cuda.Event() for _ in range(SLOTS)]
+        self.released = [torch.cuda.Event() for _ in range(SLOTS)]
+
+    def run(self, batches: Iterator[HostBatch]) -> Iterator[tuple[Any, Any]]:
+        """Yield batches on the device; a slot is filled again when the caller has asked for the next batch."""
+        torch = import_torch()
+        numbered = enumerate(batches)
+        with ThreadPoolExecutor(1) as pool:
+            waiting: list[Future[Any]] = [pool.submit(self._copy_next, numbered) for _ in range(SLOTS)]
+            while (found := waiting.pop(0).result()) is not None:
+                slot, n, labels = found
+                current = torch.cuda.current_stream(self.device)
+                current.wait_event(self.copied[slot])
+                if not isinstance(labels, np.ndarray):
+                    labels.record_stream(current)  # their memory is not used again before this work is done
+                yield self.rows[slot][:n], labels
+                self.released[slot].record(current)
+                waiting.append(pool.submit(self._copy_next, numbered))
+
+    def _copy_next(self, numbered: Any) -> tuple[int, int, Any] | None:
+        """Copy the next batch; return its slot, its number of rows and its labels, or None after the last."""
+        torch = import_torch()
+        for i, batch in islice(numbered, 1):
+            slot, n = i % SLOTS, len(batch.y)
+            self.copied[slot].synchronize()  # of the batch before: its pinned buffer is read no more
+            batch.write_rows(self.pinned[slot])
+            self.stream.wait_event(self.released[slot])
+            with torch.cuda.stream(self.stream):
+                self.rows[slot][:n].copy_(self.pinned[slot][:n], non_blocking=True)
+                labels = _copy_labels(batch.y, self.device)
+                self.copied[slot].record(self.stream)
+            return slot, n, labels
+        return None
+
+
+def _copy_labels(y: NDArray[Any], device: str) -> Any:
+    """Copy labels to a device; those that are not numbers stay as they are."""
+    if y.dtype.kind not in "iufb":
+        return y
+    tensor = import_torch().from_numpy(np.require(y, requirements=["C", "W"]))
+    return tensor if device == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
