@@ -21,7 +21,6 @@ ESTIMATORS = {
     "complement": deciban.ComplementNB(),
     "bernoulli": deciban.BernoulliNB(),
     "bernoulli above one": deciban.BernoulliNB(binarize=1.0),
-    "zeros count": deciban.BernoulliNB(binarize=-1.0),
     "poisson": deciban.PoissonNB(),
     "gaussian": deciban.GaussianNB(),
 }

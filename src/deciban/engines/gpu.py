@@ -52,7 +52,7 @@ def summarise(needs: Needs, X: Any, codes: Any, weight: Any, n_classes: int, thr
         codes = match_codes(codes, x, n_classes)
         w = to_device(weight, x) if isinstance(weight, np.ndarray) else weight
         statistic = sums.SUMMARISE[needs.kind](needs, x, codes, w, lambda: check_tensor(x, needs, learning=True))
-    return dense.merge_blocks([statistic])
+    return dense.merge_blocks([statistic]) if type_name(x) == "float64" else statistic  # no other type can overflow
 
 
 def _copy_labels(codes: Any, weight: Any) -> tuple[NDArray[np.int32], Array | None]:

@@ -18,7 +18,7 @@ from deciban.estimators.check_arguments import allow
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.parameter_docs import document_estimator
 from deciban.ledger import Block, Schema
-from deciban.linear.device_fit import MIN_DEVICE_ROWS
+from deciban.linear.device_fit import MAX_DEVICE_COLUMNS, MIN_DEVICE_ROWS
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
 from deciban.linear.numeric_regression import LogisticSettings, Weights, fit_logistic_regression
 from deciban.linear.penalty_choice import CHOICE_FOLDS
@@ -207,7 +207,9 @@ class LogisticRegression(FittedClassifier):
 
     def _can_fit_on_device(self, settings: LogisticSettings, X: Any) -> bool:
         """Return whether rows on a device are fitted there: many, with an L2 penalty that is given."""
-        if not is_on_device(X) or self.class_weight is not None or X.ndim != 2 or X.shape[0] < MIN_DEVICE_ROWS:
+        if not is_on_device(X) or self.class_weight is not None or X.ndim != 2:
+            return False
+        if X.shape[0] < MIN_DEVICE_ROWS or X.shape[1] > MAX_DEVICE_COLUMNS:
             return False
         is_plain = settings.l1_ratio == 0 and settings.start == "zero"
         return is_plain and not isinstance(settings.C, str) and bool(np.isfinite(settings.C))

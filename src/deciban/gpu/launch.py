@@ -126,7 +126,7 @@ def order_rows(codes: Any, counts: Any, K: int) -> ClassOrder:
     rows = torch.empty(n, dtype=torch.int32, device=codes.device)
     offsets = torch.empty((len(counts), MAX_ORDERED_CLASSES + 1), dtype=torch.int64, device=codes.device)
     _kernels().order_rows[(len(counts),)](
-        codes, counts, offsets, rows, n, LABEL_TILE_ROWS, tiles, ceil_div(K, 5), num_warps=4
+        codes, counts, offsets, rows, n, LABEL_TILE_ROWS // 8, tiles, ceil_div(K, 5), num_warps=4
     )
     return ClassOrder(rows, offsets)
 
@@ -143,47 +143,30 @@ def _sort_rows(codes: Any, K: int, block_rows: int) -> ClassOrder:
     return ClassOrder(torch.sort(small, stable=True).indices, ends[starts])
 
 
-def find_centre(x: Any) -> tuple[Any, Any] | None:
-    """Return the mean of a few rows, spread over all, in double precision and as two numbers of single precision."""
-    if not can_launch(x) or type_name(x) not in SMALL_TYPES:
-        return None
-    torch, (n, d) = import_torch(), x.shape
-    mean = torch.empty(d, dtype=torch.float64, device=x.device)
-    both = torch.empty((2, d), dtype=torch.float32, device=x.device)
-    step = max(1, n // CENTRE_SAMPLE_ROWS)
-    rows = min(ceil_div(n, step), CENTRE_SAMPLE_ROWS)
-    _kernels().find_centre[(ceil_div(d, 16),)](
-        x, mean, both, d, step * x.stride(0), x.stride(1), rows, CENTRE_SAMPLE_ROWS, 16, num_warps=4
-    )
-    return mean, both
+def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool) -> tuple[Array, Array] | None:
+    """Return Σ (x − c) and Σ (x − c)² by class, and the numbers of values if some are missing, and the centre c.
 
-
-def sum_moments(x: Any, codes: Any, centre: Any, K: int, missing: bool) -> tuple[Array, Array] | None:
-    """Return Σ (x − c) and Σ (x − c)² by class, and the numbers of values if some are missing, and the centre.
-
-    The sums are 2 or 3 × K × d. The centre is an array of each class and column (K×d), about which sums are more
-    accurate, or what `find_centre` returned, of each column.
+    The sums are 2 or 3 × K × d. The centre is one of each class and column (K×d), about which sums are more accurate,
+    or without one the mean of a few rows, spread over all, of each column.
     """
     if not can_launch(x) or type_name(x) not in SMALL_TYPES:
         return None
     torch, (n, d) = import_torch(), x.shape
-    by_class = isinstance(centre, np.ndarray)
+    by_class = centre is not None
     rows, warps, per_processor, stages = (64, 4, 16, 1) if by_class else (256, 4, 4, 3)
-    columns = power_of_two(d, 16, 32)
-    classes = power_of_two(K, 16, 32)
+    columns, classes = power_of_two(d, 16, 32), power_of_two(K, 16, 32)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
-    out = torch.empty((programs, 3 if missing else 2, K, d), dtype=torch.float64, device=x.device)
-    mean, both = (None, to_device(split_single(centre), x)) if by_class else centre
+    size, step = 3 if missing else 2, max(1, n // CENTRE_SAMPLE_ROWS)
+    out = torch.empty((programs, size * K + 1, d), dtype=torch.float64, device=x.device)
+    near, rest = (x, x) if centre is None else to_device(split_single(centre), x)
+    sample_rows = min(ceil_div(n, step), CENTRE_SAMPLE_ROWS)
     splits = 0 if INTERPRETED else 3 if by_class or n * d < 1 << 22 else 2
     _kernels().sum_moments[(programs, ceil_div(d, columns), ceil_div(K, classes))](
-        x, codes, both[0], both[1], out, n, d, K, x.stride(0), x.stride(1),
-        rows, columns, classes, by_class, missing, splits, stages, num_warps=warps,
+        x, codes, near, rest, out, n, d, K, x.stride(0), x.stride(1), sample_rows, step,
+        rows, columns, classes, by_class, missing, splits, stages, CENTRE_SAMPLE_ROWS, num_warps=warps,
     )  # fmt: skip
-    total = out.sum(0)
-    if by_class:
-        return to_numpy(total), centre
-    together = to_numpy(torch.cat([total.flatten(), mean]))  # one copy
-    return together[:-d].reshape(total.shape), together[-d:]
+    total = to_numpy(out.sum(0))
+    return total[:-1].reshape(size, K, d), total[-1] if centre is None else centre
 
 
 def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64] | None:

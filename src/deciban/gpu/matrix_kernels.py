@@ -30,9 +30,9 @@ def sum_products(
 ):  # fmt: skip
     """Write T = Σ h_i h_j + 2 h_i l_j of a class's rows in a block, g = h + l the distance from its centre.
 
-    (T + Tᵀ) / 2 is Σ g_i g_j, so one of the two mixed products suffices. The result is blocks × K × d × d, in units of
-    class and column. PARTS tiles are summed before they are added to the others: the matrix units cut sums off, and
-    do not round them.
+    (T + Tᵀ) / 2 is Σ g_i g_j, so one of the two mixed products suffices. The result is blocks × K × d × d, in the
+    units of class and column. PARTS tiles are summed before they are added to the others: the matrix units cut sums
+    off, and do not round them.
     """
     k = tl.program_id(0)
     block = tl.program_id(1)

@@ -56,15 +56,17 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
     torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
     columns = power_of_two(d, 16, 128)
     out = torch.empty((order.n_blocks, K, d, d), dtype=torch.float32, device=x.device)
-    units = choose_units(deviation)
-    near, rest, unit = to_device(np.concatenate([split_single(centre), units[None].astype(np.float32)]), x)
+    units = choose_units(deviation)[None].astype(np.float32)
+    near, rest, unit = to_device(np.concatenate([split_single(centre), units]), x)
     slabs = ceil_div(d, columns)
     _kernels().sum_products[(K, order.n_blocks, slabs**2)](
         x, order.rows, order.offsets, near, rest, unit, out, order.n_blocks, order.width, d, x.stride(0), x.stride(1),
         64, columns, 4, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, num_warps=8 if columns == 128 else 4,
     )  # fmt: skip
-    products: Array = to_numpy(out.sum(0, dtype=torch.float64)) / (units[:, :, None] * units[:, None, :])
-    return (products + products.transpose(0, 2, 1)) / 2
+    products = out.sum(0, dtype=torch.float64)
+    scale = 0.5 / (unit[:, :, None].double() * unit[:, None, :].double())
+    products = (products + products.mT) * scale
+    return to_numpy(products) if bool(torch.isfinite(products).all()) else None
 
 
 @dataclass(frozen=True)

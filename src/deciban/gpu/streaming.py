@@ -6,7 +6,7 @@ buffers of either kind. So learning takes as long as the slower of the two: copy
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from itertools import islice, pairwise
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -22,6 +22,9 @@ BATCH_BYTES = 1 << 28
 SLOTS = 2
 """Buffers of either kind."""
 
+COPY_THREADS = 8
+"""Threads that copy to pinned memory; one copies about 10 GB/s."""
+
 
 class HostBatch(NamedTuple):
     """Rows in host memory, as a matrix or as a list of columns, and their labels."""
@@ -29,14 +32,21 @@ class HostBatch(NamedTuple):
     X: NDArray[Any] | Sequence[NDArray[Any]]
     y: NDArray[Any]
 
-    def write_rows(self, buffer: Any) -> None:
-        """Copy the rows to the first rows of a tensor."""
-        torch, n = import_torch(), len(self.y)
+    def view(self, buffer: Any, width: int) -> Any:
+        """Return the rows' place in a flat tensor, rows × columns, column after column where X is a list of them."""
+        n = len(self.y)
+        flat = buffer[: n * width]
+        return flat.view(n, width) if isinstance(self.X, np.ndarray) else flat.view(width, n).T
+
+    def write(self, buffer: Any, width: int, pool: ThreadPoolExecutor) -> None:
+        """Copy the rows to their place in a flat tensor in host memory, by several threads."""
+        target = self.view(buffer, width).numpy()
         if isinstance(self.X, np.ndarray):
-            buffer[:n].copy_(torch.from_numpy(self.X))
+            cuts = np.linspace(0, len(self.y), COPY_THREADS + 1).astype(int)
+            parts = [(target[a:b], self.X[a:b]) for a, b in pairwise(cuts)]
         else:
-            for j, column in enumerate(self.X):
-                buffer[:n, j].copy_(torch.from_numpy(column))
+            parts = [(target[:, j], column) for j, column in enumerate(self.X)]
+        list(pool.map(lambda part: np.copyto(*part, casting="unsafe"), parts))
 
 
 def stream_arrays(
@@ -84,16 +94,10 @@ def stream_parquet(
 
     def read() -> Iterator[HostBatch]:
         for batch in file.iter_batches(batch_size=step, columns=schema.names):
-            columns = [_read_column(batch.column(field.name), dtype) for field in features]
+            columns = [batch.column(field.name).to_numpy(zero_copy_only=False) for field in features]
             yield HostBatch(columns, batch.column(target).to_numpy(zero_copy_only=False))
 
     return _copy_ahead(read(), (step, len(features)), dtype, device)
-
-
-def _read_column(column: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a column of numbers, nulls as NaN."""
-    values = column.to_numpy(zero_copy_only=False)
-    return np.require(values, dtype=dtype, requirements=["W"])
 
 
 def _choose_batch_rows(given: int | None, row_bytes: int) -> int:
@@ -109,10 +113,11 @@ def _copy_ahead(
     """Yield batches on a device, the next one on its way; in host memory they are tensors of the same memory."""
     torch = import_torch()
     if torch.device(device).type == "cpu":
-        for batch in batches:
-            buffer = torch.empty((len(batch.y), shape[1]), dtype=getattr(torch, dtype.name))
-            batch.write_rows(buffer)
-            yield buffer, _copy_labels(batch.y, device)
+        with ThreadPoolExecutor(1) as pool:
+            for batch in batches:
+                buffer = torch.empty(len(batch.y) * shape[1], dtype=getattr(torch, dtype.name))
+                batch.write(buffer, shape[1], pool)
+                yield batch.view(buffer, shape[1]), _copy_labels(batch.y, device)
         return
     if not torch.cuda.is_available():
         raise InputError(
@@ -127,10 +132,10 @@ class _Copies:
     """Two buffers in pinned memory and two on the device, and the events that guard them."""
 
     def __init__(self, shape: tuple[int, int], dtype: Any, device: str) -> None:
-        torch = import_torch()
-        self.device = device
-        self.pinned = [torch.empty(shape, dtype=dtype, pin_memory=True) for _ in range(SLOTS)]
-        self.rows = [torch.empty(shape, dtype=dtype, device=device) for _ in range(SLOTS)]
+        torch, size = import_torch(), shape[0] * shape[1]
+        self.device, self.width = device, shape[1]
+        self.pinned = [torch.empty(size, dtype=dtype, pin_memory=True) for _ in range(SLOTS)]
+        self.rows = [torch.empty(size, dtype=dtype, device=device) for _ in range(SLOTS)]
         self.stream = torch.cuda.Stream(device)
         self.copied = [torch.cuda.Event() for _ in range(SLOTS)]
         self.released = [torch.cuda.Event() for _ in range(SLOTS)]
@@ -139,31 +144,31 @@ class _Copies:
         """Yield batches on the device; a slot is filled again when the caller has asked for the next batch."""
         torch = import_torch()
         numbered = enumerate(batches)
-        with ThreadPoolExecutor(1) as pool:
-            waiting: list[Future[Any]] = [pool.submit(self._copy_next, numbered) for _ in range(SLOTS)]
+        with ThreadPoolExecutor(COPY_THREADS) as writers, ThreadPoolExecutor(1) as pool:
+            waiting: list[Future[Any]] = [pool.submit(self._copy_next, numbered, writers) for _ in range(SLOTS)]
             while (found := waiting.pop(0).result()) is not None:
-                slot, n, labels = found
+                slot, rows, labels = found
                 current = torch.cuda.current_stream(self.device)
                 current.wait_event(self.copied[slot])
                 if not isinstance(labels, np.ndarray):
                     labels.record_stream(current)  # their memory is not used again before this work is done
-                yield self.rows[slot][:n], labels
+                yield rows, labels
                 self.released[slot].record(current)
-                waiting.append(pool.submit(self._copy_next, numbered))
+                waiting.append(pool.submit(self._copy_next, numbered, writers))
 
-    def _copy_next(self, numbered: Any) -> tuple[int, int, Any] | None:
-        """Copy the next batch; return its slot, its number of rows and its labels, or None after the last."""
+    def _copy_next(self, numbered: Any, writers: ThreadPoolExecutor) -> tuple[int, Any, Any] | None:
+        """Copy the next batch; return its slot, its rows and its labels, or None after the last."""
         torch = import_torch()
         for i, batch in islice(numbered, 1):
-            slot, n = i % SLOTS, len(batch.y)
+            slot, size = i % SLOTS, len(batch.y) * self.width
             self.copied[slot].synchronize()  # of the batch before: its pinned buffer is read no more
-            batch.write_rows(self.pinned[slot])
+            batch.write(self.pinned[slot], self.width, writers)
             self.stream.wait_event(self.released[slot])
             with torch.cuda.stream(self.stream):
-                self.rows[slot][:n].copy_(self.pinned[slot][:n], non_blocking=True)
+                self.rows[slot][:size].copy_(self.pinned[slot][:size], non_blocking=True)
                 labels = _copy_labels(batch.y, self.device)
                 self.copied[slot].record(self.stream)
-            return slot, n, labels
+            return slot, batch.view(self.rows[slot], self.width), labels
         return None
 
 

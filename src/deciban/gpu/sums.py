@@ -86,9 +86,8 @@ def _sum_moments(
     """
     K = len(codes.rows)
     rows = codes.rows.astype(np.float64)[:, None]
-    near = None if weight is not None else launch.find_centre(x) if centre is None else centre
-    for missing in (False, True) if near is not None else ():
-        found = launch.sum_moments(x, codes.tensor, near, K, missing) if needs.skips or not missing else None
+    for missing in (False, True) if weight is None else ():
+        found = launch.sum_moments(x, codes.tensor, centre, K, missing) if needs.skips or not missing else None
         if found is not None and np.isfinite(found[0]).all():
             sums, about = found
             n = sums[2] if missing else rows
@@ -210,7 +209,7 @@ def summarise_scatter(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, che
     if weight is None and not wide:
         deviation = np.sqrt(divide(centres.m2, centres.weight))
         products = matrix_launch.sum_products(x, codes, centres.mean, deviation)
-    if products is not None and np.isfinite(products).all():
+    if products is not None:
         return Scatter(centres.weight[:, :, None], centres.mean[:, :, None], centres.rest[:, :, None], products)
     return define_scatter(x, codes, weight, centres)
 

@@ -88,7 +88,7 @@ class NumberRows:
 
             return fit_on_device(
                 self.X, self.codes, self.weight, self.n_classes, l2=settings.penalty(C)[0], start=start,
-                intercept=settings.intercept, tol=settings.tol, max_iter=settings.max_iter, threads=self.threads,
+                intercept=settings.intercept, tol=settings.tol, max_iter=settings.max_iter,
             )  # fmt: skip
         part = (Sparse if is_sparse(self.X) else Dense)(self.X, *settings.penalty(C))
         return fit_parts(

@@ -89,7 +89,7 @@ def fit_parts(
     with limit_products_to_one_core(True):  # threads that wait for each other cost more than small products take
         rows = prepared or prepare_rows(parts, codes, weight, n_classes, intercept and fixed_bias is None, threads)
         rows = rows if fixed_bias is None else replace(rows, fixed_bias=fixed_bias)
-        first = build_initial_state(parts, rows, start)
+        first = _build_initial_state(parts, rows, start)
         max_iter *= lbfgs.STEPS_PER_ITERATION if any(part.l1 for part in parts) else 1
         if any(map(_is_screened, parts)):
             return _search_with_screening(parts, rows, first, tol, max_iter)
@@ -107,7 +107,7 @@ def _search(parts: Sequence[Part], rows: Rows, first: State, tol: float, max_ite
         if near.converged or near.n_iter >= max_iter:
             return near
         # the start was so far out that the loss has no curvature there
-        cold = build_initial_state(parts, rows, None)
+        cold = _build_initial_state(parts, rows, None)
         further = lbfgs.minimise(rows, l2, cold, tol, max_iter - near.n_iter)
         return replace(further, n_iter=near.n_iter + further.n_iter)
     if dual_lbfgs.is_applicable(rows, l2):
@@ -152,7 +152,7 @@ def _search_with_screening(parts: Sequence[Part], rows: Rows, state: State, tol:
         found = [np.zeros(part.weight_shape(rows.n_scores)) for part in parts]
         for t, columns, fitted in zip(found, kept, fit.parts):
             t[..., columns] = fitted
-        state = build_initial_state(parts, rows, (found, fit.bias))
+        state = _build_initial_state(parts, rows, (found, fit.bias))
         state = replace(state, n_iter=steps, converged=fit.converged, gradient=fit.gradient)
     return _summarise(parts, rows, replace(state, converged=state.converged and is_complete))
 
@@ -171,10 +171,10 @@ def _fit_columns(
     columns = [np.flatnonzero(mask) for mask in kept]
     scales = [None if p.scale is None else np.ascontiguousarray(p.scale[..., c]) for p, c in zip(parts, columns)]
     some = [replace(p, X=p.X[:, c], scale=scale) for p, c, scale in zip(parts, columns, scales)]
-    ts, bias = to_original_units(parts, rows, state)
+    ts, bias = _to_original_units(parts, rows, state)
     narrow = prepare_rows(some, rows.codes, rows.weight, max(rows.n_scores, 2), rows.intercept, rows.threads)
     narrow = replace(narrow, fixed_bias=rows.fixed_bias)
-    first = build_initial_state(some, narrow, ([t[..., c] for t, c in zip(ts, columns)], bias))
+    first = _build_initial_state(some, narrow, ([t[..., c] for t, c in zip(ts, columns)], bias))
     return _summarise(some, narrow, _search(some, narrow, first, tol, max_iter))
 
 
@@ -196,7 +196,7 @@ def _scale_penalties(penalties: Sequence[float], rows: Rows, power: int) -> list
     return [p if block.unit is None else p * block.unit**power for p, block in zip(penalties, rows.blocks)]
 
 
-def build_initial_state(parts: Sequence[Part], rows: Rows, start: tuple[Sequence[Array], Array] | None) -> State:
+def _build_initial_state(parts: Sequence[Part], rows: Rows, start: tuple[Sequence[Array], Array] | None) -> State:
     """Return the initial state: the start weights if any, else zero weights with class log-odds as the bias."""
     M = rows.n_scores
     unfitted = np.zeros(M) if rows.fixed_bias is None else rows.fixed_bias
@@ -223,7 +223,7 @@ def _compute_centring_shift(block: Block, t: Array) -> Array | float:
     return np.asarray((t if block.scale is None else t * block.scale) @ centre)
 
 
-def to_original_units(parts: Sequence[Part], rows: Rows, state: State) -> tuple[list[Array], Array]:
+def _to_original_units(parts: Sequence[Part], rows: Rows, state: State) -> tuple[list[Array], Array]:
     """Convert the weights and bias of a state to those of the features as the caller gave them."""
     bias = np.asarray(state.bias - sum(_compute_centring_shift(block, t) for block, t in zip(rows.blocks, state.ts)))
     if rows.n_scores > 1 and rows.intercept:
@@ -234,7 +234,7 @@ def to_original_units(parts: Sequence[Part], rows: Rows, state: State) -> tuple[
 
 def _summarise(parts: Sequence[Part], rows: Rows, state: State) -> LogisticFit:
     """Convert a state to a fit, with its loss and objective."""
-    ts, bias = to_original_units(parts, rows, state)
+    ts, bias = _to_original_units(parts, rows, state)
     scores = rows.scores(state.ts, state.bias)
     separable = not any(part.l1 or part.l2 for part in parts) and rows.is_separated_by(scores)
     loss = rows.loss_and_residuals_inplace(scores)
