@@ -8,7 +8,9 @@ rows, each sorted by class. A program reads the rows of one class in some blocks
 side by side, so that what one reads of the memory is in the cache for the others.
 
 Importing this module imports Triton. Letters: n rows, d features, K classes; names in capitals are fixed when a
-kernel is compiled. `SPLITS` is 0 where the interpreter runs a kernel, which has no products of bfloat16.
+kernel is compiled. `SPLITS` is 0 where the interpreter runs a kernel, which has no products of bfloat16. `UNIT`
+divides the number of columns and the stride of rows, which are given in it: what the compiler knows to be a multiple
+of four is read four numbers at a time.
 """
 
 import triton
@@ -52,9 +54,9 @@ def load_codes(code_ptr, first, r, is_row):
 
 @triton.jit
 def sum_moments(
-    x_ptr, code_ptr, centre_ptr, rest_ptr, out_ptr, n, d, K, row_stride, column_stride, sample_rows, sample_step,
+    x_ptr, code_ptr, centre_ptr, rest_ptr, out_ptr, n, d_units, K, row_units, column_stride, sample_rows, sample_step,
     ROWS: tl.constexpr, COLS: tl.constexpr, CLASSES: tl.constexpr, BY_CLASS: tl.constexpr, MISSING: tl.constexpr,
-    SPLITS: tl.constexpr, STAGES: tl.constexpr, SAMPLE: tl.constexpr,
+    SPLITS: tl.constexpr, STAGES: tl.constexpr, SAMPLE: tl.constexpr, UNIT: tl.constexpr,
 ):  # fmt: skip
     """Write Σ (x − c), Σ (x − c)², and with MISSING the number of values, by class: programs × (2 or 3 × K + 1) × d.
 
@@ -63,6 +65,8 @@ def sum_moments(
     of single precision: numbers near 1e4 are multiples of 2⁻¹⁰, their squares about such a multiple are often halfway
     between two of the numbers that they are split into, and rounding these to even made a variance 3.5e-7 too small.
     """
+    d = d_units * UNIT
+    row_stride = row_units * UNIT
     program = tl.program_id(0)
     columns = tl.program_id(1) * COLS + tl.arange(0, COLS)
     classes = tl.program_id(2) * CLASSES + tl.arange(0, CLASSES)
@@ -221,14 +225,17 @@ def load_segment(offset_ptr, block, n_blocks, k, width):
 
 @triton.jit
 def sum_counts(
-    x_ptr, order_ptr, offset_ptr, out_ptr, bad_ptr, n_blocks, width, d, row_stride, column_stride, threshold,
+    x_ptr, order_ptr, offset_ptr, out_ptr, bad_ptr, n_blocks, width, d_units, row_units, column_stride, threshold,
     ROWS: tl.constexpr, COLS: tl.constexpr, INDICATOR: tl.constexpr, CHECKED: tl.constexpr, STAGES: tl.constexpr,
+    UNIT: tl.constexpr,
 ):  # fmt: skip
     """Write Σ x of a class's rows in a block, or with INDICATOR the number of those with x above the threshold.
 
     The result is blocks × K × d. Values must be whole numbers from 0 to 65535; where they are CHECKED, a program that
     finds others, or NaN or ±∞, writes that there are some.
     """
+    d = d_units * UNIT
+    row_stride = row_units * UNIT
     k = tl.program_id(0)
     block = tl.program_id(1)
     columns = tl.program_id(2) * COLS + tl.arange(0, COLS)

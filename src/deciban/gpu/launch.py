@@ -21,8 +21,11 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 SMALL_TYPES = ("float32", "float16", "bfloat16", "uint8", "int8", "int16")
 """Types whose values single precision holds exactly."""
 
-CENTRE_SAMPLE_ROWS = 256
-"""Rows whose mean is the first centre of the squares, and whose highest level is expected to be that of all."""
+CENTRE_SAMPLE_ROWS = 32
+"""Rows whose mean is the first centre of the squares; every program reads them."""
+
+SAMPLE_ROWS = 256
+"""Rows whose highest level is expected to be that of all."""
 
 LABEL_TILE_ROWS = 1024
 """Rows of a tile of labels."""
@@ -81,6 +84,11 @@ def power_of_two(number: int, least: int, most: int) -> int:
 def ceil_div(a: int, b: int) -> int:
     """Return a / b, rounded up."""
     return -(-a // b)
+
+
+def find_unit(x: Any) -> int:
+    """Return the number that divides the columns and the stride of rows: 16, 4 or 1."""
+    return next(unit for unit in (16, 4, 1) if x.shape[1] % unit == 0 and x.stride(0) % unit == 0)
 
 
 def count_block_tiles(n: int) -> int:
@@ -151,7 +159,7 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
     """
     if not can_launch(x) or type_name(x) not in SMALL_TYPES:
         return None
-    torch, (n, d) = import_torch(), x.shape
+    torch, (n, d), unit = import_torch(), x.shape, find_unit(x)
     by_class = centre is not None
     rows, warps, per_processor, stages = (64, 4, 16, 1) if by_class else (256, 4, 4, 3)
     columns, classes = power_of_two(d, 16, 32), power_of_two(K, 16, 32)
@@ -162,8 +170,8 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
     sample_rows = min(ceil_div(n, step), CENTRE_SAMPLE_ROWS)
     splits = 0 if INTERPRETED else 3 if by_class or n * d < 1 << 22 else 2
     _kernels().sum_moments[(programs, ceil_div(d, columns), ceil_div(K, classes))](
-        x, codes, near, rest, out, n, d, K, x.stride(0), x.stride(1), sample_rows, step,
-        rows, columns, classes, by_class, missing, splits, stages, CENTRE_SAMPLE_ROWS, num_warps=warps,
+        x, codes, near, rest, out, n, d // unit, K, x.stride(0) // unit, x.stride(1), sample_rows, step,
+        rows, columns, classes, by_class, missing, splits, stages, CENTRE_SAMPLE_ROWS, unit, num_warps=warps,
     )  # fmt: skip
     total = to_numpy(out.sum(0))
     return total[:-1].reshape(size, K, d), total[-1] if centre is None else centre
@@ -176,15 +184,15 @@ def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64]
     torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
     if threshold is not None and 0 <= threshold < 128 and can_read_words(x):
         return _count_bytes(x, order, K, int(threshold))
-    columns = power_of_two(d, 16, 64)
+    columns, unit = power_of_two(d, 16, 64), find_unit(x)
     grid = (K, order.n_blocks, ceil_div(d, columns))
     checked = type_name(x) != "uint8" and not (threshold is not None and type_name(x).startswith("int"))
     out = torch.empty((order.n_blocks, K, d), dtype=torch.int64, device=x.device)
     bad = torch.empty(grid[0] * grid[1] * grid[2] if checked else 1, dtype=torch.int32, device=x.device)
     limit = 0.0 if threshold is None else float(np.floor(threshold)) if type_name(x) != "float32" else threshold
     _kernels().sum_counts[grid](
-        x, order.rows, order.offsets, out, bad, order.n_blocks, order.width, d, x.stride(0), x.stride(1), limit,
-        32, columns, threshold is not None, checked, 3, num_warps=2,
+        x, order.rows, order.offsets, out, bad, order.n_blocks, order.width, d // unit, x.stride(0) // unit,
+        x.stride(1), limit, 32, columns, threshold is not None, checked, 3, unit, num_warps=2,
     )  # fmt: skip
     if checked and bool(bad.any()):
         return None

@@ -23,10 +23,10 @@ def split_half(value):
 
 @triton.jit
 def sum_products(
-    x_ptr, order_ptr, offset_ptr, centre_ptr, rest_ptr, unit_ptr, out_ptr, n_blocks, width, d,
-    row_stride, column_stride,
+    x_ptr, order_ptr, offset_ptr, centre_ptr, rest_ptr, unit_ptr, out_ptr, n_blocks, width, d_units,
+    row_units, column_stride,
     ROWS: tl.constexpr, COLS: tl.constexpr, PARTS: tl.constexpr, ONE_SLAB: tl.constexpr, PRECISION: tl.constexpr,
-    STAGES: tl.constexpr,
+    STAGES: tl.constexpr, UNIT: tl.constexpr,
 ):  # fmt: skip
     """Write T = Σ h_i h_j + 2 h_i l_j of a class's rows in a block, g = h + l the distance from its centre.
 
@@ -34,6 +34,8 @@ def sum_products(
     units of class and column. PARTS tiles are summed before they are added to the others: the matrix units cut sums
     off, and do not round them.
     """
+    d = d_units * UNIT
+    row_stride = row_units * UNIT
     k = tl.program_id(0)
     block = tl.program_id(1)
     slabs = tl.cdiv(d, COLS)
@@ -74,16 +76,18 @@ def sum_products(
 
 @triton.jit
 def score_gaussian(
-    x_ptr, centre_ptr, unit_ptr, square_ptr, slope_ptr, constant_ptr, out_ptr, bad_ptr, n, d, K,
-    row_stride, column_stride,
+    x_ptr, centre_ptr, unit_ptr, square_ptr, slope_ptr, constant_ptr, out_ptr, bad_ptr, n, d_units, K,
+    row_units, column_stride,
     ROWS: tl.constexpr, COLS: tl.constexpr, CLASSES: tl.constexpr, WANTED: tl.constexpr, HALVES: tl.constexpr,
-    PRECISION: tl.constexpr, STAGES: tl.constexpr,
+    PRECISION: tl.constexpr, STAGES: tl.constexpr, UNIT: tl.constexpr,
 ):  # fmt: skip
     """Write the scores g²·a_k + g·b_k + c_k, g = (x − centre)·unit, finished as WANTED; rows with NaN or ±∞ are bad.
 
     The part of the score that all classes share is that of one more class, K: where ln p(x, k) or ln p(x) is wanted,
     it is added to the others. HALVES: products of two numbers of half precision each, else of PRECISION.
     """
+    d = d_units * UNIT
+    row_stride = row_units * UNIT
     program = tl.program_id(0)
     r = tl.arange(0, ROWS)
     columns = tl.arange(0, COLS)
@@ -147,14 +151,16 @@ def score_gaussian(
 
 @triton.jit
 def sum_logistic(
-    x_ptr, code_ptr, centre_ptr, unit_ptr, weight_ptr, bias_ptr, out_ptr, loss_ptr, n, d, K,
-    row_stride, column_stride,
-    ROWS: tl.constexpr, COLS: tl.constexpr, CLASSES: tl.constexpr, STAGES: tl.constexpr,
+    x_ptr, code_ptr, centre_ptr, unit_ptr, weight_ptr, bias_ptr, out_ptr, loss_ptr, n, d_units, K,
+    row_units, column_stride,
+    ROWS: tl.constexpr, COLS: tl.constexpr, CLASSES: tl.constexpr, STAGES: tl.constexpr, UNIT: tl.constexpr,
 ):  # fmt: skip
     """Write the sums of −ln p(y|x) and of r_k g and r_k, r_k = p(k|x) − [y = k], g = (x − centre)·unit.
 
     The scores are W g + b; the sums of programs are programs × K × (d+1), those of r_k last.
     """
+    d = d_units * UNIT
+    row_stride = row_units * UNIT
     program = tl.program_id(0)
     r = tl.arange(0, ROWS)
     columns = tl.arange(0, COLS)

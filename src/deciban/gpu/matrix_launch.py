@@ -14,6 +14,7 @@ from deciban.gpu.launch import (
     can_launch,
     ceil_div,
     count_programs,
+    find_unit,
     power_of_two,
     split_single,
 )
@@ -58,15 +59,17 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
     out = torch.empty((order.n_blocks, K, d, d), dtype=torch.float32, device=x.device)
     units = choose_units(deviation)[None].astype(np.float32)
     near, rest, unit = to_device(np.concatenate([split_single(centre), units]), x)
-    slabs = ceil_div(d, columns)
+    slabs, step = ceil_div(d, columns), find_unit(x)
     _kernels().sum_products[(K, order.n_blocks, slabs**2)](
-        x, order.rows, order.offsets, near, rest, unit, out, order.n_blocks, order.width, d, x.stride(0), x.stride(1),
-        64, columns, 4, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, num_warps=8 if columns == 128 else 4,
+        x, order.rows, order.offsets, near, rest, unit, out, order.n_blocks, order.width, d // step, x.stride(0) // step,
+        x.stride(1), 64, columns, 4, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, step,
+        num_warps=8 if columns == 128 else 4,
     )  # fmt: skip
     products = out.sum(0, dtype=torch.float64)
     scale = 0.5 / (unit[:, :, None].double() * unit[:, None, :].double())
     products = (products + products.mT) * scale
-    return to_numpy(products) if bool(torch.isfinite(products).all()) else None
+    found: Array = to_numpy(products)
+    return found if np.isfinite(found.diagonal(axis1=1, axis2=2)).all() else None
 
 
 @dataclass(frozen=True)
@@ -108,15 +111,15 @@ def score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any) -> b
 
 def _score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any, halves: bool) -> bool:
     """Launch the kernel; return whether all scores are finite."""
-    torch, (n, d), K = import_torch(), x.shape, weights.K
+    torch, (n, d), K, step = import_torch(), x.shape, weights.K, find_unit(x)
     rows, warps = (64 if wanted == "winner" else 32, 1) if d <= 32 and K < 16 else (64, 4)
     per_processor, stages = (8, 3) if warps == 1 else (16, 2)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     bad = torch.empty(programs, dtype=torch.int32, device=x.device)
     _kernels().score_gaussian[(programs,)](
-        x, *weights.tensors, out, bad, n, d, K, x.stride(0), x.stride(1),
+        x, *weights.tensors, out, bad, n, d // step, K, x.stride(0) // step, x.stride(1),
         rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K + 1, 16, MAX_SCORED_CLASSES + 1), wanted,
-        halves, "ieee" if INTERPRETED else "tf32x3", stages, num_warps=warps,
+        halves, "ieee" if INTERPRETED else "tf32x3", stages, step, num_warps=warps,
     )  # fmt: skip
     return not to_numpy(bad).any()
 
@@ -136,14 +139,14 @@ def sum_logistic(
     tensors = to_device(np.concatenate([a.ravel() for a in parts]).astype(np.float32), x).split(
         [a.size for a in parts]
     )
-    rows, warps, per_processor, stages = 64, 4, 4, 3
+    rows, warps, per_processor, stages, step = 64, 4, 4, 3, find_unit(x)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     out = torch.empty((programs, K, d + 1), dtype=torch.float32, device=x.device)
     loss = torch.empty(programs, dtype=torch.float64, device=x.device)
     _kernels().sum_logistic[(programs,)](
-        x, codes, *tensors, out, loss, n, d, K, x.stride(0), x.stride(1),
+        x, codes, *tensors, out, loss, n, d // step, K, x.stride(0) // step, x.stride(1),
         rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K, 16, MAX_LOGISTIC_CLASSES), stages,
-        num_warps=warps,
+        step, num_warps=warps,
     )  # fmt: skip
     both = to_numpy(torch.cat([out.sum(0, dtype=torch.float64).flatten(), loss.sum()[None]]))
     return (float(both[-1]), both[:-1].reshape(K, d + 1)) if np.isfinite(both).all() else None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deciban.errors import InputError
 from deciban.gpu.tensors import import_torch, on_device
 
-BATCH_BYTES = 1 << 28
+BATCH_BYTES = 1 << 27
 """Bytes of a batch, unless its number of rows is given."""
 
 SLOTS = 2
@@ -40,12 +40,16 @@ class HostBatch(NamedTuple):
 
     def write(self, buffer: Any, width: int, pool: ThreadPoolExecutor) -> None:
         """Copy the rows to their place in a flat tensor in host memory, by several threads."""
-        target = self.view(buffer, width).numpy()
+        target = self.view(buffer, width)
+        if isinstance(self.X, np.ndarray) and self.X.flags.writeable:
+            target.copy_(import_torch().from_numpy(self.X))  # by the threads of torch
+            return
+        array = target.numpy()
         if isinstance(self.X, np.ndarray):
             cuts = np.linspace(0, len(self.y), COPY_THREADS + 1).astype(int)
-            parts = [(target[a:b], self.X[a:b]) for a, b in pairwise(cuts)]
+            parts = [(array[a:b], self.X[a:b]) for a, b in pairwise(cuts)]
         else:
-            parts = [(target[:, j], column) for j, column in enumerate(self.X)]
+            parts = [(array[:, j], column) for j, column in enumerate(self.X)]
         list(pool.map(lambda part: np.copyto(*part, casting="unsafe"), parts))
 
 

@@ -139,10 +139,10 @@ def _prepare_rows(x: Any, codes: Any, weight: Any, M: int, intercept: bool, tol:
     """Choose the centre and the unit of every column from a sample."""
     d, is_single = x.shape[1], weight is None and tol >= MIN_SINGLE_TOLERANCE
     rows = DeviceRows(x, codes.tensor, weight, np.zeros(d), np.ones(d), M, intercept, is_single)
-    some = to_numpy(rows.take_sample(CURVATURE_SAMPLE_ROWS).x).astype(np.float64)
-    centre = some.mean(axis=0) if intercept else rows.centre
-    deviation = np.sqrt(np.square(some - centre).mean(axis=0))
-    return replace(rows, centre=centre, unit=matrix_launch.choose_units(deviation))
+    some = rows.take_sample(CURVATURE_SAMPLE_ROWS).x.double()
+    centre = some.mean(0) if intercept else some.new_zeros(d)
+    deviation = (some - centre).square().mean(0).sqrt()
+    return replace(rows, centre=to_numpy(centre), unit=matrix_launch.choose_units(to_numpy(deviation)))
 
 
 def _choose_start(rows: DeviceRows, codes: Any, start: tuple[Array, Array] | None) -> State:

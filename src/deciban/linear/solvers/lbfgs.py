@@ -90,7 +90,7 @@ def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, 
 
 
 def choose_rough_tolerance(n_weights: int, n_rows: int) -> float:
-    """Return the tolerance of a search over a sample, whose minimum is about √(weights ÷ rows) away from that of all."""
+    """Return the tolerance of a search over a sample; its minimum is about √(weights ÷ rows) off that of all."""
     return 0.1 * float(np.sqrt(n_weights / max(n_rows, 1)))
 
 
