@@ -21,11 +21,8 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 SMALL_TYPES = ("float32", "float16", "bfloat16", "uint8", "int8", "int16")
 """Types whose values single precision holds exactly."""
 
-CENTRE_SAMPLE_ROWS = 32
-"""Rows whose mean is the first centre of the squares; every program reads them."""
-
 SAMPLE_ROWS = 256
-"""Rows whose highest level is expected to be that of all."""
+"""Rows whose mean is the first centre of the squares, and whose highest level is expected to be that of all."""
 
 LABEL_TILE_ROWS = 1024
 """Rows of a tile of labels."""
@@ -151,6 +148,15 @@ def _sort_rows(codes: Any, K: int, block_rows: int) -> ClassOrder:
     return ClassOrder(torch.sort(small, stable=True).indices, ends[starts])
 
 
+def _find_centre(x: Any, out: Any) -> None:
+    """Write the mean of a few rows, spread over all, of each column."""
+    n, d = x.shape
+    step = max(1, n // SAMPLE_ROWS)
+    _kernels().find_centre[(ceil_div(d, 16),)](
+        x, out, d, step * x.stride(0), x.stride(1), min(ceil_div(n, step), SAMPLE_ROWS), SAMPLE_ROWS, 16, num_warps=4
+    )
+
+
 def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool) -> tuple[Array, Array] | None:
     """Return Σ (x − c) and Σ (x − c)² by class, and the numbers of values if some are missing, and the centre c.
 
@@ -164,14 +170,15 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
     rows, warps, per_processor, stages = (64, 4, 16, 1) if by_class else (256, 4, 4, 3)
     columns, classes = power_of_two(d, 16, 32), power_of_two(K, 16, 32)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
-    size, step = 3 if missing else 2, max(1, n // CENTRE_SAMPLE_ROWS)
+    size = 3 if missing else 2
     out = torch.empty((programs, size * K + 1, d), dtype=torch.float64, device=x.device)
+    if centre is None:
+        _find_centre(x, out[0, -1])
     near, rest = (x, x) if centre is None else to_device(split_single(centre), x)
-    sample_rows = min(ceil_div(n, step), CENTRE_SAMPLE_ROWS)
     splits = 0 if INTERPRETED else 3 if by_class or n * d < 1 << 22 else 2
     _kernels().sum_moments[(programs, ceil_div(d, columns), ceil_div(K, classes))](
-        x, codes, near, rest, out, n, d // unit, K, x.stride(0) // unit, x.stride(1), sample_rows, step,
-        rows, columns, classes, by_class, missing, splits, stages, CENTRE_SAMPLE_ROWS, unit, num_warps=warps,
+        x, codes, near, rest, out, n, d // unit, K, x.stride(0) // unit, x.stride(1),
+        rows, columns, classes, by_class, missing, splits, stages, unit, num_warps=warps,
     )  # fmt: skip
     total = to_numpy(out.sum(0))
     return total[:-1].reshape(size, K, d), total[-1] if centre is None else centre

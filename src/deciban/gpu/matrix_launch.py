@@ -61,8 +61,8 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
     near, rest, unit = to_device(np.concatenate([split_single(centre), units]), x)
     slabs, step = ceil_div(d, columns), find_unit(x)
     _kernels().sum_products[(K, order.n_blocks, slabs**2)](
-        x, order.rows, order.offsets, near, rest, unit, out, order.n_blocks, order.width, d // step, x.stride(0) // step,
-        x.stride(1), 64, columns, 4, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, step,
+        x, order.rows, order.offsets, near, rest, unit, out, order.n_blocks, order.width, d // step,
+        x.stride(0) // step, x.stride(1), 64, columns, 8, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, step,
         num_warps=8 if columns == 128 else 4,
     )  # fmt: skip
     products = out.sum(0, dtype=torch.float64)
@@ -139,7 +139,7 @@ def sum_logistic(
     tensors = to_device(np.concatenate([a.ravel() for a in parts]).astype(np.float32), x).split(
         [a.size for a in parts]
     )
-    rows, warps, per_processor, stages, step = 64, 4, 4, 3, find_unit(x)
+    rows, warps, per_processor, stages, step = 64, 4, 4, 2, find_unit(x)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     out = torch.empty((programs, K, d + 1), dtype=torch.float32, device=x.device)
     loss = torch.empty(programs, dtype=torch.float64, device=x.device)

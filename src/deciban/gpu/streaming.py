@@ -1,9 +1,10 @@
 """Rows that do not fit on a GPU, copied to it in batches: the next while the caller learns from this one.
 
-A thread copies rows to pinned memory, and from there they go to the device in a stream of their own; there are two
+A thread copies rows to pinned memory, and from there they go to the device in a stream of their own; there are three
 buffers of either kind. So learning takes as long as the slower of the two: copying, or the work on the device.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice, pairwise
@@ -19,8 +20,11 @@ from deciban.gpu.tensors import import_torch, on_device
 BATCH_BYTES = 1 << 27
 """Bytes of a batch, unless its number of rows is given."""
 
-SLOTS = 2
-"""Buffers of either kind."""
+SLOTS = 3
+"""Buffers of either kind: one is learned from, one copied to the device, one filled."""
+
+MAX_ROW_GROUPS_AHEAD = 3
+"""Row groups of a Parquet file that are read at the same time."""
 
 COPY_THREADS = 8
 """Threads that copy to pinned memory; one copies about 10 GB/s."""
@@ -97,11 +101,26 @@ def stream_parquet(
     step = _choose_batch_rows(batch_rows, len(features) * dtype.itemsize)
 
     def read() -> Iterator[HostBatch]:
-        for batch in file.iter_batches(batch_size=step, columns=schema.names):
-            columns = [batch.column(field.name).to_numpy(zero_copy_only=False) for field in features]
-            yield HostBatch(columns, batch.column(target).to_numpy(zero_copy_only=False))
+        for table in _read_row_groups(path, file.num_row_groups):
+            for a in range(0, len(table), step):
+                part = table.slice(a, step)
+                columns = [part.column(field.name).to_numpy() for field in features]
+                yield HostBatch(columns, part.column(target).to_numpy())
 
     return _copy_ahead(read(), (step, len(features)), dtype, device)
+
+
+def _read_row_groups(path: str | PathLike[str], n_groups: int) -> Iterator[Any]:
+    """Yield the row groups of a Parquet file as tables; some are read at the same time."""
+    from pyarrow.parquet import ParquetFile
+
+    with ThreadPoolExecutor(MAX_ROW_GROUPS_AHEAD) as pool:
+        ahead: deque[Future[Any]] = deque()
+        for i in range(n_groups + MAX_ROW_GROUPS_AHEAD):
+            if i < n_groups:
+                ahead.append(pool.submit(lambda group: ParquetFile(path).read_row_group(group), i))
+            if ahead and (len(ahead) > MAX_ROW_GROUPS_AHEAD or i >= n_groups):
+                yield ahead.popleft().result()
 
 
 def _choose_batch_rows(given: int | None, row_bytes: int) -> int:
@@ -133,7 +152,7 @@ def _copy_ahead(
 
 
 class _Copies:
-    """Two buffers in pinned memory and two on the device, and the events that guard them."""
+    """Buffers in pinned memory and on the device, and the events that guard them."""
 
     def __init__(self, shape: tuple[int, int], dtype: Any, device: str) -> None:
         torch, size = import_torch(), shape[0] * shape[1]

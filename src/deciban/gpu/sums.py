@@ -67,13 +67,14 @@ def summarise_moments(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, che
 
 def find_centre(x: Any) -> Array:
     """Return the mean of a few rows; 0 for columns without a finite one."""
-    rows = to_numpy(_sample(x, launch.CENTRE_SAMPLE_ROWS)).astype(np.float64)
+    rows = to_numpy(_sample(x)).astype(np.float64)
     known = np.isfinite(rows)
     return divide(np.where(known, rows, 0.0).sum(axis=0), known.sum(axis=0).astype(np.float64))
 
 
-def _sample(x: Any, rows: int) -> Any:
+def _sample(x: Any) -> Any:
     """Return a few rows, spread over all."""
+    rows = launch.SAMPLE_ROWS
     return x[:: max(1, len(x) // rows)][:rows]
 
 
@@ -166,7 +167,7 @@ def summarise_levels(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, chec
     Where a row has a higher level, or a missing value, the kernel counts fewer rows than there are.
     """
     if weight is None and not x.dtype.is_floating_point:
-        V = int(_sample(x, launch.SAMPLE_ROWS).max()) + 1
+        V = int(_sample(x).max()) + 1
         counts = launch.count_levels(x, codes, max(1, V))
         if counts is not None and _is_complete(counts, codes, x, needs):
             K, V, d = counts.shape
@@ -203,6 +204,8 @@ def define_levels(x: Any, codes: Any, weight: Any, K: int) -> Levels:
 
 def summarise_scatter(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Scatter:
     """Compute the scatter: the means of the classes, then products of the rows of each class about them."""
+    if weight is None and launch.can_launch(x):
+        codes.order  # noqa: B018  its kernel runs while Python prepares the next one
     centres = summarise_moments(needs, x, codes, weight, check)
     wide = centres.weight.shape[1] > 1
     products = None
