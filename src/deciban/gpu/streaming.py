@@ -140,7 +140,7 @@ def _copy_ahead(
             for batch in batches:
                 buffer = torch.empty(len(batch.y) * shape[1], dtype=getattr(torch, dtype.name))
                 batch.write(buffer, shape[1], pool)
-                yield batch.view(buffer, shape[1]), _copy_labels(batch.y, device)
+                yield batch.view(buffer, shape[1]), _read_labels(batch.y)
         return
     if not torch.cuda.is_available():
         raise InputError(
@@ -159,6 +159,7 @@ class _Copies:
         self.device, self.width = device, shape[1]
         self.pinned = [torch.empty(size, dtype=dtype, pin_memory=True) for _ in range(SLOTS)]
         self.rows = [torch.empty(size, dtype=dtype, device=device) for _ in range(SLOTS)]
+        self.labels: list[Any] = [None] * SLOTS
         self.stream = torch.cuda.Stream(device)
         self.copied = [torch.cuda.Event() for _ in range(SLOTS)]
         self.released = [torch.cuda.Event() for _ in range(SLOTS)]
@@ -173,8 +174,6 @@ class _Copies:
                 slot, rows, labels = found
                 current = torch.cuda.current_stream(self.device)
                 current.wait_event(self.copied[slot])
-                if not isinstance(labels, np.ndarray):
-                    labels.record_stream(current)  # their memory is not used again before this work is done
                 yield rows, labels
                 self.released[slot].record(current)
                 waiting.append(pool.submit(self._copy_next, numbered, writers))
@@ -189,15 +188,27 @@ class _Copies:
             self.stream.wait_event(self.released[slot])
             with torch.cuda.stream(self.stream):
                 self.rows[slot][:size].copy_(self.pinned[slot][:size], non_blocking=True)
-                labels = _copy_labels(batch.y, self.device)
+                labels = self._copy_labels(batch.y, slot)
                 self.copied[slot].record(self.stream)
             return slot, batch.view(self.rows[slot], self.width), labels
         return None
 
+    def _copy_labels(self, y: NDArray[Any], slot: int) -> Any:
+        """Copy labels to the device through buffers of their own; those that are not numbers stay as they are."""
+        torch, source = import_torch(), _read_labels(y)
+        if isinstance(source, np.ndarray):
+            return source
+        if self.labels[slot] is None or self.labels[slot][0].dtype != source.dtype:
+            size = max(len(y), self.pinned[slot].numel() // max(1, self.width))
+            pinned = torch.empty(size, dtype=source.dtype, pin_memory=True)
+            self.labels[slot] = pinned, torch.empty(size, dtype=source.dtype, device=self.device)
+        pinned, labels = (buffer[: len(y)] for buffer in self.labels[slot])
+        pinned.copy_(source)
+        return labels.copy_(pinned, non_blocking=True)
 
-def _copy_labels(y: NDArray[Any], device: str) -> Any:
-    """Copy labels to a device; those that are not numbers stay as they are."""
+
+def _read_labels(y: NDArray[Any]) -> Any:
+    """Return labels as a tensor of the same memory; those that are not numbers stay as they are."""
     if y.dtype.kind not in "iufb":
         return y
-    tensor = import_torch().from_numpy(np.require(y, requirements=["C", "W"]))
-    return tensor if device == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
+    return import_torch().from_numpy(np.require(y, requirements=["C", "W"]))
