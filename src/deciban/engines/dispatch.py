@@ -151,7 +151,7 @@ def is_on_device(X: Any) -> bool:
 def is_solved_late(X: Any) -> bool:
     """Return whether a model of these rows is solved when it is first used: rows on a device that cannot overflow.
 
-    A solution takes from 0.2 ms to 10 ms (full covariances), as long as the sums over millions of rows there. Values
+    A solution takes from 0.2 ms to 6 ms (full covariances), as long as the sums over millions of rows there. Values
     in double precision may be too large for any solution, which `fit` has to refuse.
     """
     return is_tensor(X) and not str(X.dtype).endswith("float64")

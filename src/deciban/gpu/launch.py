@@ -100,7 +100,7 @@ def count_labels(y: Any) -> Any:
     torch, n, tiles = import_torch(), len(y), count_block_tiles(len(y))
     blocks = ceil_div(n, LABEL_TILE_ROWS * tiles)
     out = torch.empty((blocks, MAX_ORDERED_CLASSES), dtype=torch.int32, device=y.device)
-    _kernels().count_labels[(blocks,)](y, out, n, LABEL_TILE_ROWS, tiles, num_warps=4)
+    _order_kernels().count_labels[(blocks,)](y, out, n, LABEL_TILE_ROWS, tiles, num_warps=4)
     return out
 
 
@@ -130,7 +130,7 @@ def order_rows(codes: Any, counts: Any, K: int) -> ClassOrder:
         return _sort_rows(codes, K, LABEL_TILE_ROWS * tiles)
     rows = torch.empty(n, dtype=torch.int32, device=codes.device)
     offsets = torch.empty((len(counts), MAX_ORDERED_CLASSES + 1), dtype=torch.int64, device=codes.device)
-    _kernels().order_rows[(len(counts),)](
+    _order_kernels().order_rows[(len(counts),)](
         codes, counts, offsets, rows, n, LABEL_TILE_ROWS // 8, tiles, ceil_div(K, 5), num_warps=4
     )
     return ClassOrder(rows, offsets)
@@ -274,3 +274,10 @@ def _kernels() -> Any:
     from deciban.gpu import kernels
 
     return kernels
+
+
+def _order_kernels() -> Any:
+    """Import the kernels that sort rows, and with them Triton."""
+    from deciban.gpu import order_kernels
+
+    return order_kernels

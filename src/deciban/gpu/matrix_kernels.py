@@ -11,7 +11,7 @@ Importing this module imports Triton. Letters and names are those of `gpu.kernel
 import triton
 import triton.language as tl
 
-from deciban.gpu.kernels import load_segment
+from deciban.gpu.order_kernels import load_segment
 
 
 @triton.jit

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deciban.errors import InputError
 from deciban.gpu.tensors import import_torch, on_device
 
-BATCH_BYTES = 1 << 27
+BATCH_BYTES = 1 << 26
 """Bytes of a batch, unless its number of rows is given."""
 
 SLOTS = 3
