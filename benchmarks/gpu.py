@@ -32,11 +32,12 @@ Kernels alone (`triton.testing.do_bench`, in the runs that chose the sizes of ti
 `predict` 1.65, `predict_proba` 2.07, counts of bytes 4.1, levels 2.7, products of the full covariance 3.1. What is
 missing beyond them:
 
-- A fit spends 0.5 to 1 ms in Python: checks of arguments, three or four launches, two copies of results. Rows in other
-  than double precision are solved when the model is first used, not in `fit`; the peers solve nothing either.
+- A fit spends 0.5 to 1 ms in Python: checks of arguments, three or four launches, two copies of results. Rows in
+  other than double precision are solved when the model is first used, not in `fit`; the peers solve nothing either.
 - `CategoricalNB`: rows are sorted by class in blocks first (0.8 ms, and 0.25 to count the labels), then each value
   costs about seven operations, in bit planes (2.7 ms; counters in the bytes of 64-bit numbers took 5.6).
-- `GaussianBayes`: products take 3.1 ms, moments 1.4, sorting 0.1; the rest is Python and waiting between the two passes.
+- `GaussianBayes`: products take 3.1 ms, moments 1.4, sorting 0.1; the rest is Python and waiting between the two
+  passes.
 - CSR: words are added in memory, frequent ones to the same places; 11 ms where all words are equally frequent.
 - Streams: rows are copied to pinned memory at 66 GB/s by themselves, and batches of 64 MB stream at 42 GB/s without
   learning; together with `partial_fit` (0.9 ms a batch) only 20 are reached. Why was not found. Parquet is bound by
