@@ -54,7 +54,7 @@ class HostBatch(NamedTuple):
             parts = [(array[a:b], self.X[a:b]) for a, b in pairwise(cuts)]
         else:
             parts = [(array[:, j], column) for j, column in enumerate(self.X)]
-        list(pool.map(lambda part: np.copyto(*part, casting="unsafe"), parts))
+        list(pool.map(lambda part: np.copyto(part[0], part[1], casting="unsafe"), parts))
 
 
 def stream_arrays(

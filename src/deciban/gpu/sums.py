@@ -95,8 +95,8 @@ def _sum_moments(
             return (n, sums[0], sums[1], about), (SPLIT_ERROR, SUM_ERROR, MAX_SINGLE_ERROR)
     check()
     about = find_centre(x) if centre is None else centre
-    sums = define_moments(x, codes.tensor, weight, about, K)
-    return (*sums, about), (DOUBLE_ERROR, DOUBLE_ERROR, MAX_DOUBLE_ERROR)
+    defined = define_moments(x, codes.tensor, weight, about, K)
+    return (*defined, about), (DOUBLE_ERROR, DOUBLE_ERROR, MAX_DOUBLE_ERROR)
 
 
 def _is_far_off(n: Array, total: Array, squares: Array, unit: float, least: float, most: float) -> bool:

@@ -16,7 +16,7 @@ ROW_TYPES = ("float16", "bfloat16", "float32", "float64", "uint8", "int8", "int1
 
 
 def is_tensor(X: Any) -> bool:
-    """Return whether X is to be handled as a tensor: an array or sparse matrix of CuPy, or a torch tensor on a device.
+    """Return whether X is to be handled as a tensor: an array or matrix of CuPy, a torch tensor on a device.
 
     A torch tensor in host memory is handled as one only where scikit-learn's `array_api_dispatch` is set; else it is
     read as a NumPy array.
@@ -45,7 +45,7 @@ def import_torch() -> ModuleType:
 
 
 def to_torch(X: Any) -> Any:
-    """Return X as a torch tensor of the same memory, dense booleans as uint8; refuse sparse ones but CSR, other types."""
+    """Return X as a torch tensor of the same memory, dense booleans as uint8; refuse sparse ones but CSR."""
     torch = import_torch()
     if isinstance(X, torch.Tensor):
         tensor = X.detach()
