@@ -71,9 +71,9 @@ def test_what_cannot_be_streamed_is_refused(tmp_path):
     with pytest.raises(InputError, match="batch_rows=0"):
         streaming.stream_arrays(X, y, batch_rows=0)
     pq.write_table(pa.table({"name": ["a"], "label": [1]}), tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="no column 'target'.*name, label"):
+    with pytest.raises(InputError, match=r"no column 'target'.*name, label"):
         streaming.stream_parquet(tmp_path / "t.parquet", "target")
-    with pytest.raises(InputError, match="'name'.*string"):
+    with pytest.raises(InputError, match=r"'name'.*string"):
         streaming.stream_parquet(tmp_path / "t.parquet", "label")
 
 

@@ -122,11 +122,11 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         rows = texts.normalise_rows_inplace(texts.multiply_idf_inplace(rows, idf))
         return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
 
-    def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
+    def _store_ledger(self, ledger: Ledger, X: Any) -> None:
         """Replace the ledger, the number of words and what was computed from the old one."""
         self.n_features_in_ = ledger.schema.blocks[0].width
         self._idf = None
-        super()._replace_ledger(ledger, X)
+        super()._store_ledger(ledger, X)
 
     def _matrix(self, documents: Documents, threads: int) -> Any:
         """Return the matrix of known words that is scored: counts, or their products with idf.

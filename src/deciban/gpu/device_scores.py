@@ -143,7 +143,7 @@ def score_by_kernel(form: ScoreForm, x: Any, log_prior: Array, wanted: str, out:
 
 
 _WEIGHTS: WeakKeyDictionary[Diagonal, tuple[Any, Array, Any]] = WeakKeyDictionary()
-"""Of each form the device, the log-prior and the weights of its last scores: making them takes 0.1 ms."""
+"""The device, the log-prior and the weights of the last scores of each form: making them takes 0.1 ms."""
 
 
 def _find_weights(form: Diagonal, x: Any, log_prior: Array) -> matrix_launch.GaussianWeights | None:

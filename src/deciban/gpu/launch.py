@@ -21,7 +21,7 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 SMALL_TYPES = ("float32", "float16", "bfloat16", "uint8", "int8", "int16")
 """Types whose values single precision holds exactly."""
 
-SAMPLE_ROWS = 256
+DEVICE_SAMPLE_ROWS = 256
 """Rows whose mean is the first centre of the squares, and whose highest level is expected to be that of all."""
 
 LABEL_TILE_ROWS = 1024
@@ -151,9 +151,17 @@ def _sort_rows(codes: Any, K: int, block_rows: int) -> ClassOrder:
 def _find_centre(x: Any, out: Any) -> None:
     """Write the mean of a few rows, spread over all, of each column."""
     n, d = x.shape
-    step = max(1, n // SAMPLE_ROWS)
+    step = max(1, n // DEVICE_SAMPLE_ROWS)
     _kernels().find_centre[(ceil_div(d, 16),)](
-        x, out, d, step * x.stride(0), x.stride(1), min(ceil_div(n, step), SAMPLE_ROWS), SAMPLE_ROWS, 16, num_warps=4
+        x,
+        out,
+        d,
+        step * x.stride(0),
+        x.stride(1),
+        min(ceil_div(n, step), DEVICE_SAMPLE_ROWS),
+        DEVICE_SAMPLE_ROWS,
+        16,
+        num_warps=4,
     )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deciban.errors import InputError
 from deciban.gpu.tensors import import_torch, on_device
 
-BATCH_BYTES = 1 << 26
+STREAM_BATCH_BYTES = 1 << 26
 """Bytes of a batch, unless its number of rows is given."""
 
 SLOTS = 3
@@ -127,7 +127,7 @@ def _choose_batch_rows(given: int | None, row_bytes: int) -> int:
     """Return the number of rows of a batch."""
     if given is not None and given < 1:
         raise InputError(f"batch_rows={given} must be at least 1")
-    return given or max(1, BATCH_BYTES // max(1, row_bytes))
+    return given or max(1, STREAM_BATCH_BYTES // max(1, row_bytes))
 
 
 def _copy_ahead(

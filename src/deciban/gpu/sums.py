@@ -39,7 +39,7 @@ MAX_DOUBLE_ERROR = 1e-12
 """The largest such error of numbers in double precision."""
 
 
-ROUNDING_SHARE = 4e-15
+ROUNDING_FRACTION_OF_SQUARES = 4e-15
 """Squares about the mean below this share of those about the centre are rounding: the values are equal."""
 
 
@@ -62,7 +62,7 @@ def summarise_moments(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, che
     back = mean - centre
     rest = (centre - (mean - back)) + (shift - back)  # the rounding error of the sum (Knuth)
     m2 = squares - total * shift
-    return Moments(n, mean, rest, np.where(m2 <= ROUNDING_SHARE * squares, 0.0, m2))
+    return Moments(n, mean, rest, np.where(m2 <= ROUNDING_FRACTION_OF_SQUARES * squares, 0.0, m2))
 
 
 def find_centre(x: Any) -> Array:
@@ -74,7 +74,7 @@ def find_centre(x: Any) -> Array:
 
 def _sample(x: Any) -> Any:
     """Return a few rows, spread over all."""
-    rows = launch.SAMPLE_ROWS
+    rows = launch.DEVICE_SAMPLE_ROWS
     return x[:: max(1, len(x) // rows)][:rows]
 
 

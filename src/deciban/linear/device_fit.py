@@ -29,7 +29,7 @@ MAX_DEVICE_COLUMNS = 512
 MIN_SINGLE_TOLERANCE = 1e-5
 """The smallest tolerance of a search by passes in single precision; for smaller ones they are in double precision."""
 
-START_SAMPLE_ROWS = 1 << 18
+DEVICE_START_ROWS = 1 << 18
 """Rows whose minimum starts the search over all rows."""
 
 CURVATURE_SAMPLE_ROWS = 1 << 14
@@ -166,7 +166,7 @@ def _minimise(rows: DeviceRows, l2: Array, state: State, tol: float, max_iter: i
 
         return search(build, state, tol, max_iter)
 
-    some = rows.take_sample(START_SAMPLE_ROWS)
+    some = rows.take_sample(DEVICE_START_ROWS)
     present = import_torch().unique(some.codes)
     if len(some.x) < len(rows.x) and len(present) == max(rows.n_scores, 2):
         found = search_over(some, state, max(tol, choose_rough_tolerance(state.ts[0].size, len(some.x))))
