@@ -45,8 +45,8 @@ class Assumption:
     @property
     def needs(self) -> tuple[Needs, ...]:
         """The statistic that each block needs."""
-        wanted = (family.needs() for family in self.families)
-        return tuple(replace(n, skips=n.skips and self.missing == "skip") for n in wanted)
+        wanted = tuple(family.needs() for family in self.families)
+        return wanted if self.missing == "skip" else tuple(replace(n, skips=False) for n in wanted)
 
     @property
     def probabilistic(self) -> bool:

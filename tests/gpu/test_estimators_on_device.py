@@ -70,6 +70,45 @@ def test_logistic_regression_scores_tensors(device):
     np.testing.assert_allclose(model.predict_proba(X).cpu().numpy(), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("settings", [{}, {"fit_intercept": False}, {"C": 0.01}])
+@pytest.mark.cases(4)
+def test_logistic_regression_is_fitted_on_the_device(K, dtype, settings, way, monkeypatch):
+    from deciban.estimators import logistic_regression
+
+    monkeypatch.setattr(logistic_regression, "MIN_DEVICE_ROWS", 100)
+    monkeypatch.setattr(logistic_regression.checks, "to_host", lambda X: pytest.fail("copied to host memory"))
+    rng = np.random.default_rng(0)
+    X = rng.normal(2, 3, (900, 5)) @ rng.normal(size=(5, 5))
+    y = (X @ rng.normal(size=(5, K)) + 4 * rng.gumbel(size=(900, K))).argmax(1)
+    X, weight = X.astype(dtype), rng.choice([0.0, 0.5, 2.0], 900)
+    T, labels, w = (torch.as_tensor(a, device=way) for a in (X, y, weight))
+    X[5, 2] = np.nan
+    T[5, 2] = torch.nan
+    ours = deciban.LogisticRegression(**settings).fit(T, labels)
+    monkeypatch.undo()
+    theirs = deciban.LogisticRegression(**settings).fit(X, y)
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-6)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=2e-3)
+    monkeypatch.setattr(logistic_regression, "MIN_DEVICE_ROWS", 100)
+    monkeypatch.setattr("deciban.engines.gpu.is_for_host", lambda x: False)
+    monkeypatch.setattr(tensors, "_is_dispatching", lambda: True)
+    ours = deciban.LogisticRegression(tol=1e-9, **settings).fit(T, labels, w)
+    theirs = deciban.LogisticRegression(tol=1e-9, **settings).fit(X, y, weight)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+
+
+def test_logistic_regression_starts_where_it_ended(device, monkeypatch):
+    from deciban.estimators import logistic_regression
+
+    monkeypatch.setattr(logistic_regression, "MIN_DEVICE_ROWS", 100)
+    X, y = rows(device)
+    model = deciban.LogisticRegression(warm_start=True, tol=1e-6).fit(X, y)
+    assert model.fit(X, y).n_iter_[0] <= 1
+
+
 BAD = {
     "infinite": (deciban.GaussianNB(), (7, 2, np.inf), "row 7"),
     "missing": (deciban.GaussianNB(missing="error"), (5, 1, np.nan), "row 5"),

@@ -1,24 +1,35 @@
-"""Engine for rows on a GPU: tensors of torch and arrays of CuPy.
+"""Engine for rows on a GPU: tensors of torch and arrays of CuPy, dense or CSR.
 
 Small tensors, statistics and score forms that have no definition on a device are computed in host memory, by the
 engine of dense arrays. Results come back on the device, in the library of X.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.engines import checks, dense
+from deciban.engines import checks, dense, sparse
 from deciban.engines.checks import MAX_LEVELS, check
+from deciban.engines.threads import thread_count
 from deciban.errors import InputError
-from deciban.gpu import device_scores, labels, sums
+from deciban.gpu import csr, device_scores, labels, sums
 from deciban.gpu.labels import DeviceCodes
-from deciban.gpu.tensors import import_torch, match_library, on_device, to_device, to_numpy, to_torch, type_name
-from deciban.ledger import Needs, Statistic
-from deciban.scores import ScoreForm
+from deciban.gpu.tensors import (
+    count_cells,
+    import_torch,
+    is_csr,
+    match_library,
+    on_device,
+    to_device,
+    to_numpy,
+    to_torch,
+    type_name,
+)
+from deciban.ledger import Counts, Needs, Statistic, Tallies
+from deciban.scores import Linear, ScoreForm
 from deciban.scores.posterior import Finish, warn_impossible
 
 MAX_HOST_CELLS = 1 << 14
@@ -27,21 +38,43 @@ MAX_HOST_CELLS = 1 << 14
 
 def is_for_host(x: Any) -> bool:
     """Return whether the rows are summarised and scored in host memory: they are there, or they are few."""
-    return bool(x.device.type == "cpu" or x.numel() <= MAX_HOST_CELLS)
+    return bool(x.device.type == "cpu" or count_cells(x) <= MAX_HOST_CELLS)
 
 
 def summarise(needs: Needs, X: Any, codes: Any, weight: Any, n_classes: int, threads: int) -> Statistic:
     """Summarise these rows into the statistic that a family needs, in host memory."""
     x = to_torch(X)
+    if is_csr(x):
+        return _summarise_csr(needs, x, codes, weight, n_classes)
     with on_device(x):
         if is_for_host(x) or needs.kind not in sums.SUMMARISE:
-            y = to_numpy(codes.tensor).astype(np.int32) if isinstance(codes, DeviceCodes) else codes
-            w = weight if weight is None or isinstance(weight, np.ndarray) else to_numpy(weight)
-            return dense.summarise(needs, to_numpy(x), y, w, n_classes, threads)
+            return dense.summarise(needs, to_numpy(x), *_copy_labels(codes, weight), n_classes, thread_count(None))
         codes = match_codes(codes, x, n_classes)
         w = to_device(weight, x) if isinstance(weight, np.ndarray) else weight
         statistic = sums.SUMMARISE[needs.kind](needs, x, codes, w, lambda: check_tensor(x, needs, learning=True))
-    return dense.merge_blocks([statistic])
+    return dense.merge_blocks([statistic]) if type_name(x) == "float64" else statistic  # no other type can overflow
+
+
+def _copy_labels(codes: Any, weight: Any) -> tuple[NDArray[np.int32], Array | None]:
+    """Return class codes and weights in host memory."""
+    y = to_numpy(codes.tensor).astype(np.int32) if isinstance(codes, DeviceCodes) else codes
+    return y, weight if weight is None or isinstance(weight, np.ndarray) else to_numpy(weight)
+
+
+def _summarise_csr(needs: Needs, x: Any, codes: Any, weight: Any, n_classes: int) -> Statistic:
+    """Summarise CSR rows: whole numbers are counted on the device, everything else is computed in host memory."""
+    is_sum = needs.kind == "counts" and not needs.unit and not sparse.is_zero_counted(needs)
+    with on_device(x):
+        total = None
+        if is_sum and weight is None and not is_for_host(x):
+            codes = match_codes(codes, x, n_classes)
+            total = csr.sum_stored(x, codes.tensor, n_classes, needs.threshold)
+        if total is None:
+            return sparse.summarise(
+                needs, csr.to_scipy(x), *_copy_labels(codes, weight), n_classes, thread_count(None)
+            )
+    counts = Counts(total.astype(np.float64), codes.rows.astype(np.float64)[:, None])
+    return Tallies.from_counts(counts) if total.size > sparse.DENSE_CELLS else counts
 
 
 def check_tensor(x: Any, needs: Needs, first_row: int = 0, *, learning: bool = False) -> None:
@@ -70,16 +103,35 @@ def apply(
 ) -> Any:
     """Compute ln π_k + Σ ln p(x|k) of rows, finished as wanted, on their device; single precision stays single."""
     x = to_torch(parts[0])
+    if is_csr(x):
+        return match_library(_apply_csr(forms, x, needs, log_prior, wanted), parts[0])
     with on_device(x):
         if len(forms) > 1 or is_for_host(x) or not device_scores.has_definition(forms[0]):
             host = [to_numpy(part) for part in parts]
-            result = to_device(dense.apply(forms, host, needs, log_prior, wanted, threads), x)
+            result = to_device(dense.apply(forms, host, needs, log_prior, wanted, thread_count(None)), x)
             result = result if wanted == "winner" else result.to(choose_type(x))
         else:
             result = allocate_result(x, len(log_prior), wanted)
             if not device_scores.score_by_kernel(forms[0], x, log_prior, wanted, result):
                 _apply_by_definition(forms[0], x, needs[0], log_prior, wanted, result)
     return match_library(result, parts[0])
+
+
+def _apply_csr(forms: Sequence[ScoreForm], x: Any, needs: Sequence[Needs], log_prior: Array, wanted: Finish) -> Any:
+    """Score CSR rows: by products with the stored values on the device, or in host memory."""
+    form = forms[0]
+    with on_device(x):
+        is_host = len(forms) > 1 or is_for_host(x) or not csr.can_score(form) or needs[0].unit
+        if is_host or not csr.is_valid(x, needs[0].signed):
+            scores = sparse.apply(form, csr.to_scipy(x), needs[0], log_prior, wanted, thread_count(None))
+            result = to_device(scores, x.values())
+            return result if wanted == "winner" else result.to(choose_type(x))
+        result, prior, n_impossible = allocate_result(x, len(log_prior), wanted), to_device(log_prior, x.values()), 0
+        for rows, joint in csr.score_csr(cast(Linear, form), x, log_prior):
+            result[rows], impossible = device_scores.finish(joint, prior, wanted)
+            n_impossible += 0 if impossible is None else int(impossible.sum())
+        warn_impossible(n_impossible)
+        return result
 
 
 def choose_type(x: Any) -> Any:
@@ -141,16 +193,42 @@ def match_codes(codes: Any, X: Any, n_classes: int) -> DeviceCodes:
 
 def keep_rows(X: Any, codes: DeviceCodes, weight: Any) -> tuple[Any, DeviceCodes, Any]:
     """Return rows, their codes and weights without rows of weight zero."""
-    kept = weight != 0
-    return match_library(to_torch(X)[kept], X), codes[kept], weight[kept]
+    kept, x = weight != 0, to_torch(X)
+    if is_csr(x):
+        return csr.keep_csr_rows(x, kept), codes[kept], weight[kept]
+    return match_library(x[kept], X), codes[kept], weight[kept]
+
+
+def to_host(X: Any) -> Any:
+    """Copy a tensor to an array of NumPy, or to a CSR matrix of SciPy."""
+    return csr.to_host(to_torch(X))
 
 
 def find_highest(X: Any) -> Array:
     """Return the highest value of each column, in host memory; NaN is left out."""
     x = to_torch(X)
+    if is_csr(x):
+        return np.asarray(csr.to_scipy(x).max(axis=0).toarray().ravel(), dtype=np.float64)
     torch = import_torch()
     known = torch.where(torch.isnan(x), -torch.inf, x) if x.dtype.is_floating_point else x
     return to_numpy(known.amax(0)).astype(np.float64)
+
+
+def average_columns(X: Any, weight: Any, skips: bool) -> Array:
+    """Return the mean of the values of each column, in host memory; NaN is left out, or refused unless it `skips`."""
+    x, torch = to_torch(X), import_torch()
+    one_class = DeviceCodes(torch.zeros(len(x), dtype=torch.uint8, device=x.device), np.array([len(x)]))
+    moments: Any = summarise(Needs("moments", skips=skips), X, one_class, weight, 1, 1)
+    return np.asarray(moments.mean[0] + moments.rest[0])
+
+
+def fill_missing(X: Any, means: Array) -> Any:
+    """Return the rows with missing cells at the mean of their column; X itself where none is missing."""
+    x, torch = to_torch(X), import_torch()
+    with on_device(x):
+        if not x.dtype.is_floating_point or not bool(torch.isnan(x.sum())):
+            return X
+        return match_library(torch.where(torch.isnan(x), to_device(means, x).to(x.dtype), x), X)
 
 
 def match_rows(result: NDArray[Any], X: Any) -> Any:

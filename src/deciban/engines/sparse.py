@@ -31,7 +31,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     """
     adds_up = needs.kind == "counts" and needs.signed and needs.threshold is None
     X = to_checked_csr(X) if adds_up else to_canonical_csr(X)
-    if needs.kind != "counts" or needs.unit or _is_zero_counted(needs):
+    if needs.kind != "counts" or needs.unit or is_zero_counted(needs):
         return dense.summarise(needs, X, codes, weight, n_classes, threads)
     as_tallies = n_classes * X.shape[1] > DENSE_CELLS
     use_kernel = kernel_dispatch.load_kernels("tallies", X.nnz) is not None
@@ -100,7 +100,7 @@ def apply(form: ScoreForm, X: Any, needs: Needs, log_prior: Array, wanted: Finis
         raise invalid_entry_error(X, invalid)
     # whether a product with the stored entries gives all of the score
     product = isinstance(form, SparseLinear) or (isinstance(form, Linear) and form.impossible is None)
-    product = product and not missing and not needs.unit and not _is_zero_counted(needs)
+    product = product and not missing and not needs.unit and not is_zero_counted(needs)
     is_hard = isinstance(form, SparseLinear) and form.hard is not None
     use_kernel = product and not is_hard and kernel_dispatch.load_kernels("tallies", X.nnz) is not None
     if use_kernel and wanted == "winner":  # without a table of rows × classes
@@ -149,7 +149,7 @@ def apply_mixed(
     return dense.apply_in_blocks(write_joint, row_blocks, kernels, log_prior, wanted, threads)
 
 
-def _is_zero_counted(needs: Needs) -> bool:
+def is_zero_counted(needs: Needs) -> bool:
     """Return whether cells that are not stored count too: zeros lie above a negative threshold."""
     return needs.threshold is not None and needs.threshold < 0
 

@@ -114,10 +114,12 @@ def _controller(scipy_too: bool) -> Any:
 
 
 def _release_controlling_thread() -> None:
-    """Let any thread set the number of threads: threadpoolctl obeys only the one that set it first."""
+    """Let any thread set the number of threads: threadpoolctl 3.7 and later obey only the one that set it first."""
     from threadpoolctl import OpenBLASController
 
-    OpenBLASController.clear_controlling_thread(force=True)
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 def split_rows(n_rows: int, size: int) -> list[slice]:

@@ -27,7 +27,11 @@ def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
                 f"Found array with 0 {what}(s) (shape={tuple(x.shape)}) while a minimum of 1 is required by "
                 f"{type(estimator).__name__}."
             )
-    validate_data(estimator, X, skip_check_array=True, reset=reset)
+    if reset:  # as `validate_data` does for arrays without names of columns, which takes a tenth of a millisecond
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = int(x.shape[1])
+    elif x.shape[1] != estimator.n_features_in_ or hasattr(estimator, "feature_names_in_"):
+        validate_data(estimator, X, skip_check_array=True, reset=False)
     return X
 
 
@@ -67,5 +71,7 @@ def check_tensor_weight(weight: Any, X: Any, some_positive: bool) -> Any:
 
 def _check_length(X: Any, n: int, name: str) -> None:
     """Refuse labels or weights of another number than the rows."""
-    if n != len(X):
-        raise InputError(f"Found input variables with inconsistent numbers of samples: X has {len(X)}, {name} {n}")
+    if n != X.shape[0]:
+        raise InputError(
+            f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]}, {name} {n}"
+        )

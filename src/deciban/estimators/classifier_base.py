@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from deciban.engines import (
     SINGLE_BLOCK_ROWS,
     InvalidValueError,
     encode_known,
+    is_tensor,
     match_rows,
     take_classes,
     thread_count,
@@ -57,6 +59,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     _hint = "leave such rows out, or replace the values"
     """The hint of errors about invalid values."""
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """See `BaseEstimator`: the names are read from the signature once, which takes longer than small fits."""
+        names: list[str] = super()._get_param_names()
+        return names
 
     @property
     def _parameter_constraints(self) -> dict[str, list[Any]]:
@@ -125,7 +134,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _score_rows(self, rows: Any, wanted: Finish) -> NDArray[Any]:
         """Score rows that were checked before."""
-        threads = 1 if rows.shape[0] <= SINGLE_BLOCK_ROWS else thread_count(self.n_jobs)
+        is_small = rows.shape[0] <= SINGLE_BLOCK_ROWS or is_tensor(rows)
+        threads = 1 if is_small else thread_count(self.n_jobs)
         try:
             return self._check_fitted().scores((self._matrix(rows, threads),), wanted, threads)
         except InvalidValueError as bad:

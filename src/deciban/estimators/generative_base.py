@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from deciban._typing import Array, Codes
-from deciban.engines import encode, encode_known, match_codes, thread_count, to_host
+from deciban.engines import encode, encode_known, is_solved_late, is_tensor, match_codes, thread_count, to_host
 from deciban.errors import DecibanWarning, InputError, SchemaError
 from deciban.estimators import check_arguments as checks
 from deciban.estimators.classifier_base import Classifier
@@ -57,9 +57,10 @@ class GenerativeClassifier(Classifier):
             ledger = self._summarise(X, codes, weight)
             self.__dict__.pop("_scorer", None)  # replaced without a warning
             self._choose_settings(ledger, X, codes, weight)
-            self._replace_ledger(ledger, X)
+            self._store_ledger(ledger, X)
             self._choose_by_folds(X, codes, weight)
-            self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
+            if not is_solved_late(X):
+                self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
             method = self._calibration_method()
             is_default = method is not None and getattr(self, "calibrate", None) is None
             if method is not None and not (is_default and len(codes) < MIN_CALIBRATED_ROWS):
@@ -241,13 +242,17 @@ class GenerativeClassifier(Classifier):
         codes = match_codes(codes, X, len(self.classes_))
         X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
         assumption = self._assumption(X.shape[1], len(self.classes_))
-        classes, threads = self.classes_.tolist(), thread_count(self.n_jobs)
+        classes, threads = self.classes_.tolist(), 1 if is_tensor(X) else thread_count(self.n_jobs)
         with self._reword_errors():
             return summarise_rows(assumption, classes, [checks.get_feature_names(self)], [X], codes, weight, threads)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
-        """Replace the ledger; `X` is given where its dtype is to be stored."""
+        """Check the arguments and replace the ledger; `X` is given where its dtype is to be stored."""
         self._validate_params()
+        self._store_ledger(ledger, X)
+
+    def _store_ledger(self, ledger: Ledger, X: Any) -> None:
+        """Replace the ledger of checked arguments."""
         if X is not None:
             self._dtype = checks.choose_dtype(X)
         before = vars(self).get("_scorer")

@@ -11,13 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Hidden, StrOptions
 
 from deciban._typing import Array
-from deciban.engines import encode, is_sparse, thread_count
+from deciban.engines import encode, is_on_device, is_sparse, is_tensor, match_codes, thread_count
 from deciban.errors import DecibanWarning, InputError
 from deciban.estimators import check_arguments as checks
 from deciban.estimators.check_arguments import allow
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.parameter_docs import document_estimator
 from deciban.ledger import Block, Schema
+from deciban.linear.device_fit import MAX_DEVICE_COLUMNS, MIN_DEVICE_ROWS
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
 from deciban.linear.numeric_regression import LogisticSettings, Weights, fit_logistic_regression
 from deciban.linear.penalty_choice import CHOICE_FOLDS
@@ -44,9 +45,9 @@ class FittedClassifier(Classifier):
     _instead: str
     """The estimators that can be fitted to rows of one class."""
 
-    def _require_two_classes(self, codes: NDArray[np.int32]) -> None:
+    def _require_two_classes(self, codes: Any) -> None:
         """Raise InputError unless these are the codes of two classes or more."""
-        present = np.unique(codes)
+        present = np.unique(codes) if isinstance(codes, np.ndarray) else np.flatnonzero(codes.rows)
         if len(present) == 0:
             raise InputError(
                 "every row has weight zero (sample_weight, class_weight), so there is nothing to learn from. "
@@ -181,15 +182,19 @@ class LogisticRegression(FittedClassifier):
         with self._restore_on_error():
             self._validate_params()
             settings, before = self._settings(), vars(self).get("classes_")
-            X, y = checks.check_rows(self, X, y, reset=True)
+            X, y = checks.check_rows(self, X, y, reset=True, on_device=self._can_fit_on_device(settings, X))
             weight = checks.check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
+            codes = match_codes(codes, X, len(self.classes_))
             weight = checks.apply_class_weight(self.class_weight, self.classes_, codes, weight)
             X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
             self._require_two_classes(codes)
             warm = self._warm_start_weights(before, X.shape[1]) if self.warm_start else None
             self._dtype = checks.choose_dtype(X)
-            X = X.astype(self._dtype, copy=False) if is_sparse(X) else np.ascontiguousarray(X, dtype=self._dtype)
+            if is_sparse(X):
+                X = X.astype(self._dtype, copy=False)
+            elif not is_tensor(X):
+                X = np.ascontiguousarray(X, dtype=self._dtype)
             fold = assign_by_content([X], codes, weight, CHOICE_FOLDS) if settings.C == "auto" else None
             block = Block("moments", X.shape[1], checks.get_feature_names(self))
             with self._reword_errors():
@@ -199,6 +204,15 @@ class LogisticRegression(FittedClassifier):
                 )  # fmt: skip
         self._warn_if_not_converged()
         return self
+
+    def _can_fit_on_device(self, settings: LogisticSettings, X: Any) -> bool:
+        """Return whether rows on a device are fitted there: many, with an L2 penalty that is given."""
+        if not is_on_device(X) or self.class_weight is not None or X.ndim != 2:
+            return False
+        if X.shape[0] < MIN_DEVICE_ROWS or X.shape[1] > MAX_DEVICE_COLUMNS:
+            return False
+        is_plain = settings.l1_ratio == 0 and settings.start == "zero"
+        return is_plain and not isinstance(settings.C, str) and bool(np.isfinite(settings.C))
 
     def _settings(self) -> LogisticSettings:
         """Return the settings of the arguments, `penalty` in terms of C and `l1_ratio`."""

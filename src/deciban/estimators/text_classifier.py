@@ -169,11 +169,11 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         fixed.alpha = float(self._solved_family.alpha)  # the models of folds have the pseudo-count of all documents
         return fixed._calibrate(X, y, sample_weight, method, folds)
 
-    def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:
+    def _store_ledger(self, ledger: Ledger, X: Any) -> None:
         """Replace the ledger, the number of words and what was computed from the old one."""
         self.n_features_in_ = ledger.schema.blocks[0].width
         self._idf = None
-        super()._replace_ledger(ledger, X)
+        super()._store_ledger(ledger, X)
 
     def _matrix(self, documents: Documents, threads: int) -> Any:
         """Return the matrix of known words that is scored: counts, or their products with idf.

@@ -157,8 +157,8 @@ class Gaussian(Family):
         spread = self._raw_variances(part)
         if self.shrinkage is not None:
             spread = self._shrink_variances(spread, part)
-        spread = spread + np.asarray(self.epsilon(part))[..., None, None]
         total = total_variance(part)
+        spread = spread + np.asarray(self._smoothing(total))[..., None, None]
         floor = VARIANCE_FLOOR * positive_variance(total)
         if self.bounded and self.covariance != "identity":
             floor = np.maximum(floor, rounding_variance(part))
@@ -199,7 +199,11 @@ class Gaussian(Family):
 
     def epsilon(self, part: Moments) -> Any:
         """Return the variance that `var_smoothing` adds."""
-        return self.var_smoothing * total_variance(part).max(axis=-1, initial=0.0)
+        return self._smoothing(total_variance(part))
+
+    def _smoothing(self, total: Array) -> Any:
+        """Return the variance that `var_smoothing` adds to columns of this total variance."""
+        return self.var_smoothing * total.max(axis=-1, initial=0.0)
 
     def sample(self, part: Moments | Scatter, codes: NDArray[np.intp], rng: np.random.Generator) -> Array:
         """See `Family.sample`."""

@@ -21,6 +21,8 @@ class DeviceCodes:
 
     tensor: Any
     rows: NDArray[np.int64]
+    block_counts: Any = None
+    """The rows of each class in blocks of rows, as `launch.count_labels` returns them; None where unknown."""
 
     def __len__(self) -> int:
         return int(self.tensor.shape[0])
@@ -35,7 +37,12 @@ class DeviceCodes:
         return cls(tensor.contiguous(), to_numpy(rows))
 
     @cached_property
-    def order(self) -> Any:
+    def order(self) -> launch.ClassOrder:
+        """The numbers of the rows, in blocks that are sorted by class."""
+        return launch.order_rows(self.tensor, self.block_counts, len(self.rows))
+
+    @cached_property
+    def sorted_rows(self) -> Any:
         """The numbers of the rows, those of the first class first."""
         torch = import_torch()
         small = self.tensor.to(torch.uint8 if len(self.rows) <= 256 else torch.int32)
@@ -49,7 +56,7 @@ class DeviceCodes:
         total = torch.zeros(len(self.rows), dtype=torch.float64, device=weight.device)
         # the rows of a class are summed in their order: `index_add_` would add them in any
         ends = np.concatenate([[0], np.cumsum(self.rows)])
-        in_order = weight[self.order]
+        in_order = weight[self.sorted_rows]
         for k in np.flatnonzero(self.rows).tolist():
             total[k] = in_order[ends[k] : ends[k + 1]].sum()
         return to_numpy(total)
@@ -58,9 +65,11 @@ class DeviceCodes:
 def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
     """Return the classes in order, in host memory, and each row's index among them, on the device."""
     torch = import_torch()
-    counts = launch.count_labels(y)
-    if counts is not None:
-        return _encode_small(y, counts, 0)
+    blocks = launch.count_labels(y)
+    if blocks is not None:
+        counts = to_numpy(blocks.sum(0))
+        if counts.sum() == len(y):
+            return _encode_small(y, counts, 0, blocks)
     if not y.dtype.is_floating_point and len(y):
         low, high = (int(end) for end in torch.aminmax(y))
         if high - low < MAX_DEVICE_TABLE_RANGE:
@@ -69,12 +78,14 @@ def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
     return to_numpy(classes), DeviceCodes(codes.int(), to_numpy(counts))
 
 
-def _encode_small(y: Any, counts: NDArray[np.int64], low: int) -> tuple[NDArray[Any], DeviceCodes]:
+def _encode_small(
+    y: Any, counts: NDArray[np.int64], low: int, blocks: Any = None
+) -> tuple[NDArray[Any], DeviceCodes]:
     """Encode labels from `low` on, of which `counts` holds the numbers; labels 0, 1, 2, … are their own codes."""
     present = np.flatnonzero(counts)
     classes = (present + low).astype(type_name(y))
     if low == 0 and len(present) == present[-1] + 1:
-        return classes, DeviceCodes(y, counts[present])
+        return classes, DeviceCodes(y, counts[present], blocks)
     table = np.zeros(len(counts), dtype=np.int32)
     table[present] = np.arange(len(present))
     return classes, DeviceCodes(to_device(table, y)[(y - low).long()], counts[present])

@@ -1,12 +1,12 @@
-"""Launches of the Triton kernels: sizes of tiles, numbers of programs, and the memory that they write to.
+"""Launches of the Triton kernels that sum by class: sizes of tiles, numbers of programs, and what they write to.
 
 Every function returns None where no kernel can do the work: on a device or for a type that has none, or for values
 that none handles; the caller then uses the definition.
 """
 
 import os
+from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,29 +21,29 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 SMALL_TYPES = ("float32", "float16", "bfloat16", "uint8", "int8", "int16")
 """Types whose values single precision holds exactly."""
 
-MAX_BYTE_COUNT = 255
-"""Tiles that a program reads which counts in bytes."""
+DEVICE_SAMPLE_ROWS = 256
+"""Rows whose mean is the first centre of the squares, and whose highest level is expected to be that of all."""
 
 LABEL_TILE_ROWS = 1024
-"""Labels that a program reads at a time."""
+"""Rows of a tile of labels."""
 
-CHUNK_ROWS = 2048
-"""Rows of one class that a program sums."""
+MAX_BLOCK_TILES = 63
+"""Tiles of labels in a block that is sorted by class."""
 
-BYTE_TILE_ROWS = 4
-"""Rows that a program of `count_bytes` reads at a time."""
+MIN_LARGE_ROWS = 1 << 22
+"""The least number of rows with blocks of `MAX_BLOCK_TILES`."""
 
-PRODUCT_CHUNK_ROWS = 4096
-"""Rows of one class whose products a program sums."""
+SMALL_BLOCK_TILES = 7
+"""Tiles of labels in a block of fewer rows."""
 
-MAX_KERNEL_LEVELS = 32
+MAX_ORDERED_CLASSES = 16
+"""The largest number of classes that kernels count and sort."""
+
+LEVELS_PER_WORD = 32
+"""Levels that a program counts."""
+
+MAX_KERNEL_LEVELS = 256
 """The largest number of levels that a kernel counts."""
-
-MAX_SCORED_COLUMNS = 128
-"""The largest number of columns that a kernel scores; it holds whole rows."""
-
-MAX_SCORED_CLASSES = 127
-"""The largest number of classes that a kernel scores."""
 
 
 @cache
@@ -83,82 +83,135 @@ def ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def count_labels(y: Any) -> NDArray[np.int64] | None:
-    """Count the labels 0 to 15; None where there are others."""
+def find_unit(x: Any) -> int:
+    """Return the number that divides the columns and the stride of rows: 16, 4 or 1."""
+    return next(unit for unit in (16, 4, 1) if x.shape[1] % unit == 0 and x.stride(0) % unit == 0)
+
+
+def count_block_tiles(n: int) -> int:
+    """Return the number of tiles of labels in a block of rows."""
+    return MAX_BLOCK_TILES if n >= MIN_LARGE_ROWS else SMALL_BLOCK_TILES
+
+
+def count_labels(y: Any) -> Any:
+    """Count the labels 0 to 15 of each block of rows, blocks × 16, on the device."""
     if not can_launch(y) or y.dtype.is_floating_point or not len(y) or not y.is_contiguous():
         return None
-    torch, n = import_torch(), len(y)
-    n_tiles = ceil_div(n, LABEL_TILE_ROWS)
-    programs = max(count_programs(y, n_tiles, 8), ceil_div(n_tiles, MAX_BYTE_COUNT))
-    out = torch.empty((programs, 16), dtype=torch.int32, device=y.device)
-    _kernels().count_labels[(programs,)](y, out, n, LABEL_TILE_ROWS, num_warps=4)
-    counts = to_numpy(out.sum(0))
-    return np.trim_zeros(counts, "b") if counts.sum() == n else None
+    torch, n, tiles = import_torch(), len(y), count_block_tiles(len(y))
+    blocks = ceil_div(n, LABEL_TILE_ROWS * tiles)
+    out = torch.empty((blocks, MAX_ORDERED_CLASSES), dtype=torch.int32, device=y.device)
+    _order_kernels().count_labels[(blocks,)](y, out, n, LABEL_TILE_ROWS, tiles, num_warps=4)
+    return out
 
 
-def sum_moments(x: Any, codes: Any, centre: Array, K: int, missing: bool) -> Array | None:
-    """Return Σ (x − c) and Σ (x − c)² by class, and the numbers of values if some are missing: 2 or 3 × K × d.
+@dataclass(frozen=True)
+class ClassOrder:
+    """The numbers of rows, sorted by class within each block of rows, and where classes begin, blocks × (width+1)."""
 
-    The centre is one of each column (d) or of each class and column (K×d); about the latter, sums are more accurate.
+    rows: Any
+    offsets: Any
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks."""
+        return int(self.offsets.shape[0])
+
+    @property
+    def width(self) -> int:
+        """The number of classes, or of places for them."""
+        return int(self.offsets.shape[1]) - 1
+
+
+def order_rows(codes: Any, counts: Any, K: int) -> ClassOrder:
+    """Sort the rows of each block by class; `counts` is what `count_labels` returned for these codes, or None."""
+    torch, n, tiles = import_torch(), len(codes), count_block_tiles(len(codes))
+    counts = count_labels(codes) if counts is None and K <= MAX_ORDERED_CLASSES and n < 1 << 31 else counts
+    if counts is None:
+        return _sort_rows(codes, K, LABEL_TILE_ROWS * tiles)
+    rows = torch.empty(n, dtype=torch.int32, device=codes.device)
+    offsets = torch.empty((len(counts), MAX_ORDERED_CLASSES + 1), dtype=torch.int64, device=codes.device)
+    _order_kernels().order_rows[(len(counts),)](
+        codes, counts, offsets, rows, n, LABEL_TILE_ROWS // 8, tiles, ceil_div(K, 5), num_warps=4
+    )
+    return ClassOrder(rows, offsets)
+
+
+def _sort_rows(codes: Any, K: int, block_rows: int) -> ClassOrder:
+    """Sort the rows of each block by class, for any number of classes."""
+    torch, n = import_torch(), len(codes)
+    blocks = ceil_div(n, block_rows)
+    key = torch.arange(n, device=codes.device) // block_rows * K + codes
+    ends = torch.cumsum(torch.bincount(key, minlength=blocks * K), 0)
+    ends = torch.nn.functional.pad(ends, (1, 0))
+    starts = torch.arange(blocks, device=codes.device)[:, None] * K + torch.arange(K + 1, device=codes.device)
+    small = key.int() if blocks * K < 1 << 31 else key
+    return ClassOrder(torch.sort(small, stable=True).indices, ends[starts])
+
+
+def _find_centre(x: Any, out: Any) -> None:
+    """Write the mean of a few rows, spread over all, of each column."""
+    n, d = x.shape
+    step = max(1, n // DEVICE_SAMPLE_ROWS)
+    _kernels().find_centre[(ceil_div(d, 16),)](
+        x,
+        out,
+        d,
+        step * x.stride(0),
+        x.stride(1),
+        min(ceil_div(n, step), DEVICE_SAMPLE_ROWS),
+        DEVICE_SAMPLE_ROWS,
+        16,
+        num_warps=4,
+    )
+
+
+def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool) -> tuple[Array, Array] | None:
+    """Return Σ (x − c) and Σ (x − c)² by class, and the numbers of values if some are missing, and the centre c.
+
+    The sums are 2 or 3 × K × d. The centre is one of each class and column (K×d), about which sums are more accurate,
+    or without one the mean of a few rows, spread over all, of each column.
     """
     if not can_launch(x) or type_name(x) not in SMALL_TYPES:
         return None
-    torch, (n, d) = import_torch(), x.shape
-    by_class = centre.ndim == 2
+    torch, (n, d), unit = import_torch(), x.shape, find_unit(x)
+    by_class = centre is not None
     rows, warps, per_processor, stages = (64, 4, 16, 1) if by_class else (256, 4, 4, 3)
-    columns = power_of_two(d, 16, 32)
-    classes = power_of_two(K, 16, 32)
+    columns, classes = power_of_two(d, 16, 32), power_of_two(K, 16, 32)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
-    out = torch.empty((programs, 3 if missing else 2, K, d), dtype=torch.float64, device=x.device)
-    both = to_device(split_single(centre), x)
+    size = 3 if missing else 2
+    out = torch.empty((programs, size * K + 1, d), dtype=torch.float64, device=x.device)
+    if centre is None:
+        _find_centre(x, out[0, -1])
+    near, rest = (x, x) if centre is None else to_device(split_single(centre), x)
     splits = 0 if INTERPRETED else 3 if by_class or n * d < 1 << 22 else 2
     _kernels().sum_moments[(programs, ceil_div(d, columns), ceil_div(K, classes))](
-        x, codes, both[0], both[1], out, n, d, K, x.stride(0), x.stride(1),
-        rows, columns, classes, by_class, missing, splits, stages, num_warps=warps,
+        x, codes, near, rest, out, n, d // unit, K, x.stride(0) // unit, x.stride(1),
+        rows, columns, classes, by_class, missing, splits, stages, unit, num_warps=warps,
     )  # fmt: skip
-    return to_numpy(out.sum(0))
-
-
-def split_into_chunks(rows: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where chunks of sorted rows begin, and the last ends, and their classes; `rows` counts those of classes.
-
-    >>> split_into_chunks(np.array([3, 0, 2]), 2)
-    (array([0, 2, 3, 5]), array([0, 0, 2]))
-    """
-    starts = np.concatenate([[0], np.cumsum(rows)])
-    pieces = [np.arange(a, b, size) for a, b in pairwise(starts)]
-    classes = np.repeat(np.arange(len(rows)), [len(piece) for piece in pieces])
-    return np.concatenate([*pieces, starts[-1:]]), classes
-
-
-def _sum_chunks(out: Any, classes: NDArray[np.int64], K: int, dtype: str = "int64") -> NDArray[Any]:
-    """Add the sums of chunks by class, whose codes ascend; `index_add_`, of all at once, took 8 ms more for bytes."""
-    torch = import_torch()
-    ends = np.searchsorted(classes, np.arange(K + 1))
-    return to_numpy(torch.stack([out[a:b].sum(0, dtype=getattr(torch, dtype)) for a, b in pairwise(ends)]))
+    total = to_numpy(out.sum(0))
+    return total[:-1].reshape(size, K, d), total[-1] if centre is None else centre
 
 
 def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64] | None:
     """Return Σ x, or the number of rows above the threshold, by class and column; None except for small counts."""
     if not can_launch(x) or type_name(x) not in ("uint8", "float32", "int32", "int16"):
         return None
-    torch, d = import_torch(), x.shape[1]
+    torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
     if threshold is not None and 0 <= threshold < 128 and can_read_words(x):
-        return _count_bytes(x, codes, int(threshold))
-    starts, classes = split_into_chunks(codes.rows, CHUNK_ROWS)
-    columns = power_of_two(d, 16, 64)
-    grid = (ceil_div(d, columns), len(classes))
+        return _count_bytes(x, order, K, int(threshold))
+    columns, unit = power_of_two(d, 16, 64), find_unit(x)
+    grid = (K, order.n_blocks, ceil_div(d, columns))
     checked = type_name(x) != "uint8" and not (threshold is not None and type_name(x).startswith("int"))
-    out = torch.empty((len(classes), d), dtype=torch.int32, device=x.device)
-    bad = torch.empty(grid[0] * grid[1] if checked else 1, dtype=torch.int32, device=x.device)
+    out = torch.empty((order.n_blocks, K, d), dtype=torch.int64, device=x.device)
+    bad = torch.empty(grid[0] * grid[1] * grid[2] if checked else 1, dtype=torch.int32, device=x.device)
     limit = 0.0 if threshold is None else float(np.floor(threshold)) if type_name(x) != "float32" else threshold
     _kernels().sum_counts[grid](
-        x, codes.order, to_device(starts, x), out, bad, d, x.stride(0), x.stride(1), limit,
-        32, columns, threshold is not None, checked, 3, num_warps=2,
+        x, order.rows, order.offsets, out, bad, order.n_blocks, order.width, d // unit, x.stride(0) // unit,
+        x.stride(1), limit, 32, columns, threshold is not None, checked, 3, unit, num_warps=2,
     )  # fmt: skip
     if checked and bool(bad.any()):
         return None
-    return _sum_chunks(out, classes, len(codes.rows))
+    return to_numpy(out.sum(0))
 
 
 def can_read_words(x: Any) -> bool:
@@ -167,33 +220,51 @@ def can_read_words(x: Any) -> bool:
     return type_name(x) == "uint8" and is_aligned and x.storage_offset() % 4 == 0
 
 
-def _count_bytes(x: Any, codes: Any, threshold: int) -> NDArray[np.int64]:
+def _count_bytes(x: Any, order: ClassOrder, K: int, threshold: int) -> NDArray[np.int64]:
     """Return the number of rows with a byte above the threshold, by class and column."""
-    starts, classes = split_into_chunks(codes.rows, BYTE_TILE_ROWS * MAX_BYTE_COUNT)
     torch, d = import_torch(), x.shape[1] // 4
-    out = torch.empty((len(classes), 4 * d), dtype=torch.int32, device=x.device)
     words = power_of_two(d, 16, 256)
-    _kernels().count_bytes[(ceil_div(d, words), len(classes))](
-        x.view(torch.int32), codes.order, to_device(starts, x), out, d, x.stride(0) // 4, threshold,
-        BYTE_TILE_ROWS, words, 1, num_warps=4,
+    rows, warps, blocks = 1024 // words, 2, 2
+    groups = ceil_div(order.n_blocks, blocks)
+    out = torch.empty((groups, K, 4 * d), dtype=torch.int32, device=x.device)
+    _kernels().count_bytes[(K, groups, ceil_div(d, words))](
+        x.view(torch.int32), order.rows, order.offsets, out, order.n_blocks, order.width, d, x.stride(0) // 4,
+        threshold, rows, words, blocks, num_warps=warps,
     )  # fmt: skip
-    return _sum_chunks(out, classes, len(codes.rows))
+    return to_numpy(out.sum(0))
 
 
-def sum_products(x: Any, codes: Any, centre: Array) -> Array | None:
-    """Return Σ (x_i − c_i)(x_j − c_j) by class, K × d × d, about the centres of the classes; NaN spoils all of it."""
-    if not can_launch(x) or type_name(x) not in SMALL_TYPES:
+def count_levels(x: Any, codes: Any, V: int) -> NDArray[np.int64] | None:
+    """Return the number of rows with each of the levels 0, 1, …, V − 1, K × V × d; other values are not counted."""
+    if not can_launch(x) or type_name(x) not in ("uint8", "int8", "int16", "int32", "int64") or V > MAX_KERNEL_LEVELS:
         return None
-    torch, d, K = import_torch(), x.shape[1], len(codes.rows)
-    columns = power_of_two(d, 16, 128)
-    starts, classes = split_into_chunks(codes.rows, PRODUCT_CHUNK_ROWS)
-    out = torch.empty((len(classes), d, d), dtype=torch.float32, device=x.device)
-    near, rest = to_device(split_single(centre), x)
-    _kernels().sum_products[(ceil_div(d, columns) ** 2, len(classes))](
-        x, codes.order, to_device(starts, x), to_device(classes, x), near, rest, out, d, x.stride(0), x.stride(1),
-        64, columns, 4, "ieee" if INTERPRETED else "tf32x3", 1, num_warps=8 if columns == 128 else 4,
+    torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
+    x = x if x.stride(1) == 1 else x.contiguous()
+    rows, columns, blocks = 16, power_of_two(d, 16, 32), 4
+    groups = ceil_div(order.n_blocks, blocks)
+    out = torch.empty((groups, K, V, d), dtype=torch.int32, device=x.device)
+    _kernels().count_levels[(K, groups, ceil_div(d, columns) * ceil_div(V, LEVELS_PER_WORD))](
+        x, order.rows, order.offsets, out, order.n_blocks, order.width, V,
+        d, x.stride(0), rows, columns, blocks, not INTERPRETED, num_warps=4,
     )  # fmt: skip
-    return _sum_chunks(out, classes, K, "float64")
+    return to_numpy(out.sum(0))
+
+
+def count_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray[np.int64] | None:
+    """Return Σ x of CSR rows, or the number of stored values above the threshold, by class; None unless whole."""
+    values = x.values()
+    if not can_launch(values) or type_name(values) not in ("float32", "float64", "int32", "int64", "uint8", "int16"):
+        return None
+    torch, (n, d) = import_torch(), x.shape
+    rows = 8
+    programs = ceil_div(n, rows)
+    out = torch.zeros((K, d), dtype=torch.int64, device=values.device)
+    bad = torch.empty(programs, dtype=torch.int32, device=values.device)
+    _kernels().count_stored[(programs,)](
+        x.crow_indices(), x.col_indices(), values, codes, out, bad, n, d, 0.0 if threshold is None else threshold,
+        rows, 64, threshold is not None, num_warps=1,
+    )  # fmt: skip
+    return None if bool(bad.any()) else to_numpy(out)
 
 
 def split_single(values: Array) -> NDArray[np.float32]:
@@ -206,46 +277,15 @@ def split_single(values: Array) -> NDArray[np.float32]:
     return np.stack([near, (values - near).astype(np.float32)])
 
 
-def count_levels(x: Any, codes: Any, V: int, signed: bool) -> NDArray[np.int64] | None:
-    """Return the number of rows with each level, K × V × d; None for codes ≥ V, and negative ones unless `signed`."""
-    if not can_launch(x) or type_name(x) not in ("uint8", "int8", "int16", "int32", "int64") or V > MAX_KERNEL_LEVELS:
-        return None
-    torch, d = import_torch(), x.shape[1]
-    rows, columns = 64, 4
-    starts, classes = split_into_chunks(codes.rows, rows * MAX_BYTE_COUNT)
-    grid = (ceil_div(d, columns), len(classes))
-    out = torch.empty((len(classes), V, d), dtype=torch.int32, device=x.device)
-    bad = torch.empty((grid[0] * grid[1], 2), dtype=torch.int32, device=x.device)
-    _kernels().count_levels[grid](
-        x, codes.order, to_device(starts, x), out, bad, d, V, x.stride(0), x.stride(1),
-        rows, columns, ceil_div(V, 8), 1, num_warps=2,
-    )  # fmt: skip
-    is_high, is_negative = to_numpy(bad.amax(0)).tolist()
-    return None if is_high or (is_negative and not signed) else _sum_chunks(out, classes, len(codes.rows))
-
-
-def score_gaussian(x: Any, weights: tuple[Array, ...], K: int, wanted: str, out: Any) -> bool:
-    """Write finished scores to `out`; return whether no row has missing values, ±∞ or scores that overflow.
-
-    `weights` are the centre (d), and for the K classes and the part that they share the factors of squares and of
-    values, each (K+1)×d, and the constants (K).
-    """
-    torch, (n, d) = import_torch(), x.shape
-    rows, warps, per_processor, stages = (32, 1, 8, 3) if d <= 32 and K < 16 else (64, 4, 16, 2)
-    programs = count_programs(x, ceil_div(n, rows), per_processor)
-    bad = torch.empty(programs, dtype=torch.int32, device=x.device)
-    flat = to_device(np.concatenate([weight.ravel() for weight in weights]).astype(np.float32), x)
-    tensors = flat.split([weight.size for weight in weights])
-    _kernels().score_gaussian[(programs,)](
-        x, *tensors, out, bad, n, d, K, x.stride(0), x.stride(1),
-        rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K + 1, 16, MAX_SCORED_CLASSES + 1), wanted,
-        "ieee" if INTERPRETED else "tf32x3", stages, num_warps=warps,
-    )  # fmt: skip
-    return not bool(bad.any())
-
-
 def _kernels() -> Any:
     """Import the kernels, and with them Triton."""
     from deciban.gpu import kernels
 
     return kernels
+
+
+def _order_kernels() -> Any:
+    """Import the kernels that sort rows, and with them Triton."""
+    from deciban.gpu import order_kernels
+
+    return order_kernels

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.gpu import launch
+from deciban.gpu import launch, matrix_launch
 from deciban.gpu.labels import DeviceCodes
 from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
 from deciban.ledger import Counts, Levels, Moments, Needs, Scatter
 from deciban.ledger.double_double import Pair
-from deciban.ledger.moments import moments_about
-from deciban.ledger.scatter import flip
 from deciban.ledger.statistic import divide
 
 Check = Callable[[], None]
@@ -23,9 +22,6 @@ Check = Callable[[], None]
 
 BLOCK_CELLS = 1 << 23
 """Cells of rows, or of the indicators of their classes, that a definition holds at a time in double precision."""
-
-CENTRE_SAMPLE_ROWS = 256
-"""Rows whose mean is the first centre of the squares, and whose highest level is expected to be that of all."""
 
 SPLIT_ERROR = 2.0**-18
 """The relative error of a number that is split into two of type bfloat16; that of a mean falls with the root of n."""
@@ -43,6 +39,10 @@ MAX_DOUBLE_ERROR = 1e-12
 """The largest such error of numbers in double precision."""
 
 
+ROUNDING_FRACTION_OF_SQUARES = 4e-15
+"""Squares about the mean below this share of those about the centre are rounding: the values are equal."""
+
+
 def row_blocks(n: int, width: int) -> Iterator[slice]:
     """Yield slices of rows with about `BLOCK_CELLS` cells of this width."""
     step = max(1, BLOCK_CELLS // max(1, width))
@@ -51,17 +51,18 @@ def row_blocks(n: int, width: int) -> Iterator[slice]:
 
 def summarise_moments(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Moments:
     """Compute moments about a centre of each column, and again about the means of classes if these are far off."""
-    centre = find_centre(x)
-    sums, error = _sum_moments(needs, x, codes, weight, centre, check)
-    if _is_far_off(*sums, *error):
-        n, total, _ = sums
-        centre = np.where(n > 0, centre + divide(total, n), 0.0)
-        sums, _ = _sum_moments(needs, x, codes, weight, centre, check)
-    weights, drift, squares = (Pair.of(each) for each in sums)
-    mean, rest, m2, m2_rest = moments_about(np.where(weights.high > 0, centre, 0.0), weights, drift, squares)
-    is_noise = m2 <= 0
-    m2, m2_rest = np.where(is_noise, 0.0, m2), np.where(is_noise, 0.0, m2_rest)
-    return Moments(weights.high, mean, rest, m2, weights.low, m2_rest)
+    sums, error = _sum_moments(needs, x, codes, weight, None, check)
+    if _is_far_off(*sums[:3], *error):
+        n, total, _, centre = sums
+        sums, _ = _sum_moments(needs, x, codes, weight, np.where(n > 0, centre + divide(total, n), 0.0), check)
+    n, total, squares, centre = sums
+    centre = np.where(n > 0, centre, 0.0)
+    shift = divide(total, n)
+    mean = centre + shift
+    back = mean - centre
+    rest = (centre - (mean - back)) + (shift - back)  # the rounding error of the sum (Knuth)
+    m2 = squares - total * shift
+    return Moments(n, mean, rest, np.where(m2 <= ROUNDING_FRACTION_OF_SQUARES * squares, 0.0, m2))
 
 
 def find_centre(x: Any) -> Array:
@@ -73,21 +74,29 @@ def find_centre(x: Any) -> Array:
 
 def _sample(x: Any) -> Any:
     """Return a few rows, spread over all."""
-    return x[:: max(1, len(x) // CENTRE_SAMPLE_ROWS)][:CENTRE_SAMPLE_ROWS]
+    rows = launch.DEVICE_SAMPLE_ROWS
+    return x[:: max(1, len(x) // rows)][:rows]
 
 
 def _sum_moments(
-    needs: Needs, x: Any, codes: DeviceCodes, weight: Any, centre: Array, check: Check
-) -> tuple[tuple[Array, Array, Array], tuple[float, float, float]]:
-    """Return n, Σ (x − c) and Σ (x − c)² by class; the errors of a number and of sums, and the largest allowed."""
+    needs: Needs, x: Any, codes: DeviceCodes, weight: Any, centre: Array | None, check: Check
+) -> tuple[tuple[Array, Array, Array, Array], tuple[float, float, float]]:
+    """Return n, Σ (x − c), Σ (x − c)² by class and c; the errors of a number and of sums, and the largest allowed.
+
+    Without a centre it is that of a few rows.
+    """
     K = len(codes.rows)
     rows = codes.rows.astype(np.float64)[:, None]
     for missing in (False, True) if weight is None else ():
-        sums = launch.sum_moments(x, codes.tensor, centre, K, missing) if needs.skips or not missing else None
-        if sums is not None and np.isfinite(sums).all():
-            return (sums[2] if missing else rows, sums[0], sums[1]), (SPLIT_ERROR, SUM_ERROR, MAX_SINGLE_ERROR)
+        found = launch.sum_moments(x, codes.tensor, centre, K, missing) if needs.skips or not missing else None
+        if found is not None and np.isfinite(found[0]).all():
+            sums, about = found
+            n = sums[2] if missing else rows
+            return (n, sums[0], sums[1], about), (SPLIT_ERROR, SUM_ERROR, MAX_SINGLE_ERROR)
     check()
-    return define_moments(x, codes.tensor, weight, centre, K), (DOUBLE_ERROR, DOUBLE_ERROR, MAX_DOUBLE_ERROR)
+    about = find_centre(x) if centre is None else centre
+    defined = define_moments(x, codes.tensor, weight, about, K)
+    return (*defined, about), (DOUBLE_ERROR, DOUBLE_ERROR, MAX_DOUBLE_ERROR)
 
 
 def _is_far_off(n: Array, total: Array, squares: Array, unit: float, least: float, most: float) -> bool:
@@ -153,16 +162,26 @@ def define_counts(x: Any, codes: Any, weight: Any, K: int, threshold: float | No
 
 
 def summarise_levels(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Levels:
-    """Count levels; those of a few rows say how many there may be."""
+    """Count levels; those of a few rows say how many there may be.
+
+    Where a row has a higher level, or a missing value, the kernel counts fewer rows than there are.
+    """
     if weight is None and not x.dtype.is_floating_point:
         V = int(_sample(x).max()) + 1
-        counts = launch.count_levels(x, codes, max(1, V), needs.signed)
-        if counts is not None:
+        counts = launch.count_levels(x, codes, max(1, V))
+        if counts is not None and _is_complete(counts, codes, x, needs):
             K, V, d = counts.shape
             table = np.ascontiguousarray(counts.transpose(0, 2, 1)).reshape(K, d * V).astype(np.float64)
             return Levels(table, np.arange(d + 1, dtype=np.int64) * V).trim()
     check()
     return define_levels(x, codes.tensor, weight, len(codes.rows))
+
+
+def _is_complete(counts: NDArray[np.int64], codes: DeviceCodes, x: Any, needs: Needs) -> bool:
+    """Return whether all values are counted, except for missing ones where these are negative codes."""
+    if (counts.sum(axis=1) == codes.rows[:, None]).all():
+        return True
+    return needs.signed and int(x.max()) < counts.shape[1]
 
 
 def define_levels(x: Any, codes: Any, weight: Any, K: int) -> Levels:
@@ -185,12 +204,16 @@ def define_levels(x: Any, codes: Any, weight: Any, K: int) -> Levels:
 
 def summarise_scatter(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Scatter:
     """Compute the scatter: the means of the classes, then products of the rows of each class about them."""
+    if weight is None and launch.can_launch(x):
+        codes.order  # noqa: B018  its kernel runs while Python prepares the next one
     centres = summarise_moments(needs, x, codes, weight, check)
     wide = centres.weight.shape[1] > 1
-    products = launch.sum_products(x, codes, centres.mean) if weight is None and not wide else None
-    if products is not None and np.isfinite(products).all():
-        pairs = (products + flip(products)) / 2
-        return Scatter(centres.weight[:, :, None], centres.mean[:, :, None], centres.rest[:, :, None], pairs)
+    products = None
+    if weight is None and not wide:
+        deviation = np.sqrt(divide(centres.m2, centres.weight))
+        products = matrix_launch.sum_products(x, codes, centres.mean, deviation)
+    if products is not None:
+        return Scatter(centres.weight[:, :, None], centres.mean[:, :, None], centres.rest[:, :, None], products)
     return define_scatter(x, codes, weight, centres)
 
 
@@ -200,7 +223,7 @@ def define_scatter(x: Any, codes: DeviceCodes, weight: Any, centres: Moments) ->
     out = Scatter.empty(len(codes.rows), d, wide)
     ends = np.concatenate([[0], np.cumsum(codes.rows)])
     for k in np.flatnonzero(codes.rows).tolist():
-        rows = codes.order[ends[k] : ends[k + 1]]
+        rows = codes.sorted_rows[ends[k] : ends[k + 1]]
         n, drift, products = _sum_products(x, rows, weight, centres.mean[k], wide)
         if not wide:
             n = np.full((1, 1), centres.weight[k, 0])

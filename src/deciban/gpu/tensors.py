@@ -16,7 +16,7 @@ ROW_TYPES = ("float16", "bfloat16", "float32", "float64", "uint8", "int8", "int1
 
 
 def is_tensor(X: Any) -> bool:
-    """Return whether X is to be handled as a tensor: an array of CuPy, or a tensor of torch on a device.
+    """Return whether X is to be handled as a tensor: an array or matrix of CuPy, a torch tensor on a device.
 
     A torch tensor in host memory is handled as one only where scikit-learn's `array_api_dispatch` is set; else it is
     read as a NumPy array.
@@ -24,6 +24,8 @@ def is_tensor(X: Any) -> bool:
     library = type(X).__module__.partition(".")[0]
     if library == "torch":
         return hasattr(X, "device") and (X.device.type != "cpu" or _is_dispatching())
+    if library == "cupyx":
+        return hasattr(X, "tocsr")
     return library == "cupy" and hasattr(X, "__cuda_array_interface__")
 
 
@@ -43,17 +45,41 @@ def import_torch() -> ModuleType:
 
 
 def to_torch(X: Any) -> Any:
-    """Return X as a torch tensor of the same memory, booleans as uint8; refuse sparse tensors and other types."""
+    """Return X as a torch tensor of the same memory, dense booleans as uint8; refuse sparse ones but CSR."""
     torch = import_torch()
-    tensor = X.detach() if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
-    if tensor.layout != torch.strided:
+    if isinstance(X, torch.Tensor):
+        tensor = X.detach()
+    else:
+        tensor = _read_cupy_csr(X) if hasattr(X, "tocsr") else torch.from_dlpack(X)
+    if tensor.layout not in (torch.strided, torch.sparse_csr):
         raise InputError(
-            f"X is a sparse tensor ({tensor.layout}), and rows on a GPU are dense. Hint: X.to_dense(), or a CSR "
-            f"matrix of SciPy in host memory"
+            f"X is a sparse tensor ({tensor.layout}), and sparse rows on a GPU are CSR. Hint: X.to_sparse_csr(), or "
+            f"X.to_dense()"
         )
     if type_name(tensor) not in ROW_TYPES:
         raise InputError(f"X holds values of type {type_name(tensor)}. Hint: one of {', '.join(ROW_TYPES)}")
-    return tensor.view(torch.uint8) if tensor.dtype == torch.bool else tensor
+    is_dense_bool = tensor.dtype == torch.bool and tensor.layout == torch.strided
+    return tensor.view(torch.uint8) if is_dense_bool else tensor
+
+
+def _read_cupy_csr(X: Any) -> Any:
+    """Return a sparse matrix of CuPy as a CSR tensor, of the same memory where it is in canonical CSR."""
+    torch, matrix = import_torch(), X.tocsr()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    parts = (torch.from_dlpack(part) for part in (matrix.indptr, matrix.indices, matrix.data))
+    return torch.sparse_csr_tensor(*parts, size=tuple(matrix.shape), check_invariants=False)
+
+
+def is_csr(tensor: Any) -> bool:
+    """Return whether a torch tensor has the layout CSR."""
+    return str(tensor.layout) == "torch.sparse_csr"
+
+
+def count_cells(tensor: Any) -> int:
+    """Return the number of cells of a tensor, of CSR rows of those that are stored."""
+    return int(tensor.values().numel() if is_csr(tensor) else tensor.numel())
 
 
 def type_name(tensor: Any) -> str:

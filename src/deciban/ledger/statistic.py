@@ -170,6 +170,8 @@ def align_by_key(
 
 def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0) -> Array:
     """Return numerator / denominator, and `otherwise` where the denominator is zero."""
+    if denominator.all():
+        return np.asarray(numerator / denominator)
     out = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), otherwise, dtype=np.float64)
     return np.divide(numerator, denominator, out=out, where=denominator != 0)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array, Codes
-from deciban.engines import is_sparse
+from deciban.engines import is_sparse, is_tensor
 from deciban.errors import DecibanError
 from deciban.families.count_families import Multinomial
 from deciban.families.family import ClassPrior, Family, log
@@ -83,6 +83,13 @@ class NumberRows:
         self, settings: LogisticSettings, C: float, start: Weights | None, weight: Array | None = None
     ) -> LogisticFit:
         """Fit the weights at this C; `weight` replaces the weights of the rows."""
+        if is_tensor(self.X):
+            from deciban.linear.device_fit import fit_on_device
+
+            return fit_on_device(
+                self.X, self.codes, self.weight, self.n_classes, l2=settings.penalty(C)[0], start=start,
+                intercept=settings.intercept, tol=settings.tol, max_iter=settings.max_iter,
+            )  # fmt: skip
         part = (Sparse if is_sparse(self.X) else Dense)(self.X, *settings.penalty(C))
         return fit_parts(
             [part], self.codes, self.weight if weight is None else weight, self.n_classes,
@@ -110,15 +117,17 @@ def fit_logistic_regression(
     K = len(schema.classes)
     means = compute_column_means(X, weight, settings.missing == "skip", threads)
     rows = NumberRows(fill_missing(X, means), codes, weight, K, threads)
-    fold = np.full(len(codes), -1, dtype=np.int32) if fold is None else fold
-    C = settings.C if not isinstance(settings.C, str) else _choose_C(rows, settings, fold).C
+    if isinstance(settings.C, str):
+        C = _choose_C(rows, settings, np.full(len(codes), -1, dtype=np.int32) if fold is None else fold).C
+    else:
+        C = settings.C
     if warm is None and settings.start == "bayes":
         warm = find_bayes_start(rows, *settings.penalty(C), settings.intercept)
     fit = rows.fit(settings, C, warm)
     weights = expand_to_classes(fit.weights)
     offsets = -weights * means
     form, bias = Linear(weights, np.zeros(K), offsets), expand_to_classes(fit.bias) - offsets.sum(axis=1)
-    class_weights = np.bincount(codes, weights=weight, minlength=K).astype(np.float64)
+    class_weights = engines.count_rows(codes, weight, K)
     needs = Needs("moments", skips=settings.missing == "skip")
     values: dict[str, Setting] = {
         "C": C, "C_chosen": settings.C == "auto", "l1_ratio": settings.l1_ratio, "start": settings.start
@@ -175,6 +184,8 @@ def compute_column_means(X: Any, weight: Array | None, skips: bool, threads: int
     >>> compute_column_means(np.array([[1.0, np.nan], [3.0, np.nan]]), None, True, 1).tolist()
     [2.0, 0.0]
     """
+    if is_tensor(X):
+        return engines.average_columns(X, weight, skips)
     one_class = np.zeros(X.shape[0], dtype=np.int32)
     part: Any = engines.summarise(COLUMN_SUMS[skips], X, one_class, weight, 1, threads)
     return np.asarray(divide(part.total[0], np.broadcast_to(part.weight[0], part.total[0].shape)))
@@ -186,6 +197,8 @@ def fill_missing(X: Any, means: Array) -> Any:
     >>> fill_missing(np.array([[1.0, 5.0], [np.nan, 7.0]]), np.array([1.0, 6.0])).tolist()
     [[1.0, 5.0], [1.0, 7.0]]
     """
+    if is_tensor(X):
+        return engines.fill_missing(X, means)
     sparse = is_sparse(X)
     with np.errstate(over="ignore", invalid="ignore"):
         is_complete = not np.isnan((X.data if sparse else X).sum())

@@ -69,38 +69,50 @@ def sample_rows(n: int, wanted: int) -> NDArray[np.intp]:
     return np.flatnonzero(hash_row_numbers(np.arange(n)) < np.uint64(2.0**64 * wanted / n))
 
 
+def count_sample_rows(width: int) -> int:
+    """Return the number of rows of a sample, for blocks of at most this many features."""
+    return max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(width, MIN_SAMPLE_ROWS // 4))
+
+
 def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
     """Minimise Σ wℓ + ½ Σ l2 t² from a given state."""
     penalties = [penalty / max(rows.total, np.finfo(float).tiny) for penalty in l2]
     widest = max((block.width for block in rows.blocks), default=1)
-    wanted = max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(widest, MIN_SAMPLE_ROWS // 4))
-    sample = sample_rows(len(rows.codes), wanted)
+    sample = sample_rows(len(rows.codes), count_sample_rows(widest))
     if len(sample) == len(rows.codes):
         return _search(rows, rows, penalties, state, tol, max_iter)
     some = rows.take(sample)
     counts = np.bincount(some.codes, weights=some.weight, minlength=max(rows.n_scores, 2))
     if (counts > 0).all():  # a sample without rows of a class would fit a probability of zero for it
-        # the sample's minimum is no nearer to that of all rows than about √(weights ÷ rows)
-        rough = 0.1 * float(np.sqrt(sum(t.size for t in state.ts) / max(len(sample), 1)))
+        rough = choose_rough_tolerance(sum(t.size for t in state.ts), len(sample))
         state = _search(some, some, penalties, state, max(tol, rough), max_iter)
     return _search(rows, some, penalties, State(state.ts, state.bias), tol, max_iter)
+
+
+def choose_rough_tolerance(n_weights: int, n_rows: int) -> float:
+    """Return the tolerance of a search over a sample; its minimum is about √(weights ÷ rows) off that of all."""
+    return 0.1 * float(np.sqrt(n_weights / max(n_rows, 1)))
 
 
 def _search(
     rows: Rows, some: Rows, penalties: Sequence[Array | float], state: State, tol: float, max_iter: int
 ) -> State:
-    """Run rounds of L-BFGS on `rows`, each preconditioned by the curvature of `some` rows where it begins."""
+    """Search over `rows`, preconditioned by the curvature of `some` rows where each round begins."""
+    return search(lambda at: PreconditionedObjective.build(at, rows, some, penalties), state, tol, max_iter)
+
+
+def search(build: Callable[[State], "PreconditionedObjective"], state: State, tol: float, max_iter: int) -> State:
+    """Run rounds of L-BFGS from a state, each on the objective that `build` makes where it begins."""
     while True:
         most = min(STEPS_PER_PRECONDITIONER, max_iter - state.n_iter)
-        objective = PreconditionedObjective.build(state, rows, some, penalties)
-        before, state = state.n_iter, _run_round(objective, state, tol, most)
+        before, state = state.n_iter, _run_round(build(state), state, tol, most)
         if state.converged or state.n_iter >= max_iter:
             return state
         if state.n_iter - before < most:
-            return _polish(rows, some, penalties, state, tol)
+            return _polish(build, state, tol)
 
 
-def _polish(rows: Rows, some: Rows, penalties: Sequence[Array | float], state: State, tol: float) -> State:
+def _polish(build: Callable[[State], "PreconditionedObjective"], state: State, tol: float) -> State:
     """Improve the last digits by gradients alone, which are still accurate where values differ only by rounding.
 
     In preconditioned coordinates the minimum is about one gradient away; a step counts if it makes the gradient much
@@ -108,7 +120,7 @@ def _polish(rows: Rows, some: Rows, penalties: Sequence[Array | float], state: S
     """
     best, previous_length = state, np.inf
     for _ in range(MAX_GRADIENT_STEPS):
-        objective = PreconditionedObjective.build(state, rows, some, penalties)
+        objective = build(state)
         u = objective.pack()
         _, gradient = objective.value_and_gradient(u)
         length = float(np.sqrt(gradient @ gradient))
@@ -166,7 +178,8 @@ def _minimise_by_scipy(
 class PreconditionedObjective:
     """The mean objective as a function of preconditioned coordinates, with a cache of the last evaluation."""
 
-    rows: Rows
+    rows: Any
+    """`Rows`, or what has their `total`, `intercept`, `loss_and_gradients` and `is_fitted_perfectly`."""
     penalties: Sequence[Array | float]
     preconditioners: Sequence[Preconditioner]
     start: list[Array]

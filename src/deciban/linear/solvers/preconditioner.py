@@ -5,7 +5,7 @@ else each weight is scaled by its own diagonal; the interaction of blocks of fea
 weights, is left to L-BFGS.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -101,8 +101,22 @@ def build_preconditioners(
         else:
             inner = precondition_by_factor(_compute_diagonal_factor(block, curvature, penalty))
         found.append(inner if M == 1 else _remove_direction(inner, _compute_common_direction(M, block.scale)))
-    M, of_bias = len(bias_curvature), precondition_by_factor(_compute_inverse_root(bias_curvature))
-    return [*found, of_bias if M == 1 else _remove_direction(of_bias, np.full(M, M**-0.5))]
+    return [*found, _precondition_bias(bias_curvature)]
+
+
+def _precondition_bias(curvature: Array) -> Preconditioner:
+    M, of_bias = len(curvature), precondition_by_factor(_compute_inverse_root(curvature))
+    return of_bias if M == 1 else _remove_direction(of_bias, np.full(M, M**-0.5))
+
+
+def precondition_by_hessians(hessians: Array, bias_curvature: Array, l2: Array | float) -> list[Preconditioner]:
+    """Return a preconditioner of one block and one of the bias, from the Hessian of each score's weights, M×d×d."""
+    inner = _factor_hessians(hessians, l2)
+    M = len(hessians)
+    return [
+        inner if M == 1 else _remove_direction(inner, _compute_common_direction(M, None)),
+        _precondition_bias(bias_curvature),
+    ]
 
 
 def compute_diagonal_factors(
@@ -163,9 +177,14 @@ def _factor_classwise(block: DenseBlock | SparseBlock, curvature: Array, l2: Arr
     """Factor Σ_i curvature_ik x xᵀ + l2 of each class k separately."""
     X, M = block.centre_rows(), curvature.shape[1]
     scale = np.broadcast_to(1.0 if block.scale is None else block.scale, (M, X.shape[1]))
-    pairs = [
-        _cholesky_inverse(X.T @ (X * curvature[:, k : k + 1]) * np.outer(scale[k], scale[k]), l2) for k in range(M)
-    ]
+    return _factor_hessians(
+        (X.T @ (X * curvature[:, k : k + 1]) * np.outer(scale[k], scale[k]) for k in range(M)), l2
+    )
+
+
+def _factor_hessians(hessians: Iterable[Array], l2: Array | float) -> Preconditioner:
+    """Factor H + l2 of each score's weights."""
+    pairs = [_cholesky_inverse(hessian, l2) for hessian in hessians]
     return _precondition_by_matrices(*(np.array(matrices) for matrices in zip(*pairs)))
 
 

@@ -1,0 +1,122 @@
+"""CSR rows on a GPU: tensors of torch with the layout `sparse_csr`, and CSR matrices of CuPy, read as such."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deciban._typing import Array
+from deciban.errors import InputError
+from deciban.gpu import launch
+from deciban.gpu.tensors import import_torch, is_csr, to_device, to_numpy
+from deciban.scores import Linear, ScoreForm
+
+MAX_STORED_PER_BLOCK = 1 << 25
+"""Stored values that a definition holds at a time."""
+
+MAX_WHOLE = float(1 << 53)
+"""Whole numbers below this are exact in double precision."""
+
+
+def to_scipy(x: Any) -> Any:
+    """Copy CSR rows to a matrix of SciPy in host memory."""
+    from scipy.sparse import csr_array
+
+    parts = (to_numpy(part) for part in (x.values(), x.col_indices(), x.crow_indices()))
+    return csr_array(tuple(parts), shape=tuple(x.shape))
+
+
+def to_host(tensor: Any) -> Any:
+    """Copy a tensor to an array of NumPy, or to a CSR matrix of SciPy."""
+    return to_scipy(tensor) if is_csr(tensor) else to_numpy(tensor)
+
+
+def split_csr(x: Any) -> Iterator[tuple[slice, Any, Any, Any]]:
+    """Yield blocks of rows: their slice, the number of stored values of each row, columns and values."""
+    starts = to_numpy(x.crow_indices()).astype(np.int64)
+    first, n = 0, x.shape[0]
+    while first < n:
+        last = max(int(np.searchsorted(starts, starts[first] + MAX_STORED_PER_BLOCK, side="right")) - 1, first + 1)
+        last = min(last, n)
+        stored = slice(int(starts[first]), int(starts[last]))
+        lengths = to_device(np.diff(starts[first : last + 1]), x.values())
+        yield slice(first, last), lengths, x.col_indices()[stored], x.values()[stored]
+        first = last
+
+
+def keep_csr_rows(x: Any, kept: Any) -> Any:
+    """Return the rows of which `kept` is true."""
+    torch = import_torch()
+    lengths = x.crow_indices().diff()
+    stored = kept.repeat_interleave(lengths)
+    starts = torch.nn.functional.pad(lengths[kept].cumsum(0), (1, 0)).to(x.crow_indices().dtype)
+    size = len(starts) - 1, x.shape[1]
+    return torch.sparse_csr_tensor(
+        starts, x.col_indices()[stored], x.values()[stored], size=size, check_invariants=False
+    )
+
+
+def sum_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray[np.int64] | None:
+    """Return Σ x, or the number of stored values above the threshold, by class; None unless x are whole numbers."""
+    if threshold is not None and str(x.dtype) == "torch.float32":
+        threshold = float(np.float32(threshold))
+    total = launch.count_stored(x, codes, K, threshold)
+    return define_stored(x, codes, K, threshold) if total is None else total
+
+
+def define_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray[np.int64] | None:
+    """Return what `sum_stored` does; whole numbers are added in any order."""
+    torch, d = import_torch(), x.shape[1]
+    total = torch.zeros(K * d, dtype=torch.int64, device=x.device)
+    check_columns(x)
+    for rows, lengths, columns, values in split_csr(x):
+        is_finite = bool(torch.isfinite(values).all())
+        counts = values if threshold is None else values > threshold
+        if not is_finite or not bool(
+            (counts >= 0).all() & (counts < MAX_WHOLE).all() & (counts == counts.long()).all()
+        ):
+            return None
+        cell = codes[rows].long().repeat_interleave(lengths) * d + columns
+        total.index_add_(0, cell, counts.long())
+    return to_numpy(total).reshape(K, d)
+
+
+def check_columns(x: Any) -> None:
+    """Refuse indices of columns that do not exist, which torch does not check."""
+    if not len(x.col_indices()):
+        return
+    low, high = (int(end) for end in import_torch().aminmax(x.col_indices()))
+    if low < 0 or high >= x.shape[1]:
+        raise InputError(
+            f"X is a CSR tensor of {x.shape[1]} columns, and has the column index {low if low < 0 else high}. "
+            f"Hint: indices from 0 on; torch.sparse.check_sparse_tensor_invariants finds such tensors"
+        )
+
+
+def can_score(form: ScoreForm) -> bool:
+    """Return whether a product with the stored values gives the score."""
+    if type(form) is not Linear or form.carrier is not None or form.impossible is not None or form.limits is not None:
+        return False
+    return form.threshold is None or form.threshold >= 0
+
+
+def is_valid(x: Any, signed: bool) -> bool:
+    """Return whether all stored values are finite, and none is negative unless `signed`."""
+    torch, values = import_torch(), x.values()
+    return bool(torch.isfinite(values).all()) and (signed or not bool((values < 0).any()))
+
+
+def score_csr(form: Linear, x: Any, log_prior: Array) -> Iterator[tuple[slice, Any]]:
+    """Yield blocks of rows and their scores ln π_k + ln p(x|k), in double precision."""
+    torch = import_torch()
+    check_columns(x)
+    weights, bias = to_device(form.weights.T, x.values()), to_device(log_prior + form.complete_bias, x.values())
+    for rows, lengths, columns, values in split_csr(x):
+        used = values.double() if form.threshold is None else (values > form.threshold).double()
+        starts = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+        size = rows.stop - rows.start, x.shape[1]
+        yield (
+            rows,
+            torch.sparse_csr_tensor(starts, columns.long(), used, size=size, check_invariants=False) @ weights + bias,
+        )
