@@ -49,7 +49,7 @@ docs-serve: docs
 bench: .venv/peers
 	$(BIN)/python -m benchmarks; $(BIN)/python -m benchmarks --tables; $(BIN)/python -m benchmarks --text; \
 	$(BIN)/python -m benchmarks --validation; $(BIN)/python -m benchmarks --linear; \
-	$(BIN)/python -m benchmarks --mail; $(BIN)/python -m benchmarks --serve
+	$(BIN)/python -m benchmarks --mail; $(BIN)/python -m benchmarks --serve; $(BIN)/python -m benchmarks --scale
 
 lab: .venv/installed
 	$(BIN)/python -m benchmarks.lab
