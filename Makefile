@@ -54,6 +54,7 @@ bench: .venv/peers
 lab: .venv/installed
 	$(BIN)/python -m benchmarks.lab
 	$(BIN)/python -m benchmarks.lab_tables
+	$(BIN)/python -m benchmarks.lab_peers
 	$(BIN)/python -m benchmarks.lab_bounds
 	$(BIN)/python -m benchmarks.lab_calibration
 	$(BIN)/python -m benchmarks.lab_dependence

@@ -31,7 +31,8 @@ MAX_SKIPPING_COST = 0.01
 PAGE = """# Real tables
 
 Public tables with numbers, categories and missing cells, {folds}-fold cross-validation: the same stratified folds
-(seed {seed}) for all models. Written by `python -m benchmarks.lab_tables` on {date}; do not edit.
+(seed {seed}) for all models. [Beside Weka, Khiops and others](peers.md).
+Written by `python -m benchmarks.lab_tables` on {date}; do not edit.
 
 Machine: {machine}.
 

@@ -155,6 +155,8 @@ MODELS = {example.name: example.make_fitted for example in EXAMPLES} | {
     "table, calibrated": lambda: deciban.train(clinic.patients(80), target="diagnosis", calibrate="platt"),
     "table in bins": lambda: deciban.train(clinic.patients(80), target="diagnosis", numbers="binned"),
     "table, auto": lambda: deciban.train(clinic.patients(80), target="diagnosis", alpha="auto", judge=False),
+    "table, tree": lambda: deciban.train(clinic.patients(80), target="diagnosis", structure="tan", judge=False),
+    "table, aode": lambda: deciban.train(clinic.patients(80), target="diagnosis", learner="aode", judge=False),
     "table, logistic": lambda: deciban.train(clinic.patients(80), target="diagnosis", learner="logistic", C=1.0),
     "table, boosted": lambda: deciban.train(clinic.patients(80), target="diagnosis", learner="boosted", judge=False),
     "table with texts, evidence": lambda: table_with_texts(learner="evidence", C=1.0, judge=False),

@@ -330,7 +330,7 @@ def test_each_row_alone_and_choosing_settings_are_for_naive_bayes():
 def test_every_learner_has_a_name_that_train_takes():
     from deciban.training.task import LEARNERS
 
-    assert {"bayes", *FIT_FUNCTIONS} == {*LEARNERS}
+    assert {"bayes", "aode", "auto", *FIT_FUNCTIONS} == {*LEARNERS}
 
 
 def test_no_penalty_is_taken_as_the_estimator_takes_it():

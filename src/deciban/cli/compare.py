@@ -31,8 +31,9 @@ MAX_PAIR_NAME_WIDTH = 12
 
 @command(
     option("--learners", "NAME,NAME,…",
-           "The learners to compare: bayes, gaussian (under each covariance, or by name full, tied, diagonal …), "
-           "logistic, evidence, boosted; by default these five, with one covariance.", type=split_list),
+           "The learners to compare: bayes, tan, aode, gaussian (under each covariance, or by name full, tied, "
+           "diagonal …), logistic, evidence, boosted; by default five of them: bayes, one covariance, and the last "
+           "three.", type=split_list),
     flag("--full", "Compare all learners, with every covariance, and measure learning curves."),
     number("--seconds", "NUMBER", "Leave out learners, and draws of curves, that would take longer than this.",
            minimum=0, excluded=(0.0, inf), kind=float),

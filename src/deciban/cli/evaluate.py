@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deciban.metrics.choice import Choice
     from deciban.metrics.report import Report
 
-FOLD_OPTIONS = ("folds", "groups", "order", "calibrate", "structure")
+FOLD_OPTIONS = ("folds", "groups", "order", "calibrate", "structure", "seconds")
 """The options of cross-validation."""
 
 
@@ -37,7 +37,7 @@ FOLD_OPTIONS = ("folds", "groups", "order", "calibrate", "structure")
         "Order the folds by this column (numbers, dates, texts): each fold is predicted from the rows before it. It "
         "is not learned from, unless --as gives it a role.",
     ),
-    a.CALIBRATE, a.STRUCTURE, d.COST, d.REJECT, d.THRESHOLD, d.WANT,
+    a.CALIBRATE, a.STRUCTURE, a.SECONDS, d.COST, d.REJECT, d.THRESHOLD, d.WANT,
     flag("--choose",
          "Try many settings on the same folds (pseudo-counts, Gaussians or bins, priors, shapes of covariance …) and "
          "recommend the best."),

@@ -112,9 +112,10 @@ PRIOR: Final = option(
 MODEL_OPTIONS: Final = in_section(
     "Options of the model",
     choice(
-        "--learner", "bayes|logistic|evidence|boosted",
-        "The learner: naive Bayes (the default), logistic regression, evidence regression (a weight for the evidence "
-        "of each column), or boosted naive Bayes.",
+        "--learner", "bayes|aode|logistic|evidence|boosted|auto",
+        "The learner: naive Bayes (the default), averaged one-dependence estimators (each column given each other), "
+        "logistic regression, evidence regression (a weight for the evidence of each column), boosted naive Bayes, "
+        "or the one that predicts best in inner folds (auto).",
     ),
     number("--C", "NUMBER|auto",
            "Inverse strength of the penalty of logistic and evidence regression; auto (the default): chosen by "
@@ -169,6 +170,10 @@ STRUCTURE: Final = choice(
     "--structure", "auto|naive|tan",
     "Columns independent given the class (naive), or each dependent on at most one other (tan); auto: as predicts "
     "held-out rows better.",
+)  # fmt: skip
+SECONDS: Final = number(
+    "--seconds", "NUMBER", "With --learner auto, leave out learners that would take longer than this.", kind=float,
+    minimum=0, excluded=(0.0,),
 )  # fmt: skip
 PAIR: Final = option(
     "--classes", "FOR,AGAINST", "Compare these two classes; by default the two most probable of each row.",

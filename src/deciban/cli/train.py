@@ -25,8 +25,8 @@ from deciban.load_model import open_model
 @command(
     option("-o --output", "MODEL",
            "The file to write, - for stdout; by default DATA's name with .deciban, in the current folder."),
-    a.CALIBRATE, a.STRUCTURE, switch("--judge", "Whether to measure held-out quality."), a.TARGET, *a.MODEL_OPTIONS,
-    *a.TABLE_OPTIONS, a.SPARK, JSON, DEBUG,
+    a.CALIBRATE, a.STRUCTURE, a.SECONDS, switch("--judge", "Whether to measure held-out quality."), a.TARGET,
+    *a.MODEL_OPTIONS, *a.TABLE_OPTIONS, a.SPARK, JSON, DEBUG,
     examples=[
         "deciban train patients.csv --target diagnosis",
         "deciban train 'day-*.parquet' --target spam --as sender=category -o spam.deciban",
@@ -41,7 +41,7 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
         find_target(table, options)  # reports a missing --target before all else
         out = output or default_file(_name_data(table, options))
         check_output(out, table.paths)
-        model = call_on_table("train", table, options, ["calibrate", "structure"], judge=judge)
+        model = call_on_table("train", table, options, ["calibrate", "structure", "seconds"], judge=judge)
         with show_spinner("describing the model …"):
             model.origin = replace(model.origin, source=table.name)
             from deciban.cli.report_screen import show_training

@@ -22,6 +22,7 @@ from deciban.ledger.grid import KEY_BITS
 from deciban.ledger.moments import moments_about
 from deciban.ledger.scatter import comoment_about
 from deciban.scores import (
+    AveragedEdges,
     BoundedDiagonal,
     BoundedRates,
     Diagonal,
@@ -312,6 +313,8 @@ def score_by_kernel(
         return _bounded_rates(form, X, needs, wanted, out)
     if isinstance(form, Edges):
         return score_by_kernel(kernels, form.lookup, form.combine(X), needs, wanted, out)
+    if isinstance(form, AveragedEdges):
+        return kernels is not None and bool(X.size) and _averaged_edges(form, X, out)
     if isinstance(form, Full):
         has_kernel = form.shared and not (isinstance(form, LimitedFull) and (form.evidence_weight or 0.0) < 0)
         return has_kernel and wanted not in ("joint", "density") and _contrast(form, X, out)
@@ -329,6 +332,12 @@ def score_by_kernel(
             kernels.add_step_scores(to_kernel_array(X), form.cuts, form.start, by_bin, needs.skips, out) == len(X)
         )
     return form.impossible is None and _linear(kernels, form, to_kernel_array(form.limit(X)), needs, wanted, out)
+
+
+def _averaged_edges(form: AveragedEdges, X: NDArray[Any], out: Array) -> bool:
+    """Add the mean over the parents; return whether all cells are known."""
+    kernels = import_module("deciban.kernels.pair_counts")
+    return bool(kernels.add_averaged_scores(to_kernel_array(X, whole=True), form.log_ratio, out))
 
 
 def _contrast(form: Full, X: NDArray[Any], out: Array) -> bool:

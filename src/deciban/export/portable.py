@@ -25,7 +25,7 @@ from deciban.scores.form_algebra import Summed
 from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import Linear, SparseLinear
 from deciban.scores.lookup import Lookup, Steps
-from deciban.scores.pair_form import Edges
+from deciban.scores.pair_form import AveragedEdges, Edges
 from deciban.text.words import PATTERNS
 
 if TYPE_CHECKING:
@@ -236,6 +236,14 @@ def _pair_terms(form: Edges, features: Sequence[str], names: Sequence[list[Any]]
             }
 
 
+def _refuse_averaged_edges(form: AveragedEdges, features: Sequence[str], names: Any) -> Iterator[Term]:
+    """Refuse averaged one-dependence estimators: their score is no sum of terms of features."""
+    raise InputError(
+        "a model of averaged one-dependence estimators (learner='aode') cannot be exported: its score is a mean over "
+        "columns, not a sum. Hint: train with --structure tan (structure='tan'), or apply it by deciban predict"
+    )
+
+
 def _joint_terms(form: Full, features: Sequence[str], names: Any) -> Iterator[Term]:
     """Yield the score of joined features: t times the log-density of the features that are present."""
     yield {
@@ -284,6 +292,7 @@ WRITERS: Mapping[Any, Callable[[Any, Sequence[str], Any], Iterator[Term]]] = {
     Lookup: _level_terms,
     Linear: _linear_terms,
     Edges: _pair_terms,
+    AveragedEdges: _refuse_averaged_edges,
     Full: _joint_terms,
     LimitedFull: _joint_terms,
     "bags": _text_terms,

@@ -28,6 +28,8 @@ CELL_ALPHA = 1.0
 MIN_GAIN_STANDARD_DEVIATIONS = 2.0
 """How far the likelihood must rise above what independence gives on average, in its standard deviations there."""
 
+NO_SAMPLE = "rows cannot be drawn from a model whose columns depend on each other. Hint: train with structure='naive'"
+
 
 @dataclass(frozen=True)
 class Tree(Family):
@@ -51,22 +53,14 @@ class Tree(Family):
         """See `Family.solve`."""
         parent = grow_forest(edge_gains(part))
         K, d, V = part.single.shape
-        log_ratio = np.zeros((K, d, V, V))
-        seen = part.single.any(axis=0)
-        theta = np.where(seen, part.single + CELL_ALPHA, 0.0)
-        theta /= np.maximum(theta.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
+        log_ratio, theta = np.zeros((K, d, V, V)), cell_shares(part)
         for j in np.flatnonzero(parent >= 0).tolist():
-            count = part.pair_table(int(parent[j]), j)
-            own = theta[:, j, None, :]
-            shrunk = (count + PRIOR_ROWS * own) / (count.sum(axis=2, keepdims=True) + PRIOR_ROWS)
-            log_ratio[:, j] = np.log(np.divide(shrunk, own, out=np.ones_like(shrunk), where=own > 0))
+            log_ratio[:, j] = log_ratios(part.pair_table(int(parent[j]), j), theta[:, j])
         return Edges(parent, log_ratio)
 
     def sample(self, part: Pairs, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """Refuse: the cells of dependent columns do not give their values."""
-        raise UndefinedError(
-            "rows cannot be drawn from a model whose columns depend on each other. Hint: train with structure='naive'"
-        )
+        raise UndefinedError(NO_SAMPLE)
 
     def log_likelihood(self, part: Pairs, solved: Pairs) -> float:
         """See `Family.log_likelihood`: the sum of the corrections."""
@@ -79,6 +73,20 @@ class Tree(Family):
         freedom = dict(zip(map(tuple, list_pairs(part.n_features).tolist()), degrees_of_freedom(part).tolist()))
         parent = grow_forest(edge_gains(part)).tolist()
         return int(sum(freedom[min(p, j), max(p, j)] for j, p in enumerate(parent) if p >= 0))
+
+
+def cell_shares(part: Pairs) -> Array:
+    """Return θ_kjb, the smoothed share of each cell of each feature, K×d×V; 0 for cells that no class has."""
+    theta = np.where(part.single.any(axis=0), part.single + CELL_ALPHA, 0.0)
+    shares: Array = theta / np.maximum(theta.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
+    return shares
+
+
+def log_ratios(count: Array, theta: Array) -> Array:
+    """Return ln p(b|a,k)/θ_kb from the counts of a pair, K×V×V with the cells of the parent first; see `Tree`."""
+    own = theta[:, None, :]
+    shrunk = (count + PRIOR_ROWS * own) / (count.sum(axis=2, keepdims=True) + PRIOR_ROWS)
+    return np.asarray(np.log(np.divide(shrunk, own, out=np.ones_like(shrunk), where=own > 0)))
 
 
 def _sum_log(counts: Array, axes: tuple[int, ...]) -> Array:

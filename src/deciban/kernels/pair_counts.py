@@ -1,5 +1,6 @@
-"""A kernel that counts the cells of features, and of pairs of features, in each class: `ledger/pairs.py`."""
+"""Kernels of pairs of cells: their counts in each class (`ledger/pairs.py`), and scores averaged over parents."""
 
+from math import exp, log
 from typing import Any
 
 import numpy as np
@@ -26,3 +27,33 @@ def fill_pairs(X: NDArray[np.int16], codes: Codes, w: Array, single: Any, pair: 
                 if b >= 0:
                     pair[k, m, a, b] += weight
                 m += 1
+
+
+@kernel
+def add_averaged_scores(X: NDArray[np.int64], log_ratio: Array, out: Array) -> bool:
+    """Add the scores of `AveragedEdges` to `out` (n×K); return whether all cells are below V."""
+    K, d, V = log_ratio.shape[:3]
+    sums = np.empty(d)
+    for r in range(len(X)):
+        for i in range(d):
+            if X[r, i] >= V:
+                return False
+        for k in range(K):
+            n, peak = 0, 0.0
+            for i in range(d):
+                a = X[r, i]
+                if a < 0:
+                    continue
+                total = 0.0
+                for j in range(d):
+                    if X[r, j] >= 0:
+                        total += log_ratio[k, i, a, j, X[r, j]]
+                peak = max(peak, total) if n else total
+                sums[n] = total
+                n += 1
+            if n:
+                mean = 0.0
+                for i in range(n):
+                    mean += exp(sums[i] - peak)
+                out[r, k] += log(mean / n) + peak
+    return True

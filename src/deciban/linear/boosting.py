@@ -223,6 +223,32 @@ def boost(
     return Boosted.combine(schema, models, shares, errors, by_class, account, basis)
 
 
+def trace_losses(assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings) -> Array:
+    """Return the weighted losses of the held-out rows: by naive Bayes, then after each of the rounds; 1 + rounds × n.
+
+    Where boosting ends before the last round, the later ones have the losses of its end.
+    """
+    held, threads = settings.held, settings.threads
+    assert held is not None
+    alone = GenerativeModel(assumption, summarise_weighted(assumption, schema, rows, rows.weight, threads))
+    losses = [_row_losses(alone.scores(held.parts, "joint", threads), held, settings)]
+    scores = RunningScores(settings.algorithm, len(held.codes), len(schema.classes))
+    for model, result, _ in _iterate_rounds(assumption, schema, rows, replace(settings, held=None)):
+        losses.append(_row_losses(scores.add(model, result.share, held.parts, threads), held, settings))
+    return held.weights * np.stack(losses + [losses[-1]] * (settings.rounds + 1 - len(losses)))
+
+
+def use_one_learner(
+    assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings, basis: GenerativeModel
+) -> Boosted:
+    """Return naive Bayes as a boosted model of one learner, whose score counts fully."""
+    model = GenerativeModel(assumption, summarise_weighted(assumption, schema, rows, rows.weight, settings.threads))
+    values = {"algorithm": settings.algorithm, "rounds": settings.rounds, "rate": float(settings.rate)}
+    account = Account("boosted", values, n_iter=1, n_parameters=model.n_parameters + 1)
+    by_class = model.ledger.rows
+    return Boosted.combine(schema, [model], np.ones(1), np.zeros(1), by_class, account, basis)
+
+
 def _boost_seen_classes(
     assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings, by_class: Array
 ) -> Boosted:
@@ -270,13 +296,17 @@ def _iterate_rounds(
             return
 
 
-def _compute_loss(scores: Array, rows: Examples, settings: BoostingSettings) -> float:
-    """Compute the error of these rows where learners vote, else their log-loss."""
+def _row_losses(scores: Array, rows: Examples, settings: BoostingSettings) -> Array:
+    """Compute for each row whether it is predicted wrongly, where learners vote, else its log-loss."""
     if settings.algorithm == "SAMME":
-        each: Array = (scores.argmax(axis=1) != rows.codes).astype(np.float64)
-    else:
-        each = -select_class_scores(normalise(scores), rows.codes)
-    return float(np.average(each, weights=rows.weights))
+        return (scores.argmax(axis=1) != rows.codes).astype(np.float64)
+    losses: Array = -select_class_scores(normalise(scores), rows.codes)
+    return losses
+
+
+def _compute_loss(scores: Array, rows: Examples, settings: BoostingSettings) -> float:
+    """Compute the mean loss of these rows."""
+    return float(np.average(_row_losses(scores, rows, settings), weights=rows.weights))
 
 
 def iterate_weights(model: Boosted, rows: Examples, rate: float, threads: int) -> Iterator[Array]:

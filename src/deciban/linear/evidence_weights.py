@@ -124,7 +124,7 @@ def fit_evidence_weights(
     `evidence` (n×d×K) is that of these rows, texts included, by models that had not learned them; `texts` are the
     weights of the words of each text, by its name.
     """
-    found = fit_predictor([Shared(evidence, 1.0)], rows, len(basis.ledger.rows), C, fold_design)
+    found = fit_predictor([Shared(evidence, 1.0)], rows, len(basis.ledger.rows), C, fold_design, prefers_default=True)
     weights, account = found.blocks[0], found.account("evidence", len(rows.codes))
     ends = np.cumsum(_count_block_weights(basis))
     forms = [

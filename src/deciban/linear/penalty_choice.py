@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -30,6 +30,10 @@ DEFAULT_C = 1.0
 CHOICE_TOL = 1e-2
 """The tolerance of fits that only serve to compare one C with another."""
 
+STANDARD_ERRORS = 2.0
+"""How many standard errors a loss has to be lower by to be clearly lower. With one, evidence regression of 57 rows
+(labor) had 0.29 nats with the chosen C, and 0.22 with C = 1."""
+
 MAX_LOSS_RISES = 2
 """The number of consecutive rises of the loss after which the search ends: beyond its minimum the loss goes on
 rising."""
@@ -37,10 +41,14 @@ rising."""
 
 @dataclass(frozen=True)
 class PenaltyChoice:
-    """The chosen C, and the total loss of the held-out rows at every C that was tried, by rising C."""
+    """The chosen C, and the total loss of the held-out rows at every C that was tried, by rising C.
+
+    `losses` are those of the held-out rows at the chosen C, one fold after the other, where they were asked for.
+    """
 
     C: float
     path: tuple[tuple[float, float], ...]
+    losses: Array | None = field(default=None, compare=False)
 
 
 class FoldedRows(NamedTuple):
@@ -73,12 +81,15 @@ def choose_C_by_folds(
     lowest: float = MIN_C,
     highest: float = MAX_C,
     max_folds: int | None = None,
+    prefers_default: bool = False,
+    keeps_losses: bool = False,
 ) -> PenaltyChoice:
     """Choose C by cross-validation: the one whose models without each fold have the least loss on it.
 
     C is searched from `lowest` to `highest`. Of many rows a sample is used, of the folds the first `max_folds`;
     `prepare(index, rows)` returns functions that refit and score the rows at these indices. Where no row can
-    be held out, C is `DEFAULT_C`.
+    be held out, C is `DEFAULT_C`; with `prefers_default` also where the loss at the best C is not clearly lower than
+    there.
     """
     index, rows, folds = select_choice_folds(rows, max_folds)
     if not folds:
@@ -88,7 +99,16 @@ def choose_C_by_folds(
     def loss(i: int, state: State) -> float:
         return sum_fold_loss(rows, folds[i], score(folds[i], state))
 
-    return search_C(lambda i, C, before: refit(folds[i], C, before), loss, len(folds), lowest, highest)
+    found = search_C(lambda i, C, before: refit(folds[i], C, before), loss, len(folds), lowest, highest)
+
+    def losses_at(C: float) -> Array:
+        return np.concatenate([weigh_fold_losses(rows, f, score(f, refit(f, C, None))) for f in folds])
+
+    if keeps_losses or (prefers_default and found.C != DEFAULT_C):
+        found = replace(found, losses=losses_at(found.C))
+    if prefers_default and found.losses is not None and not is_clearly_lower(found.losses, losses_at(DEFAULT_C)):
+        return replace(found, C=DEFAULT_C)
+    return found
 
 
 def select_choice_folds(rows: FoldedRows, max_folds: int | None) -> tuple[NDArray[np.intp], FoldedRows, list[int]]:
@@ -101,9 +121,26 @@ def select_choice_folds(rows: FoldedRows, max_folds: int | None) -> tuple[NDArra
 
 def sum_fold_loss(rows: FoldedRows, f: int, scores: Array) -> float:
     """Return the loss of the rows of fold f with these scores, infinite where it is not a number."""
-    mine = rows.fold == f
-    total = float(rows.weights[mine] @ compute_losses(scores, rows.codes[mine]))
+    total = float(weigh_fold_losses(rows, f, scores).sum())
     return total if math.isfinite(total) else math.inf
+
+
+def weigh_fold_losses(rows: FoldedRows, f: int, scores: Array) -> Array:
+    """Return the weighted loss of each row of fold f with these scores."""
+    mine = rows.fold == f
+    return rows.weights[mine] * compute_losses(scores, rows.codes[mine])
+
+
+def is_clearly_lower(losses: Array, others: Array) -> bool:
+    """Return whether losses are lower than others of the same rows, by more than two standard errors of their sum.
+
+    >>> is_clearly_lower(np.array([1.0, 2.0, 3.0]), np.array([1.1, 2.1, 3.1]))
+    True
+    >>> is_clearly_lower(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 6.0]))
+    False
+    """
+    gain = others - losses
+    return bool(gain.sum() > STANDARD_ERRORS * np.sqrt(len(gain)) * gain.std())
 
 
 def sample_choice_rows(codes: Codes) -> NDArray[np.intp]:

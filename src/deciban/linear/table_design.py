@@ -24,6 +24,7 @@ from deciban.linear.penalty_choice import (
     MAX_CHOICE_ROWS,
     MIN_C,
     FoldedRows,
+    PenaltyChoice,
     Refit,
     ScoreFold,
     choose_C_by_folds,
@@ -58,6 +59,8 @@ class PredictorFit:
     fit: LogisticFit
     C: float
     chosen: bool
+    held_out_losses: Array | None = None
+    """The losses of the rows of the folds that C was chosen by, where they are known."""
 
     def account(self, learner: LearnerName, n_rows: int) -> Account:
         """Return the account of this fit."""
@@ -72,21 +75,29 @@ def fit_table_logistic(
     rows: FoldedRows,
     C: float | str,
     fold_design: FoldDesign | None = None,
-) -> FittedModel:
-    """Fit logistic regression to a table: weights of the columns replace the forms of the naive Bayes model."""
+) -> tuple[FittedModel, Array | None]:
+    """Fit logistic regression to a table: weights of the columns replace the forms of the naive Bayes model.
+
+    Also return the losses of the rows of the folds that C was chosen by.
+    """
     blocks = build_table_blocks(basis, parts, rows.weight)
-    found = fit_predictor([block.part for block in blocks], rows, len(basis.ledger.rows), C, fold_design)
+    design, K = [block.part for block in blocks], len(basis.ledger.rows)
+    found = fit_predictor(design, rows, K, C, fold_design, keeps_losses=True)
     forms = [block.form(weights) for block, weights in zip(blocks, found.blocks)]
     account = found.account("logistic", len(rows.codes))
-    return FittedModel.of(basis.schema, forms, basis.solved.needs, found.bias, basis.ledger.rows, account, basis)
+    solved, rows_by_class = basis.solved, basis.ledger.rows
+    model = FittedModel.of(basis.schema, forms, solved.needs, found.bias, rows_by_class, account, basis)
+    return model, found.held_out_losses
 
 
 def fit_predictor(
-    parts: Design, rows: FoldedRows, n_classes: int, C: float | str, fold_design: FoldDesign | None = None
-) -> PredictorFit:
+    parts: Design, rows: FoldedRows, n_classes: int, C: float | str, fold_design: FoldDesign | None = None,
+    prefers_default: bool = False, keeps_losses: bool = False,
+) -> PredictorFit:  # fmt: skip
     """Fit a predictor to these rows; a class without rows is left out of the fit, and has zero weights.
 
-    The penalties of the parts are those at C = 1. C is chosen by folds of the same design, or of `fold_design`.
+    The penalties of the parts are those at C = 1. C is chosen by folds of the same design, or of `fold_design`;
+    `prefers_default` and `keeps_losses`: see `choose_C_by_folds`.
     """
     seen = np.flatnonzero(np.bincount(rows.codes, rows.weight, n_classes) > 0)
     code_of = np.zeros(n_classes, dtype=np.int32)
@@ -96,7 +107,9 @@ def fit_predictor(
     own, keep = rows._replace(codes=code_of[rows.codes]), partial(_keep_classes, seen=seen, n_classes=n_classes)
     narrow = [keep(part) for part in parts]
     by_fold = None if fold_design is None else lambda f: [keep(part) for part in fold_design(f)]
-    value = _choose_C(narrow, by_fold, own, len(seen)) if isinstance(C, str) else C
+    asked = prefers_default, keeps_losses
+    choice = _choose_C(narrow, by_fold, own, len(seen), *asked) if isinstance(C, str) else None
+    value = float(C) if choice is None else choice.C
     fit = _fit(narrow, own, len(seen), value, FINAL_TOL)
     blocks = [
         t
@@ -105,7 +118,7 @@ def fit_predictor(
         for part, t in zip(narrow, fit.parts)
     ]
     bias = _to_all_classes(fit.bias[:, None], seen, n_classes, IMPOSSIBLE_BIAS)[:, 0]
-    return PredictorFit(blocks, bias, fit, float(value), isinstance(C, str))
+    return PredictorFit(blocks, bias, fit, value, choice is not None, None if choice is None else choice.losses)
 
 
 def _keep_classes(part: Part, seen: NDArray[np.intp], n_classes: int) -> Part:
@@ -151,7 +164,10 @@ def _take_rows(design: Design, index: NDArray[np.intp]) -> Design:
     return [replace(part, X=part.X[index]) for part in design]
 
 
-def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n_classes: int) -> float:
+def _choose_C(
+    parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n_classes: int, prefers_default: bool,
+    keeps_losses: bool,
+) -> PenaltyChoice:  # fmt: skip
     """Choose the C whose models without each fold have the least loss on it: of many cells, one or two folds."""
     n, n_folds = len(rows.codes), int(rows.fold.max(initial=-1)) + 1
     cells = min(1.0, MAX_CHOICE_ROWS / n) * n_classes * sum(part.X.size for part in parts)
@@ -180,7 +196,7 @@ def _choose_C(parts: Design, fold_design: FoldDesign | None, rows: FoldedRows, n
         return refit, score
 
     C_range = (MIN_C, MAX_C) if max_folds == n_folds else LARGE_DESIGN_C_RANGE
-    return choose_C_by_folds(rows, prepare, *C_range, max_folds).C
+    return choose_C_by_folds(rows, prepare, *C_range, max_folds, prefers_default, keeps_losses)
 
 
 class TableBlock(NamedTuple):

@@ -219,6 +219,8 @@ def _describe_column(model: Model, column: Column, weights: dict[str, Array]) ->
         return ColumnNote(column.name, column.role, column.reason, None, None)
     rows, n = float(weights[features[0].name].sum()), model.ledger.n_rows
     parent = model.structure.get(column.name)
+    if model.learner == "aode" and column.cells:
+        parent = "each other column"
     reason = column.reason if parent is None else f"given {parent}; {column.reason}"
     return ColumnNote(column.name, column.role, reason, rows, max(0.0, 1 - rows / n) if n else 0.0)
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from deciban.model.description import Description
     from deciban.model.model import Model
 
+AODE_TITLE = "averaged one-dependence estimators"
+
 MIN_DIFFERENCE_DB = 1e-6
 """The smallest difference of evidence, in decibans, that counts as a change."""
 
@@ -41,7 +43,7 @@ def _find_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[s
 
 def _describe(model: Model, description: Description) -> dict[str, dict[str, Any]]:
     """Return the facts of a model that are compared; for a column of a block the names in its block."""
-    learner = "bayes" if model.account is None else model.account.short
+    learner = model.learner if model.account is None else model.account.short
     return {
         "target": {"": model.target},
         "rows": {"": description.weight},
@@ -74,7 +76,7 @@ def describe_options(model: Model) -> dict[str, Any]:
     prior = options.prior
     shares = prior.given
     return {
-        **({} if model.account is None else {"learner": str(model.account)}),
+        **({} if model.learner == "bayes" else {"learner": str(model.account or AODE_TITLE)}),
         "alpha": options.alpha,
         **({"pseudo_counts": model.pseudo_counts} if options.auto else {}),
         "parameter_prior": options.parameter_prior,

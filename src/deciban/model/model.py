@@ -127,8 +127,10 @@ class Model(ModelAlgebra):
 
     @property
     def learner(self) -> str:
-        """The name of the learner: "bayes", "logistic", "evidence" or "boosted"."""
-        return "bayes" if self.account is None else self.account.learner
+        """The name of the learner: "bayes", "aode", "logistic", "evidence" or "boosted"."""
+        if self.account is not None:
+            return self.account.learner
+        return "bayes" if self.options.dependence == "forest" else "aode"
 
     @property
     def quality(self) -> Mapping[str, Any] | None:
@@ -168,9 +170,9 @@ class Model(ModelAlgebra):
 
     @property
     def structure(self) -> dict[str, str]:
-        """The column that each dependent column depends on; empty where all are independent given the class."""
+        """The column that each dependent column depends on, in a forest; empty where there is none."""
         block = self._layout.block_index("pairs")
-        if block is None:
+        if block is None or self.options.dependence != "forest":
             return {}
         names = [feature.name for feature in self._layout.blocks[block].features]
         parent = self._naive.solved.forms[block].parent.tolist()  # type: ignore[attr-defined]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from deciban.errors import InputError, SchemaError
+from deciban.families.aode import Aode
 from deciban.families.binned import Binned
 from deciban.families.count_families import Poisson
 from deciban.families.family import ClassPrior, Family
@@ -33,6 +34,9 @@ JOINT_COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "mixed")
 
 MAX_DISTINCT_LEVELS = 1000
 """Number of levels of a category that are distinguished; the rarer ones are counted as one."""
+
+Dependence = Literal["forest", "averaged"]
+"""How columns that have cells depend on each other: in a forest, or on each of the others in turn (AODE)."""
 
 LIKE_HINT = "Hint: train one with the schema of the other, `deciban train … --like MODEL` (train(…, like=model))"
 
@@ -62,6 +66,8 @@ class Options:
     """λ of mixed covariances, chosen by leave-one-out; None before the choice, and of other covariances."""
     shrinkage: float | None = None
     """γ of mixed covariances, chosen with λ; None: not shrunk."""
+    dependence: Dependence = "forest"
+    """How columns with cells depend on each other."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
@@ -78,6 +84,8 @@ class Options:
         if self.covariance not in (None, *get_args(Covariance)):
             names = ", ".join(map(repr, get_args(Covariance)))
             raise InputError(f"covariance must be one of {names}, not {self.covariance!r}")
+        if self.dependence not in get_args(Dependence):
+            raise InputError(f"dependence must be 'forest' or 'averaged', not {self.dependence!r}")
         if not isinstance(self.words, Words):
             raise InputError(f"words must be deciban.Words, not {self.words!r}")
 
@@ -127,7 +135,7 @@ class Options:
             case "counts":
                 return Poisson(self.pseudo_count, self.bounded)
             case "pairs":
-                return Tree(layout.n_cells)
+                return Tree(layout.n_cells) if self.dependence == "forest" else Aode(layout.n_cells)
             case "bags":
                 return Text(self.words.reading, alpha=self.pseudo_count)
         # the levels known in advance, even if not all were seen: 2 of a flag, 12 months of a year
@@ -222,6 +230,7 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
         "most_levels",
         "prior",
         "bounded",
+        "dependence",
     ]
     for name in [*names, "markers"] if a._layout.levels or a._layout.texts else names:
         x, y = getattr(a.options, name), getattr(b.options, name)

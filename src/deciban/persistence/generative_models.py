@@ -13,6 +13,7 @@ from typing import Any, get_args
 import numpy as np
 
 from deciban.errors import DecibanError
+from deciban.families.aode import Aode
 from deciban.families.binned import Binned
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.covariances import ShrinkageTarget
@@ -29,7 +30,7 @@ from deciban.linear.sample_weights import ALGORITHMS
 from deciban.persistence import Section, ledgers, score_forms
 from deciban.persistence.section import MAX_NUMBER
 from deciban.scorer import Scorer, Solved
-from deciban.scores import Lookup
+from deciban.scores import AveragedEdges, Edges, Lookup
 from deciban.scores.calibration import Calibration
 from deciban.scores.posterior import Novelty
 from deciban.sources.arrow_cells import LevelNames
@@ -39,7 +40,19 @@ AllowedForms = Mapping[str, tuple[str, ...]]
 
 FAMILIES: dict[str, Callable[..., Any]] = {
     family.__name__: family
-    for family in (Bernoulli, Binned, Categorical, Complement, Gaussian, Joint, Multinomial, Poisson, Text, Tree)
+    for family in (
+        Aode,
+        Bernoulli,
+        Binned,
+        Categorical,
+        Complement,
+        Gaussian,
+        Joint,
+        Multinomial,
+        Poisson,
+        Text,
+        Tree,
+    )
 }
 """The families that files may name."""
 
@@ -112,6 +125,8 @@ class StoredGenerativeModel(GenerativeModel):
                 sizes = np.diff(statistic.integers("offset", (len(form.offset),)))
                 if (np.diff(form.offset) < np.maximum(sizes, family.min_levels or 0)).any():  # type: ignore[attr-defined]
                     part.refuse("fewer levels have scores than were counted or are known to exist")
+            if isinstance(form, (AveragedEdges, Edges)) and form.log_ratio.shape[2] != getattr(family, "n_cells", 0):
+                part.refuse("the scores of pairs are not those of as many cells as were counted")
         return Solved(*score_forms.read_priors(section, K), forms, self.assumption.needs)
 
     def __reduce__(self) -> Any:

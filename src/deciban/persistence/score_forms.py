@@ -15,7 +15,7 @@ from deciban.scores.form_algebra import Summed
 from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import ImpossibleValues, Linear, SparseLinear
 from deciban.scores.lookup import Lookup, Steps, Table
-from deciban.scores.pair_form import Edges
+from deciban.scores.pair_form import AveragedEdges, Edges
 from deciban.scores.posterior import MAX_QUANTILES, Novelty
 from deciban.scores.score_form import ScoreForm
 
@@ -154,6 +154,13 @@ def _read_edges(section: Section, K: int, d: int) -> Edges:
     return Edges(parent, log_ratio)
 
 
+def _read_averaged_edges(section: Section, K: int, d: int) -> AveragedEdges:
+    log_ratio = section.floats("log_ratio", (K, d, None, d, None))
+    if log_ratio.shape[2] != log_ratio.shape[4] or np.einsum("kiaib->kiab", log_ratio).any():
+        section.refuse("a feature depends on itself, or not on as many cells as it has")
+    return AveragedEdges(log_ratio)
+
+
 def _read_full(section: Section, K: int, d: int) -> Full:
     covariance = section.floats("covariance", (K, d, d), (1, d, d))
     arguments = section.floats("mean", (K, d)), covariance, section.optional(section.number, "trust")
@@ -180,6 +187,7 @@ READERS: dict[str, Callable[[Section, int, int], ScoreForm]] = {
     "Linear": _read_linear, "SparseLinear": _read_sparse_linear, "Steps": _read_steps,
     "Diagonal": _read_diagonal, "BoundedDiagonal": _read_diagonal, "Full": _read_full,
     "LimitedFull": _read_full, "BoundedRates": _read_rates, "Edges": _read_edges,
+    "AveragedEdges": _read_averaged_edges,
 }  # fmt: skip
 """The readers of the forms that `read_score_form` does not read itself."""
 
@@ -193,7 +201,7 @@ SOLVED_FORMS: Mapping[str, tuple[str, ...]] = {
     "scatter": ("Full", "LimitedFull"),
     "cells": ("Table",),
     "grid": ("Steps",),
-    "pairs": ("Edges",),
+    "pairs": ("Edges", "AveragedEdges"),
     "bags": ("SparseLinear",),
 }
 """The forms that a family may solve a kind of block into; a file that names another form is invalid."""

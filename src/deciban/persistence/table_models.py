@@ -119,6 +119,8 @@ def _write_options(options: Options, layout: Layout) -> Section:
         section.put("markers", list(options.markers))
     if options.bounded:
         section.put("bounded", True)
+    if options.dependence != "forest":
+        section.put("dependence", options.dependence)
     return section.put("words", options.words.to_dict()) if layout.texts else section
 
 
@@ -352,7 +354,9 @@ def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Op
             section.optional(section.text, "covariance"),  # type: ignore[arg-type]
             _read_markers(section),
             section.has("bounded") and section.flag("bounded"),
-            *(section.optional(section.number, name, 0, 1) for name in ("mixing", "shrinkage")),
+            section.optional(section.number, "mixing", 0, 1),
+            section.optional(section.number, "shrinkage", 0, 1),
+            section.text("dependence") if section.has("dependence") else "forest",  # type: ignore[arg-type]
         )
     except InputError as error:
         section.refuse(str(error))

@@ -159,6 +159,11 @@ def _refuse_non_additive(model: Model) -> None:
             f"a nomogram adds evidence up, and after this calibration ({by.method}) what a value gives depends on "
             f"the others. Hint: train with --calibrate none, or --calibrate temperature"
         )
+    if model.learner == "aode":
+        raise UndefinedError(
+            "averaged one-dependence estimators (aode) have no scale for a column: what it gives depends on all "
+            "others. Hint: train with --learner bayes --structure naive; deciban plot evidence draws single rows"
+        )
     if model.structure:
         child, parent = next(iter(model.structure.items()))
         raise UndefinedError(

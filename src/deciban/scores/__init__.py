@@ -9,12 +9,13 @@ from deciban.scores.explanation import DECIBAN, Explanation, Pieces
 from deciban.scores.gaussian_forms import Diagonal, Full
 from deciban.scores.linear import Linear, SparseLinear
 from deciban.scores.lookup import Lookup, Steps, Table
-from deciban.scores.pair_form import Edges
+from deciban.scores.pair_form import AveragedEdges, Edges
 from deciban.scores.posterior import finish, log_sum_exp
 from deciban.scores.score_form import Boundary, Conic, ScoreForm, has_valid_numbers
 
 __all__ = [
     "DECIBAN",
+    "AveragedEdges",
     "Boundary",
     "BoundedDiagonal",
     "BoundedRates",

@@ -90,8 +90,7 @@ class ServedModel:
             self._check_writable()
 
     def _check_writable(self) -> None:
-        if self.snapshot.model.learner != "bayes":
-            self.snapshot.model._need_sums("learns no more rows, nor forgets any")
+        self.snapshot.model._need_sums("learns no more rows, nor forgets any")
         try:
             check_writable(Path(self.path))
             with journal.lock_model(self.path, time.monotonic() + LOCK_SECONDS):

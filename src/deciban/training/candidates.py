@@ -13,15 +13,18 @@ from deciban.model.columns import Layout
 from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.model.summarise_table import Rows
 from deciban.training.discriminative_learners import SharedParts, TrainingRows, fit_learner
+from deciban.training.structure import without_cells
 from deciban.training.table_folds import FoldModel, count_rows, solve_ledger
 from deciban.training.task import NUMBER_ROLES, PENALISED_LEARNERS, Task
-from deciban.training.train import Trained
 
 COVARIANCES: tuple[str, ...] = tuple(shape for shape in get_args(Covariance) if shape != "mixed")
 DISCRIMINATIVE_NAMES = {"logistic": DISCRIMINATIVE_PARTNER, "evidence": "evidence", "boosted": "boosted"}
 """The discriminative learners: their names in `train`, and on the screen."""
 
-CANDIDATE_NAMES = ("bayes", *COVARIANCES, *DISCRIMINATIVE_NAMES)
+DEPENDENT_NAMES = {"tan": "tree (TAN)", "aode": "AODE"}
+"""The learners that count pairs of columns: their names, and on the screen."""
+
+CANDIDATE_NAMES = ("bayes", *DEPENDENT_NAMES, *COVARIANCES, *DISCRIMINATIVE_NAMES)
 """The names of the candidates, in this order; "gaussian" stands for every covariance."""
 
 QUICK_COVARIANCES = ("tied", "tied_diagonal")
@@ -44,15 +47,19 @@ class Candidate:
     def ledger_key(self) -> str:
         """The statistics that it learns from: candidates with the same key have the same ledger of the same rows."""
         if "covariance" not in self.arguments:
-            return "naive"
+            return "pairs" if self.task.layout.cells else "naive"
         return "joint" if "blocks" in self.arguments else "separate"
 
     def rearrange(self, layout: Layout, rows: Rows) -> Rows:
         """Rearrange rows of another layout of the same columns to the layout of this candidate."""
-        every = [column for block in rows.columns for column in block]
-        by_name = dict(zip((feature.name for feature in layout.features_by_block()), every))
+        by_name = {
+            (group.kind == "pairs", feature.name): column
+            for group, block in zip(layout.blocks, rows.columns)
+            for feature, column in zip(group.features, block)
+        }
         blocks = self.task.layout.blocks
-        return replace(rows, columns=[[by_name[feature.name] for feature in group.features] for group in blocks])
+        columns = [[by_name[group.kind == "pairs", feature.name] for feature in group.features] for group in blocks]
+        return replace(rows, columns=columns)
 
 
 class LearnedRows:
@@ -108,14 +115,17 @@ def check_candidates(learners: Any, full: bool) -> list[str] | None:
 
 
 def make_candidates(
-    trained: Trained, names: Sequence[str] | None, C: float | str, settings: Mapping[str, Any], notes: list[str]
-) -> Iterator[Candidate]:
+    task: Task, every: Schema, names: Sequence[str] | None, C: float | str, numbers: Sequence[str] | None,
+    notes: list[str],
+) -> Iterator[Candidate]:  # fmt: skip
     """Yield the candidates of these names that the table has columns for; append to `notes` why others are not.
 
-    Without names these are five: naive Bayes, one Gaussian, and the discriminative learners.
+    `every` is the schema of the task's blocks, `numbers` are the columns that can be Gaussian. Without names these
+    are five: naive Bayes, one Gaussian, and the discriminative learners.
     """
-    base, schema = replace(trained.task, source=None), trained.total.schema  # type: ignore[arg-type]
-    numbers = gaussian_columns(base, settings)
+    task = replace(task, source=None, learner="bayes", C="auto")  # type: ignore[arg-type]
+    base = replace(task, columns=without_cells(task.columns), structure="naive")
+    schema = Schema(every.classes, tuple(block for block in every.blocks if block.kind != "pairs"))
     shapes: Sequence[str] = ()
     if names is None or set(names) & set(COVARIANCES):
         shapes = _covariances(numbers, len(schema.classes), notes)
@@ -124,6 +134,8 @@ def make_candidates(
     for name in names:
         if name == "bayes":
             yield Candidate(DEFAULT_LEARNER, {}, base, schema)
+        elif name in DEPENDENT_NAMES and task.layout.block_index("pairs") is not None:
+            yield _dependent_candidate(task, every, name)
         elif name in DISCRIMINATIVE_NAMES:
             penalty = C if name in PENALISED_LEARNERS else "auto"
             arguments = {"learner": name, **({} if penalty == "auto" else {"C": penalty})}
@@ -157,6 +169,15 @@ def _covariances(numbers: Sequence[str] | None, n_classes: int, notes: list[str]
         notes.append(f"full and tied covariances are left out: {d} columns have too many pairs")
         return [shape for shape in COVARIANCES if shape not in JOINT_COVARIANCES]
     return COVARIANCES
+
+
+def _dependent_candidate(task: Task, schema: Schema, name: str) -> Candidate:
+    """Return the candidate of columns that depend on each other, in a tree or averaged over parents."""
+    is_tree = name == "tan"
+    arguments = {"structure": "tan"} if is_tree else {"learner": "aode"}
+    options = replace(task.options, dependence="forest" if is_tree else "averaged")
+    own = replace(task, options=options, structure="tan", learner="bayes" if is_tree else "aode")
+    return Candidate(DEPENDENT_NAMES[name], arguments, own, schema)
 
 
 def _gaussian_candidate(base: Task, schema: Schema, numbers: tuple[str, ...], shape: str) -> Candidate:

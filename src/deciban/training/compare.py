@@ -12,7 +12,7 @@ from deciban.errors import InputError
 from deciban.metrics.comparison import Comparison, compare_candidates
 from deciban.model.summarise_table import Progress
 from deciban.training.candidate_evaluation import CandidateEvaluation, CandidateRows, TimeBudget
-from deciban.training.candidates import check_candidates, make_candidates
+from deciban.training.candidates import DEPENDENT_NAMES, check_candidates, gaussian_columns, make_candidates
 from deciban.training.evaluate import Split
 from deciban.training.row_draws import RowDraws
 from deciban.training.task import TABLE_PARAMETERS, check_fold_settings, check_learner
@@ -54,8 +54,9 @@ def compare(
     Parameters
     ----------
     learners : sequence of str, str or None
-        Some of 'bayes', 'gaussian' (numbers with each covariance; or one by its name, 'full', 'tied' …), 'logistic',
-        'evidence' and 'boosted'; None: these five, with one Gaussian, or with `full` all of them.
+        Some of 'bayes', 'tan', 'aode', 'gaussian' (numbers with each covariance; or one by its name, 'full',
+        'tied' …), 'logistic', 'evidence' and 'boosted'; None: naive Bayes, one Gaussian and the last three, or with
+        `full` all of them.
     full : bool
         Whether all learners are compared, with every covariance, and learning curves are measured.
     folds : int
@@ -95,12 +96,14 @@ def compare(
         if settings.get(name) is not None:
             raise InputError(f"compare tries every learner: {name} cannot be given. Hint: learners=['bayes', 'tied']")
     options = check_fold_settings("compare", settings)
-    task = split.plan(source, target=target, sql=sql, weights=weights, **options)
+    structure = "tan" if names is not None and set(names) & set(DEPENDENT_NAMES) else "naive"
+    task = split.plan(source, target=target, sql=sql, weights=weights, structure=structure, **options)
     task = replace(task, learner="bayes", C="auto")
     assignment = split.assign(task)
     trained = train_task(task, assignment.n_folds, progress, assignment)
     notes: list[str] = []
-    candidates = list(make_candidates(trained, names, C, settings, notes))
+    numbers = gaussian_columns(trained.task, settings)
+    candidates = list(make_candidates(trained.task, trained.total.schema, names, C, numbers, notes))
     if not candidates:
         raise InputError(f"none of these learners has a column to learn from ({'; '.join(notes)})")
     assert trained.sample is not None

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.errors import InputError
 from deciban.families.family import ClassPrior
-from deciban.generative import GenerativeModel
-from deciban.ledger import Ledger
+from deciban.generative import Assumption, GenerativeModel
+from deciban.ledger import Ledger, Schema
 from deciban.linear import evidence_weights, table_design
 from deciban.linear import evidence_weights_of_words as words
-from deciban.linear.boosting import BoostingSettings, Examples, boost
+from deciban.linear.boosting import BoostingSettings, Examples, boost, trace_losses, use_one_learner
 from deciban.linear.design import Shared
-from deciban.linear.fitted_model import FittedModel
-from deciban.linear.penalty_choice import CHOICE_FOLDS, FoldedRows, exclude_single_fold_classes
+from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
+from deciban.linear.penalty_choice import CHOICE_FOLDS, FoldedRows, exclude_single_fold_classes, is_clearly_lower
 from deciban.linear.table_design import Design, build_table_blocks
-from deciban.model.columns import OPEN_ROLES
+from deciban.model.columns import OPEN_ROLES, Role
 from deciban.model.summarise_table import Rows
+from deciban.training.cell_styles import add_note
 from deciban.training.table_folds import DecidedColumns, FoldModel, count_parts, select_columns, solve_ledger
 from deciban.training.task import Task
 from deciban.validation.fold_models import ledgers_excluding_each
@@ -34,8 +34,14 @@ T = TypeVar("T")
 EVIDENCE_FOLDS = 10
 """The number of folds without which the evidence of their rows is computed: a row adds no evidence for itself."""
 
+LOGISTIC_ROLES: tuple[Role, ...] = ("number", "binned")
+"""The roles that logistic regression tries for all numbers whose role is open."""
+
 MAX_BOOSTING_ROUNDS = 30
 """The number of rounds of boosting, at most."""
+
+MAX_TRACED_ROWS = 2000
+"""Rows up to which the number of rounds is chosen by all folds; of more rows one fold is enough."""
 
 
 class SharedParts:
@@ -68,6 +74,8 @@ class TrainingRows:
     model: FoldModel
     rows: Rows
     shared: SharedParts = field(default_factory=SharedParts)
+    decided: DecidedColumns | None = None
+    """Columns whose roles are not decided by the rows."""
 
     @property
     def basis(self) -> GenerativeModel:
@@ -105,9 +113,21 @@ class TrainingRows:
             ledgers = self.shared.get(
                 "inner ledgers", lambda: self.ledgers_excluding_folds(fold, CHOICE_FOLDS, decided=False)
             )
-            return TrainingRows(self.task, solve_ledger(self.task, ledgers[f]), self.rows[np.flatnonzero(fold != f)])
+            model = solve_ledger(self.task, ledgers[f], self.decided)
+            return TrainingRows(self.task, model, self.rows[np.flatnonzero(fold != f)])
 
         return self.shared.get(("inner fold", f), learn)
+
+    def with_open_numbers(self, role: Role) -> "TrainingRows | None":
+        """Return the rows with this role for all numbers whose role is open; None where they have it already."""
+        reason = f"{role}: so logistic regression predicts better"
+        own = {column.name: column for column in self.model.columns}
+        open_columns = [column for column in self.task.columns if column.role in OPEN_ROLES]
+        if all(own[column.name].role == role for column in open_columns):
+            return None
+        decided = {c.name: replace(c, role=role, reason=add_note(reason, c.note)) for c in open_columns}
+        model = solve_ledger(self.task, self.model.ledger, decided)
+        return TrainingRows(self.task, model, self.rows, SharedParts(), decided)
 
 
 def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
@@ -116,11 +136,29 @@ def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
     return exclude_single_fold_classes(rows.codes, assign_by_content(columns, rows.codes, rows.weight, n_folds))
 
 
-def fit_logistic(data: TrainingRows, C: float | str) -> FittedModel:
-    """Fit a logistic regression over indicators, standardised numbers and words."""
-    uses_labels = any(column.role == "binned" or column.role in OPEN_ROLES for column in data.task.columns)
+def fit_logistic(data: TrainingRows, C: float | str) -> FoldModel:
+    """Fit a logistic regression over indicators, standardised numbers and words.
+
+    Where C is chosen by folds, so is the role of numbers that have none: as naive Bayes takes them, or, where that
+    has a clearly lower loss, all as they are, or all in bins.
+    """
+    model, best = _fit_logistic_design(data, C)
+    for role in LOGISTIC_ROLES:
+        other = None if best is None else data.with_open_numbers(role)
+        if best is not None and other is not None:
+            found, losses = _fit_logistic_design(other, C)
+            if losses is not None and is_clearly_lower(losses, best):
+                model, best = found, losses
+    return model
+
+
+def _fit_logistic_design(data: TrainingRows, C: float | str) -> tuple[FoldModel, Array | None]:
+    """Fit a logistic regression with the roles of these rows; also return the losses in the folds that choose C."""
+    decided = data.decided or {}
+    uses_labels = any((decided.get(c.name) or c).role in ("binned", *OPEN_ROLES) for c in data.task.columns)
     fold_design = partial(_logistic_fold_design, data) if uses_labels else None  # else no label influences the design
-    return table_design.fit_table_logistic(data.basis, data.parts, data.folded_rows, C, fold_design)
+    scorer, losses = table_design.fit_table_logistic(data.basis, data.parts, data.folded_rows, C, fold_design)
+    return replace(data.model, scorer=scorer), losses
 
 
 def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
@@ -131,8 +169,12 @@ def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
     return [block.part for block in build_table_blocks(other.basis, parts, weight)]
 
 
-def fit_evidence(data: TrainingRows, C: float | str) -> FittedModel:
+def fit_evidence(data: TrainingRows, C: float | str) -> FoldModel:
     """Fit the evidence weight of each column, to a sample of very many rows; 1 if no class is in two folds."""
+    return replace(data.model, scorer=_fit_evidence(data, C))
+
+
+def _fit_evidence(data: TrainingRows, C: float | str) -> FittedModel:
     index = evidence_weights.sample_evidence_rows(len(data.rows.codes), data.basis)
     if len(index) < len(data.rows.codes):
         data = replace(data, rows=data.rows[index], shared=SharedParts())
@@ -192,23 +234,56 @@ def _set_text_evidence(evidence: Array, data: TrainingRows, text_evidence: Seque
     return evidence
 
 
-def fit_boosted(data: TrainingRows, C: float | str) -> FittedModel:
+def fit_boosted(data: TrainingRows, C: float | str) -> FoldModel:
     """Fit boosted naive Bayes: the number of rounds is chosen on held-out rows, then all rows are learned.
 
     It has no penalty, so C is not used.
     """
+    return replace(data.model, scorer=_fit_boosted(data))
+
+
+def _fit_boosted(data: TrainingRows) -> FittedModel:
+    """Fit boosted naive Bayes; see `fit_boosted`."""
     threads, (codes, weight, fold) = engines.thread_count(None), data.folded_rows
     assumption, schema = replace(data.basis.assumption, prior=ClassPrior()), data.basis.schema
     learned, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    examples, rounds = Examples(data.parts, codes, weight), MAX_BOOSTING_ROUNDS
-    if len(held) and len(np.unique(codes[learned])) > 1:
-        settings = BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, held=examples.take(held), threads=threads)
-        trial = boost(assumption, schema, examples.take(learned), settings)
+    examples, settings = (
+        Examples(data.parts, codes, weight),
+        BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, threads=threads),
+    )
+    rounds = MAX_BOOSTING_ROUNDS
+    if len(codes) <= MAX_TRACED_ROWS and (fold >= 0).any() and _has_all_classes(codes, fold, len(schema.classes)):
+        rounds = _choose_rounds(assumption, schema, examples, fold, settings)
+        if not rounds:
+            return use_one_learner(assumption, schema, examples, settings, data.basis)
+    elif len(held) and len(np.unique(codes[learned])) > 1:
+        trial = boost(assumption, schema, examples.take(learned), replace(settings, held=examples.take(held)))
         rounds = len(trial.rounds)
-    return boost(assumption, schema, examples, BoostingSettings(rounds=rounds, threads=threads), data.basis)
+    return boost(assumption, schema, examples, replace(settings, rounds=rounds), data.basis)
 
 
-FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows, float | str], FittedModel]] = {
+def _has_all_classes(codes: NDArray[np.int32], fold: NDArray[np.int32], n_classes: int) -> bool:
+    """Return whether the rows outside of each fold have all classes."""
+    return all(len(np.unique(codes[fold != f])) == n_classes for f in range(CHOICE_FOLDS))
+
+
+def _choose_rounds(
+    assumption: Assumption, schema: Schema, examples: Examples, fold: NDArray[np.int32], settings: BoostingSettings
+) -> int:
+    """Return the number of rounds with the least log-loss in all folds; 0 if it is not clearly below naive Bayes.
+
+    A row whose class is impossible counts as one of the least positive probability.
+    """
+    parts = []
+    for f in np.unique(fold[fold >= 0]).tolist():
+        learned, held = (examples.take(np.flatnonzero(index)) for index in (fold != f, fold == f))
+        parts.append(trace_losses(assumption, schema, learned, replace(settings, held=held)))
+    losses = np.minimum(np.concatenate(parts, axis=1), -IMPOSSIBLE_BIAS)
+    best = int(losses.sum(axis=1).argmin())
+    return best if best and is_clearly_lower(losses[best], losses[0]) else 0
+
+
+FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows, float | str], FoldModel]] = {
     "logistic": fit_logistic,
     "evidence": fit_evidence,
     "boosted": fit_boosted,
@@ -216,10 +291,8 @@ FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows, float | str], FittedModel]] 
 """The function that fits the model of each learner to rows, with a penalty, by the name of the learner."""
 
 
-def learn_from_rows(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns | None) -> FoldModel:
+def learn_from_rows(task: Task, ledger: Ledger, rows: Rows, decided: DecidedColumns | None) -> FoldModel:
     """Learn a model by the discriminative learner that a task names, with the task's class prior; see `learn`."""
-    if rows is None or not len(rows.codes):
-        raise InputError(f"learner={task.learner!r} learns from rows, and there are none")
     return fit_learner(TrainingRows(task, solve_ledger(task, ledger, decided), rows), task)
 
 
@@ -227,5 +300,6 @@ def fit_learner(data: TrainingRows, task: Task) -> FoldModel:
     """Fit the learner of a task to rows, with the task's class prior."""
     learned = FIT_FUNCTIONS[task.learner](data, task.C)
     if data.basis.assumption.prior != ClassPrior():  # else the class prior is that of the rows
-        learned = learned.with_prior(data.basis.solved.prior)
-    return replace(data.model, scorer=learned)
+        assert isinstance(learned.scorer, FittedModel)
+        learned = replace(learned, scorer=learned.scorer.with_prior(data.basis.solved.prior))
+    return learned

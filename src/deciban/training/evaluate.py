@@ -1,6 +1,7 @@
 """`evaluate`: exact cross-validation over all rows of a table, leave-one-out, or a model evaluated on other rows."""
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -27,6 +28,7 @@ from deciban.sources.source import FileOptions, Source, check_column, open_sourc
 from deciban.text import Documents
 from deciban.training import table_folds
 from deciban.training.column_roles import decide
+from deciban.training.structure import refuse_independence
 from deciban.training.table_pass import fetch_sample
 from deciban.training.table_rows import assign_by_column, concatenate_rows, read_labelled_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, plan, to_name
@@ -104,6 +106,7 @@ def evaluate(
     assert target is not None
     split = Split.of(folds, groups, order)
     settings = {"structure": "auto", **check_settings("evaluate", settings)}
+    refuse_independence(settings.get("learner"), settings["structure"])
     if split.folds is None or split.order is not None:
         settings["structure"] = "naive" if settings["structure"] == "auto" else settings["structure"]
     task = split.plan(source, target=target, sql=sql, spark=spark, weights=weights, **settings)
@@ -232,6 +235,9 @@ def _evaluate_folds(task: Task, split: Split, method: str | None, progress: Prog
             assert scored.rows.fold is not None
             card += scored.scorecard(apply_fold_maps(maps, scored.scores, scored.rows.fold))
     words = split.describe(assignment.n_folds) + describe_map(fitted and fitted.calibration)
+    chosen = Counter(model.choice for model in models if model is not None and model.choice)
+    if chosen:
+        words += f"; learners, chosen without the fold: {', '.join(f'{name} ×{n}' for name, n in chosen.items())}"
     report = card.report(trained.model.classes, words)
     if card.score_sample is None or not card.score_sample.is_complete:
         return report

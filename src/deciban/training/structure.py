@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 STRUCTURES = ("auto", "naive", "tan")
 """The values of `structure`: independent columns, a forest, or whichever predicts held-out rows better."""
 
+STANDARD_ERRORS = 2.0
+"""How many standard errors of the difference the log-loss must fall by: with one, a forest was found on small tables
+whose columns predict new rows better alone (iris 0.170 nats against 0.135, wine 0.108 against 0.093, hepatitis)."""
+
 MIN_CELLS, MAX_CELLS = 3, 16
 """The least and the greatest number of cells of a column."""
 
@@ -43,6 +47,12 @@ def check_structure(structure: Any) -> str:
     if structure not in STRUCTURES:
         raise InputError(f"structure must be one of {', '.join(map(repr, STRUCTURES))}, not {structure!r}")
     return str(structure)
+
+
+def refuse_independence(learner: Any, structure: Any) -> None:
+    """Refuse independent columns for a learner whose columns depend on each other."""
+    if learner in ("aode", "auto") and structure == "naive":
+        raise InputError(f"structure='naive' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
 
 
 def add_cells(columns: Sequence[Column], head: Any, target: str) -> list[Column]:
@@ -106,14 +116,14 @@ def without_cells(columns: Sequence[Column]) -> list[Column]:
 def is_better(forest: TableFoldScores, naive: TableFoldScores) -> bool:
     """Return whether a forest predicts the sample better than independent columns, both calibrated by a temperature.
 
-    Its log-loss has to be lower by more than one standard error of the difference, row by row.
+    Its log-loss has to be lower by more than `STANDARD_ERRORS` of the difference, row by row.
     """
     codes = naive.rows.codes
     weight = np.ones(len(codes)) if naive.rows.weight is None else effective_weights(naive.rows.weight)
     known = naive.known[np.arange(len(codes)), codes]
     losses = [bounded_losses(_calibrated(scored, known), codes)[known] for scored in (naive, forest)]
     gain, error = paired_mean(losses[0] - losses[1], weight[known])
-    return bool(gain > error)
+    return bool(gain > STANDARD_ERRORS * error)
 
 
 def _calibrated(scored: TableFoldScores, known: Any) -> Array:

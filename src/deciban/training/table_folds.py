@@ -88,9 +88,15 @@ class FoldModel:
     """The text options."""
     options: Options | None = None
     """The options of the model, where they differ from those of the task: a mixed covariance was chosen."""
+    rearrange: Callable[[Rows], Rows] | None = None
+    """The conversion of rows to be scored, where they have another layout."""
+    choice: str = ""
+    """The name of the learner, where it was chosen by the rows."""
 
     def scores(self, rows: Rows, wanted: Finish) -> NDArray[Any]:
         """Score rows that have the columns of all blocks as they were counted."""
+        if self.rearrange is not None:
+            rows = self.rearrange(rows)
         parts = select_columns(rescale_texts(rows, self.ledger, self.words), self.kept).parts
         return self.scorer.scores(parts, wanted, engines.thread_count(None))
 
@@ -166,6 +172,12 @@ def learn(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns
     """
     if not task.needs_rows:
         return solve_ledger(task, ledger, decided, rows)
+    if rows is None or not len(rows.codes):
+        raise InputError(f"learner={task.learner!r} learns from rows, and there are none")
+    if task.learner == "auto":
+        from deciban.training.learner_choice import learn_by_choice
+
+        return learn_by_choice(task, ledger.schema, rows)
     from deciban.training.discriminative_learners import learn_from_rows
 
     return learn_from_rows(task, ledger, rows, decided)

@@ -33,11 +33,14 @@ from deciban.training.structure import add_cells, check_structure, without_cells
 if TYPE_CHECKING:
     from deciban.sources.databases.tables import DatabaseTable
 
-LEARNERS = ("bayes", *fitted_model.LEARNERS)
-"""The learners: naive Bayes from the ledger, or a discriminative learner from the rows."""
+GENERATIVE_LEARNERS = ("bayes", "aode")
+"""The learners whose models follow from the ledger: naive Bayes, averaged one-dependence estimators."""
 
-PENALISED_LEARNERS = ("logistic", "evidence")
-"""The learners that have a penalty."""
+LEARNERS = (*GENERATIVE_LEARNERS, *fitted_model.LEARNERS, "auto")
+"""The learners: generative from the ledger, discriminative from the rows, or whichever predicts best."""
+
+PENALISED_LEARNERS = ("logistic", "evidence", "auto")
+"""The learners that have a penalty, or may have one."""
 
 OPTION_NAMES = ("alpha", "parameter_prior", "covariance", "unseen", "most_levels")
 """The arguments of `train` that are options of a model; see `Options`."""
@@ -103,6 +106,8 @@ class Task:
     """One over the weight of the penalty of logistic and evidence regression."""
     structure: str = "naive"
     """Whether columns depend on each other, see `structure.STRUCTURES`."""
+    seconds: float | None = None
+    """The time that the choice of a learner may take."""
 
     @cached_property
     def layout(self) -> Layout:
@@ -111,8 +116,8 @@ class Task:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether the learner needs the rows themselves, in memory; for naive Bayes their ledger is enough."""
-        return self.learner != "bayes"
+        """Whether the learner needs the rows themselves, in memory; for a generative one their ledger is enough."""
+        return self.learner not in GENERATIVE_LEARNERS
 
     @property
     def uses_rows(self) -> bool:
@@ -149,6 +154,7 @@ def plan(
     learner: str | None = None,
     C: float | str = "auto",
     structure: str = "naive",
+    seconds: float | None = None,
     words: Any = None,
     keep_markers: bool = False,
     unlearned: Sequence[str] = (),
@@ -169,15 +175,14 @@ def plan(
     if words is None and learner == "evidence" and given.get("alpha") != "auto":
         words = EVIDENCE_WORDS
     options = Options(**given, words=Words.from_argument(words), markers=markers)
-    structure = "naive" if learner != "bayes" and structure == "auto" else check_structure(structure)
-    if structure == "tan" and learner != "bayes":
-        raise InputError(f"structure='tan' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
+    structure = _resolve_structure(structure, learner)
     if options.covariance == "mixed" and learner != "bayes":
         raise InputError(
             f"covariance='mixed' is for naive Bayes, not for learner={learner!r}. Hint: 'full' or 'tied'"
         )
     if like is not None:
         options, prior = _options_like(like, prior)
+    options = replace(options, dependence="averaged" if learner == "aode" else "forest")
     if structure == "auto" and like is None and is_database_table(opened):
         structure = "naive"  # pairs of columns are counted row by row
     target = find_column(opened, target, "target")
@@ -189,6 +194,13 @@ def plan(
         found = _columns_like(like, target, roles or blocks, numbers, has_words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
         structure = "tan" if structure != "naive" and any(column.cells for column in columns) else "naive"
+        if learner == "auto":
+            raise InputError("learner='auto' chooses for a table, not for a model of like=. Hint: leave one out")
+        if learner == "aode" and structure == "naive" and like.learner != "aode":
+            raise InputError(
+                "learner='aode' needs counts of pairs of columns, and the model of like= has none. "
+                "Hint: a model that was trained by learner='aode', or with structure='tan'"
+            )
     else:
         leave_out = [target, *([weights] if weights else []), *unlearned]
         inferred = _infer_columns(opened, head, leave_out, roles or {}, numbers, reading.dates)
@@ -198,7 +210,19 @@ def plan(
             columns = add_cells(columns, head, target)
     columns = columns if structure != "naive" else without_cells(columns)
     target_type = _target_type(opened, head, target)
-    return Task(opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure)
+    return Task(
+        opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure, seconds
+    )
+
+
+def _resolve_structure(structure: Any, learner: str) -> str:
+    """Check the structure, and return that of a learner: the pairs of columns are counted for "tan", and for AODE."""
+    structure = check_structure(structure)
+    if structure == "tan" and learner != "bayes":
+        raise InputError(f"structure='tan' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
+    if learner in ("aode", "auto"):
+        return "tan"
+    return "naive" if learner != "bayes" and structure == "auto" else structure
 
 
 def is_database_table(source: Any) -> bool:
@@ -273,8 +297,8 @@ def check_fold_settings(function: str, settings: Mapping[str, Any]) -> Mapping[s
 def _learner(learner: Any, C: Any, like: Model | None) -> tuple[str, float | str]:
     """Return the learner and its penalty: as given, else those of the other model, if there is one."""
     account = None if like is None else like.account
-    if learner is None and account is not None:
-        learner = account.learner
+    if learner is None and like is not None:
+        learner = like.learner
     if account is not None and account.learner == learner and isinstance(C, str) and C == "auto":
         from_model: Any = account.settings.get("C")
         C = from_model if learner in PENALISED_LEARNERS and not account.settings.get("C_chosen") else C

@@ -29,7 +29,7 @@ from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.source import READING_PARAMETERS
 from deciban.training import database_rows, table_folds
 from deciban.training.column_roles import decide, negative_columns, rule_out_counts
-from deciban.training.structure import is_better
+from deciban.training.structure import is_better, refuse_independence
 from deciban.training.table_folds import TableFoldScores
 from deciban.training.table_pass import make_matrices, read_table
 from deciban.training.table_rows import read_labelled_rows
@@ -53,6 +53,7 @@ def train(
     learner: str | None = None,
     C: float | str = "auto",
     structure: str = "auto",
+    seconds: float | None = None,
     judge: bool = True,
     calibrate: str | None = None,
     progress: Progress | None = None,
@@ -95,13 +96,17 @@ def train(
         All classes, where some may have no row yet.
     prior : mapping, sequence, 'empirical', 'smoothed', 'uniform' or None
         The class prior: a share for each class, or its name; None: the shares of the rows.
-    learner : 'bayes', 'logistic', 'evidence', 'boosted' or None
-        Naive Bayes; logistic regression; evidence regression, which learns a weight of the evidence of each column;
-        or boosted naive Bayes. None: that of `like`, else naive Bayes.
+    learner : 'bayes', 'aode', 'logistic', 'evidence', 'boosted', 'auto' or None
+        Naive Bayes; averaged one-dependence estimators, each column given each other; logistic regression; evidence
+        regression, which learns a weight of the evidence of each column; or boosted naive Bayes. 'auto': whichever
+        of these, of a tree and of a tied Gaussian predicts held-out rows best, in inner folds. None: that of `like`,
+        else naive Bayes.
     structure : 'auto', 'naive' or 'tan'
         Whether columns are independent given the class ('naive'), or each may depend on one other, in a forest that
         the rows determine ('tan'; `Model.structure`). 'auto': the forest, if it predicts held-out rows better; with
         `judge` only.
+    seconds : float or None
+        With 'auto', the time that the choice may take; learners that would take longer are left out.
     judge : bool
         Whether the model is evaluated on rows that were not learned (`Model.held_out`).
     calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
@@ -136,19 +141,33 @@ def train(
     >>> {column: round(weight, 2) for column, weight in model.account.trust.items()}
     {'sour': 0.56, 'again': 0.56}
     """
+    given = {name: value for name, value in locals().items() if name not in ("judge", "calibrate", "progress")}
     method = check_method(calibrate, "auto" if judge else None)
+    refuse_independence(learner, structure)
+    if learner == "auto":
+        choice = _choose_learner(plan(**given), progress)
+        given |= {"learner": None, "C": "auto", "seconds": None, **choice.arguments}
+        model = train(**given, judge=judge, calibrate=calibrate, progress=progress)
+        if model.held_out is not None:
+            model.held_out = replace(model.held_out, measured=f"{model.held_out.measured}; {choice}")
+        return model
     is_decided_by_rows = judge or structure != "auto" or _is_dependent(like)
-    task = plan(
-        source, target=target, roles=roles, blocks=blocks, like=like, numbers=numbers, weights=weights,
-        classes=classes, prior=prior, sql=sql, spark=spark, learner=learner, C=C,
-        structure=structure if is_decided_by_rows else "naive", alpha=alpha, parameter_prior=parameter_prior,
-        covariance=covariance, unseen=unseen, most_levels=most_levels, words=words, format=format,
-        encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
-        where=where, header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
-    )  # fmt: skip
+    task = plan(**{**given, "structure": structure if is_decided_by_rows else "naive"})
     trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)
     return trained.model
+
+
+def _choose_learner(task: Task, progress: Progress | None) -> Any:
+    """Read the rows of a table, or a sample of them, and choose the learner that predicts them best."""
+    from deciban.training.learner_choice import choose_learner
+
+    read = read_table(task, 1, progress)
+    task = _with_prior(task, read.n_learned, read.total)
+    task, total, _, sample = _rule_out_negative_counts(task, read.total, [], read.sample)
+    if sample is None:
+        raise InputError(f"{task.source.name} has no rows to choose a learner by")
+    return choose_learner(task, total.schema, sample)[0]
 
 
 def _is_dependent(model: Model | None) -> bool:
@@ -283,7 +302,9 @@ def _learn(
 
     def learn(structure: str) -> Trained:
         own = replace(task, structure=structure)
-        learned = table_folds.learn(own, total, sample, {column.name: column for column in columns})
+        # of learners that each fold chooses by itself the model of all rows is not used
+        first = replace(own, learner="bayes", structure="naive") if task.learner == "auto" else own
+        learned = table_folds.learn(first, total, sample, {column.name: column for column in columns})
         model = Model(
             task.target, learned.columns, learned.options or task.options, scorer=learned.scorer,
             target_type=task.target_type, weights=task.weights, origin=made,

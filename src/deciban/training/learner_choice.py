@@ -1,0 +1,103 @@
+"""`learner="auto"`: the learner with the lowest log-loss in inner folds of the rows, calibrated by a temperature.
+
+The candidates are those of `compare`, and columns that depend on each other. A calibration comes before the choice,
+as `train` calibrates: uncalibrated, naive Bayes would lose to learners that rank rows no better.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from deciban._typing import Array
+from deciban.engines.threads import limit_products_to_one_core, limit_threads, thread_count
+from deciban.errors import InputError
+from deciban.ledger import Schema
+from deciban.metrics.calibration_fit import calibrate
+from deciban.metrics.intervals import bounded_losses, effective_weights
+from deciban.model.summarise_table import Rows
+from deciban.training.candidate_evaluation import CandidateEvaluation, CandidateRows, TimeBudget
+from deciban.training.candidates import QUICK_COVARIANCES, Candidate, LearnedRows, gaussian_columns, make_candidates
+from deciban.training.discriminative_learners import inner_folds
+from deciban.training.table_folds import FoldModel
+from deciban.training.task import Task
+from deciban.training.worker_processes import TaskRunner
+
+INNER_FOLDS = 5
+"""The number of folds in which learners are compared."""
+
+AUTO_NAMES = ("bayes", "tan", "aode", *QUICK_COVARIANCES, "logistic", "evidence", "boosted")
+"""The candidates among which a learner is chosen."""
+
+
+@dataclass(frozen=True)
+class LearnerChoice:
+    """The chosen learner, and the calibrated log-loss in inner folds of all that were tried; `notes`: of others.
+
+    >>> str(LearnerChoice("AODE", {"naive Bayes": 0.41, "AODE": 0.375}, {"learner": "aode"}))
+    'AODE, chosen in 5 inner folds by log-loss: AODE 0.375, naive Bayes 0.410'
+    """
+
+    name: str
+    log_loss: Mapping[str, float]
+    arguments: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        ranked = sorted(self.log_loss.items(), key=lambda item: item[1])
+        tried = ", ".join(f"{name} {loss:.3f}" for name, loss in ranked)
+        notes = "".join(f"; {note}" for note in self.notes)
+        return f"{self.name}, chosen in {INNER_FOLDS} inner folds by log-loss: {tried}{notes}"
+
+
+def list_candidates(task: Task, schema: Schema, notes: list[str]) -> list[Candidate]:
+    """Return the candidates that a table has columns for; Gaussians are of numbers whose role is open or `number`."""
+    joined = any(column.block for column in task.columns)
+    given = {column.name: column.role for column in task.columns if column.role in ("binned", "count")}
+    numbers = gaussian_columns(task, {"roles": given, "blocks": joined})
+    found = list(make_candidates(task, schema, AUTO_NAMES, task.C, numbers, notes))
+    tied = [each for each in found if "covariance" in each.arguments]
+    return [each for each in found if each not in tied[1:]]
+
+
+def choose_learner(task: Task, schema: Schema, rows: Rows) -> tuple[LearnerChoice, Candidate]:
+    """Choose among the candidates by inner folds of the rows, within the seconds of the task."""
+    fold = inner_folds(rows, INNER_FOLDS)
+    notes: list[str] = []
+    candidates = list_candidates(task, schema, notes)
+    if not (fold >= 0).any():
+        raise InputError("learner='auto' compares learners in folds, and no class has rows in two of them")
+    folded = CandidateRows(task.layout, replace(rows, fold=fold), candidates)
+    import scipy.optimize  # noqa: F401  it has a thread pool of its own, which can be limited once it is loaded
+
+    jobs = thread_count(None)
+    with limit_products_to_one_core(True), limit_threads(jobs), TaskRunner(folded, jobs) as runner:
+        evaluation = CandidateEvaluation(folded, runner, TimeBudget.start(task.seconds), None)
+        scored, known = evaluation.score_folds(INNER_FOLDS, None)
+    losses = {each.name: _calibrated_loss(each.log_posterior, known, folded.rows) for each in scored}
+    best = min(losses, key=lambda name: losses[name])
+    candidate = next(each for each in candidates if each.name == best)
+    arguments = candidate.arguments or {"structure": "naive"}
+    return LearnerChoice(best, losses, arguments, tuple(evaluation.notes)), candidate
+
+
+def _calibrated_loss(log_posterior: Array, known: Any, rows: Rows) -> float:
+    """Return the log-loss of the rows of inner folds, calibrated by temperatures fitted without each fold."""
+    assert rows.fold is not None
+    index = np.flatnonzero((rows.fold >= 0) & known[np.arange(len(rows.codes)), rows.codes])
+    if not len(index):
+        return float("inf")
+    codes, scores = rows.codes[index], log_posterior[index]
+    weight = None if rows.weight is None else rows.weight[index]
+    found = calibrate("temperature", scores, codes, weight, rows.fold[index], np.zeros(scores.shape[1]))
+    effective = None if weight is None else effective_weights(weight)
+    return float(np.average(bounded_losses(found.log_posterior, codes), weights=effective))
+
+
+def learn_by_choice(task: Task, schema: Schema, rows: Rows) -> FoldModel:
+    """Choose a learner by the rows, and learn them by it; the model scores rows of the task's own layout."""
+    choice, candidate = choose_learner(task, schema, rows)
+    model, _ = LearnedRows(task.layout, rows).learn(candidate)
+    return replace(model, rearrange=partial(candidate.rearrange, task.layout), choice=choice.name)
