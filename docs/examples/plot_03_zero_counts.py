@@ -5,7 +5,7 @@ The zero-count problem and Laplace's pseudo-counts
 Fourteen days, and whether tennis was played (Mitchell, *Machine Learning*, 1997). No day without tennis was
 overcast, so by maximum likelihood :math:`p(\text{overcast} \mid \text{no}) = 0/5`, and one zero makes the whole
 product zero: on an overcast day tennis is *certain*, whatever the other columns say. A pseudo-count :math:`\alpha`
-counts every level :math:`\alpha` times more than it was seen: :math:`\theta_{kv} = (n_{kv} + \alpha) / (n_k +
+is added to the count of every level, whether it was seen or not: :math:`\theta_{kv} = (n_{kv} + \alpha) / (n_k +
 \alpha V)`.
 """
 
@@ -40,8 +40,8 @@ ax.legend(frameon=False, loc="lower right")
 style.add_grid_lines(ax)
 
 # %%
-# One lecture adds, for each class, one imagined example with all features present. A prior may be such a ledger. It
-# keeps θ from being 0 but lets it be 1, and it moves the class prior too, from 3/5 to (3 + 1)/(5 + 2):
+# One lecture adds, for each class, one imagined example with all features present. The ledger (the counts) of such
+# examples can be a prior. It keeps θ from being 0 but lets it be 1, and moves the class prior from 3/5 to 4/7:
 
 X, y = [[1, 0], [1, 1], [1, 0], [0, 0], [0, 1]], ["a", "a", "a", "b", "b"]
 imagined = deciban.BernoulliNB().fit([[1, 1], [1, 1]], ["a", "b"]).ledger_

@@ -19,8 +19,8 @@ for m in (2, 10, 30):
     print(f"M = {m:2}: joint {joint[m - 1].conditional:>13,}, naive Bayes {naive[m - 1].conditional}")
 
 # %%
-# For 30 features the joint model needs over two billion numbers, of which nearly none will be met in any training
-# set.
+# For 30 features the joint model needs over two billion numbers. In any training set nearly all of these
+# combinations are missing.
 
 _, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 for k, (name, counts) in enumerate([("joint: $2(2^M - 1)$", joint), ("naive Bayes: $2M$", naive)]):
@@ -42,8 +42,8 @@ ax.legend(frameon=False, loc="center left")
 style.add_grid_lines(ax)
 
 # %%
-# Numbers need an assumption too. Images of 256 × 256 pixels in ten classes, each class with its own covariance
-# matrix: 10·65 536 means and 10·65 536·65 537/2 covariances, 21.5 billion. Fewer covariances are shared or zero:
+# Numeric features need assumptions too. Images of 256 × 256 pixels in ten classes, each class with its own covariance
+# matrix: 10·65 536 means and 10·65 536·65 537/2 covariances, 21.5 billion. Fewer if they are shared or zero:
 
 kinds = ("full", "tied", "diagonal", "tied_diagonal", "spherical", "identity")
 images = {k: parameter_count("gaussian", features=256**2, classes=10, covariance=k).conditional for k in kinds}

@@ -4,12 +4,12 @@ London taxis: dependent, and independent given the weather
 
 In London, taxi drivers who wear coats have more accidents. A coat causes none: when it rains, drivers put on coats,
 and when it rains, there are accidents. Say it rains on one day in four; 9 in 10 drivers wear a coat in the rain, 2
-in 10 without it; 3 in 10 have an accident in the rain, 1 in 20 without it:
+in 10 on a dry day; 3 in 10 have an accident in the rain, 1 in 20 on a dry day:
 
 .. math:: p(\text{coat}, \text{accident} \mid \text{rain}) =
           p(\text{coat} \mid \text{rain}) \, p(\text{accident} \mid \text{rain}).
 
-Independence given the class is all that naive Bayes assumes. It does not mean independence.
+Independence given the class is all that naive Bayes assumes. It does not imply independence.
 """
 
 from itertools import product
@@ -31,7 +31,7 @@ found = deciban.dependence({"coat": coat, "accident": accident, "weather": weath
 print(found)
 
 # %%
-# The dependence is mutual information, in decibans for each row: 0.10 without the weather, 0 given the weather. The
+# The dependence is mutual information, in decibans per row: 0.10 without the weather, 0 given the weather. The
 # shares of accidents show the same. Of all drivers with coats, (0.25·0.9·0.3 + 0.75·0.2·0.05) / (0.25·0.9 +
 # 0.75·0.2) = 0.075 / 0.375 = 20 % have an accident; of those without coats 0.0375 / 0.625 = 6 %.
 

@@ -43,8 +43,8 @@ for x in cells:
     print(f"free {x[0]}, meeting {x[1]}: log-odds {right:+.3f}, not {present:+.3f}, nor its mean {present / 2:+.3f}")
 
 # %%
-# A message without either word is more probably ham, by ln(2/3): spam would have had "free". By the slip it is 0,
-# even odds.
+# A message without either word is more probably ham, by ln(2/3): spam would have had "free". By the slip the
+# log-odds would be 0, even odds.
 
 p_spam = model.predict_proba([[0, 0]])[0, 1]
 print(f"p(spam | neither word) = {p_spam:.3f} = (2/3) / (1 + 2/3), and not 0.5")

@@ -1,9 +1,9 @@
 r"""
-Log-space arithmetic: underflow, shown happening
-================================================
+Log-space arithmetic, and underflow as it happens
+=================================================
 
 Naive Bayes multiplies one small probability for each word. The smallest positive double is about :math:`5 \cdot
-10^{-324}`; after some hundred words every product is zero, and the posterior is 0/0. Sums of logarithms go on:
+10^{-324}`; after about a hundred words every product is 0, and the posterior 0/0. Sums of logarithms do not vanish:
 
 .. math:: a_k = \ln \pi_k + \sum_j \ln p(x_j|k), \qquad
           p(k|x) = \frac{e^{a_k - m}}{\sum_l e^{a_l - m}}, \quad m = \max_l a_l.

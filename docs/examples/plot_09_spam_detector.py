@@ -3,10 +3,10 @@ The personal spam detector: 400, 50 and 50 messages
 ===================================================
 
 The lecture's experiment: label 500 of your own messages; learn 400, choose the smoothing :math:`\alpha` and the
-thresholds by 50 others, and test *once* by the last 50. A message that served for a choice no longer tells how good
+thresholds on 50 others, and test *once* on the last 50. A message that was used for a choice cannot measure how good
 the choice is.
 
-Here with the mailbox that comes with deciban (``deciban example mailbox``), 380 synthetic messages in the same
+Here the mailbox that comes with deciban (``deciban example mailbox``) is used: 380 synthetic messages in the same
 proportions, 304, 38 and 38. On the command line: ``deciban mail evaluate --split 304/38/38 --draws 10``.
 """
 
@@ -29,7 +29,7 @@ print(len(mail), "messages,", int((mail.codes == 1).sum()), "of them spam")
 
 report = evaluate_draws(mail, (304, 38, 38), seeds=range(5), model="bayes")
 first = report.draws[0]
-print("log-loss on the 38 to choose by:", {alpha: round(loss, 4) for alpha, loss in first.tried.items()})
+print("log-loss on the 38 of the choice:", {alpha: round(loss, 4) for alpha, loss in first.tried.items()})
 print(f"chosen: α = {first.alpha:g}, ham below {first.thresholds[0]:g}, spam from {first.thresholds[1]:g}")
 for draw in report.draws:
     counts = draw.metrics
@@ -39,7 +39,7 @@ for draw in report.draws:
 # %%
 # With real mail: the lecture's 400, 50 and 50 messages of SpamAssassin's corpus, 50 draws, measured for the lab
 # (page *Mail*): mean and standard deviation of the errors on the 50 test messages. One draw of 50 is a rough
-# measure: one more error is two percent.
+# measure: one more error is two percentage points.
 
 lab = {"evidence": (1.72, 1.46), "bayes": (3.00, 2.60), "logistic": (3.04, 2.26), "bogofilter": (3.16, 2.74)}
 error, deviation = np.array(list(lab.values())).T

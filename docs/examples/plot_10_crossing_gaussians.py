@@ -2,7 +2,7 @@ r"""
 One-dimensional Gaussians and where they cross
 ==============================================
 
-With one feature, a class is a Gaussian :math:`\pi_k \, p(x|k)`. Two of them cross where
+With one feature, each class has a Gaussian density, weighted by its prior: :math:`\pi_k \, p(x|k)`. Two cross where
 
 .. math:: \ln \pi_0 - \ln \sigma_0 - \frac{(x - \mu_0)^2}{2 \sigma_0^2} =
           \ln \pi_1 - \ln \sigma_1 - \frac{(x - \mu_1)^2}{2 \sigma_1^2},
@@ -47,7 +47,7 @@ for ax, (name, (first, second, priors)) in zip(axes.ravel(), cases.items()):
 #
 # **Slips.** One lecture's exponent is without its ½, another drops −ln σ. For means 0 and 1, deviations 1 and 2 and
 # equal priors the equation is 3x² + 2x − 1 − 8 ln 2 = 0. Without the ½ it is 3x² + 2x − 1 − 4 ln 2 = 0, without −ln
-# σ 3x² + 2x − 1 = 0: roots that are too near to the mean, of points where the densities are *not* equal.
+# σ 3x² + 2x − 1 = 0. Their roots are too close to each other, and the densities there are *not* equal.
 
 right, no_half = solve((0, 1), (1, 2), (1, 1)), solve((0, 1), (1, 2), (1, 1), half=1)
 no_log = solve((0, 1), (1, 2), (1, 2))  # priors 1 : 2 cancel the deviations 1 : 2

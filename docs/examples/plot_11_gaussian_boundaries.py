@@ -43,7 +43,7 @@ print("identity: w =", models["identity"].linear_form().w.round(3), " μ₁ − 
 print("shared Σ: w =", line.w.round(3), " b =", round(float(line.b), 3))
 
 # %%
-# **Slips.** Lectures drop :math:`-\tfrac12 \ln |\Sigma_k|`, turn the sign of the quadratic form, or sum a class's
+# **Slips.** Lectures drop :math:`-\tfrac12 \ln |\Sigma_k|`, reverse the sign of the quadratic form, or sum a class's
 # covariance over all rows. The log-odds at a point, term by term, and the determinants of both covariances:
 
 own = [np.cov(X[y == k].T, bias=True) for k in (0, 1)]
@@ -51,6 +51,6 @@ over_all = [(X - m).T @ (X - m) / len(X) for m in means]
 h0, h1 = -0.5 * np.linalg.slogdet(own)[1]
 q0, q1 = (0.5 * ([1.5, 0.5] - m) @ np.linalg.inv(S) @ ([1.5, 0.5] - m) for m, S in zip(means, own))
 print(f"right: ({h1:.3f} − {q1:.3f}) − ({h0:.3f} − {q0:.3f}) = {h1 - q1 - h0 + q0:+.3f}")
-print(f"without determinants: {q0 - q1:+.3f}; with the sign turned: {h1 + q1 - h0 - q0:+.3f}, the other class")
+print(f"without determinants: {q0 - q1:+.3f}; with the sign reversed: {h1 + q1 - h0 - q0:+.3f}, the other class")
 print("|Σ| over own rows:", np.linalg.det(own).round(3), "over all rows:", np.linalg.det(over_all).round(3))
 plt.show()

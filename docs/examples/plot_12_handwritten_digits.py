@@ -2,9 +2,9 @@ r"""
 Handwritten digits, black-and-white and grey
 ============================================
 
-1797 digits of 8 × 8 pixels (scikit-learn's copy of the UCI set). Black-and-white, each pixel is a coin for each
-class, a Bernoulli :math:`\theta_{kj}`; grey, it is a Gaussian :math:`(\mu_{kj}, \sigma_{kj}^2)`, or all pixels
-together are one with a covariance matrix. Accuracies are out of fold: of models that have not learned the row.
+1797 digits of 8 × 8 pixels (scikit-learn's copy of the UCI set). Black-and-white, a pixel has a Bernoulli
+distribution in each class, :math:`\theta_{kj}`; grey, a Gaussian, :math:`(\mu_{kj}, \sigma_{kj}^2)`, or all pixels
+have one together, with a covariance matrix. Accuracies are out of fold: each row is predicted by a model without it.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,8 @@ figure = plots.digits(BernoulliNB(binarize=7.5).fit(X, y))
 figure.suptitle("Black-and-white: the mean of each class, and the evidence of each pixel")
 
 # %%
-# Accuracy by what is assumed of the covariance. The diagonal is naive Bayes. One shared matrix knows which pixels
-# go together; a matrix for each digit has 20 800 numbers in all to learn from 1797 images, and needs shrinkage
+# Accuracy by what is assumed of the covariance. The diagonal is naive Bayes. One shared matrix has the covariances
+# of pixels too; a matrix for each digit has 20 800 numbers in all to learn from 1797 images, and needs shrinkage
 # towards a multiple of the identity.
 
 models = {"Bernoulli, black-and-white": BernoulliNB(binarize=7.5)}
@@ -53,7 +53,7 @@ for ax, i in zip(below.subplots(1, 10), wrong):
     ax.set_title(f"{truth[i]} as {answer[i]}", fontsize=9)
 
 # %%
-# On MNIST (60 000 images of 28 × 28 pixels to learn, 10 000 to test), measured for the page *Digits* of the lab:
+# On MNIST (60 000 images of 28 × 28 pixels to learn, 10 000 to test), from the lab, page *Digits and letters*:
 
 print({"BernoulliNB(binarize=127)": 84.27, "GaussianNB(var_smoothing=0.1)": 81.40, "own Σₖ, shrinkage 0.5": 96.03})
 plt.show()

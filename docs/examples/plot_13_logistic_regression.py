@@ -3,7 +3,7 @@ Logistic regression: the loss, gradient steps, the same boundary
 ================================================================
 
 With a shared covariance the log-odds of Gaussian Bayes are :math:`f(x) = w \cdot x + b`. Logistic regression takes
-this form and fits w and b to :math:`p(y|x)` itself, by the mean of the loss :math:`\ln (1 + e^{-y f})`, :math:`y =
+this form and fits w and b to :math:`p(y|x)` itself: it minimises the mean of :math:`\ln (1 + e^{-y f})`, :math:`y =
 \pm 1`. A step of gradient descent is
 
 .. math:: w \leftarrow w + \eta \, \frac1n \sum_i \frac{y_i x_i}{1 + e^{y_i f(x_i)}}.

@@ -3,7 +3,7 @@ Zero-one, logistic, hinge and exponential loss
 ==============================================
 
 A classifier with score f errs on a row of class :math:`y = \pm 1` where the margin :math:`m = y f` is not positive.
-The zero-one loss counts errors, but has no slope to descend. The others bound it from above and have one:
+The zero-one loss counts errors, but its gradient is 0 almost everywhere. The others are upper bounds with a gradient:
 
 .. math:: [m \le 0] \;\le\; \log_2 (1 + e^{-m}), \quad \max(0, 1 - m), \quad e^{-m}.
 """
@@ -24,14 +24,14 @@ ax = plots.losses()
 ax.set_title("Three losses that bound the zero-one loss")
 
 # %%
-# The logistic loss is drawn with the base-2 logarithm: it is the surprise in bits, and 1 at margin 0. With the
+# The logistic loss is drawn with the base-2 logarithm: it is the log-loss in bits, and 1 at margin 0. With the
 # natural logarithm it is ln 2 = 0.693 there, *below* the zero-one loss, and bounds nothing.
 
 bits, nats = np.logaddexp(0, 0) / np.log(2), np.logaddexp(0, 0)
 print(f"at margin 0: {bits:.3f} bits, {nats:.3f} nats")
 
 # %%
-# The negative slope is the weight of a row in the gradient. A row far on the wrong side has at most 1.44 under
+# The negative derivative is the weight of a row in the gradient. A row far on the wrong side has at most 1.44 under
 # logistic loss and 1 under hinge loss; under exponential loss, that of AdaBoost, its weight grows without bound:
 # one wrong label may weigh as much as thousands of other rows.
 
@@ -45,7 +45,7 @@ ax.set(
     ylim=(-0.1, 6),
     xlim=(-4, 3),
     xlabel="margin  m = y·f      ← wrong      right →",
-    ylabel="−slope of the loss",
+    ylabel="negative derivative of the loss",
 )
 ax.set_title("The weight of a row in the gradient")
 ax.legend(frameon=False)

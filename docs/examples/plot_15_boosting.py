@@ -2,8 +2,8 @@ r"""
 Boosting, round by round
 ========================
 
-One Gaussian naive Bayes draws one conic along the axes. AdaBoost fits another in each round, to rows whose weights
-have grown where the model before was wrong, and lets all of them vote with the shares
+The boundary of one Gaussian naive Bayes is one conic along the axes. AdaBoost fits another model in each round, to
+rows whose weights have grown where the previous one was wrong, and lets all of them vote, each with its share
 
 .. math:: s_t = \ln \frac{1 - e_t}{e_t}, \qquad w_i \leftarrow w_i \, e^{s_t [\text{wrong}_i]} / Z,
 
@@ -44,7 +44,7 @@ figure.supxlabel("x₁")
 figure.supylabel("x₂")
 
 # %%
-# Errors of the vote fall, while each round's own learner has a harder task and a larger weighted error.
+# The error of the vote falls, while each round's own model has a harder task and a larger weighted error.
 
 _, ax = plt.subplots(figsize=(7, 3.8), layout="constrained")
 rounds = range(1, len(accuracy) + 1)

@@ -3,7 +3,7 @@ Novelty: rows that are improbable under every class
 ===================================================
 
 The posterior compares the classes; it does not measure whether the row is like any that was learned. Far from all
-data it is often *surer*. A generative model knows the density too,
+data it is often *nearer* to 1. A generative model has the density too,
 
 .. math:: \ln p(x) = \ln \sum_k \pi_k \, p(x|k),
 
@@ -30,8 +30,8 @@ for flower, log_p, answer, posterior in zip(flowers, density, answers, model.pre
 print("by the formula:", logsumexp(model.predict_joint_log_proba(flowers), axis=1).round(1))
 
 # %%
-# Shades: the posterior, deeper where it is surer. Lines: the density. Two flowers lie where the posterior is sure
-# and nothing was ever seen.
+# Shades: the posterior, deeper where it is nearer to 1. Lines: the density. Two flowers lie where the posterior is
+# nearly 1 although nothing like them was learned.
 
 across, up = np.meshgrid(np.linspace(0, 8, 320), np.linspace(-0.4, 3, 240))
 grid = np.column_stack([across.ravel(), up.ravel()])

@@ -4,7 +4,7 @@ Sampling from the model
 
 A generative model can make data: draw a class from the prior, then a row from :math:`p(x|k)`. A sample lacks what
 the model does not represent. Naive Bayes draws each pixel independently of the others, and its digits are noisy.
-With a covariance matrix pixels go together, and the digits have strokes.
+With a covariance matrix pixels vary together, and the digits have strokes.
 """
 
 import csv

@@ -29,14 +29,14 @@ print(explanation[1])
 plots.evidence(explanation, row=1)
 
 # %%
-# The terms add up to the odds of the posterior, to the last digit: no other calculation was made.
+# The terms add up to the posterior odds in decibans: nothing else goes into the prediction.
 
 posterior = model.predict_proba(examples / "new-patients.csv").read_all().to_pylist()[1]
 p, q = posterior[explanation.winner[1]], posterior[explanation.runner_up[1]]
 print(f"{explanation.total[1]:.6f} dB in all; 10·log₁₀({p:.6f} / {q:.6f}) = {10 * np.log10(p / q):.6f} dB")
 
 # %%
-# The lecture's example in small: a sign that is nine times as common in one class is 10·log₁₀ 9 = 9.54 dB of
+# The lecture's example, on a small table: a sign that is nine times as common in one class is 10·log₁₀ 9 = 9.54 dB of
 # evidence for it, and a sign that is equally common in both is none.
 
 X = np.array([[1, 1]] * 5 + [[1, 0]] * 4 + [[0, 1]] + [[1, 1]] + [[0, 0]] * 4 + [[0, 1]] * 5)
