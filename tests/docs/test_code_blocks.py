@@ -22,9 +22,12 @@ SESSIONS_ELSEWHERE = {
 """Documents with sessions that `make guide` does not run, and what runs them."""
 
 NOT_RUN = {
+    "README.md": "installation",
     "docs/cli.md": "installation, containers and commands that serve until they are stopped",
     "docs/guides/mail-clients.md": "servers on the network",
     "docs/guides/mail-recipes.md": "run by tests/recipes with the programs themselves",
+    "docs/guides/sql.md": "a PostgreSQL server on the network",
+    "docs/guides/studio.md": "opens a browser, and runs until it is stopped",
     "docs/guides/mail-care.md": "installation, run by tests/mail/test_small_installation.py",
     "docs/guides/spark.md": "installation",
     "docs/guides/export.md": "the JavaScript is run by tests/export",
@@ -32,6 +35,13 @@ NOT_RUN = {
 """Documents with files and commands of a shell, and why they are not run as they stand."""
 
 ALL_SESSIONS = {*make_guide.DOCUMENTS, *make_guide.OPTIONAL_DOCUMENTS, *SESSIONS_ELSEWHERE}
+
+
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("name", [str(path.relative_to(ROOT)) for path in DOCS])
+def test_every_block_of_code_names_its_language(name):
+    fences = re.findall(r"^```.*", (ROOT / name).read_text(), flags=re.MULTILINE)
+    assert all(len(opening) > 3 for opening in fences[::2]), "a block without a language is not checked below"
 
 
 @pytest.mark.cases(None)
