@@ -102,3 +102,12 @@ def test_links_of_command_pages_lead_somewhere(page):
         if not link.startswith("http"):
             target = (DOCS / "reference" / "commands" / link).resolve()
             assert link in COMMAND_PAGES or target.exists(), link
+
+
+@pytest.mark.cases(None)
+def test_the_guide_to_reports_names_what_a_report_has():
+    rows = re.findall(r"^\| (`.*?) \| ", (DOCS / "guides" / "report.md").read_text(), flags=re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"(?<=`)\w+(?=[`(])", row)}
+    assert {"accuracy", "decision_costs", "threshold"} <= named
+    fields = [name for parent in deciban.Report.__mro__ for name in inspect.get_annotations(parent)]
+    assert named <= {*dir(deciban.Report), *fields}

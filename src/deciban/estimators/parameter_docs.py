@@ -47,7 +47,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "n_jobs": "The number of threads; None: all cores, or as an enclosing joblib context says.",
     "norm": "Whether the weights of each class are divided by the sum of their absolute values.",
     "numbers": "The role of all numbers; 'auto' or None: whichever predicts the class better.",
-    "parameter_prior": "Pseudo-observations of each class with the pooled (co)variance: their number, or a ledger.",
+    "parameter_prior": "Pseudo-rows of each class with the pooled (co)variance: their number, or a ledger; None: 0.",
     "penalty": "The older form of `l1_ratio`; None is C=∞.",
     "held_out": "Whether the common evidence weight is fitted without a document's own words; 'auto': as is better.",
     "presence": "Whether a word counts once per document; None: ln(1 + times); False: as `words` say.",
