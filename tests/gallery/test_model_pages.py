@@ -79,7 +79,7 @@ def test_the_digits():
     expected = np.argmax(np.array(scores) + np.log(rows / rows.sum())[:, None], axis=0)
     np.testing.assert_array_equal(page.values["answer"], expected)
     lab = {row[0].strip("`"): numbers_in(row[2])[0] for row in lab_rows("digits-and-letters", "## Handwritten")[2:9]}
-    own = {"own Σₖ, shrinkage 0.5": 'GaussianBayes(covariance="full", shrinkage=0.5)'}
+    own = {"own Σₖ, shrinkage 0.5": 'GaussianBayes(covariance="full", shrinkage=0.5, shrinkage_target="spherical")'}
     quoted = ast.literal_eval(page.text.splitlines()[-1])
     assert len(quoted) == 3
     assert quoted == {name: lab[own.get(name, name)] for name in quoted}
