@@ -115,3 +115,9 @@ def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path
     checked = [sys.executable, str(DOCS / "check_site.py"), str(tmp_path / "site")]
     done = subprocess.run(checked, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_list_of_measured_pages_has_every_page_of_the_lab_and_of_benchmarks():
+    listed = set(re.findall(r"<\.\./(\S+\.md)>", (DOCS / "explanation" / "index.md").read_text()))
+    pages = {path.relative_to(DOCS).as_posix() for path in [*DOCS.glob("lab/*.md"), *DOCS.glob("benchmarks*.md")]}
+    assert listed == pages
