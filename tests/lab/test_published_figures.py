@@ -19,7 +19,9 @@ def list_or_skip(measure):
 
 @pytest.mark.parametrize("measure", [lab.measure_letter, lab.measure_vote], ids=["letters", "votes"])
 def test_letters_and_votes_are_as_published(measure):
-    for figure in list_or_skip(measure):
+    published = [figure for figure in list_or_skip(measure) if "mixed" not in figure.model]
+    assert published
+    for figure in published:
         assert figure.met, figure
 
 

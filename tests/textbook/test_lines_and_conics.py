@@ -121,7 +121,8 @@ def test_a_full_covariance_is_counted_over_its_own_rows_and_keeps_half_the_log_d
 @pytest.mark.parametrize("shrinkage", [0.3, 1.0, "oas"])
 def test_shrinkage_pulls_every_class_towards_one_common_scale(shrinkage):
     """Σ_k ← (1−a) Σ_k + a·s̄·I, s̄ = trace(pooled within-class covariance)/d; oas: a per class."""
-    form = deciban.GaussianBayes(shrinkage=shrinkage).fit(NUMBERS, group).quadratic_form()
+    model = deciban.GaussianBayes(shrinkage=shrinkage, shrinkage_target="spherical").fit(NUMBERS, group)
+    form = model.quadratic_form()
     parts = moments(NUMBERS, group)
     s = np.trace(sum(S for _, _, S in parts) / 65) / 2
     for k, (n, m, S) in enumerate(parts):

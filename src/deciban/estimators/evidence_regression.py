@@ -71,7 +71,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     >>> model.predict(["buy pills at noon", "cheap pills"]).tolist()
     ['ham', 'spam']
     >>> [(each.word, round(each.decibans, 1), round(each.trust, 2)) for each in model.telltales("spam", 2)]
-    [('cheap', 4.3, 0.86), ('buy', 4.3, 0.86)]
+    [('cheap', 3.9, 0.99), ('buy', 3.9, 0.99)]
     """
 
     _method, _sought, _instead = "evidence regression", "evidence weights", "TextClassifier and MultinomialNB"
@@ -100,7 +100,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]
         >>> model = EvidenceRegression().fit(mail, ["spam", "spam", "ham", "ham"])
         >>> len(model.vocabulary_)
-        11
+        13
         """
         with self._restore_on_error():
             self._validate_params()

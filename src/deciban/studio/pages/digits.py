@@ -62,7 +62,7 @@ def fit_digits() -> DigitsModel:
     from deciban.estimators.gaussian_estimators import GaussianBayes
 
     images, labels = load_digits(return_X_y=True)
-    classifier = GaussianBayes(covariance="full", shrinkage=SHRINKAGE)
+    classifier = GaussianBayes(covariance="full", shrinkage=SHRINKAGE, shrinkage_target="spherical")
     report = cross_validate(classifier, images, labels, folds=FOLDS)
     return DigitsModel(classifier.fit(images, labels), images, labels, report.accuracy, report.accuracy_interval)
 
