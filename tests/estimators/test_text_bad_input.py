@@ -100,6 +100,7 @@ def test_a_document_of_megabytes_is_a_document(kind, words):
         assert model.forget([text], ["long"]).ledger_.n_rows == 2.0
 
 
+@pytest.mark.thorough
 def test_megabytes_without_a_word_are_documents():
     model = TextClassifier().fit([" " * LONG, "", "?"], [0, 1, 1])
     assert len(model.vocabulary_) == 0

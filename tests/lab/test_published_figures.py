@@ -17,7 +17,11 @@ def list_or_skip(measure):
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("measure", [lab.measure_letter, lab.measure_vote], ids=["letters", "votes"])
+@pytest.mark.parametrize(
+    "measure",
+    [pytest.param(lab.measure_letter, marks=pytest.mark.thorough), lab.measure_vote],
+    ids=["letters", "votes"],
+)
 def test_letters_and_votes_are_as_published(measure):
     published = [figure for figure in list_or_skip(measure) if "mixed" not in figure.model]
     assert published

@@ -38,6 +38,7 @@ def test_the_learner_with_the_lowest_log_loss_is_trained_and_the_report_says_so(
     assert f"{choice.name}, chosen in {INNER_FOLDS} inner folds" in model.held_out.measured
 
 
+@pytest.mark.thorough
 def test_evaluation_chooses_without_the_fold():
     rows = crossed()
     report = deciban.evaluate(rows, target=TARGET, learner="auto", folds=3, calibrate="none")

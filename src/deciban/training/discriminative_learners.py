@@ -40,7 +40,7 @@ LOGISTIC_ROLES: tuple[Role, ...] = ("number", "binned")
 MAX_BOOSTING_ROUNDS = 30
 """The number of rounds of boosting, at most."""
 
-MAX_TRACED_ROWS = 2000
+MAX_TRACED_ROWS = 300
 """Rows up to which the number of rounds is chosen by all folds; of more rows one fold is enough."""
 
 
