@@ -254,3 +254,13 @@ def test_places_of_messages_without_a_store_are_wrong_usage(capsys):
 
     assert run(["studio", "--messages", "Maildir"]) == 2
     assert "--messages is for --mail" in capsys.readouterr().err
+
+
+def test_a_model_of_another_table_is_opened_and_the_table_that_does_not_fit_is_closed(trained):
+    trained.post("/open/example", data={"name": "tennis"})
+    page = trained.post("/compare/choose", data={"name": "patients.deciban"})
+    assert page.status_code == 200
+    assert trained.workspace.data is None
+    assert "tennis.csv was closed" in trained.page("/train")
+    for path in ("/ask", "/correct", "/take-away", "/take-away/report.html"):
+        trained.page(path)

@@ -71,6 +71,18 @@ class Workspace:
         self.page_state.clear()
         self.close_model()
 
+    def keep_data_for(self, model: Model) -> None:
+        """Keep the open table if it has the columns and the target of a model that is about to be opened; or close it."""
+        if self.data is None:
+            return
+        needed = {model.target, *(column.name for column in model.columns if column.role != "skip")}
+        if needed <= set(self.data.columns):
+            self.target = model.target
+            self.roles.pop(model.target, None)
+        else:
+            self.data, self.target, self.roles = None, None, {}
+            self.page_state.clear()
+
     def close_model(self) -> None:
         """Close the model: the table, its target or its roles are others now."""
         self.model, self.report, self.model_name, self.warnings = None, None, "", []

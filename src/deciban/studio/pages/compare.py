@@ -170,6 +170,7 @@ def _merge(workspace: Workspace, first: str, second: str) -> None:
         except DecibanError as error:
             raise Problem(409, f"these two cannot be merged: {error}") from None
     name = workspace.name_model("merged")
+    workspace.keep_data_for(merged)
     workspace.set_model(merged, name, None, list(warned))
     workspace.record(
         f"Merged {first} and {second}",
@@ -182,10 +183,16 @@ def _merge(workspace: Workspace, first: str, second: str) -> None:
 async def choose(request: Request) -> Response:
     """Make another model of the studio the open one."""
     workspace, form = get_workspace(request), await read_form(request)
-    name = form.get("name", "")
-    model = _get_model(workspace, name)
-    workspace.set_model(model, name, model.held_out)
+    await run(workspace, _choose, workspace, form.get("name", ""))
     return redirect("/train")
+
+
+def _choose(workspace: Workspace, name: str) -> None:
+    model, table = _get_model(workspace, name), workspace.data
+    workspace.keep_data_for(model)
+    workspace.set_model(model, name, model.held_out)
+    if table is not None and workspace.data is None:
+        workspace.notice = f"{table.name} was closed: it has not the columns of {name}."
 
 
 ROUTES = [
