@@ -264,3 +264,18 @@ def test_a_model_of_another_table_is_opened_and_the_table_that_does_not_fit_is_c
     assert "tennis.csv was closed" in trained.page("/train")
     for path in ("/ask", "/correct", "/take-away", "/take-away/report.html"):
         trained.page(path)
+
+
+def test_a_comparison_of_a_table_that_was_replaced_meanwhile_is_dropped(studio, monkeypatch):
+    table = Path(studio.workspace.settings.examples / "iris.csv").read_bytes()
+    studio.drop("one.csv", table)
+
+    def compare(source, **options):
+        studio.drop("two.csv", table)  # as another page would
+        return "a comparison of the first table"
+
+    monkeypatch.setattr(deciban, "compare", compare)
+    studio.work("/compare/start")
+    assert studio.workspace.data.name == "two.csv"
+    assert "comparison" not in studio.workspace.page_state
+    assert "Compare learners" in studio.page("/compare")

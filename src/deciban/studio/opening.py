@@ -62,7 +62,9 @@ def open_model_file(workspace: Workspace, path: str, name: str | None = None) ->
     model, shown = open_model(Path(path)), name or os.path.basename(path)
     workspace.keep_data_for(model)
     workspace.set_model(model, shown, model.held_out)
-    workspace.record(f"Opened the model {shown}", f"model = deciban.load({shown!r})", f"deciban inspect {shlex.quote(shown)}")
+    workspace.record(
+        f"Opened the model {shown}", f"model = deciban.load({shown!r})", f"deciban inspect {shlex.quote(shown)}"
+    )
 
 
 def open_example(workspace: Workspace, name: str) -> None:

@@ -64,9 +64,15 @@ def _make_table(comparison: Any) -> list[list[str]]:
 
 
 def _get_comparison(workspace: Workspace) -> Any:
-    """Return the comparison of learners on the open table with its present roles; None where there is none."""
+    """Return the comparison of learners on the open table as it is now; None where there is none."""
     key, found = workspace.page_state.get("comparison", (None, None))
-    return found if key == (workspace.target, dict(workspace.roles)) else None
+    return found if key == _get_comparison_key(workspace) else None
+
+
+def _get_comparison_key(workspace: Workspace) -> tuple[Any, ...]:
+    """Return what a comparison depends on: the table with its corrected labels, the target and the roles."""
+    data = workspace.data
+    return data and data.path, data and data.labels, workspace.target, dict(workspace.roles)
 
 
 async def start(request: Request) -> Response:
@@ -79,10 +85,14 @@ async def start(request: Request) -> Response:
 
 
 def _compare_learners(workspace: Workspace, job: Job) -> str:
-    data, target, roles = workspace.need_data(), workspace.need_target(), dict(workspace.roles)
-    comparison = deciban.compare(data.table, target=target, roles=roles, progress=job)
+    data, key = workspace.need_data(), _get_comparison_key(workspace)
+    comparison = deciban.compare(
+        data.table, target=workspace.need_target(), roles=dict(workspace.roles), progress=job
+    )  # fmt: skip
     with workspace.lock:
-        workspace.page_state["comparison"] = ((target, roles), comparison)
+        if key != _get_comparison_key(workspace):
+            return "/compare"  # another table, other roles or labels were chosen meanwhile
+        workspace.page_state["comparison"] = (key, comparison)
         workspace.record(
             f"Compared learners on {data.name}",
             f"print(deciban.compare({format_table_arguments(workspace)}))",
