@@ -1,10 +1,15 @@
 """Correct: a relabelled or forgotten row gives the model of the corrected table, and undo the one before."""
 
+import csv
+import io
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import deciban
 from deciban.studio.corrections import find_doubtful_rows
+from tests.studio.studio_client import run_steps
 from tests.studio.trained_models import open_trained
 
 
@@ -26,8 +31,6 @@ def corrected_table(studio, labels):
 
 
 def write_csv(path, table):
-    import csv
-
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(table)
@@ -166,3 +169,48 @@ def test_rows_far_down_are_listed_and_corrected(studio):
         4321: {"x": "8", "class": "b"}, 3: {"x": "3", "class": "a"},
     }  # fmt: skip
     assert studio.workspace.model.ledger.rows.tolist() == [2779.0, 2221.0]
+
+
+@pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
+def test_the_steps_reproduce_corrections_and_their_undoing(trained, tmp_path, name):
+    first, second, third = find_doubtful_rows(trained.workspace)[:3]
+    trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    trained.post("/correct/apply", data={"row": first.row, "label": "forget:"})
+    trained.post("/correct/apply", data={"row": second.row, "label": "forget:"})
+    trained.post("/correct/undo")
+    trained.post("/correct/apply", data={"row": third.row, "label": f"label:{third.prediction}"})
+    deciban.train(trained.workspace.data.path, target="diagnosis", judge=False).save(tmp_path / "patients.deciban")
+    steps = trained.page(f"/take-away/{name}")
+    (tmp_path / "patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
+    if name == "steps.py":
+        steps = steps.replace("import deciban", "import deciban\nmodel = deciban.load('patients.deciban')", 1)
+    (tmp_path / name).write_text(steps)
+    run_steps(tmp_path, name)
+    assert_same_ledger(deciban.load(tmp_path / "patients.deciban"), trained.workspace.model)
+
+
+def test_the_corrected_table_is_taken_away(trained):
+    first, second = find_doubtful_rows(trained.workspace)[:2]
+    assert "/take-away/table" not in trained.page("/take-away")
+    trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    trained.post("/correct/apply", data={"row": second.row, "label": "forget:"})
+    assert "/take-away/table" in trained.page("/take-away")
+    answer = trained.get("/take-away/table")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    original = list(csv.DictReader(Path(trained.workspace.data.path).read_text().splitlines()))
+    original[first.row]["diagnosis"], original[second.row]["diagnosis"] = first.prediction, ""
+    assert rows == original
+    assert "patients-corrected.csv" in answer.headers["content-disposition"]
+    assert "patients-corrected.csv" in trained.page("/look?picture=learning")
+
+
+def test_a_label_with_line_breaks_stays_within_its_comment(studio):
+    lines = [f"{i % 7},{['a', chr(34) + 'b' + chr(10) + 'touch hostile' + chr(34)][i % 7 > 3]}" for i in range(60)]
+    studio.drop("lines.csv", "\n".join(["x,class", *lines]).encode())
+    studio.work("/train/start", learner="bayes")
+    studio.post("/correct/apply", data={"row": "0", "label": "label:b\ntouch hostile"})
+    assert studio.workspace.data.labels == {0: "b\ntouch hostile"}
+    assert studio.workspace.steps[-1].title == "Corrected: row 1 relabelled b touch hostile"
+    for name in ("steps.sh", "steps.py"):
+        comments = [line for line in studio.page(f"/take-away/{name}").splitlines() if "Corrected" in line]
+        assert comments == ["# Corrected: row 1 relabelled b touch hostile"]

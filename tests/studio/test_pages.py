@@ -13,7 +13,7 @@ import pytest
 import deciban
 from deciban.studio.look_pictures import KINDS
 from deciban.studio.pages import PAGES
-from tests.studio.studio_client import StudioClient
+from tests.studio.studio_client import StudioClient, run_steps
 
 
 @pytest.mark.parametrize("page", [page.name for page in PAGES])
@@ -176,19 +176,13 @@ def test_the_steps_reproduce_the_model(trained, tmp_path):
     trained.post("/open/roles", data={"role:age": "binned"})
     trained.work("/train/start", learner="evidence")
     expected = trained.workspace.model
-    for name, interpreter in (("steps.py", [sys.executable]), ("steps.sh", ["sh"])):
+    for name in ("steps.py", "steps.sh"):
         folder = tmp_path / name.replace(".", "-")
         folder.mkdir()
         (folder / name).write_text(trained.page(f"/take-away/{name}"))
         if name == "steps.py":  # the commands write the example themselves
             (folder / "patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
-        command = folder / "deciban"
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m deciban "$@"\n')
-        command.chmod(0o755)
-        path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-        subprocess.run(
-            [*interpreter, name], cwd=folder, check=True, capture_output=True, env={**os.environ, "PATH": path}
-        )
+        run_steps(folder, name)
         made = deciban.load(folder / "patients-evidence.deciban")
         assert made.roles == expected.roles
         assert made.account.trust == pytest.approx(expected.account.trust)

@@ -10,6 +10,7 @@ import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.server.problems import Problem
 from deciban.studio.command_lines import format_options, format_table_arguments, format_table_words
+from deciban.studio.data_set import quote_path
 from deciban.studio.pictures import draw_svg
 from deciban.studio.workspace import Workspace
 
@@ -75,7 +76,7 @@ def _choose_covariance(options: Options) -> str:
 
 
 def _write_boundary_command(workspace: Workspace, options: Options) -> str:
-    table = f"{workspace.need_data().shell_name} --target {shlex.quote(workspace.need_target())}"
+    table = f"{quote_path(workspace.need_data().training_name)} --target {shlex.quote(workspace.need_target())}"
     more = {"columns": ",".join(choose_columns(workspace, options)), "covariance": _choose_covariance(options)}
     return f"deciban plot boundary {table}{format_options(more)} -o boundary.svg"
 
@@ -154,7 +155,7 @@ def _draw_dependence(workspace: Workspace, options: Options) -> str:
     from deciban import plots
 
     target = workspace.need_target()
-    found = deciban.dependence(workspace.need_data().path, target=target, roles=workspace.roles)
+    found = deciban.dependence(workspace.need_data().table, target=target, roles=workspace.roles)
     return draw_svg(plots.dependence, found)
 
 
@@ -162,7 +163,7 @@ def _draw_learning(workspace: Workspace, options: Options) -> str:
     from deciban import plots
 
     target = workspace.need_target()
-    curve = deciban.learning_curve(workspace.need_data().path, target=target, roles=workspace.roles)
+    curve = deciban.learning_curve(workspace.need_data().table, target=target, roles=workspace.roles)
     return draw_svg(plots.learning, curve)
 
 

@@ -62,8 +62,8 @@ class Workspace:
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def record(self, title: str, python: str, command: str) -> None:
-        """Append a step to the history."""
-        self.steps.append(Step(title, python, command))
+        """Append a step to the history; its title, which scripts have as a comment, is one line whatever it names."""
+        self.steps.append(Step(" ".join(title.split()), python, command))
 
     def set_data(self, data: DataSet, target: str | None) -> None:
         """Open a table in place of the present one; the model is closed."""
@@ -72,7 +72,7 @@ class Workspace:
         self.close_model()
 
     def keep_data_for(self, model: Model) -> None:
-        """Keep the open table if it has the columns and the target of a model that is about to be opened; or close it."""
+        """Close the open table unless it has the columns and the target of a model that is about to be opened."""
         if self.data is None:
             return
         needed = {model.target, *(column.name for column in model.columns if column.role != "skip")}
