@@ -1,6 +1,7 @@
 """Train, Look, Compare and Take away: their results are those of the library and of the commands."""
 
 import csv
+import html
 import io
 import os
 import re
@@ -14,6 +15,7 @@ import deciban
 from deciban.studio.look_pictures import KINDS
 from deciban.studio.pages import PAGES
 from tests.studio.studio_client import StudioClient, run_steps
+from tests.studio.trained_models import open_trained
 
 
 @pytest.mark.parametrize("page", [page.name for page in PAGES])
@@ -101,6 +103,27 @@ def test_the_command_of_a_picture_draws_the_same(trained, tmp_path):
     subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
     drawn = re.sub(r"<metadata>.*?</metadata>", "", (tmp_path / "boundary.svg").read_text(), flags=re.DOTALL)
     assert count_paths(drawn) == count_paths(trained.get("/look/download/boundary.svg").text)
+
+
+def test_the_python_of_every_picture_is_a_program(trained, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
+    trained.workspace.model.save("patients.deciban")
+    for name in ("boundary", "densities", "nomogram", "roc"):
+        code = re.search(r"<pre[^>]*>(import deciban.*?)</pre>", trained.page(f"/look?picture={name}"), re.DOTALL)[1]
+        exec(html.unescape(code), {})
+        assert count_paths(Path(f"{name}.svg").read_text()) == count_paths(
+            trained.get(f"/look/download/{name}.svg").text
+        )
+
+
+def test_the_code_of_a_report_names_the_learner(studio):
+    open_trained(studio, "iris", "logistic")
+    page = html.unescape(studio.page("/look?picture=roc"))
+    assert "deciban plot roc iris.csv --target species --learner logistic -o roc.svg" in page
+    assert "deciban.train('iris.csv', target='species', learner='logistic')" in page
+    studio.workspace.data = None
+    assert "Draw it yourself" not in studio.page("/look?picture=roc")
 
 
 def count_paths(svg):
