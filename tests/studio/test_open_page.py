@@ -1,5 +1,6 @@
 """The page Open: files that are dropped, examples, paths, columns with roles; hostile names and cells."""
 
+import html
 import io
 
 import pyarrow as pa
@@ -166,3 +167,16 @@ def test_the_target_of_an_example_is_found(studio, name):
 
 def test_an_unknown_example_is_refused(studio):
     assert studio.post("/open/example", data={"name": "../iris"}).status_code == 404
+
+
+def test_messages_name_the_dropped_file_and_what_a_page_can_do(studio):
+    refused = studio.drop("twice.csv", b"a,a,y\n1,2,x\n3,4,z\n").json()["detail"]
+    assert refused.startswith("'twice.csv' has two columns named 'a'")
+    studio.drop("alone.csv", b"y\n" + b"a\nb\n" * 20)
+    page = html.unescape(studio.page("/open"))
+    assert (
+        "No column is left to learn from (the target is the only one). Hint: give one a role on the page Open" in page
+    )
+    studio.post("/train/start", data={"learner": "bayes"})
+    studio.workspace.job.wait(60)
+    assert studio.get("/job").json()["error"].endswith("Hint: give one a role on the page Open")
