@@ -214,3 +214,14 @@ def test_a_label_with_line_breaks_stays_within_its_comment(studio):
     for name in ("steps.sh", "steps.py"):
         comments = [line for line in studio.page(f"/take-away/{name}").splitlines() if "Corrected" in line]
         assert comments == ["# Corrected: row 1 relabelled b touch hostile"]
+
+
+def test_a_correction_of_a_page_that_is_out_of_date_is_refused(trained):
+    first = find_doubtful_rows(trained.workspace)[0]
+    correction = {"row": first.row, "label": f"label:{first.prediction}", "version": trained.workspace.version}
+    assert f'name="version" value="{trained.workspace.version}"' in trained.page("/correct")
+    open_trained(trained, "patients")  # in another tab
+    answer = trained.post("/correct/apply", data=correction)
+    assert answer.status_code == 409
+    assert "load the page again" in answer.json()["detail"]
+    assert not trained.workspace.data.labels
