@@ -180,3 +180,19 @@ def test_messages_name_the_dropped_file_and_what_a_page_can_do(studio):
     studio.post("/train/start", data={"learner": "bayes"})
     studio.workspace.job.wait(60)
     assert studio.get("/job").json()["error"].endswith("Hint: give one a role on the page Open")
+
+
+def test_a_dropped_file_is_removed_when_its_table_is_closed(trained, tmp_path):
+    def list_files():
+        return sorted(path.name for path in trained.workspace.settings.folder.rglob("*") if path.is_file())
+
+    model = trained.get("/take-away/model").content
+    trained.drop("one.csv", b"x,class\n1,a\n2,b\n")
+    assert list_files() == ["one.csv"]
+    trained.drop("two.csv", b"x,class\n1,a\n2,b\n")
+    assert list_files() == ["two.csv"]
+    trained.drop("patients.deciban", model)
+    assert trained.workspace.data is None
+    assert list_files() == []
+    trained.page("/ask")
+    trained.page("/take-away/report.html")
