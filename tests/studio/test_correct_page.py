@@ -225,3 +225,11 @@ def test_a_correction_of_a_page_that_is_out_of_date_is_refused(trained):
     assert answer.status_code == 409
     assert "load the page again" in answer.json()["detail"]
     assert not trained.workspace.data.labels
+
+
+def test_no_correction_is_proposed_for_a_label_that_the_model_expects(trained):
+    rows = find_doubtful_rows(trained.workspace)
+    page = trained.page(f"/correct?row={len(rows)}")
+    assert rows[-1].label == rows[-1].prediction
+    assert '<option value="" selected>choose …</option>' in page
+    assert f'<option value="label:{rows[0].prediction}" selected>' in trained.page("/correct")

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from deciban.model.columns import ROLES
 from deciban.studio.opening import clean_name, guess_target
 from tests.studio.studio_client import StudioClient
 
@@ -196,3 +197,9 @@ def test_a_dropped_file_is_removed_when_its_table_is_closed(trained, tmp_path):
     assert list_files() == []
     trained.page("/ask")
     trained.page("/take-away/report.html")
+
+
+def test_the_page_says_what_the_roles_mean(trained):
+    page = trained.page("/open")
+    for role, meaning in ROLES.items():
+        assert f"<b>{role}</b>: {meaning}" in page

@@ -37,6 +37,14 @@ def test_the_report_has_the_figures_of_the_library(trained):
     assert trained.workspace.report.accuracy == expected.accuracy
 
 
+def test_a_table_without_a_target_is_sent_back_to_open(studio):
+    studio.drop("numbers.csv", b"x,y\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(80)))
+    assert studio.workspace.target is None
+    page = studio.page("/train")
+    assert "Choose the column to predict" in page
+    assert "None" not in page
+
+
 def test_training_is_refused_without_a_table(studio):
     assert studio.post("/train/start", data={"learner": "bayes"}).status_code == 409
 

@@ -19,6 +19,7 @@ from deciban.model.differences import differences
 from deciban.server.operations import collect_warnings
 from deciban.server.problems import Problem
 from deciban.studio.command_lines import format_table_arguments, format_table_words
+from deciban.studio.data_set import quote_path
 from deciban.studio.jobs import Job
 from deciban.studio.pictures import draw_svg, inline_svg
 from deciban.studio.render import render
@@ -47,7 +48,7 @@ async def show(request: Request) -> Response:
     trainable = best.get("learner", "bayes") if best.keys() <= {"learner", "C"} else ""
     return render(
         request, "compare.html", comparison=comparison, table=table, trainable=trainable, first=first, second=second,
-        **found,
+        command=f"deciban diff {quote_path(first)} {quote_path(second)}", **found,
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ async def show(request: Request) -> Response:
     limit = workspace.settings.max_upload_bytes
     return render(
         request, "open.html", examples=EXAMPLES, limit=limit, too_large=describe_limit(limit),
-        role_choices=ROLE_CHOICES, **found,
+        role_choices=ROLE_CHOICES, role_meanings=ROLES, **found,
     )  # fmt: skip
 
 
