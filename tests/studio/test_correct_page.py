@@ -1,13 +1,16 @@
 """Correct: a relabelled or forgotten row gives the model of the corrected table, and undo the one before."""
 
+import ast
 import csv
 import io
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import deciban
+from deciban.studio.command_lines import quote_query, write_python_query
 from deciban.studio.corrections import find_doubtful_rows
 from tests.studio.studio_client import run_steps
 from tests.studio.trained_models import open_trained
@@ -233,3 +236,10 @@ def test_no_correction_is_proposed_for_a_label_that_the_model_expects(trained):
     assert rows[-1].label == rows[-1].prediction
     assert '<option value="" selected>choose …</option>' in page
     assert f'<option value="label:{rows[0].prediction}" selected>' in trained.page("/correct")
+
+
+@pytest.mark.parametrize("text", ['it\'s "x" $(touch a) `touch b` \\\\ $HOME', "wow!", 'end"', "two\nlines", "\\"])
+def test_queries_are_quoted_for_shell_and_python(text):
+    done = subprocess.run(["sh", "-c", f"printf %s {quote_query(text)}"], capture_output=True, text=True, check=True)
+    assert done.stdout == text
+    assert ast.literal_eval(write_python_query(text)) == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -55,3 +56,24 @@ def format_row_query(data: DataSet, row: int, target: str, label: str) -> str:
         return ""
     cell, column = label.replace("'", "''"), target.replace('"', '""')
     return f"select * replace ('{cell}' as \"{column}\") from {table} limit 1 offset {row}"
+
+
+def quote_query(query: str) -> str:
+    """Return a query as a word of a command line: in double quotes, in which its own quotes stay readable.
+
+    >>> print(quote_query("select 'a$b' as \\"x\\""))
+    "select 'a\\$b' as \\"x\\""
+    """
+    if "!" in query:  # shells at a terminal replace it within double quotes
+        return shlex.quote(query)
+    return '"' + re.sub(r'([\\"$`])', r"\\\1", query) + '"'
+
+
+def write_python_query(query: str) -> str:
+    """Return a query as a literal of Python, without escapes where it can be.
+
+    >>> print(write_python_query("select 'a'"))
+    \"\"\"select 'a'\"\"\"
+    """
+    is_plain = query.isprintable() and "\\" not in query and '"""' not in query and not query.endswith('"')
+    return f'"""{query}"""' if is_plain else repr(query)

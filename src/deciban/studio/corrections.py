@@ -14,7 +14,7 @@ from deciban.model.model import Model
 from deciban.server.problems import Problem
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.row_views import CopyingView, RowRange
-from deciban.studio.command_lines import format_row_query
+from deciban.studio.command_lines import format_row_query, quote_query, write_python_query
 from deciban.studio.data_set import DataSet, quote_path
 from deciban.studio.relabelling import relabel_in_model
 from deciban.studio.workspace import Workspace
@@ -201,8 +201,11 @@ def _record(workspace: Workspace, title: str, row: int, before: str | None, afte
         (verb, format_row_query(data, row, model.target, label)) for verb, label in changes if label is not None
     ]
     if has_ledger(model) and all(query for _, query in queries):
-        python = "".join(f"model.{verb}(sql={query!r})\n" for verb, query in queries) + f"model.save({name!r})"
-        command = "\n".join(f"deciban {verb} {word} --sql {shlex.quote(query)}" for verb, query in queries)
+        python = (
+            "".join(f"model.{verb}(sql={write_python_query(query)})\n" for verb, query in queries)
+            + f"model.save({name!r})"
+        )
+        command = "\n".join(f"deciban {verb} {word} --sql {quote_query(query)}" for verb, query in queries)
     else:
         table = data.training_name
         python = f"model = deciban.train({table!r}, target={model.target!r}, like=model)\nmodel.save({name!r})"
