@@ -243,3 +243,13 @@ def test_queries_are_quoted_for_shell_and_python(text):
     done = subprocess.run(["sh", "-c", f"printf %s {quote_query(text)}"], capture_output=True, text=True, check=True)
     assert done.stdout == text
     assert ast.literal_eval(write_python_query(text)) == text
+
+
+def test_one_dependence_estimators_are_corrected_exactly_too(studio):
+    before = open_trained(studio, "patients", "aode").workspace.model
+    first = find_doubtful_rows(studio.workspace)[0]
+    assert "is fitted again after each correction" not in studio.page("/correct")
+    studio.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    expected = deciban.train(studio.workspace.data.table, target="diagnosis", like=before, judge=False)
+    assert studio.workspace.model.learner == "aode"
+    assert_same_ledger(studio.workspace.model, expected)

@@ -73,7 +73,7 @@ def get_history(workspace: Workspace) -> list[Correction]:
 
 def has_ledger(model: Model) -> bool:
     """Return whether a model learns and forgets rows exactly; another has to be fitted again."""
-    return model.learner == "bayes"
+    return model.learner in ("bayes", "aode")
 
 
 def find_doubtful_rows(workspace: Workspace) -> list[DoubtfulRow]:
