@@ -1,5 +1,8 @@
 """A studio in this process, and a client that has opened it as a browser does."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from starlette.testclient import TestClient
@@ -47,3 +50,14 @@ class StudioClient(TestClient):
         answer = self.get(path)
         assert answer.status_code == 200, answer.text
         return answer.text
+
+
+def run_steps(folder, name):
+    """Run the Python program or the shell script of the page Take away in a folder."""
+    command = folder / "deciban"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m deciban "$@"\n')
+    command.chmod(0o755)
+    interpreter = sys.executable if name.endswith(".py") else "sh"
+    variables = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run([interpreter, name], cwd=folder, capture_output=True, text=True, env=variables)
+    assert done.returncode == 0, done.stderr

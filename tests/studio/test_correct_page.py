@@ -1,10 +1,18 @@
 """Correct: a relabelled or forgotten row gives the model of the corrected table, and undo the one before."""
 
+import ast
+import csv
+import io
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import deciban
+from deciban.studio.command_lines import quote_query, write_python_query
 from deciban.studio.corrections import find_doubtful_rows
+from tests.studio.studio_client import run_steps
 from tests.studio.trained_models import open_trained
 
 
@@ -26,8 +34,6 @@ def corrected_table(studio, labels):
 
 
 def write_csv(path, table):
-    import csv
-
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(table)
@@ -166,3 +172,84 @@ def test_rows_far_down_are_listed_and_corrected(studio):
         4321: {"x": "8", "class": "b"}, 3: {"x": "3", "class": "a"},
     }  # fmt: skip
     assert studio.workspace.model.ledger.rows.tolist() == [2779.0, 2221.0]
+
+
+@pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
+def test_the_steps_reproduce_corrections_and_their_undoing(trained, tmp_path, name):
+    first, second, third = find_doubtful_rows(trained.workspace)[:3]
+    trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    trained.post("/correct/apply", data={"row": first.row, "label": "forget:"})
+    trained.post("/correct/apply", data={"row": second.row, "label": "forget:"})
+    trained.post("/correct/undo")
+    trained.post("/correct/apply", data={"row": third.row, "label": f"label:{third.prediction}"})
+    deciban.train(trained.workspace.data.path, target="diagnosis", judge=False).save(tmp_path / "patients.deciban")
+    steps = trained.page(f"/take-away/{name}")
+    (tmp_path / "patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
+    if name == "steps.py":
+        steps = steps.replace("import deciban", "import deciban\nmodel = deciban.load('patients.deciban')", 1)
+    (tmp_path / name).write_text(steps)
+    run_steps(tmp_path, name)
+    assert_same_ledger(deciban.load(tmp_path / "patients.deciban"), trained.workspace.model)
+
+
+def test_the_corrected_table_is_taken_away(trained):
+    first, second = find_doubtful_rows(trained.workspace)[:2]
+    assert "/take-away/table" not in trained.page("/take-away")
+    trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    trained.post("/correct/apply", data={"row": second.row, "label": "forget:"})
+    assert "/take-away/table" in trained.page("/take-away")
+    answer = trained.get("/take-away/table")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    original = list(csv.DictReader(Path(trained.workspace.data.path).read_text().splitlines()))
+    original[first.row]["diagnosis"], original[second.row]["diagnosis"] = first.prediction, ""
+    assert rows == original
+    assert "patients-corrected.csv" in answer.headers["content-disposition"]
+    assert "patients-corrected.csv" in trained.page("/look?picture=learning")
+
+
+def test_a_label_with_line_breaks_stays_within_its_comment(studio):
+    lines = [f"{i % 7},{['a', chr(34) + 'b' + chr(10) + 'touch hostile' + chr(34)][i % 7 > 3]}" for i in range(60)]
+    studio.drop("lines.csv", "\n".join(["x,class", *lines]).encode())
+    studio.work("/train/start", learner="bayes")
+    studio.post("/correct/apply", data={"row": "0", "label": "label:b\ntouch hostile"})
+    assert studio.workspace.data.labels == {0: "b\ntouch hostile"}
+    assert studio.workspace.steps[-1].title == "Corrected: row 1 relabelled b touch hostile"
+    for name in ("steps.sh", "steps.py"):
+        comments = [line for line in studio.page(f"/take-away/{name}").splitlines() if "Corrected" in line]
+        assert comments == ["# Corrected: row 1 relabelled b touch hostile"]
+
+
+def test_a_correction_of_a_page_that_is_out_of_date_is_refused(trained):
+    first = find_doubtful_rows(trained.workspace)[0]
+    correction = {"row": first.row, "label": f"label:{first.prediction}", "version": trained.workspace.version}
+    assert f'name="version" value="{trained.workspace.version}"' in trained.page("/correct")
+    open_trained(trained, "patients")  # in another tab
+    answer = trained.post("/correct/apply", data=correction)
+    assert answer.status_code == 409
+    assert "load the page again" in answer.json()["detail"]
+    assert not trained.workspace.data.labels
+
+
+def test_no_correction_is_proposed_for_a_label_that_the_model_expects(trained):
+    rows = find_doubtful_rows(trained.workspace)
+    page = trained.page(f"/correct?row={len(rows)}")
+    assert rows[-1].label == rows[-1].prediction
+    assert '<option value="" selected>choose …</option>' in page
+    assert f'<option value="label:{rows[0].prediction}" selected>' in trained.page("/correct")
+
+
+@pytest.mark.parametrize("text", ['it\'s "x" $(touch a) `touch b` \\\\ $HOME', "wow!", 'end"', "two\nlines", "\\"])
+def test_queries_are_quoted_for_shell_and_python(text):
+    done = subprocess.run(["sh", "-c", f"printf %s {quote_query(text)}"], capture_output=True, text=True, check=True)
+    assert done.stdout == text
+    assert ast.literal_eval(write_python_query(text)) == text
+
+
+def test_one_dependence_estimators_are_corrected_exactly_too(studio):
+    before = open_trained(studio, "patients", "aode").workspace.model
+    first = find_doubtful_rows(studio.workspace)[0]
+    assert "is fitted again after each correction" not in studio.page("/correct")
+    studio.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    expected = deciban.train(studio.workspace.data.table, target="diagnosis", like=before, judge=False)
+    assert studio.workspace.model.learner == "aode"
+    assert_same_ledger(studio.workspace.model, expected)

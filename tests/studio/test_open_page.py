@@ -1,11 +1,13 @@
 """The page Open: files that are dropped, examples, paths, columns with roles; hostile names and cells."""
 
+import html
 import io
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from deciban.model.columns import ROLES
 from deciban.studio.opening import clean_name, guess_target
 from tests.studio.studio_client import StudioClient
 
@@ -166,3 +168,38 @@ def test_the_target_of_an_example_is_found(studio, name):
 
 def test_an_unknown_example_is_refused(studio):
     assert studio.post("/open/example", data={"name": "../iris"}).status_code == 404
+
+
+def test_messages_name_the_dropped_file_and_what_a_page_can_do(studio):
+    refused = studio.drop("twice.csv", b"a,a,y\n1,2,x\n3,4,z\n").json()["detail"]
+    assert refused.startswith("'twice.csv' has two columns named 'a'")
+    studio.drop("alone.csv", b"y\n" + b"a\nb\n" * 20)
+    page = html.unescape(studio.page("/open"))
+    assert (
+        "No column is left to learn from (the target is the only one). Hint: give one a role on the page Open" in page
+    )
+    studio.post("/train/start", data={"learner": "bayes"})
+    studio.workspace.job.wait(60)
+    assert studio.get("/job").json()["error"].endswith("Hint: give one a role on the page Open")
+
+
+def test_a_dropped_file_is_removed_when_its_table_is_closed(trained, tmp_path):
+    def list_files():
+        return sorted(path.name for path in trained.workspace.settings.folder.rglob("*") if path.is_file())
+
+    model = trained.get("/take-away/model").content
+    trained.drop("one.csv", b"x,class\n1,a\n2,b\n")
+    assert list_files() == ["one.csv"]
+    trained.drop("two.csv", b"x,class\n1,a\n2,b\n")
+    assert list_files() == ["two.csv"]
+    trained.drop("patients.deciban", model)
+    assert trained.workspace.data is None
+    assert list_files() == []
+    trained.page("/ask")
+    trained.page("/take-away/report.html")
+
+
+def test_the_page_says_what_the_roles_mean(trained):
+    page = trained.page("/open")
+    for role, meaning in ROLES.items():
+        assert f"<b>{role}</b>: {meaning}" in page

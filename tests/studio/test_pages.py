@@ -1,6 +1,7 @@
 """Train, Look, Compare and Take away: their results are those of the library and of the commands."""
 
 import csv
+import html
 import io
 import os
 import re
@@ -13,7 +14,8 @@ import pytest
 import deciban
 from deciban.studio.look_pictures import KINDS
 from deciban.studio.pages import PAGES
-from tests.studio.studio_client import StudioClient
+from tests.studio.studio_client import StudioClient, run_steps
+from tests.studio.trained_models import open_trained
 
 
 @pytest.mark.parametrize("page", [page.name for page in PAGES])
@@ -33,6 +35,14 @@ def test_the_report_has_the_figures_of_the_library(trained):
             assert f">{n:g}</td>" in html
     assert "Strongest columns" in html
     assert trained.workspace.report.accuracy == expected.accuracy
+
+
+def test_a_table_without_a_target_is_sent_back_to_open(studio):
+    studio.drop("numbers.csv", b"x,y\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(80)))
+    assert studio.workspace.target is None
+    page = studio.page("/train")
+    assert "Choose the column to predict" in page
+    assert "None" not in page
 
 
 def test_training_is_refused_without_a_table(studio):
@@ -101,6 +111,27 @@ def test_the_command_of_a_picture_draws_the_same(trained, tmp_path):
     subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
     drawn = re.sub(r"<metadata>.*?</metadata>", "", (tmp_path / "boundary.svg").read_text(), flags=re.DOTALL)
     assert count_paths(drawn) == count_paths(trained.get("/look/download/boundary.svg").text)
+
+
+def test_the_python_of_every_picture_is_a_program(trained, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
+    trained.workspace.model.save("patients.deciban")
+    for name in ("boundary", "densities", "nomogram", "roc"):
+        code = re.search(r"<pre[^>]*>(import deciban.*?)</pre>", trained.page(f"/look?picture={name}"), re.DOTALL)[1]
+        exec(html.unescape(code), {})
+        assert count_paths(Path(f"{name}.svg").read_text()) == count_paths(
+            trained.get(f"/look/download/{name}.svg").text
+        )
+
+
+def test_the_code_of_a_report_names_the_learner(studio):
+    open_trained(studio, "iris", "logistic")
+    page = html.unescape(studio.page("/look?picture=roc"))
+    assert "deciban plot roc iris.csv --target species --learner logistic -o roc.svg" in page
+    assert "deciban.train('iris.csv', target='species', learner='logistic')" in page
+    studio.workspace.data = None
+    assert "Draw it yourself" not in studio.page("/look?picture=roc")
 
 
 def count_paths(svg):
@@ -176,19 +207,13 @@ def test_the_steps_reproduce_the_model(trained, tmp_path):
     trained.post("/open/roles", data={"role:age": "binned"})
     trained.work("/train/start", learner="evidence")
     expected = trained.workspace.model
-    for name, interpreter in (("steps.py", [sys.executable]), ("steps.sh", ["sh"])):
+    for name in ("steps.py", "steps.sh"):
         folder = tmp_path / name.replace(".", "-")
         folder.mkdir()
         (folder / name).write_text(trained.page(f"/take-away/{name}"))
         if name == "steps.py":  # the commands write the example themselves
             (folder / "patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
-        command = folder / "deciban"
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m deciban "$@"\n')
-        command.chmod(0o755)
-        path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-        subprocess.run(
-            [*interpreter, name], cwd=folder, check=True, capture_output=True, env={**os.environ, "PATH": path}
-        )
+        run_steps(folder, name)
         made = deciban.load(folder / "patients-evidence.deciban")
         assert made.roles == expected.roles
         assert made.account.trust == pytest.approx(expected.account.trust)
@@ -254,3 +279,28 @@ def test_places_of_messages_without_a_store_are_wrong_usage(capsys):
 
     assert run(["studio", "--messages", "Maildir"]) == 2
     assert "--messages is for --mail" in capsys.readouterr().err
+
+
+def test_a_model_of_another_table_is_opened_and_the_table_that_does_not_fit_is_closed(trained):
+    trained.post("/open/example", data={"name": "tennis"})
+    page = trained.post("/compare/choose", data={"name": "patients.deciban"})
+    assert page.status_code == 200
+    assert trained.workspace.data is None
+    assert "tennis.csv was closed" in trained.page("/train")
+    for path in ("/ask", "/correct", "/take-away", "/take-away/report.html"):
+        trained.page(path)
+
+
+def test_a_comparison_of_a_table_that_was_replaced_meanwhile_is_dropped(studio, monkeypatch):
+    table = Path(studio.workspace.settings.examples / "iris.csv").read_bytes()
+    studio.drop("one.csv", table)
+
+    def compare(source, **options):
+        studio.drop("two.csv", table)  # as another page would
+        return "a comparison of the first table"
+
+    monkeypatch.setattr(deciban, "compare", compare)
+    studio.work("/compare/start")
+    assert studio.workspace.data.name == "two.csv"
+    assert "comparison" not in studio.workspace.page_state
+    assert "Compare learners" in studio.page("/compare")

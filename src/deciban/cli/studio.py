@@ -46,7 +46,7 @@ def studio(
 
     def announce(address: str, is_first: bool) -> None:
         what = "the studio is open at" if is_first else "opened; in another browser:"
-        print_stderr(f"{what} {address}" + ("; Ctrl-C ends it" if is_first else ""))
+        print_stderr(f"{what} {address}" + (" (Ctrl-C ends it)" if is_first else ""))
 
     run_studio(
         opened, FOLDER, announce, port=port, browser=browser, max_upload_bytes=max_bytes, mail_store=mail,

@@ -12,6 +12,7 @@ from deciban.errors import DecibanError
 from deciban.model.columns import OPEN_ROLES, ROLES
 from deciban.sources.markers import MISSING_MARKERS
 from deciban.studio.data_set import DataSet
+from deciban.studio.messages import adapt_message
 from deciban.studio.workspace import Workspace
 from deciban.training.task import plan
 
@@ -53,7 +54,7 @@ def infer_roles(workspace: Workspace, data: DataSet) -> dict[str, tuple[str, str
     try:
         task = plan(data.table, target=workspace.target, roles=workspace.roles)
     except DecibanError as error:
-        return str(error)
+        return adapt_message(str(error))
     return {
         column.name: ("number", "numbers; training finds out how they are distributed")
         if column.role in OPEN_ROLES

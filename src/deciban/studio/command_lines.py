@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from deciban.studio.data_set import DataSet, quote_path
 from deciban.studio.workspace import Workspace
+
+CSV_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
+TYPED_ENDINGS = (".parquet", ".jsonl", ".ndjson")
+"""Endings of files that DuckDB reads as they are; all cells of the former are texts, as a model has learned them."""
 
 
 def format_table_words(workspace: Workspace) -> str:
     """Return the words of a command line that name the open table, its target and the roles that were chosen."""
     data = workspace.need_data()
     roles = [f"--as {shlex.quote(f'{name}={role}')}" for name, role in workspace.roles.items()]
-    return " ".join([data.shell_name, f"--target {shlex.quote(workspace.need_target())}", *roles])
+    return " ".join([quote_path(data.training_name), f"--target {shlex.quote(workspace.need_target())}", *roles])
 
 
 def format_table_arguments(workspace: Workspace, **more: Any) -> str:
     """Return the arguments of a Python call: the open table, its target, the roles that were chosen, and others."""
     roles = {"roles": workspace.roles} if workspace.roles else {}
     named = {"target": workspace.need_target(), **roles, **more}
-    return ", ".join([repr(workspace.need_data().name), *(f"{name}={value!r}" for name, value in named.items())])
+    return ", ".join(
+        [repr(workspace.need_data().training_name), *(f"{name}={value!r}" for name, value in named.items())]
+    )
 
 
 def format_options(options: Mapping[str, Any]) -> str:
@@ -31,3 +39,41 @@ def format_options(options: Mapping[str, Any]) -> str:
     """
     given = {name: str(value) for name, value in options.items() if value not in ("", None)}
     return "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items())
+
+
+def format_row_query(data: DataSet, row: int, target: str, label: str) -> str:
+    """Return a DuckDB query for a row of a table, counted from 0, with a label; empty where DuckDB cannot read it.
+
+    >>> print(format_row_query(DataSet("a.csv", "a.csv", ("x", "y"), None, 9), 2, "y", "it's"))
+    select * replace ('it''s' as "y") from read_csv('a.csv', all_varchar = true) limit 1 offset 2
+    """
+    name = data.name.replace("'", "''")
+    if data.name.endswith(CSV_ENDINGS):
+        table = f"read_csv('{name}', all_varchar = true)"
+    elif data.name.endswith(TYPED_ENDINGS):
+        table = f"'{name}'"
+    else:
+        return ""
+    cell, column = label.replace("'", "''"), target.replace('"', '""')
+    return f"select * replace ('{cell}' as \"{column}\") from {table} limit 1 offset {row}"
+
+
+def quote_query(query: str) -> str:
+    """Return a query as a word of a command line: in double quotes, in which its own quotes stay readable.
+
+    >>> print(quote_query("select 'a$b' as \\"x\\""))
+    "select 'a\\$b' as \\"x\\""
+    """
+    if "!" in query:  # shells at a terminal replace it within double quotes
+        return shlex.quote(query)
+    return '"' + re.sub(r'([\\"$`])', r"\\\1", query) + '"'
+
+
+def write_python_query(query: str) -> str:
+    """Return a query as a literal of Python, without escapes where it can be.
+
+    >>> print(write_python_query("select 'a'"))
+    \"\"\"select 'a'\"\"\"
+    """
+    is_plain = query.isprintable() and "\\" not in query and '"""' not in query and not query.endswith('"')
+    return f'"""{query}"""' if is_plain else repr(query)

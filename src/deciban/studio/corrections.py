@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,8 @@ from deciban.model.model import Model
 from deciban.server.problems import Problem
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.row_views import CopyingView, RowRange
-from deciban.studio.data_set import DataSet
+from deciban.studio.command_lines import format_row_query, quote_query, write_python_query
+from deciban.studio.data_set import DataSet, quote_path
 from deciban.studio.relabelling import relabel_in_model
 from deciban.studio.workspace import Workspace
 from deciban.training.train import train
@@ -71,7 +73,7 @@ def get_history(workspace: Workspace) -> list[Correction]:
 
 def has_ledger(model: Model) -> bool:
     """Return whether a model learns and forgets rows exactly; another has to be fitted again."""
-    return model.learner == "bayes"
+    return model.learner in ("bayes", "aode")
 
 
 def find_doubtful_rows(workspace: Workspace) -> list[DoubtfulRow]:
@@ -117,7 +119,7 @@ def correct_label(workspace: Workspace, row: int, label: str | None) -> None:
     get_history(workspace).append(Correction(row, before, label, data, model, workspace.report, changed))
     workspace.data = data.with_label(row, label, model.target)
     _set_model(workspace, changed, None)
-    _record(workspace, row, label)
+    _record(workspace, _describe(row, label), row, before, label)
 
 
 def correct_and_refit(workspace: Workspace, row: int, label: str | None, job: Job) -> bool:
@@ -135,7 +137,7 @@ def correct_and_refit(workspace: Workspace, row: int, label: str | None, job: Jo
         get_history(workspace).append(Correction(row, before, label, data, model, workspace.report, fitted))
         workspace.data = corrected
         _set_model(workspace, fitted, fitted.held_out)
-        _record(workspace, row, label)
+        _record(workspace, _describe(row, label), row, before, label)
     return True
 
 
@@ -162,8 +164,7 @@ def undo_correction(workspace: Workspace) -> Correction:
     last = history.pop()
     workspace.data = last.data
     _set_model(workspace, last.model, last.report)
-    python = f"# the correction of row {last.row + 1} was taken back"
-    workspace.record(f"Took back the correction of row {last.row + 1}", python, python)
+    _record(workspace, f"Took back the correction of row {last.row + 1}", last.row, last.after, last.before)
     return last
 
 
@@ -186,19 +187,31 @@ def _set_model(workspace: Workspace, model: Model, report: Report | None) -> Non
     workspace.set_model(model, workspace.model_name, report, workspace.warnings)
 
 
-def _record(workspace: Workspace, row: int, label: str | None) -> None:
-    """Record a correction as Python and as command lines."""
-    data, model = workspace.need_data(), workspace.need_model()
-    forgotten = f"row {row + 1}" + (" forgotten" if label is None else f" relabelled {label}")
-    if has_ledger(model):
-        python = f"# row: a frame with row {row + 1} of {data.name}\nmodel.forget(row)"
-        python += "" if label is None else f"\nrow[{model.target!r}] = {label!r}\nmodel.add(row)"
-        command = f"deciban forget {workspace.model_name} row-{row + 1}.csv"
-        command += "" if label is None else f"\ndeciban add {workspace.model_name} row-{row + 1}-corrected.csv"
+def _describe(row: int, label: str | None) -> str:
+    """Return the title of the step of a correction."""
+    return f"Corrected: row {row + 1}" + (" forgotten" if label is None else f" relabelled {label}")
+
+
+def _record(workspace: Workspace, title: str, row: int, before: str | None, after: str | None) -> None:
+    """Record the change of a label as Python and as command lines: exact, or a training on the corrected table."""
+    data, model, name = workspace.need_data(), workspace.need_model(), workspace.model_name
+    word = quote_path(name)
+    changes = [("forget", before), ("add", after)]
+    queries = [
+        (verb, format_row_query(data, row, model.target, label)) for verb, label in changes if label is not None
+    ]
+    if has_ledger(model) and all(query for _, query in queries):
+        python = (
+            "".join(f"model.{verb}(sql={write_python_query(query)})\n" for verb, query in queries)
+            + f"model.save({name!r})"
+        )
+        command = "\n".join(f"deciban {verb} {word} --sql {quote_query(query)}" for verb, query in queries)
     else:
-        python = f"# {forgotten} in {data.name}\nmodel = deciban.train(table, target={model.target!r}, like=model)"
-        command = f"# {forgotten} in {data.name}; then the command of the training again"
-    workspace.record(f"Corrected: {forgotten}", python, command)
+        table = data.training_name
+        python = f"model = deciban.train({table!r}, target={model.target!r}, like=model)\nmodel.save({name!r})"
+        target = shlex.quote(model.target)
+        command = f"deciban train {quote_path(table)} --target {target} --like {word} -o {word}"
+    workspace.record(title, python, command)
 
 
 def describe_rows(workspace: Workspace, rows: Sequence[DoubtfulRow], order: Sequence[str]) -> list[dict[str, Any]]:

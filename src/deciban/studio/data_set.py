@@ -96,9 +96,23 @@ class DataSet:
         return os.path.basename(self.name).partition(".")[0] or "table"
 
     @property
+    def training_name(self) -> str:
+        """The name of the file to train on: with corrected labels, the one that the page Take away writes."""
+        return f"{self.stem}-corrected.csv" if self.labels else self.name
+
+    @property
     def shell_name(self) -> str:
         """The name as a word of a command line."""
-        return shlex.quote(self.name if not self.name.startswith("-") else f"./{self.name}")
+        return quote_path(self.name)
+
+
+def quote_path(path: str) -> str:
+    """Return a path as a word of a command line that is no option.
+
+    >>> quote_path("my table.csv"), quote_path("-x.csv")
+    ("'my table.csv'", './-x.csv')
+    """
+    return shlex.quote(path if not path.startswith("-") else f"./{path}")
 
 
 def _to_texts(column: Any) -> Any:

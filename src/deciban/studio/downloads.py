@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,27 @@ def write_predictions(workspace: Workspace) -> Path:
     """
     model, source = workspace.need_model(), workspace.need_data().source()
     predictions = Predictions(model, CopyingView(source, list(source.columns)), True, None, None, True)
+    batches = predictions.stream(False, Counter())
+    return _write_csv(workspace, predictions.schema, batches, [neutralise_formula])
+
+
+def write_table(workspace: Workspace) -> Path:
+    """Return a CSV file of the open table with its corrected labels; the caller removes it.
+
+    A row that was forgotten has no label, so that training leaves it out.
+    """
+    source = workspace.need_data().source()
+    batches = source.batches(dict.fromkeys(source.columns, "text"))
+    first = next(batches)
+    return _write_csv(workspace, first.schema, chain([first], batches), [])
+
+
+def _write_csv(workspace: Workspace, schema: Any, batches: Iterable[Any], changes: list[Any]) -> Path:
+    """Write batches to a new CSV file in the studio's folder, and return its path."""
     handle, name = tempfile.mkstemp(suffix=".csv", dir=workspace.settings.folder)
     try:
-        changes = [neutralise_formula]
-        with os.fdopen(handle, "wb") as file, open_format("csv", file, predictions.schema, changes) as write:
-            for batch in predictions.stream(False, Counter()):
+        with os.fdopen(handle, "wb") as file, open_format("csv", file, schema, changes) as write:
+            for batch in batches:
                 write(batch)
     except BaseException:
         os.unlink(name)

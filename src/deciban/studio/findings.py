@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from deciban.formatting import format_percent, format_thousands
 from deciban.metrics.calibration_fit import is_clearly_miscalibrated
+from deciban.studio.messages import adapt_message
 from deciban.studio.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -43,12 +44,13 @@ class Finding(NamedTuple):
 def find_problems(workspace: Workspace) -> list[Finding]:
     """Return the findings about the open model, warnings first."""
     model, report = workspace.need_model(), workspace.report
+    warnings = map(adapt_message, workspace.warnings)
     found = [
         *(_find_leaks(workspace, model) if workspace.data is not None else ()),
         *_find_few_rows(model),
         *(_find_poor_figures(report) if report is not None else ()),
         *_find_columns(model),
-        *(Finding("warning", "From the training", f"{text[:1].upper()}{text[1:]}") for text in workspace.warnings),
+        *(Finding("warning", "From the training", f"{text[:1].upper()}{text[1:]}") for text in warnings),
     ]
     return sorted(found, key=lambda finding: finding.level != "warning")
 

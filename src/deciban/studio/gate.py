@@ -13,8 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deciban.server.gate import check_host
 from deciban.server.logs import log_failure
-from deciban.server.problems import Problem, to_problem
+from deciban.server.problems import Problem
 from deciban.studio.access import TOKEN_PARAMETER, Access
+from deciban.studio.messages import to_page_problem
 from deciban.studio.render import render
 
 POLICY = (
@@ -132,7 +133,7 @@ def answer_error(error: Exception, scope: Scope, receive: Receive) -> Response:
     if isinstance(error, HTTPException):
         problem = Problem(error.status_code, f"there is no page {scope['path'][:200]}. Hint: use the menu")
     else:
-        problem = to_problem(error)
+        problem = to_page_problem(error)
     if problem.status == 500:
         log_failure("failure", error)
     if FETCH_HEADER in scope["studio_headers"]:

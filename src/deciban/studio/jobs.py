@@ -6,10 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from deciban.errors import DecibanError
 from deciban.server.logs import log_failure
 from deciban.server.operations import collect_warnings
-from deciban.server.problems import to_problem
+from deciban.studio.messages import to_page_problem
 
 
 class StoppedError(Exception):
@@ -64,9 +63,10 @@ class Job:
         except StoppedError:
             self.state = "stopped"
         except Exception as error:
-            if not isinstance(error, DecibanError):
+            problem = to_page_problem(error)
+            if problem.status == 500:
                 log_failure("job", error)
-            self.error, self.state = to_problem(error).detail, "failed"
+            self.error, self.state = problem.detail, "failed"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as JSON values, for the script of the page."""

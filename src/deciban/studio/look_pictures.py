@@ -10,6 +10,7 @@ import deciban
 from deciban.errors import InputError, UndefinedError
 from deciban.server.problems import Problem
 from deciban.studio.command_lines import format_options, format_table_arguments, format_table_words
+from deciban.studio.data_set import quote_path
 from deciban.studio.pictures import draw_svg
 from deciban.studio.workspace import Workspace
 
@@ -75,20 +76,46 @@ def _choose_covariance(options: Options) -> str:
 
 
 def _write_boundary_command(workspace: Workspace, options: Options) -> str:
-    table = f"{workspace.need_data().shell_name} --target {shlex.quote(workspace.need_target())}"
+    table = f"{quote_path(workspace.need_data().training_name)} --target {shlex.quote(workspace.need_target())}"
     more = {"columns": ",".join(choose_columns(workspace, options)), "covariance": _choose_covariance(options)}
     return f"deciban plot boundary {table}{format_options(more)} -o boundary.svg"
 
 
 def _write_boundary_python(workspace: Workspace, options: Options) -> str:
-    columns = choose_columns(workspace, options)
+    columns, target = choose_columns(workspace, options), workspace.need_target()
     lines = [
+        "import deciban",
         "import pandas",
         "from deciban import plots",
-        f"rows = pandas.read_csv({workspace.need_data().name!r}).dropna()",
-        f"X, y = rows[{columns!r}].to_numpy(), rows[{workspace.need_target()!r}].astype(str).to_numpy()",
+        f"rows = pandas.{_write_pandas_call(workspace.need_data().training_name)}.dropna(subset=[{target!r}])",
+        f"X, y = rows[{columns!r}].to_numpy(), rows[{target!r}].astype(str).to_numpy()",
         f"gaussian = deciban.GaussianBayes(covariance={_choose_covariance(options)!r}).fit(X, y)",
         f"plots.boundary(gaussian, X, y, names={columns!r}).figure.savefig('boundary.svg')",
+    ]
+    return "\n".join(lines)
+
+
+PANDAS_READERS = {".parquet": "read_parquet({})", ".jsonl": "read_json({}, lines=True)", ".xlsx": "read_excel({})"}
+"""Calls of pandas that read a table, by the ending of its file; others are read as CSV."""
+
+
+def _write_pandas_call(name: str) -> str:
+    """Return the call of pandas that reads a table.
+
+    >>> _write_pandas_call("a.csv"), _write_pandas_call("a.parquet")
+    ("read_csv('a.csv')", "read_parquet('a.parquet')")
+    """
+    call = next((call for ending, call in PANDAS_READERS.items() if name.endswith(ending)), "read_csv({})")
+    return call.format(repr(name))
+
+
+def _write_model_python(workspace: Workspace, call: str, name: str) -> str:
+    """Return a program that loads the model, and draws it by a call of `plots`."""
+    lines = [
+        "import deciban",
+        "from deciban import plots",
+        f"model = deciban.load({workspace.model_name!r})",
+        f"plots.{call}.figure.savefig('{name}.svg')",
     ]
     return "\n".join(lines)
 
@@ -111,7 +138,7 @@ def _write_densities_python(workspace: Workspace, options: Options) -> str:
     column = options.get("column", "")
     chosen = f", columns={[column]!r}" if column else ""
     data = "" if workspace.data is None else f", {workspace.data.name!r}"
-    return f"from deciban import plots\nplots.densities(model{data}{chosen}).figure.savefig('densities.svg')"
+    return _write_model_python(workspace, f"densities(model{data}{chosen})", "densities")
 
 
 def _choose_pair(workspace: Workspace, options: Options) -> tuple[Any, Any] | None:
@@ -136,7 +163,7 @@ def _write_nomogram_command(workspace: Workspace, options: Options) -> str:
 def _write_nomogram_python(workspace: Workspace, options: Options) -> str:
     pair = _choose_pair(workspace, options)
     chosen = "" if pair is None else f", classes={pair!r}"
-    return f"from deciban import plots\nplots.nomogram(model{chosen}).figure.savefig('nomogram.svg')"
+    return _write_model_python(workspace, f"nomogram(model{chosen})", "nomogram")
 
 
 def _draw_report(name: str) -> Callable[[Workspace, Options], str]:
@@ -154,7 +181,7 @@ def _draw_dependence(workspace: Workspace, options: Options) -> str:
     from deciban import plots
 
     target = workspace.need_target()
-    found = deciban.dependence(workspace.need_data().path, target=target, roles=workspace.roles)
+    found = deciban.dependence(workspace.need_data().table, target=target, roles=workspace.roles)
     return draw_svg(plots.dependence, found)
 
 
@@ -162,23 +189,40 @@ def _draw_learning(workspace: Workspace, options: Options) -> str:
     from deciban import plots
 
     target = workspace.need_target()
-    curve = deciban.learning_curve(workspace.need_data().path, target=target, roles=workspace.roles)
+    curve = deciban.learning_curve(workspace.need_data().table, target=target, roles=workspace.roles)
     return draw_svg(plots.learning, curve)
 
 
-def _write_command(name: str) -> Callable[[Workspace, Options], str]:
+def _write_table_command(name: str) -> Callable[[Workspace, Options], str]:
     return lambda workspace, options: f"deciban plot {name} {format_table_words(workspace)} -o {name}.svg"
+
+
+def _write_report_command(name: str) -> Callable[[Workspace, Options], str]:
+    def write(workspace: Workspace, options: Options) -> str:
+        more = format_options(_choose_learner(workspace))
+        return f"deciban plot {name} {format_table_words(workspace)}{more} -o {name}.svg"
+
+    return write
+
+
+def _choose_learner(workspace: Workspace) -> dict[str, str]:
+    """Return the learner of the open model as an option; none for naive Bayes, which is the default."""
+    learner = workspace.need_model().learner
+    return {} if learner == "bayes" else {"learner": learner}
 
 
 def _write_report_python(name: str) -> Callable[[Workspace, Options], str]:
     return lambda workspace, options: (
-        f"from deciban import plots\nplots.{name}(model.held_out).figure.savefig('{name}.svg')"
+        "import deciban\nfrom deciban import plots\n"
+        f"model = deciban.train({format_table_arguments(workspace, **_choose_learner(workspace))})\n"
+        f"plots.{name}(model.held_out).figure.savefig('{name}.svg')"
     )
 
 
 def _write_table_python(name: str, function: str) -> Callable[[Workspace, Options], str]:
     return lambda workspace, options: (
-        f"from deciban import plots\nmeasured = deciban.{function}({format_table_arguments(workspace)})\n"
+        "import deciban\nfrom deciban import plots\n"
+        f"measured = deciban.{function}({format_table_arguments(workspace)})\n"
         f"plots.{name}(measured).figure.savefig('{name}.svg')"
     )
 
@@ -195,19 +239,22 @@ KINDS: Mapping[str, PictureKind] = {
         "model", _draw_nomogram, _write_nomogram_command, _write_nomogram_python),
     "reliability": PictureKind(
         "Reliability", "How often answers are right, against the probability they were given with.",
-        "report", _draw_report("reliability"), _write_command("reliability"), _write_report_python("reliability")),
+        "report", _draw_report("reliability"), _write_report_command("reliability"),
+        _write_report_python("reliability")),
     "roc": PictureKind(
         "ROC", "Hits against false alarms, for every threshold.",
-        "report", _draw_report("roc"), _write_command("roc"), _write_report_python("roc")),
+        "report", _draw_report("roc"), _write_report_command("roc"), _write_report_python("roc")),
     "confusion": PictureKind(
         "Confusion", "Which classes are taken for which.",
-        "report", _draw_report("confusion"), _write_command("confusion"), _write_report_python("confusion")),
+        "report", _draw_report("confusion"), _write_report_command("confusion"), _write_report_python("confusion")),
     "dependence": PictureKind(
-        "Dependence", "How strongly columns depend on each other; naive Bayes assumes none below the diagonal.",
-        "data", _draw_dependence, _write_command("dependence"), _write_table_python("dependence", "dependence")),
+        "Dependence", "How strongly columns depend on each other: above the diagonal overall, below it within "
+        "a class, where naive Bayes assumes none.",
+        "data", _draw_dependence, _write_table_command("dependence"),
+        _write_table_python("dependence", "dependence")),
     "learning": PictureKind(
         "Learning curve", "The accuracy of models of more and more rows: would more rows help?",
-        "data", _draw_learning, _write_command("learning"), _write_table_python("learning", "learning_curve")),
+        "data", _draw_learning, _write_table_command("learning"), _write_table_python("learning", "learning_curve")),
 }  # fmt: skip
 """The pictures, in the order of the page."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -59,15 +60,11 @@ def open_file(workspace: Workspace, path: str, name: str | None = None) -> None:
 def open_model_file(workspace: Workspace, path: str, name: str | None = None) -> None:
     """Open a model file; a table that is open and has its columns stays open."""
     model, shown = open_model(Path(path)), name or os.path.basename(path)
-    if workspace.data is not None:
-        needed = {model.target, *(column.name for column in model.columns if column.role != "skip")}
-        if needed <= set(workspace.data.columns):
-            workspace.target = model.target
-        else:
-            workspace.data, workspace.target = None, None
-            workspace.page_state.clear()
+    workspace.keep_data_for(model)
     workspace.set_model(model, shown, model.held_out)
-    workspace.record(f"Opened the model {shown}", f"model = deciban.load({shown!r})", f"deciban inspect {shown!r}")
+    workspace.record(
+        f"Opened the model {shown}", f"model = deciban.load({shown!r})", f"deciban inspect {shlex.quote(shown)}"
+    )
 
 
 def open_example(workspace: Workspace, name: str) -> None:

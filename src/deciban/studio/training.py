@@ -13,6 +13,7 @@ from deciban.studio.workspace import Workspace
 
 LEARNERS = {
     "bayes": ("Naive Bayes", "One pass over the table. Single rows can be corrected exactly. The evidence adds up."),
+    "aode": ("One-dependence estimators", "The average of naive Bayes given each column: for columns that depend."),
     "logistic": ("Logistic regression", "Weights fitted to all rows; often sharper with many rows."),
     "evidence": ("Evidence regression", "Naive Bayes with a weight for each column: repeated evidence counts less."),
     "boosted": ("Boosted naive Bayes", "Several naive Bayes models in a row, for tables with interactions."),

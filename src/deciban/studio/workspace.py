@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciban.server.problems import Problem
@@ -62,14 +64,39 @@ class Workspace:
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def record(self, title: str, python: str, command: str) -> None:
-        """Append a step to the history."""
-        self.steps.append(Step(title, python, command))
+        """Append a step to the history; its title, which scripts have as a comment, is one line whatever it names."""
+        self.steps.append(Step(" ".join(title.split()), python, command))
 
     def set_data(self, data: DataSet, target: str | None) -> None:
         """Open a table in place of the present one; the model is closed."""
-        self.data, self.target, self.roles = data, target, {}
-        self.page_state.clear()
+        self._close_data()
+        self.data, self.target = data, target
         self.close_model()
+
+    def _close_data(self) -> None:
+        """Close the table; a file that was dropped is removed, unless work in progress may be reading it."""
+        if self.data is not None and not self.is_working:
+            folder = Path(self.data.path).parent
+            if folder.parent == self.settings.folder:
+                shutil.rmtree(folder, ignore_errors=True)
+        self.data, self.target, self.roles = None, None, {}
+        self.page_state.clear()
+
+    @property
+    def is_working(self) -> bool:
+        """Whether there is work in progress."""
+        return self.job is not None and self.job.state == "running"
+
+    def keep_data_for(self, model: Model) -> None:
+        """Close the open table unless it has the columns and the target of a model that is about to be opened."""
+        if self.data is None:
+            return
+        needed = {model.target, *(column.name for column in model.columns if column.role != "skip")}
+        if needed <= set(self.data.columns):
+            self.target = model.target
+            self.roles.pop(model.target, None)
+        else:
+            self._close_data()
 
     def close_model(self) -> None:
         """Close the model: the table, its target or its roles are others now."""
@@ -91,7 +118,7 @@ class Workspace:
 
     def start_job(self, label: str, work: Callable[[Job], str], total: int | None = None) -> Job:
         """Run a function in a thread; it returns the path of the page with its result. One job runs at a time."""
-        if self.job is not None and self.job.state == "running":
+        if self.job is not None and self.is_working:
             raise Problem(409, f"there is work in progress: {self.job.label}. Hint: wait for its end, or stop it")
         self.job = Job(label, work, total).start()
         return self.job

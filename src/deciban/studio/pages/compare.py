@@ -19,6 +19,7 @@ from deciban.model.differences import differences
 from deciban.server.operations import collect_warnings
 from deciban.server.problems import Problem
 from deciban.studio.command_lines import format_table_arguments, format_table_words
+from deciban.studio.data_set import quote_path
 from deciban.studio.jobs import Job
 from deciban.studio.pictures import draw_svg, inline_svg
 from deciban.studio.render import render
@@ -47,7 +48,7 @@ async def show(request: Request) -> Response:
     trainable = best.get("learner", "bayes") if best.keys() <= {"learner", "C"} else ""
     return render(
         request, "compare.html", comparison=comparison, table=table, trainable=trainable, first=first, second=second,
-        **found,
+        command=f"deciban diff {quote_path(first)} {quote_path(second)}", **found,
     )  # fmt: skip
 
 
@@ -64,9 +65,15 @@ def _make_table(comparison: Any) -> list[list[str]]:
 
 
 def _get_comparison(workspace: Workspace) -> Any:
-    """Return the comparison of learners on the open table with its present roles; None where there is none."""
+    """Return the comparison of learners on the open table as it is now; None where there is none."""
     key, found = workspace.page_state.get("comparison", (None, None))
-    return found if key == (workspace.target, dict(workspace.roles)) else None
+    return found if key == _get_comparison_key(workspace) else None
+
+
+def _get_comparison_key(workspace: Workspace) -> tuple[Any, ...]:
+    """Return what a comparison depends on: the table with its corrected labels, the target and the roles."""
+    data = workspace.data
+    return data and data.path, data and data.labels, workspace.target, dict(workspace.roles)
 
 
 async def start(request: Request) -> Response:
@@ -79,10 +86,14 @@ async def start(request: Request) -> Response:
 
 
 def _compare_learners(workspace: Workspace, job: Job) -> str:
-    data, target, roles = workspace.need_data(), workspace.need_target(), dict(workspace.roles)
-    comparison = deciban.compare(data.table, target=target, roles=roles, progress=job)
+    data, key = workspace.need_data(), _get_comparison_key(workspace)
+    comparison = deciban.compare(
+        data.table, target=workspace.need_target(), roles=dict(workspace.roles), progress=job
+    )  # fmt: skip
     with workspace.lock:
-        workspace.page_state["comparison"] = ((target, roles), comparison)
+        if key != _get_comparison_key(workspace):
+            return "/compare"  # another table, other roles or labels were chosen meanwhile
+        workspace.page_state["comparison"] = (key, comparison)
         workspace.record(
             f"Compared learners on {data.name}",
             f"print(deciban.compare({format_table_arguments(workspace)}))",
@@ -170,6 +181,7 @@ def _merge(workspace: Workspace, first: str, second: str) -> None:
         except DecibanError as error:
             raise Problem(409, f"these two cannot be merged: {error}") from None
     name = workspace.name_model("merged")
+    workspace.keep_data_for(merged)
     workspace.set_model(merged, name, None, list(warned))
     workspace.record(
         f"Merged {first} and {second}",
@@ -182,10 +194,16 @@ def _merge(workspace: Workspace, first: str, second: str) -> None:
 async def choose(request: Request) -> Response:
     """Make another model of the studio the open one."""
     workspace, form = get_workspace(request), await read_form(request)
-    name = form.get("name", "")
-    model = _get_model(workspace, name)
-    workspace.set_model(model, name, model.held_out)
+    await run(workspace, _choose, workspace, form.get("name", ""))
     return redirect("/train")
+
+
+def _choose(workspace: Workspace, name: str) -> None:
+    model, table = _get_model(workspace, name), workspace.data
+    workspace.keep_data_for(model)
+    workspace.set_model(model, name, model.held_out)
+    if table is not None and workspace.data is None:
+        workspace.notice = f"{table.name} was closed: it has not the columns of {name}."
 
 
 ROUTES = [

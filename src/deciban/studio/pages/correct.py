@@ -69,6 +69,8 @@ async def apply(request: Request) -> Response:
     number, chosen = form.get("row", ""), form.get("label", "")
     if not (number.isascii() and number.isdecimal() and 0 < len(number) <= MAX_ROW_DIGITS) or not chosen:
         raise Problem(400, "a correction needs the number of a row and a label")
+    if form.get("version", str(workspace.version)) != str(workspace.version):
+        raise Problem(409, "the table or the model has changed since this page was loaded. Hint: load the page again")
     row = int(number)
     label = None if chosen == f"{FORGET}:" else chosen.removeprefix("label:")
     done = f"Row {row + 1} is forgotten." if label is None else f"Row {row + 1} is now labelled {label}."

@@ -60,9 +60,11 @@ def _describe_picture(workspace: Workspace, name: str, options: dict[str, str]) 
     if name == "boundary":
         options["x"], options["y"] = choose_columns(workspace, options)
     query, shown = f"?{urlencode(options)}" if options else "", shown | options
+    has_code = kind.needs == "model" or workspace.data is not None  # a report is that of a table
     return {
         "missing": "", "numbers": numbers, "options": shown, "query": query,
-        "command": kind.command(workspace, options), "python": kind.python(workspace, options),
+        "command": kind.command(workspace, options) if has_code else "",
+        "python": kind.python(workspace, options) if has_code else "",
     }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from deciban.errors import DecibanError
 from deciban.model.columns import ROLES
 from deciban.server.problems import Problem
 from deciban.studio.column_views import ROLE_CHOICES, describe_columns
-from deciban.studio.opening import EXAMPLES, guess_target, open_example, open_file
+from deciban.studio.opening import EXAMPLES, MODEL_ENDING, guess_target, open_example, open_file
 from deciban.studio.render import render
 from deciban.studio.requests import get_workspace, read_form, redirect, run
 from deciban.studio.uploads import describe_limit, receive_file, remove_file
@@ -32,7 +32,7 @@ async def show(request: Request) -> Response:
     limit = workspace.settings.max_upload_bytes
     return render(
         request, "open.html", examples=EXAMPLES, limit=limit, too_large=describe_limit(limit),
-        role_choices=ROLE_CHOICES, **found,
+        role_choices=ROLE_CHOICES, role_meanings=ROLES, **found,
     )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def _describe_table(workspace: Workspace) -> dict[str, Any]:
 
 
 async def open_dropped(request: Request) -> Response:
-    """Receive a file that was dropped, and open it; one that cannot be opened is removed."""
+    """Receive a file that was dropped, and open it; a file that is no table is removed, and so is a model's."""
     workspace = get_workspace(request)
     path = await receive_file(request)
     try:
@@ -61,7 +61,10 @@ async def open_dropped(request: Request) -> Response:
     except DecibanError:
         remove_file(path)
         raise
-    return JSONResponse({"next": "/train" if path.suffix == ".deciban" else "/open"})
+    if path.suffix != MODEL_ENDING:
+        return JSONResponse({"next": "/open"})
+    remove_file(path)  # the model is in memory
+    return JSONResponse({"next": "/train"})
 
 
 async def open_by_path(request: Request) -> Response:

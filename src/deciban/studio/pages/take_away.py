@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -17,6 +18,7 @@ from deciban.studio.downloads import (
     write_predictions,
     write_python,
     write_report,
+    write_table,
 )
 from deciban.studio.render import render
 from deciban.studio.requests import get_workspace, run
@@ -60,15 +62,26 @@ async def download_model(request: Request) -> Response:
 async def download_predictions(request: Request) -> Response:
     """Return the table with predictions, as CSV."""
     workspace = get_workspace(request)
-    path = await run(workspace, write_predictions, workspace)
-    headers = attach(f"{workspace.need_data().stem}-predictions.csv")
-    return StreamingResponse(read_and_remove(path), 200, headers, "text/csv; charset=utf-8")
+    return await _send_csv(workspace, write_predictions, f"{workspace.need_data().stem}-predictions.csv")
+
+
+async def download_table(request: Request) -> Response:
+    """Return the table with its corrected labels, as CSV."""
+    workspace = get_workspace(request)
+    return await _send_csv(workspace, write_table, f"{workspace.need_data().stem}-corrected.csv")
+
+
+async def _send_csv(workspace: Workspace, write: Callable[[Workspace], Path], name: str) -> Response:
+    """Return a file that a function writes, under a name, and remove it."""
+    path = await run(workspace, write, workspace)
+    return StreamingResponse(read_and_remove(path), 200, attach(name), "text/csv; charset=utf-8")
 
 
 ROUTES = [
     Route("/take-away", show),
     Route("/take-away/model", download_model),
     Route("/take-away/predictions", download_predictions),
+    Route("/take-away/table", download_table),
     _download(write_python, "steps.py", "text/x-python; charset=utf-8"),
     _download(write_commands, "steps.sh", "text/x-shellscript; charset=utf-8"),
     _download(write_report, "report.html", "text/html; charset=utf-8"),
