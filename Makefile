@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Byte code is written: the tests start hundreds of processes, and packages are installed without it, which is quicker.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test thorough spark test-gpu fuzz soak check lint docs docs-serve bench lab guide gallery format build lock audit clean
+.PHONY: demo test thorough spark test-gpu fuzz soak check lint docs pages docs-serve bench lab guide gallery format build lock audit clean
 
 demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
@@ -41,6 +41,10 @@ lint: .venv/installed
 docs: .venv/docs
 	$(BIN)/sphinx-build -q -W --keep-going -j auto -b html -d build/doctrees docs build/docs
 	$(BIN)/python docs/check_site.py build/docs
+
+# Every page of the studio in a browser, and the numbers of every lecture.
+pages: .venv/installed
+	$(BIN)/pytest -q -n auto --dist worksteal -m "thorough or not thorough" tests/studio tests/gallery
 
 docs-serve: docs
 	$(BIN)/python -m http.server --directory build/docs --bind 127.0.0.1 8000

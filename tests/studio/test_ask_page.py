@@ -182,6 +182,7 @@ def test_a_model_without_a_table_has_a_row_to_begin_with(studio, tmp_path):
     assert 'data-column="x"' in html
 
 
+@pytest.mark.thorough
 def test_words_of_a_text_are_highlighted(studio):
     model = open_trained(studio, "messages").workspace.model
     column = model._layout.texts[0].column

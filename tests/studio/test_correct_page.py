@@ -174,6 +174,7 @@ def test_rows_far_down_are_listed_and_corrected(studio):
     assert studio.workspace.model.ledger.rows.tolist() == [2779.0, 2221.0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
 def test_the_steps_reproduce_corrections_and_their_undoing(trained, tmp_path, name):
     first, second, third = find_doubtful_rows(trained.workspace)[:3]

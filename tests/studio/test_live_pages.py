@@ -18,7 +18,11 @@ from tests.studio.test_mail_page import HOSTILE
 from tests.studio.trained_models import train_example
 
 MISSING = find_missing()
-pytestmark = [pytest.mark.skipif(bool(MISSING), reason=MISSING), pytest.mark.xdist_group("browser")]
+pytestmark = [
+    pytest.mark.skipif(bool(MISSING), reason=MISSING),
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.thorough,
+]
 
 MAX_MILLISECONDS = 100.0
 """The time of a change, from the request to the finished layout."""

@@ -113,6 +113,7 @@ def test_the_command_of_a_picture_draws_the_same(trained, tmp_path):
     assert count_paths(drawn) == count_paths(trained.get("/look/download/boundary.svg").text)
 
 
+@pytest.mark.thorough
 def test_the_python_of_every_picture_is_a_program(trained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
@@ -125,6 +126,7 @@ def test_the_python_of_every_picture_is_a_program(trained, tmp_path, monkeypatch
         )
 
 
+@pytest.mark.thorough
 def test_the_code_of_a_report_names_the_learner(studio):
     open_trained(studio, "iris", "logistic")
     page = html.unescape(studio.page("/look?picture=roc"))
