@@ -32,7 +32,8 @@ def test_train_predict_and_evaluate(table, tmp_path):
     trained = run("train", "rows.parquet", "--target", "diagnosis", "--spark", "local[2]", folder=tmp_path)
     assert trained.returncode == 0, trained.stderr
     model = deciban.load(tmp_path / "rows.deciban")
-    assert_same_ledger(model.ledger, deciban.train(table, target="diagnosis").ledger)
+    local = deciban.train(table, target="diagnosis")
+    assert_same_ledger(model.ledger, local.ledger)
     words = ("predict", "rows.deciban", "rows.parquet", "--keep", "patient", "--proba", "--spark", "local[2]")
     predicted = run(*words, "-o", "answers.parquet", folder=tmp_path)
     assert predicted.returncode == 0, predicted.stderr
@@ -43,7 +44,7 @@ def test_train_predict_and_evaluate(table, tmp_path):
     assert (again.returncode, "it is a folder" in again.stderr) == (1, True), again.stderr
     words = ("evaluate", "rows.parquet", "--target", "diagnosis", "--spark", "local[2]", "--json")
     evaluated = run(*words, folder=tmp_path)
-    assert json.loads(evaluated.stdout)["rows"] == model.held_out.rows
+    assert json.loads(evaluated.stdout)["rows"] == local.held_out.rows
 
 
 @pytest.mark.parametrize(
