@@ -1,4 +1,4 @@
-"""`python -m benchmarks.lab_peers`: rebuild `docs/lab/peers.md`, deciban's defaults beside other programs on tables.
+"""`python -m benchmarks.lab_peers`: rebuild `docs/lab/peers.md`, a comparison of our defaults with other programs.
 
 Scores are kept in build/lab-peers, those of deciban as long as its code is unchanged; peers that are not installed
 are left out, with the reason. The exit code is 1 if a target is missed, 2 if the data is missing.
@@ -49,7 +49,7 @@ MIN_PROBABILITY = 1e-15
 DEFAULT, AUTO = "deciban", "deciban auto"
 """The names of the two that targets are about."""
 
-PAGE = """# Tables, beside other programs
+PAGE = """# Tables: comparison with other programs
 
 {folds}-fold cross-validation, the same stratified folds (seed {seed}) for all; of tables with more than {rows} rows
 (adult, car, digits, letter, mushroom) a random sample of so many. A probability below 1e-15 counts as that.

@@ -1,4 +1,4 @@
-"""The learners of texts beside linear models of tf-idf: accuracy and log-loss on public corpora."""
+"""The learners of texts compared with linear models of tf-idf: accuracy and log-loss on public corpora."""
 
 import time
 import warnings
@@ -31,7 +31,7 @@ MIN_PROBABILITY = 1e-15
 """The least probability in a log-loss; one of 0 has the loss of this one."""
 
 SECTION = """
-## Learners beside linear models of tf-idf
+## Learners compared with linear models of tf-idf
 
 Accuracy, and log-loss where there are probabilities, on test documents that took no part in any choice: 20 Newsgroups
 (by date, headers kept), R52 (52 subjects of Reuters, title and body), R8, a third of the SMS and of the messages of

@@ -28,7 +28,7 @@ LOADED_LINKS = {"stylesheet", "icon", "preload", "prefetch", "modulepreload", "p
 
 
 class Page(HTMLParser):
-    """What a page links to, what it loads, and its anchors."""
+    """The links of a page, the files that it loads, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

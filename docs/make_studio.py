@@ -29,12 +29,12 @@ def visit(path: str) -> Callable[[Any], None]:
 
     def go(page: Any) -> None:
         page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + path)
-        settle(page)
+        wait_until_idle(page)
 
     return go
 
 
-def settle(page: Any) -> None:
+def wait_until_idle(page: Any) -> None:
     """Wait until nothing is being loaded or drawn."""
     page.wait_for_load_state("networkidle")
     idle = "!document.querySelector('.loading') && document.getElementById('job').hidden"
@@ -45,7 +45,7 @@ def open_patients(page: Any) -> None:
     """Open the example of patients."""
     visit("/open")(page)
     page.click("button[value=patients]")
-    settle(page)
+    wait_until_idle(page)
 
 
 def train(page: Any) -> None:
@@ -53,7 +53,7 @@ def train(page: Any) -> None:
     visit("/train")(page)
     page.click("#train")
     page.wait_for_selector("text=How good is it?", timeout=120_000)
-    settle(page)
+    wait_until_idle(page)
 
 
 def compare(page: Any) -> None:
@@ -61,7 +61,7 @@ def compare(page: Any) -> None:
     visit("/compare")(page)
     page.click("#compare")
     page.wait_for_selector("text=Advice", timeout=240_000)
-    settle(page)
+    wait_until_idle(page)
 
 
 def correct(page: Any) -> None:
@@ -70,7 +70,7 @@ def correct(page: Any) -> None:
     page.click("button:has-text('Apply') >> nth=0")
     page.wait_for_selector("text=is now labelled")
     page.wait_for_selector("text=log-loss")
-    settle(page)
+    wait_until_idle(page)
 
 
 def draw_digit(page: Any) -> None:
@@ -78,7 +78,7 @@ def draw_digit(page: Any) -> None:
     visit("/digits")(page)
     page.click("[data-digit='3']")
     page.wait_for_timeout(500)
-    settle(page)
+    wait_until_idle(page)
 
 
 def read_mail(page: Any) -> None:
@@ -86,7 +86,7 @@ def read_mail(page: Any) -> None:
     visit("/mail")(page)
     page.click("text=Read the messages")
     page.wait_for_selector("text=Its clues", timeout=120_000)
-    settle(page)
+    wait_until_idle(page)
 
 
 def read_texts(page: Any) -> None:

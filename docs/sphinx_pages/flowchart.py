@@ -22,7 +22,7 @@ CHARACTER_WIDTH, BOX_HEIGHT, GAP, MARGIN = 7.6, 30, 26, 12
 
 
 class Arrow(NamedTuple):
-    """An arrow between two boxes; one with a label is drawn beside the others, and does not order the boxes."""
+    """An arrow between two boxes; one with a label is drawn at the side, and does not order the boxes."""
 
     source: str
     target: str

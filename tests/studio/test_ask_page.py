@@ -196,7 +196,7 @@ def test_words_of_a_text_are_highlighted(studio):
     )
     page = studio.page("/texts?row=1")
     assert page.count("<mark") >= len(marks)
-    assert "Words that tell the classes apart" in page
+    assert "Words that distinguish the classes" in page
 
 
 def test_a_model_without_texts_says_so(trained):

@@ -1,4 +1,4 @@
-"""Bars of evidence and of probabilities: tables whose numbers can be read, each with a bar drawn as SVG beside it."""
+"""Bars of evidence and of probabilities: tables whose numbers can be read, each with a bar drawn as SVG."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _bar_cell(start: float, end: float, low: float, span: float) -> Markup:
 
 
 def _svg(*shapes: Markup | None) -> Markup:
-    """Return a drawing that a screen reader skips, as the number stands beside it."""
+    """Return a drawing that a screen reader skips, as the number stands next to it."""
     box = {
         "viewBox": f"0 0 100 {BAR_HEIGHT}",
         "preserveAspectRatio": "none",

@@ -58,5 +58,5 @@ def _mark(piece: str, decibans: float, top: float) -> Any:
 
 
 def _shade_of(decibans: float, top: float) -> int:
-    """Return the shade of evidence; infinite evidence has the strongest, and beside it all other the faintest."""
+    """Return the shade of evidence; infinite evidence has the strongest, all other then the faintest."""
     return shade(1.0 if math.isinf(decibans) else min(abs(decibans) / top, 1.0)) or 1

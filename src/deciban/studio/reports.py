@@ -110,7 +110,7 @@ def list_strongest(model: Model) -> list[StrongColumn]:
 
 
 def _shorten_summary(text: str, feature: str) -> str:
-    """Return a summary without the name of its feature, which stands beside it.
+    """Return a summary without the name of its feature, which stands next to it.
 
     >>> _shorten_summary("cough = none favours cold: +7.0 dB", "cough")
     'none favours cold: +7.0 dB'

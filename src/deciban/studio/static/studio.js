@@ -186,7 +186,7 @@ const studio = (() => {
   const menu = document.querySelector("details.menu");
   if (window.matchMedia("(max-width: 860px)").matches) menu.open = false;
   window.matchMedia("(max-width: 860px)").addEventListener("change", (event) => { menu.open = !event.matches; });
-  // A file that is dropped beside the drop zone would replace the page.
+  // A file that is dropped outside the drop zone would replace the page.
   for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
   connect(document);
   if (document.body.hasAttribute("data-session")) get("/job").then((job) => { if (job && job.state === "running") return followJob(); return null; })
