@@ -1,6 +1,7 @@
 """The studio in Chromium: from a file to a corrected label, on a phone, by the keyboard, in the dark, accessible."""
 
 import io
+import time
 from pathlib import Path
 
 import numpy as np
@@ -50,11 +51,15 @@ class Visit:
         self.page.set_input_files("input[type=file] >> nth=0", file)
         self.page.wait_for_selector(f"h1:has-text('{name}')")
 
+    def open_example(self, name):
+        self.click(f"button[value={name}]")
+        self.page.wait_for_selector(f"h1:has-text('{name}.csv')")
+
     def go(self, path):
         self.page.goto(self.address + path)
-        self.settle()
+        self.wait_until_idle()
 
-    def settle(self):
+    def wait_until_idle(self):
         self.page.wait_for_load_state("networkidle")
         self.page.wait_for_function("!document.querySelector('.loading') && document.getElementById('job').hidden")
 
@@ -131,14 +136,21 @@ def test_a_file_is_dropped_with_the_mouse(visit):
 @pytest.mark.thorough
 def test_a_role_and_the_target_change_by_a_click(visit):
     visit.go("/open")
-    visit.click("button[value=patients]")
-    visit.page.select_option("select[name='role:age']", "skip")
-    visit.page.wait_for_function("document.querySelector('select[name=\"role:age\"]').value === 'skip'")
-    visit.settle()
+    visit.open_example("patients")
+    with visit.page.expect_navigation():
+        visit.page.select_option("select[name='role:age']", "skip")
     assert visit.workspace.roles == {"age": "skip"}
     visit.page.select_option("select[name=target]", "cough")
     visit.page.wait_for_selector("tr.chosen:has-text('cough')")
     assert visit.workspace.target == "cough"
+
+
+@pytest.mark.thorough
+def test_a_click_before_the_script_has_arrived_is_not_lost(visit):
+    visit.open_example("tennis")
+    visit.page.route("**/static/studio.js*", lambda route: (time.sleep(1), route.continue_()))
+    visit.page.goto(visit.address + "/train", wait_until="commit")
+    visit.train()
 
 
 @pytest.mark.thorough
@@ -172,14 +184,14 @@ def test_hostile_cells_do_nothing(visit):
 
 @pytest.mark.thorough
 def test_pictures_change_with_their_options_and_are_downloaded(visit):
-    visit.click("button[value=iris]")
+    visit.open_example("iris")
     visit.go("/train")
     visit.train()
     visit.go("/look?picture=boundary")
     before = visit.page.inner_html(".sheet")
     visit.page.select_option("select[name=covariance]", "tied")
     visit.page.wait_for_url("**covariance=tied**")
-    visit.settle()
+    visit.wait_until_idle()
     assert visit.page.inner_html(".sheet") != before
     with visit.page.expect_download() as download:
         visit.page.click("text=SVG")
@@ -189,17 +201,17 @@ def test_pictures_change_with_their_options_and_are_downloaded(visit):
 
 @pytest.mark.thorough
 def test_learners_are_compared_and_the_best_is_trained(visit):
-    visit.click("button[value=iris]")
+    visit.open_example("iris")
     visit.go("/compare")
     visit.page.click("#compare")
     visit.page.wait_for_selector("text=Advice", timeout=200_000)
-    visit.settle()
+    visit.wait_until_idle()
     assert visit.page.locator(".sheet svg").count() == 1
 
 
 @pytest.mark.thorough
 def test_the_model_and_the_report_are_downloaded(visit):
-    visit.click("button[value=tennis]")
+    visit.open_example("tennis")
     visit.go("/train")
     visit.train()
     visit.go("/take-away")
@@ -214,7 +226,7 @@ def test_the_model_and_the_report_are_downloaded(visit):
 def prepare_all(visit):
     """Open the patients, and train."""
     visit.go("/open")
-    visit.click("button[value=patients]")
+    visit.open_example("patients")
     visit.go("/train")
     visit.train()
 

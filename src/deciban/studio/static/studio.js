@@ -1,10 +1,10 @@
 // The script of every page: requests, fragments, progress of jobs, files that are dropped, and small comforts.
+// It runs before the page has any content, and handles events at the document: a click is never too early.
 "use strict";
 
 const studio = (() => {
-  const alertBox = document.getElementById("alert");
-
   function showAlert(message) {
+    const alertBox = document.getElementById("alert");
     const close = document.createElement("button");
     close.type = "button";
     close.textContent = "×";
@@ -37,8 +37,8 @@ const studio = (() => {
   })).json();
 
   // Work in progress: the box at the bottom of the page, until the job has ended.
-  const box = document.getElementById("job");
-  const part = (name) => box.querySelector(`[data-job-${name}]`);
+  const box = () => document.getElementById("job");
+  const part = (name) => box().querySelector(`[data-job-${name}]`);
   const wait = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
 
   function showJob(job) {
@@ -53,7 +53,7 @@ const studio = (() => {
       bar.removeAttribute("value");
       part("count").textContent = job.done ? `${job.done.toLocaleString("en")} ${job.things}` : "";
     }
-    box.hidden = false;
+    box().hidden = false;
   }
 
   async function followJob() {
@@ -65,14 +65,12 @@ const studio = (() => {
         await wait(200);
         continue;
       }
-      box.hidden = true;
+      box().hidden = true;
       if (job.state === "failed") throw new Error(job.error.charAt(0).toUpperCase() + job.error.slice(1));
       if (job.state === "done" && job.next) window.location.assign(job.next);
       return;
     }
   }
-
-  part("stop").addEventListener("click", () => { post("/job/stop").catch((error) => showAlert(error.message)); });
 
   // Elements that are filled with the HTML of a path.
   async function load(element, path) {
@@ -143,54 +141,64 @@ const studio = (() => {
       const answer = await sendFile(file, zone.dataset.drop);
       window.location.assign(answer.next);
     } catch (error) {
-      box.hidden = true;
+      box().hidden = true;
       showAlert(error.message);
     }
   }
 
-  function connectDrop(zone) {
-    const input = zone.querySelector("input[type=file]");
-    const stop = (event) => { event.preventDefault(); };
-    for (const name of ["dragenter", "dragover"]) {
-      zone.addEventListener(name, (event) => { stop(event); zone.classList.add("over"); });
+  async function submitOnce(form) {
+    const buttons = form.querySelectorAll("button");
+    buttons.forEach((button) => { button.disabled = true; });
+    try { await submitForm(form); } catch (error) {
+      box().hidden = true;
+      showAlert(error.message);
     }
-    for (const name of ["dragleave", "drop"]) {
-      zone.addEventListener(name, (event) => { stop(event); zone.classList.remove("over"); });
-    }
-    zone.addEventListener("drop", (event) => { if (event.dataTransfer.files.length) openFile(event.dataTransfer.files[0], zone); });
-    input.addEventListener("change", () => { if (input.files.length) openFile(input.files[0], zone); });
+    buttons.forEach((button) => { button.disabled = false; });
   }
+
+  // Call a function for every event of these names whose target lies in an element of this selector.
+  function listen(names, selector, handle) {
+    for (const name of names) {
+      document.addEventListener(name, (event) => {
+        const found = event.target.closest?.(selector);
+        if (found) handle(found, event);
+      });
+    }
+  }
+
+  listen(["submit"], "form[data-job], form[data-fetch], form[data-submit]", (form, event) => {
+    if (form.method.toLowerCase() !== "post") return;
+    event.preventDefault();
+    submitOnce(form);
+  });
+  listen(["change"], "form[data-submit]", (form) => form.requestSubmit());
+  listen(["change"], "[data-drop]", (zone, event) => { if (event.target.files.length) openFile(event.target.files[0], zone); });
+  listen(["click"], "[data-copy]", copyText);
+  listen(["click"], "[data-job-stop]", () => { post("/job/stop").catch((error) => showAlert(error.message)); });
+  listen(["dragenter", "dragover"], "[data-drop]", (zone) => zone.classList.add("over"));
+  listen(["dragleave", "drop"], "[data-drop]", (zone) => zone.classList.remove("over"));
+  listen(["drop"], "[data-drop]", (zone, event) => { if (event.dataTransfer.files.length) openFile(event.dataTransfer.files[0], zone); });
+  // A file that is dropped outside the drop zone would replace the page.
+  for (const name of ["dragenter", "dragover", "drop"]) document.addEventListener(name, (event) => event.preventDefault());
 
   function connect(root) {
     root.querySelectorAll("[data-load]").forEach((element) => load(element, element.dataset.load));
-    root.querySelectorAll("[data-drop]").forEach(connectDrop);
-    root.querySelectorAll("form[data-job], form[data-fetch], form[data-submit]").forEach((form) => {
-      form.addEventListener("submit", (event) => {
-        if (form.method.toLowerCase() !== "post") return;
-        event.preventDefault();
-        form.querySelectorAll("button").forEach((button) => { button.disabled = true; });
-        submitForm(form).catch((error) => { box.hidden = true; showAlert(error.message); }).finally(() => {
-          form.querySelectorAll("button").forEach((button) => { button.disabled = false; });
-        });
-      });
-    });
-    root.querySelectorAll("form[data-submit]").forEach((form) => {
-      form.addEventListener("change", () => form.requestSubmit());
-    });
-    root.querySelectorAll("[data-copy]").forEach((button) => button.addEventListener("click", () => copyText(button)));
     root.querySelectorAll("figure.code").forEach((figure) => {
       figure.classList.toggle("long", figure.querySelector("pre").textContent.split("\n").length > 3);
     });
   }
 
-  const menu = document.querySelector("details.menu");
-  if (window.matchMedia("(max-width: 860px)").matches) menu.open = false;
-  window.matchMedia("(max-width: 860px)").addEventListener("change", (event) => { menu.open = !event.matches; });
-  // A file that is dropped outside the drop zone would replace the page.
-  for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
-  connect(document);
-  if (document.body.hasAttribute("data-session")) get("/job").then((job) => { if (job && job.state === "running") return followJob(); return null; })
-    .catch((error) => showAlert(error.message));
+  function showPage() {
+    const menu = document.querySelector("details.menu");
+    const narrow = window.matchMedia("(max-width: 860px)");
+    if (narrow.matches) menu.open = false;
+    narrow.addEventListener("change", (event) => { menu.open = !event.matches; });
+    connect(document);
+    if (!document.body.hasAttribute("data-session")) return;
+    get("/job").then((job) => (job && job.state === "running" ? followJob() : null)).catch((error) => showAlert(error.message));
+  }
+
+  document.addEventListener("DOMContentLoaded", showPage);
 
   return { get, post, fragment, load, request, followJob, showAlert, connect };
 })();
