@@ -260,6 +260,40 @@ def test_each_kernel_agrees_with_its_definition(seed, way):
     assert isinstance(counted, Levels)
 
 
+@pytest.mark.parametrize("d", [1, 5, 20, 33, 64, 80, 130])
+@pytest.mark.parametrize("way", ["kernel"], indirect=True)
+@pytest.mark.cases(3)
+def test_levels_are_counted_in_lines_of_any_number_of_columns(d, way):
+    rng = np.random.default_rng(d)
+    V = 40 if d < 30 else 5
+    X, y = rng.integers(0, V, (150, d)).astype(np.int32), rng.integers(0, 3, 150)
+    x = torch.as_tensor(X, device=way)
+    counted = launch.count_levels(x, engine.match_codes(y, x, 3), V)
+    expected = np.zeros((3, V, d), dtype=np.int64)
+    np.add.at(expected, (y[:, None], X, np.arange(d)), 1)
+    assert (counted == expected).all()
+
+
+@pytest.mark.parametrize("way", ["kernel"], indirect=True)
+def test_levels_of_many_blocks_are_counted_in_parts(way, monkeypatch):
+    monkeypatch.setattr(launch, "LABEL_TILE_ROWS", 64)
+    monkeypatch.setattr(launch, "SMALL_BLOCK_TILES", 1)
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 5, (1400, 2)).astype(np.uint8), rng.integers(0, 3, 1400)
+    x = torch.as_tensor(X, device=way)
+    codes = engine.match_codes(y, x, 3)
+    assert codes.order.n_blocks == 22
+    at_once = launch.count_levels(x, codes, 5)
+    sizes, empty = [], torch.empty
+    monkeypatch.setattr(launch, "MAX_LEVEL_COUNTS", 4000)
+    monkeypatch.setattr(torch, "empty", lambda shape, **more: sizes.append(np.prod(shape)) or empty(shape, **more))
+    assert (launch.count_levels(x, codes, 5) == at_once).all()
+    assert sizes == [3840, 1920]  # two groups of eight blocks, then one; 64 rows to a line
+    expected = np.zeros((3, 5, 2), dtype=np.int64)
+    np.add.at(expected, (y[:, None], X, np.arange(2)), 1)
+    assert (at_once == expected).all()
+
+
 def test_rows_far_out_are_scored_without_half_precision(way):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 300)

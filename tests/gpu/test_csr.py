@@ -26,7 +26,7 @@ ESTIMATORS = {
 }
 
 
-def draw(n=400, d=60, K=3, seed=0, dtype=np.float32):
+def draw(n=200, d=60, K=3, seed=0, dtype=np.float32):
     rng = np.random.default_rng(seed)
     matrix = csr_array(random_array((n, d), density=0.1, format="csr", rng=rng))
     matrix.data = rng.integers(1, 5, matrix.nnz).astype(dtype)

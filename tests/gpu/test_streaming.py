@@ -35,6 +35,24 @@ def test_batches_hold_the_rows_in_their_order(device):
     assert (np.concatenate([labels for _, labels in parts]) == y).all()
 
 
+def test_rows_in_pinned_memory_are_read_from_where_they_are(device):
+    if device == "cpu":
+        pytest.skip("no GPU")
+    X, y = draw()
+    pinned = torch.empty(X.shape, pin_memory=True).numpy()
+    pinned[:] = X
+    assert streaming._is_pinned(pinned)
+    assert not streaming._is_pinned(pinned[:, 1:])
+    parts = [rows.cpu().numpy() for rows, _ in streaming.stream_arrays(pinned, y, device=device, batch_rows=64)]
+    assert (np.concatenate(parts) == X).all()
+
+
+def test_a_stream_may_be_left_early(device):
+    X, y = draw()
+    rows, _ = next(streaming.stream_arrays(X, y, device=device, batch_rows=64))
+    assert (rows.cpu().numpy() == X[:64]).all()
+
+
 def test_memory_maps_and_texts(device, tmp_path):
     X, y = draw()
     np.save(tmp_path / "X.npy", X)

@@ -6,7 +6,8 @@ that none handles; the caller then uses the definition.
 
 import os
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,12 @@ MAX_ORDERED_CLASSES = 16
 
 LEVELS_PER_WORD = 32
 """Levels that a program counts."""
+
+MAX_PLACE_ROWS = (1 << 15) - 1
+"""The largest number of rows that one place of a tile of `kernels.count_levels` counts."""
+
+MAX_LEVEL_COUNTS = 1 << 26
+"""Counts of levels (256 MiB) that programs write before they are added; one group of blocks may write more."""
 
 MAX_KERNEL_LEVELS = 256
 """The largest number of levels that a kernel counts."""
@@ -125,8 +132,8 @@ class ClassOrder:
 def order_rows(codes: Any, counts: Any, K: int) -> ClassOrder:
     """Sort the rows of each block by class; `counts` is what `count_labels` returned for these codes, or None."""
     torch, n, tiles = import_torch(), len(codes), count_block_tiles(len(codes))
-    counts = count_labels(codes) if counts is None and K <= MAX_ORDERED_CLASSES and n < 1 << 31 else counts
-    if counts is None:
+    counts = count_labels(codes) if counts is None and K <= MAX_ORDERED_CLASSES else counts
+    if counts is None or n >= 1 << 31:
         return _sort_rows(codes, K, LABEL_TILE_ROWS * tiles)
     rows = torch.empty(n, dtype=torch.int32, device=codes.device)
     offsets = torch.empty((len(counts), MAX_ORDERED_CLASSES + 1), dtype=torch.int64, device=codes.device)
@@ -240,14 +247,22 @@ def count_levels(x: Any, codes: Any, V: int) -> NDArray[np.int64] | None:
         return None
     torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
     x = x if x.stride(1) == 1 else x.contiguous()
-    rows, columns, blocks = 16, power_of_two(d, 16, 32), 4
-    groups = ceil_div(order.n_blocks, blocks)
-    out = torch.empty((groups, K, V, d), dtype=torch.int32, device=x.device)
-    _kernels().count_levels[(K, groups, ceil_div(d, columns) * ceil_div(V, LEVELS_PER_WORD))](
-        x, order.rows, order.offsets, out, order.n_blocks, order.width, V,
-        d, x.stride(0), rows, columns, blocks, not INTERPRETED, num_warps=4,
-    )  # fmt: skip
-    return to_numpy(out.sum(0))
+    unit = 4 if d % 4 == 0 and x.stride(0) % 4 == 0 else 1
+    cells, lines = (128, 4) if d <= 128 else (32, 16)
+    rows = max(1, cells // d)
+    blocks = min(8, MAX_PLACE_ROWS // ceil_div(LABEL_TILE_ROWS * MAX_BLOCK_TILES, lines * rows))
+
+    def count_part(offsets: Any) -> Any:
+        groups = ceil_div(len(offsets), blocks)
+        out = torch.empty((groups * rows, K, V, d), dtype=torch.int32, device=x.device)
+        _kernels().count_levels[(K, groups, ceil_div(d, cells) * ceil_div(V, LEVELS_PER_WORD))](
+            x, order.rows, offsets, out, len(offsets), order.width, V,
+            d, x.stride(0), lines, cells, unit, blocks, not INTERPRETED, num_warps=4,
+        )  # fmt: skip
+        return out.sum(0)
+
+    most = max(1, MAX_LEVEL_COUNTS // (rows * K * V * d)) * blocks
+    return to_numpy(reduce(add, map(count_part, order.offsets.split(most))))
 
 
 def count_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray[np.int64] | None:
