@@ -21,7 +21,8 @@ from deciban.training.task import plan
 
 from . import table_data
 from .case import format_seconds
-from .scale_spark import NUMBERS, TARGET, open_session, write_gaussian
+from .scale_spark import NUMBERS, TARGET, write_gaussian
+from .spark_process import open_session
 
 CORES = 2
 SMALL_ROWS, LARGE_ROWS = 20_000, 8_000_000
@@ -59,8 +60,8 @@ def measure(n_rows: int) -> float:
 
 
 def calibrate() -> CostModel:
-    """Measure the constants on the small and the large table."""
-    overhead, large = measure(SMALL_ROWS), measure(LARGE_ROWS)
+    """Measure the constants on the large and the small table; the large first, while the JVM compiles its code."""
+    large, overhead = measure(LARGE_ROWS), measure(SMALL_ROWS)
     return CostModel(overhead, (large - overhead) * CORES / ((LARGE_ROWS - SMALL_ROWS) * len(NUMBERS)))
 
 

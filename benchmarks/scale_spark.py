@@ -1,18 +1,12 @@
 """Benchmarks of Spark: deciban and MLlib's naive Bayes in one session, on the same files; memory; cores.
 
-Both sides are warm: each has run once before it is timed. The master is local[2]. `python -m benchmarks.scale_spark`
-runs one measurement in a process of its own, for its memory or its number of cores.
+Both sides are warm: each has run once before it is timed. The master is local[2].
 """
 
 import json
-import os
-import statistics
-import sys
-import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-import deciban
-
-from . import child, memory, table_data, text_data
+from . import child, table_data, text_data
 from .case import Group, Job, Line, format_mib, format_seconds, scale_rows
+from .spark_process import open_session, train
 from .timing import alternate, speed_line
 
 ROUNDS = 3
@@ -54,25 +47,6 @@ def jobs(group: Group, scale: float) -> Iterator[Job]:
         yield "memory spark", partial(measure_memory, scale)
 
 
-@cache
-def open_session(master: str = "local[2]") -> Any:
-    """Open the session of this process."""
-    from pyspark.sql import SparkSession
-
-    warnings.filterwarnings("ignore", category=FutureWarning)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "4g",
-        "spark.log.level": "ERROR",
-    }
-    builder = SparkSession.builder.master(master)
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
-
-
 def find_gaussian(scale: float) -> str:
     """Return a Parquet file of doubles in three classes."""
     n = scale_rows(FULL_ROWS, scale)
@@ -100,14 +74,6 @@ def fit_gaussian_mllib(path: str) -> Any:
     assembler = VectorAssembler(inputCols=NUMBERS, outputCol="features")
     model = NaiveBayes(modelType="gaussian", labelCol=TARGET)
     return Pipeline(stages=[assembler, model]).fit(open_session().read.parquet(path))
-
-
-def train(path: str, from_frame: bool, **settings: Any) -> Any:
-    """Train our model, from the path or from a DataFrame."""
-    spark = open_session()
-    if from_frame:
-        return deciban.train(spark.read.parquet(path), **settings)
-    return deciban.train(path, spark=spark, **settings)
 
 
 def compare(
@@ -222,7 +188,7 @@ def compare_scoring(scale: float) -> Iterator[Line]:
 def compare_cores(scale: float) -> Iterator[Line]:
     """Compare one core with two, each in a process of its own."""
     path = find_gaussian(scale)
-    two, one = (child.run("-m", "benchmarks.scale_spark", "time", f"local[{n}]", path) for n in (2, 1))
+    two, one = (child.run("-m", "benchmarks.spark_process", "time", f"local[{n}]", path) for n in (2, 1))
     ratio = one / two
     note = "Gaussian by path; median of 5, each number of cores in a process of its own"
     yield Line(
@@ -234,14 +200,15 @@ def compare_cores(scale: float) -> Iterator[Line]:
 def measure_memory(scale: float) -> Iterator[Line]:
     """Measure the peak memory of the driver's Python and of the executors' Python workers, in fresh processes."""
     cases = {
-        "Gaussian 10⁷×20": (find_gaussian(scale), TARGET, "numbers"),
+        "Gaussian 10⁷×20": (find_gaussian(scale), TARGET, {"numbers": "number"}),
         "words of 1 GB": (
-            str(text_data.find_posts_file(max(10**7, round(TEXT_BYTES * scale)))), text_data.TARGET, "text",
+            str(text_data.find_posts_file(max(10**7, round(TEXT_BYTES * scale)))), text_data.TARGET,
+            {"roles": {text_data.TEXT: "text"}},
         ),
     }  # fmt: skip
-    for name, (path, target, kind) in cases.items():
+    for name, (path, target, settings) in cases.items():
         for way in ("path", "frame"):
-            peaks = child.run("-m", "benchmarks.scale_spark", "memory", way, path, target, kind)
+            peaks = child.run("-m", "benchmarks.spark_process", "memory", way, path, target, json.dumps(settings))
             for side, limit in (("worker", MAX_WORKER_MIB), ("driver", MAX_DRIVER_MIB)):
                 met = peaks[side] <= limit
                 note = "VmHWM of the process, imports included; held-out report included"
@@ -249,34 +216,3 @@ def measure_memory(scale: float) -> Iterator[Line]:
                     "memory", f"{name} by {way}: Python of the {side}", format_mib(peaks[side]), "–", None,
                     f"≤ {limit:g} MiB", met, note,
                 )  # fmt: skip
-
-
-def time_once(master: str, path: str) -> float:
-    """Return the median time of a training by path with this master, warm."""
-    spark = open_session(master)
-    times = []
-    for _ in range(6):
-        start = time.perf_counter()
-        deciban.train(path, target=TARGET, numbers="number", judge=False, spark=spark)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times[1:])
-
-
-def measure_once(way: str, path: str, target: str, kind: str) -> dict[str, float]:
-    """Train with a held-out report; return the peak memory of this process and of the largest Python worker."""
-    import psutil
-
-    settings: dict[str, Any] = {"numbers": "number"} if kind == "numbers" else {"roles": {text_data.TEXT: "text"}}
-    train(path, way == "frame", target=target, **settings)
-    peaks = []
-    for process in psutil.Process().children(recursive=True):
-        if "python" in process.name():
-            lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-            peaks += [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")]
-    return {"driver": memory.read_status("VmHWM"), "worker": max(peaks, default=0.0)}
-
-
-ACTIONS: dict[str, Callable[..., Any]] = {"time": time_once, "memory": measure_once}
-
-if __name__ == "__main__":
-    print(json.dumps(ACTIONS[sys.argv[1]](*sys.argv[2:])))

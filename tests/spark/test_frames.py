@@ -1,10 +1,14 @@
 """A DataFrame of Spark is learned and predicted as the same rows are on one machine."""
 
+import json
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import deciban
+from deciban.sources.spark_frames import SparkFrame, count_partitions
 from tests.spark.compare import assert_same_ledger, in_partitions
 from tests.tables.clinic import patients
 
@@ -84,3 +88,50 @@ def test_rows_are_added_and_forgotten(spark):
     assert model.origin.rows_read == 900
     first = deciban.train(table.slice(0, 500), target="diagnosis", roles=ROLES, judge=False)
     assert_same_ledger(model.forget(more).ledger, first.ledger, rtol=1e-9)
+
+
+def test_a_task_uses_as_many_threads_as_it_has_cores(spark):
+    """Each of the two tasks of local[2] has one core."""
+
+    def count_threads(part, number):
+        import threading
+
+        from deciban.engines import thread_count
+        from deciban.model.matrices import prefetch
+
+        running = [threading.active_count() for batch in prefetch(part.batches({"id": "number"}))]
+        return [thread_count(None), pa.cpu_count(), len(running), max(running)]
+
+    def add(a, b):
+        return [*map(max, a, b)]
+
+    frame = SparkFrame(spark.range(0, 100, 1, 2))
+    found = frame.reduce(count_threads, add, lambda state: json.dumps(state).encode(), json.loads, ["id"])
+    assert found == [1, 1, 1, 1]
+
+
+def test_partitions_are_counted_only_where_nothing_has_to_be_run(spark):
+    frame = spark.range(0, 100, 1, 3)
+    assert count_partitions(frame) == 3
+    assert count_partitions(frame.repartition(3)) == math.inf
+
+
+def test_ledgers_are_merged_in_a_tree(spark):
+    """Of a frame that exchanges its rows first the number of partitions is not known, so every stage is there."""
+    table = mixed(500)
+    shuffled = in_partitions(spark, table, 2).repartition(12, "age")
+    model = deciban.train(shuffled, target="diagnosis", roles=ROLES, judge=False)
+    assert_same_ledger(model.ledger, deciban.train(table, target="diagnosis", roles=ROLES, judge=False).ledger)
+
+
+def test_small_batches_are_gathered(spark):
+    """Batches of three rows, an array of numbers with and without missing ones among the columns."""
+    setting, table = "spark.sql.execution.arrow.maxRecordsPerBatch", mixed(500)
+    local = deciban.train(table, target="diagnosis", judge=False)
+    before = spark.conf.get(setting)
+    spark.conf.set(setting, "3")
+    try:
+        model = deciban.train(in_partitions(spark, table, 2), target="diagnosis", judge=False)
+    finally:
+        spark.conf.set(setting, before)
+    assert_same_ledger(model.ledger, local.ledger)

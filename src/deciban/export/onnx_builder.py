@@ -5,13 +5,13 @@ Tensors of rows have a row for each row of the input; all numbers are doubles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from deciban.errors import MissingExtraError
+from deciban.errors import InputError, MissingExtraError
 
 try:
     import onnx
@@ -23,6 +23,23 @@ except ImportError:
 
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9
 """Versions of the operators and of the file format; onnxruntime reads them since 1.14 (2023)."""
+
+
+INNER_PREFIX = "deciban:"
+"""The first characters of the names of all tensors that are no inputs and no outputs."""
+
+OUTPUTS = ("label", "probabilities")
+"""The names of the outputs."""
+
+
+def check_input_name(name: str, others: Container[str]) -> None:
+    """Refuse a name that an input cannot have."""
+    is_taken = name in others or name in OUTPUTS or name.startswith(INNER_PREFIX)
+    if not name or is_taken or "\0" in name:
+        raise InputError(
+            f"{name!r} cannot be the name of an input: it is empty, has a zero byte, or another tensor has it. "
+            f"Hint: rename the column before training"
+        )
 
 
 @dataclass(frozen=True)
@@ -68,14 +85,14 @@ class Graph:
         """Add an array: numbers as doubles unless they are integers or truth values, texts as texts."""
         array = np.asarray(value)
         array = array.astype(object) if array.dtype.kind in "UO" else array
-        name = f"deciban:constant:{len(self.constants)}"
+        name = f"{INNER_PREFIX}constant:{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(array, name))
         return Tensor(self, name)
 
     def call(self, operator: str, *inputs: Tensor | Any, domain: str = "", **attributes: Any) -> Tensor:
         """Add a node, and return what it computes; arguments that are no tensors become constants."""
         names = [(x if isinstance(x, Tensor) else self.constant(x)).name for x in inputs]
-        out = f"deciban:{operator}:{len(self.nodes)}"
+        out = f"{INNER_PREFIX}{operator}:{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, names, [out], domain=domain, **attributes))
         return Tensor(self, out)
 
@@ -121,4 +138,4 @@ class Graph:
         return bytes(model.SerializeToString())
 
 
-__all__ = ["Graph", "Tensor", "TensorProto"]
+__all__ = ["Graph", "Tensor", "TensorProto", "check_input_name"]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from deciban.errors import InputError
-from deciban.export.onnx_builder import Graph, Tensor, TensorProto
+from deciban.export.onnx_builder import Graph, Tensor, TensorProto, check_input_name
 from deciban.export.portable import Document, Term
 from deciban.model.columns import split_levels
 from deciban.model.output_frames import to_labels
@@ -55,16 +55,13 @@ class OnnxWriter:
         wanted: dict[str, tuple[int, int]] = {}
         for name, feature in self.features.items():
             if feature["kind"] == "text":
+                check_input_name(name, wanted)
                 wanted[name] = TensorProto.DOUBLE, self._count_words(name)
                 continue
             is_number = [feature["kind"] == "number"] if "numeric" not in feature else feature["numeric"]
             names = [name] if "part" in feature else feature["columns"]
             for column, number in zip(names, is_number):
-                if not column or column in wanted or column in ("label", "probabilities"):
-                    raise InputError(
-                        f"{column!r} cannot be the name of an input: it is empty, or another input or output has it. "
-                        f"Hint: rename the column before training"
-                    )
+                check_input_name(column, wanted)
                 wanted[column] = TensorProto.DOUBLE if number else TensorProto.STRING, 1
         return {name: self.graph.input(name, *kind) for name, kind in wanted.items()}
 
@@ -283,7 +280,10 @@ class OnnxWriter:
         return g.where(ruled_out, -np.inf, scores)
 
     def _add_joint_gaussian(self, term: Term) -> Tensor:
-        """Add t · (−½ zᵀz − ln|L|); a missing feature has the row and column of the unit matrix in Σ = LLᵀ."""
+        """Add t · (−½ zᵀz − ln|L|); a missing feature has the row and column of the unit matrix in Σ = LLᵀ.
+
+        Scores are bounded by that of the likeliest class, less the bound for each present feature.
+        """
         g, d = self.graph, len(term["features"])
         covariance, mean = np.array(term["covariance"]), np.array(term["mean"])
         x = self._numbers(term["features"])
@@ -316,8 +316,12 @@ class OnnxWriter:
             squares = z[j] * z[j] if squares is None else squares + z[j] * z[j]
         assert squares is not None
         assert logs is not None
-        score = (squares * -0.5 - logs) * term["weight"]
-        return g.where(g.is_nan(score), -np.inf, score)  # squares overflow
+        score = squares * -0.5 - logs
+        score = g.where(g.is_nan(score), -np.inf, score)  # squares overflow
+        if term["bound"] is not None:
+            n_present = g.reduce("ReduceSum", g.concatenate(have), 1)
+            score = g.call("Max", score, g.reduce("ReduceMax", score, 1) - n_present * term["bound"])
+        return score * term["weight"]
 
     # Posterior
 

@@ -19,7 +19,7 @@ from deciban.model.columns import Feature
 from deciban.persistence.table_models import describe_column
 from deciban.scorer import vocabularies
 from deciban.scores import ScoreForm
-from deciban.scores.bounded_forms import BoundedDiagonal, BoundedRates, LimitedFull
+from deciban.scores.bounded_forms import MAX_FEATURE_EVIDENCE, BoundedDiagonal, BoundedRates, LimitedFull
 from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature
 from deciban.scores.form_algebra import Summed
 from deciban.scores.gaussian_forms import Diagonal, Full
@@ -252,6 +252,7 @@ def _joint_terms(form: Full, features: Sequence[str], names: Any) -> Iterator[Te
         "mean": to_list(form.mean),
         "covariance": to_list(form.covariance),
         "limits": to_list(form.limits) if isinstance(form, LimitedFull) else None,
+        "bound": MAX_FEATURE_EVIDENCE if isinstance(form, LimitedFull) else None,
         "weight": 1.0 if form.evidence_weight is None else float(form.evidence_weight),
     }
 

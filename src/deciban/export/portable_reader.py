@@ -32,7 +32,7 @@ from deciban.persistence.section import MAX_NUMBER, escape_and_shorten
 from deciban.persistence.table_models import TARGET_TYPES, read_column_list
 from deciban.scorer import Solved
 from deciban.scores import ScoreForm
-from deciban.scores.bounded_forms import BoundedDiagonal, BoundedRates, LimitedFull
+from deciban.scores.bounded_forms import MAX_FEATURE_EVIDENCE, BoundedDiagonal, BoundedRates, LimitedFull
 from deciban.scores.form_algebra import Summed, sum_forms
 from deciban.scores.gaussian_forms import Full
 from deciban.scores.linear import ImpossibleValues, Linear
@@ -311,6 +311,7 @@ class _BlockReader:
         if term.value("limits") is not None:
             limits = read_numbers(term, "limits", 2, d)
             form = LimitedFull(*arguments, limits=limits)
+            term.optional(term.number, "bound", minimum=MAX_FEATURE_EVIDENCE, maximum=MAX_FEATURE_EVIDENCE)
         try:
             form.shapes  # noqa: B018
         except InputError:

@@ -1,6 +1,5 @@
 // Scores and explains rows by a model that deciban exported; docs/export-json.md describes the document.
 // A row is an object: numbers, texts, booleans, dates (a Date by its UTC fields, or ISO text) or null, by column.
-
 const DECIBAN = 10 / Math.LN10, LOG_2PI = Math.log(2 * Math.PI), MAX_EVIDENCE = 1e300, MAX_LOG_ODDS = 1e100;
 const MISSING_NUMBERS = new Set(["", "None", "-", "."]), OTHER_BOOLEANS = new Map([[true, "True"], [false, "False"]]);
 const PARTS = {
@@ -13,8 +12,7 @@ const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
 const greatest = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
 const logSigmoid = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Math.exp(-x)));
-const logSumExp = (s, top = greatest(s)) =>
-  top === -Infinity ? top : top + Math.log(sum(s.map((x) => Math.exp(x - top))));
+const logSumExp = (s, top = greatest(s)) => top === -Infinity ? top : top + Math.log(sum(s.map((x) => Math.exp(x - top))));
 const normalise = (s, top = greatest(s), rest = logSumExp(s.map((x) => x - top))) => s.map((x) => x - top - rest);
 function logOdds(logPosterior, k) {
   const own = Math.min(logPosterior[k], 0), others = logPosterior.filter((_, l) => l !== k);
@@ -95,19 +93,17 @@ export class Model {
   }
   date(cell, column) { // as its text says, whatever the time zone
     const text = String(cell).trim().replace(" ", "T").replace(/^\d\d:/, "1970-01-01T$&");
-    const local = /T/.test(text) ? text.replace(/(Z|[+-]\d\d:?\d\d)?$/, "Z") : text;
-    const date = new Date(cell instanceof Date ? cell : local);
+    const date = new Date(cell instanceof Date ? cell : /T/.test(text) ? text.replace(/(Z|[+-]\d\d:?\d\d)?$/, "Z") : text);
     if (!Number.isNaN(date.getTime())) return date;
     throw new RangeError(`column ${column} holds ${cell}, which is not a date`);
   }
   tokens(text) {
     const { lower, tokens, ngrams: [low, high], stop, least_length: least, characters } = this.document.words;
     if (lower) text = text.toLowerCase();
-    const squeezed = [...text.replace(new RegExp(`[${characters.space}]{2,}`, "gu"), " ")];
-    if (tokens === "characters") return ngrams(squeezed, low, high, "");
+    const squeeze = () => [...text.replace(new RegExp(`[${characters.space}]{2,}`, "gu"), " ")];
+    if (tokens === "characters") return ngrams(squeeze(), low, high, "");
     const word = `[${characters.word}]+`, single = `[^${characters.word}${characters.space}]`;
-    const patterns = { words: word, "words and punctuation": `${word}|${single}` };
-    const pattern = patterns[tokens] ?? `[^${characters.space}]+`;
+    const pattern = { words: word, "words and punctuation": `${word}|${single}` }[tokens] ?? `[^${characters.space}]+`;
     const runs = text.match(new RegExp(pattern, "gu")) ?? [], stops = new Set(stop);
     if (tokens !== "characters in words")
       return ngrams(runs.filter((token) => [...token].length >= least && !stops.has(token)), low, high, " ");
@@ -115,27 +111,28 @@ export class Model {
     return spaced.flatMap((word) => (low > word.length ? [word.join("")] : ngrams(word, low, high, "")));
   }
   words(t, row) { // the known words of a text, each with its score under each class
-    const text = row[this.features.get(t.feature).columns[0]], { values, length } = this.document.words;
-    const counts = new Map(), places = this.places.get(t);
-    const tokens = isMissing(text) || this.markers.has(text) ? [] : this.tokens(String(text));
-    for (const token of tokens) if (places.has(token)) counts.set(token, (counts.get(token) ?? 0) + 1);
-    const value = { counts: (n) => n, presence: () => 1, log: Math.log1p }[values];
-    const all = [...counts.values()].map(value);
-    const size = length === "l1" ? sum(all) : length === "l2" ? Math.sqrt(sum(all.map((v) => v * v))) : 1;
+    const { values, length } = this.document.words, counts = new Map(), places = this.places.get(t);
+    const text = row[this.features.get(t.feature).columns[0]], isAbsent = isMissing(text) || this.markers.has(text);
+    const tokens = (isAbsent ? [] : this.tokens(String(text))).filter((token) => places.has(token));
+    for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);
+    const value = { counts: (n) => n, presence: () => 1, log: Math.log1p }[values], all = [...counts.values()].map(value);
+    const size = { l1: sum(all), l2: Math.sqrt(sum(all.map((v) => v * v))) }[length] ?? 1;
     return [...counts].map(([word, n]) =>
       ({ word, scores: finite(t.weights.map((w) => w[places.get(word)])).map((w) => (value(n) / size) * w) }));
   }
   joint(t, row) { // of each class: the present features, their deviations, squares, and ½ ln|2πΣ|
     const read = t.features.map((name) => this.number(name, row));
-    const isFar = (x, i) => t.limits && (x < t.limits[0][i] || x > t.limits[1][i]);
-    const have = read.flatMap((x, i) => (Number.isNaN(x) || isFar(x, i) ? [] : [i]));
+    const isNear = (x, i) => !t.limits || (t.limits[0][i] <= x && x <= t.limits[1][i]);
+    const have = read.flatMap((x, i) => (!Number.isNaN(x) && isNear(x, i) ? [i] : []));
     const shapes = t.covariance.map((c) => invert(have.map((i) => have.map((j) => c[i][j]))));
-    return this.classes.map((_, k) => {
+    const each = this.classes.map((_, k) => {
       const [P, logDet] = shapes[shapes.length > 1 ? k : 0], gap = have.map((i) => read[i] - t.mean[k][i]);
       const squares = gap.map((g, i) => -0.5 * g * sum(P[i].map((p, j) => p * gap[j])));
       const half = 0.5 * (logDet + have.length * LOG_2PI), whole = sum(squares) - half;
-      return { have, P, gap, squares, half, whole: Number.isNaN(whole) ? -Infinity : whole }; // squares may overflow
+      return { have, P, gap, squares, half, plain: Number.isNaN(whole) ? -Infinity : whole }; // squares may overflow
     });
+    const top = greatest(each.map((p) => p.plain)), least = t.bound ? top - t.bound * have.length : -Infinity;
+    return each.map((p) => ({ ...p, whole: Math.max(p.plain, least) }));
   }
   cell(name, cells, row) { // the number of the cell of a feature; NaN where it is missing
     const levels = this.terms.find((t) => t.kind === "levels" && t.feature === name);
@@ -181,9 +178,11 @@ export class Model {
       if (t.kind === "joint_gaussian") {
         const each = this.joint(t, row), a = each[k], b = each[l], isShared = t.covariance.length === 1;
         const line = (i) => (sum(a.P[i].map((v, j) => v * (b.gap[j] - a.gap[j]))) * (a.gap[i] + b.gap[i])) / 2;
-        const piece = (i) => t.weight * (isShared ? line(i) : a.squares[i] - b.squares[i]);
+        const isPlain = a.whole === a.plain && b.whole === b.plain;
+        const weight = t.weight * (isPlain ? 1 : (a.whole - b.whole) / (a.plain - b.plain));
+        const piece = (i) => weight * (isShared ? line(i) : a.squares[i] - b.squares[i]);
         a.have.forEach((feature, i) => add(found, t.features[feature], piece(i)));
-        if (!isShared) add(extras, "shape", t.weight * (b.half - a.half));
+        if (!isShared) add(extras, "shape", weight * (b.half - a.half));
         continue;
       }
       const s = this.score(t, row);

@@ -16,8 +16,8 @@ from deciban.export.sql_calibration import IMPOSSIBLE_SCORE, calibrate
 from deciban.export.sql_expressions import CASE_SENSITIVE_DIALECTS, DIALECTS, Dialect, Expression, Speller, Terms, exp
 from deciban.export.sql_joint import JointTerm
 from deciban.export.sql_levels import LevelTerm
-from deciban.export.sql_numbers import NumberTerms
-from deciban.export.sql_pairs import PairTerm
+from deciban.export.sql_numbers import NumberTerms, has_many_bins
+from deciban.export.sql_pairs import join_pair, list_cells
 from deciban.export.sql_steps import QuerySteps
 from deciban.export.sql_tokens import join_tokens
 from deciban.model.output_frames import to_labels
@@ -26,8 +26,11 @@ from deciban.scores.explanation import DECIBAN
 MAX_NAME_BYTES = 63
 """Bytes of the name of a result; PostgreSQL cuts off longer names."""
 
-MAX_LIMITED_NUMBERS = 500
-"""Largest number of columns that are limited in a step of their own; PostgreSQL has 1664 columns, SQLite 2000."""
+MAX_NEW_COLUMNS = 500
+"""Largest number of columns that a step adds to those of the table; PostgreSQL has 1664 columns, SQLite 2000."""
+
+MAX_CASE_CELLS = 3
+"""Largest number of cells of levels that are found by a CASE in each pair that they are in; more are joined."""
 
 BELOW_ALL_SCORES = -1e306
 """A score below those of all classes, impossible ones too."""
@@ -60,7 +63,7 @@ def write_sql(document: Document, options: SqlOptions) -> str:
         near = did_you_mean(str(options.dialect), DIALECTS)
         raise InputError(f"dialect must be one of {', '.join(DIALECTS)}, not {options.dialect!r}{near}")
     _check_names(document, options)
-    return str(Query(document, options).build().sql(dialect=options.dialect, pretty=True)) + "\n"
+    return str(Query(document, options).build().sql(dialect=options.dialect, pretty=True, copy=False)) + "\n"
 
 
 def group_terms(document: Document) -> dict[str, list[Term]]:
@@ -85,7 +88,8 @@ class Query:
         schema = None if options.schema is None else e.name_to_identifier(options.schema)
         self.steps = QuerySteps(options.dialect, exp.Table(this=e.name_to_identifier(options.table), db=schema))
         self.impossible: dict[int, list[Expression]] = {}
-        self.numbers = NumberTerms(self.speller, self.K, self.reference, self.impossible)
+        self.cells, self.level_cells = list_cells(document), dict[str, Expression]()
+        self.numbers = NumberTerms(self.speller, self.steps, self.K, self.reference, self.impossible)
 
     def build(self) -> exp.Select:
         """Return the whole query."""
@@ -107,8 +111,9 @@ class Query:
     def _add_scores(self) -> list[Expression]:
         """Add the step of the score of each class; with evidence, after one of the term of each feature and class."""
         grouped = group_terms(self.document)
-        joined = {id(term): self._join(term, i) for i, term in enumerate(self.document["terms"])}
-        self._limit_numbers(grouped)
+        self._prepare_numbers(grouped)
+        in_order = sorted(enumerate(self.document["terms"]), key=lambda each: each[1]["kind"] == "pair")
+        joined = {id(term): self._join(term, i) for i, term in in_order}
         terms = {name: self._sum_terms(name, listed, joined) for name, listed in grouped.items()}
         self.written = [name for name in terms if name]
         flags = {f"deciban_i{k}": e.join_conditions(c, exp.Or) for k, c in sorted(self.impossible.items())}
@@ -136,14 +141,24 @@ class Query:
         self.steps.add(columns)
         return [e.column(f"deciban_s{k}") for k in range(self.K)]
 
-    def _limit_numbers(self, grouped: Mapping[str, Sequence[Term]]) -> None:
-        """Add a step with numbers within limits, whose terms need no CASE; not of very many, for which few databases
-        have columns."""
+    def _prepare_numbers(self, grouped: Mapping[str, Sequence[Term]]) -> None:
+        """Add a step with numbers within limits, whose terms need no CASE, and with the bins of numbers; not of very
+        many, for which few databases have columns."""
         found = {name: self.numbers.limit(grouped[name], f) for name, f in self.features.items() if name in grouped}
         limited = {name: value for name, value in found.items() if value is not None}
-        if len(limited) <= MAX_LIMITED_NUMBERS:
+        wanted = [(name, tuple(cells)) for name, cells in self.cells.items()]
+        bins = [term for term in self.document["terms"] if term["kind"] == "bins"]
+        wanted += [(term["feature"], tuple(term["cuts"])) for term in bins if has_many_bins(term, self.reference)]
+        numbers = [(name, cuts) for name, cuts in dict.fromkeys(wanted) if self.features[name]["kind"] == "number"]
+        if len(limited) + len(numbers) <= MAX_NEW_COLUMNS:
             named = {f"deciban_n{j}": value for j, value in enumerate(limited.values())}
-            self.numbers.limited.update(zip(limited, self.steps.let(named)))
+            named |= {
+                f"deciban_v{j}": self.numbers.find_bin(self.features[name], cuts)
+                for j, (name, cuts) in enumerate(numbers)
+            }
+            columns = self.steps.let(named)
+            self.numbers.limited.update(zip(limited, columns))
+            self.numbers.bins.update(zip(numbers, columns[len(limited) :]))
 
     def _guard_limited(self) -> Expression | None:
         """Return 0, NULL where a limited number is refused; None where there are none."""
@@ -151,12 +166,13 @@ class Query:
         return None if total is None else e.multiply(e.number(0.0), total)
 
     def _join(self, term: Term, number: int) -> Terms | Callable[[str, int], Expression | None] | None:
-        """Join what a term needs in the first step: the sums of a text, or a table of many levels or pairs."""
+        """Join what a term needs in the next step: the sums of a text, or a table of many levels or pairs."""
         if term["kind"] == "levels":
             levels = LevelTerm.of(term, self.document, self.speller, self.reference)
-            return levels.join(self.steps, number) if levels.is_large else None
+            return self._join_levels(levels, number)
         if term["kind"] == "pair":
-            return PairTerm(self.numbers, self.document, term).join(self.steps, number)
+            found = {name: self._find_cell(name) for name in (term["feature"], term["parent"])}
+            return join_pair(self.steps, term, self.reference, found, number)
         if term["kind"] != "text":
             return None
         if not self.options.keys:
@@ -166,6 +182,22 @@ class Query:
         table = self.options.tokens.get(term["feature"], f"{term['feature']}_tokens")
         words, key = self.document["words"], self.options.keys[0]
         return join_tokens(self.steps, self.speller, term, words, self.reference, key, table, number)
+
+    def _join_levels(self, levels: LevelTerm, number: int) -> Callable[[str, int], Expression | None] | None:
+        """Join the table of many levels, with their cells if they have any; None where there are few."""
+        name = levels.feature["name"]
+        cells = self.cells.get(name)
+        has_many_cells = cells is not None and len(cells) > MAX_CASE_CELLS
+        look_up = levels.join(self.steps, number, cells) if levels.is_large or has_many_cells else None
+        if cells is not None:
+            self.level_cells[name] = levels.find_cell(cells, None if look_up is None else look_up("c", 0))
+        return look_up
+
+    def _find_cell(self, name: str) -> Expression:
+        """Return the number of the cell of a feature."""
+        if name in self.level_cells:
+            return self.level_cells[name]
+        return self.numbers.find_bin(self.features[name], self.cells[name])
 
     def _sum_terms(self, name: str, listed: Sequence[Term], joined: Mapping[int, object]) -> Terms:
         """Return the sum of the terms of a feature; a number without evidence is refused where it is infinite."""
@@ -228,7 +260,8 @@ class Query:
             e.label(name) for name in to_labels(self.document["classes"], self.document["target_type"]).tolist()
         ]
         wins = [e.compare(d, exp.GTE, e.number(0.0)) for d in below[:-1]]
-        refused = e.is_null(total)
+        # Not whether the total is NULL: a prediction alone needs no exponentials.
+        refused = e.join_conditions([e.is_null(d) for d in below], exp.Or)
         prediction = e.when((refused, exp.Null()), *zip(wins, labels), otherwise=labels[-1])
         shares = [e.divide(each, total) for each in odds]
         scores = [e.when((e.negate(refused), d)) for d in below]

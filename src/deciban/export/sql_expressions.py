@@ -6,6 +6,7 @@ may stand in several places of a query: it is copied once, when the SQL is writt
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -35,6 +36,25 @@ MIN_EXPONENT = -700.0
 
 MAX_ARGUMENTS = 50
 """Arguments of one call of GREATEST; SQLite takes 127."""
+
+MAX_CASE_BRANCHES = 12
+"""Levels or bins × written classes up to which a CASE is used, else a join.
+
+DuckDB, 10⁶ rows, 5 classes, 6 columns with up to 200 levels: 13 s by CASE, 0.2 s by joins;
+5 classes, 3 of 12 columns with 90 bins, the whole query: 3.4 s of CPU by CASE, 0.6 s by joins.
+"""
+
+MIN_GRID_CUTS = 4
+"""Cuts from which on a list of intervals takes DuckDB less time than a CASE."""
+
+MAX_GRID_INTERVALS = 1024
+"""Intervals of a list up to which it takes DuckDB less time than a CASE: it copies the list for every 2048 rows."""
+
+MIN_GRID_WIDTH = 1e-100
+"""Narrowest intervals of a list: the inverse of the width is finite."""
+
+MAX_WHOLE_DOUBLE = 2.0**52
+"""Whole doubles below this have neighbours that are doubles."""
 
 Branch = tuple[Expression, Expression]
 """A condition and the result where it holds."""
@@ -208,6 +228,27 @@ def choose_bin(x: Expression, cuts: Sequence[float], results: Sequence[Expressio
     return when((compare(x, exp.LT, number(cuts[middle])), below), otherwise=above)
 
 
+def find_grid(cuts: Sequence[float]) -> tuple[float, int, list[int]] | None:
+    """Return intervals of equal width that all cuts are bounds of: width, number of the first, and the bin of each.
+
+    The width is a power of two, so that x / width is exact; None where there are few cuts or many intervals, or where
+    x / width of a number next to the cut 0 would be 0.
+
+    >>> find_grid([0.5, 0.75, 1.75, 2.0])
+    (0.25, 1, [0, 1, 2, 2, 2, 2, 3, 4])
+    """
+    if len(cuts) < MIN_GRID_CUTS:
+        return None
+    ratios = [cut.as_integer_ratio() for cut in cuts if cut]
+    width = min((p & -p) / q for p, q in ratios)
+    first, last = cuts[0] / width - 1, cuts[-1] / width
+    if width > 1 and 0.0 in cuts:
+        return None
+    if not (width >= MIN_GRID_WIDTH and max(-first, last) < MAX_WHOLE_DOUBLE and last - first < MAX_GRID_INTERVALS):
+        return None
+    return width, int(first), [bisect_right(cuts, i * width) for i in range(int(first), int(last) + 1)]
+
+
 @dataclass(frozen=True)
 class Speller:
     """The spelling of functions and casts that differ between dialects."""
@@ -252,6 +293,22 @@ class Speller:
             return exp.Exp(this=x)
         below = compare(x, exp.LT, number(MIN_EXPONENT))
         return when((below, number(0.0)), otherwise=exp.Exp(this=x))
+
+    def find_bin_number(self, x: Expression, cuts: Sequence[float]) -> Expression:
+        """Return the number of the bin of a finite x, the number of cuts that are at most x.
+
+        DuckDB takes it from a list of the bins of intervals of equal width, where these are few: a CASE of 80 bins
+        takes three times as long.
+        """
+        grid = find_grid(cuts) if self.dialect == "duckdb" else None
+        if grid is None:
+            return choose_bin(x, cuts, [integer(v) for v in range(len(cuts) + 1)])
+        width, first, bins = grid
+        inside = self.least(self.greatest([x, number(first * width)]), number(cuts[-1]))
+        interval = exp.Floor(this=multiply(inside, number(1.0 / width)))
+        place = minus(exp.cast(interval, "bigint"), integer(first - 1))
+        values = exp.Array(expressions=[integer(v) for v in bins])
+        return exp.Bracket(this=values, expressions=[place], offset=1)
 
     def is_missing(self, x: Expression) -> Expression:
         """Return whether x is NULL or NaN."""

@@ -26,6 +26,7 @@ class JointTerm:
 
     A missing feature has the row and column of the unit matrix in Σ, and 0 in x − μ: it adds nothing to zᵀz and to
     ln|L|, and the others have their marginal distribution. ½ ln 2π for each present feature is common to all classes.
+    Before the weight t, scores are bounded by that of the likeliest class, less the bound for each present feature.
     L is computed by Cholesky's algorithm, column by column in steps of the query.
     """
 
@@ -52,10 +53,19 @@ class JointTerm:
                 gap = e.when((near, e.minus(x, e.number(m))), otherwise=e.number(0.0))
                 deviations[f"{self.prefix}_x{i}_{k}"] = gap
         gaps, d = self.steps.let(deviations), len(xs)
-        scores = self._whiten([gaps[k * d : (k + 1) * d] for k in range(self.numbers.K)])
+        scores = self._bound(self._whiten([gaps[k * d : (k + 1) * d] for k in range(self.numbers.K)]))
         terms: Terms = [e.scale(self.term["weight"], score) for score in scores]
         guards = [self.numbers.guard_only(feature) for feature in self.features]
         return [e.sum_of([terms[0], *guards]), *terms[1:]]
+
+    def _bound(self, scores: list[Expression]) -> list[Expression]:
+        """Return scores that are bounded by the greatest of them, less the bound for each present feature."""
+        if self.term["bound"] is None:
+            return scores
+        plain = self.steps.let({f"{self.prefix}_s{k}": score for k, score in enumerate(scores)})
+        most = e.multiply(e.number(self.term["bound"]), e.sum_of(self.have))
+        least = self.steps.let({f"{self.prefix}_b": e.minus(self.speller.greatest(plain), most)})[0]
+        return [self.speller.greatest([score, least]) for score in plain]
 
     def _find_limits(self) -> list[list[float]]:
         """Return the least and the greatest value of each feature that counts; by default those of finite squares.

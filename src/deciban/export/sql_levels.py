@@ -8,17 +8,11 @@ from typing import Any
 
 from deciban.export import sql_expressions as e
 from deciban.export.portable import Term
-from deciban.export.sql_expressions import Expression, Speller, Terms, exp
+from deciban.export.sql_expressions import MAX_CASE_BRANCHES, Expression, Speller, Terms, exp
 from deciban.export.sql_numbers import contrast_scores
 from deciban.export.sql_steps import QuerySteps
 from deciban.model.columns import split_levels
 from deciban.sources.arrow_cells import DATE_PARTS
-
-MAX_CASE_BRANCHES = 12
-"""Levels × written classes up to which a CASE is used.
-
-DuckDB, 10⁶ rows, 5 classes, 6 columns with up to 200 levels: 13 s by CASE, 0.2 s by joins.
-"""
 
 BOOLEAN_WORDS = {
     **dict.fromkeys(("true", "yes", "y", "t"), "true"),
@@ -135,15 +129,22 @@ class LevelTerm:
                 conditions[k] = e.is_one(self._finish(flag, float(dead[-1])))
         return terms, conditions
 
-    def join(self, steps: QuerySteps, number: int) -> Callable[[str, int], Expression | None]:
-        """Join a table of the levels in the first step; return the function that finds its columns."""
+    def join(
+        self, steps: QuerySteps, number: int, cells: Sequence[str] | None = None
+    ) -> Callable[[str, int], Expression | None]:
+        """Join a table of the levels in the next step; return the function that finds its columns.
+
+        Where cells are given, its column "c" has the number of each level's cell.
+        """
         name = f"deciban_levels_{number}"
         keys = [f"{name}_v{i}" for i in range(len(self.values))]
         columns = [("s", k, row) for k, row in enumerate(self.scores) if any(row) or self.refuses_unseen]
         columns += [("i", k, [float(flag) for flag in row]) for k, row in enumerate(self.dead) if any(row)]
+        if cells is not None:
+            columns.append(("c", 0, self._number_cells(cells)))
         place = {level: v for v, level in enumerate(self.levels)}
         rows = [
-            [*literals, *(e.number(row[place[level]]) for _, _, row in columns)]
+            [*literals, *(e.label(row[place[level]]) for _, _, row in columns)]
             for level in self.known
             for literals in self._spell(level)
         ]
@@ -152,6 +153,20 @@ class LevelTerm:
         same = [e.compare(value, exp.EQ, e.column(key)) for value, key in zip(self.values, keys)]
         steps.join(exp.to_table(name), e.join_conditions(same, exp.And))
         return lambda kind, k: e.column(named[kind, k]) if (kind, k) in named else None
+
+    def _number_cells(self, cells: Sequence[str]) -> list[int]:
+        """Return the number of each level's cell; levels without one share the last."""
+        numbers = {cell: n for n, cell in enumerate(cells)}
+        return [numbers.get(level, len(cells)) for level in self.levels]
+
+    def find_cell(self, cells: Sequence[str], joined: Expression | None) -> Expression:
+        """Return the number of the cell, of a joined column or by a CASE: the last but one for other levels, the last
+        where the level is missing."""
+        other, missing = e.integer(len(cells)), (self.is_missing(), e.integer(len(cells) + 1))
+        if joined is not None:
+            return exp.Coalesce(this=joined, expressions=[e.when(missing, otherwise=other)])
+        known = [(self.match([cell]), e.integer(n)) for n, cell in enumerate(cells) if cell in self.known]
+        return e.when(missing, *known, otherwise=other)
 
 
 def spell_level(level: str, levels: Sequence[str]) -> list[str]:

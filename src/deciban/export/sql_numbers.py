@@ -14,13 +14,17 @@ from typing import Any
 
 from deciban.export import sql_expressions as e
 from deciban.export.portable import Term
-from deciban.export.sql_expressions import MAX_DOUBLE, Branch, Expression, Speller, Terms, exp
+from deciban.export.sql_expressions import MAX_CASE_BRANCHES, MAX_DOUBLE, Branch, Expression, Speller, Terms, exp
+from deciban.export.sql_steps import QuerySteps
 
 MAX_COUNT_LIMIT = 1e290
 """Where the search for the count beyond which a Poisson term is constant ends."""
 
 MAX_LIMITED_NUMBER = 1e100
 """Largest limited number: its squares are finite."""
+
+ZERO_SHARE = 1e-20
+"""The share of a standard deviation below which a number counts as 0."""
 
 Parts = list[tuple[Expression | None, float]]
 """An expression, None for 0, and a constant, of each class."""
@@ -31,12 +35,15 @@ class NumberTerms:
     """Writes the terms of numbers for K classes; with two classes, the second less the reference class."""
 
     speller: Speller
+    steps: QuerySteps
     K: int
     reference: int
     impossible: dict[int, list[Expression]]
     """Conditions under which a class is impossible, by class; writers add to them."""
     limited: dict[str, Expression] = field(default_factory=dict)
     """Columns of an earlier step that have the numbers of bounded Gaussian terms; see `limit`."""
+    bins: dict[tuple[str, tuple[float, ...]], Expression] = field(default_factory=dict)
+    """Columns of an earlier step that have the bin of a feature among some cuts; see `find_bin`."""
 
     def column(self, feature: dict[str, Any]) -> Expression:
         """Return a number as a double."""
@@ -75,6 +82,7 @@ class NumberTerms:
         """Return a number whose squares are finite; None where its terms are not bounded.
 
         Far from all classes these have the same density: a value further out can stand there, and a missing one too.
+        In PostgreSQL, which reports a square that underflows as an error, a number next to zero is 0.
         """
         terms = [term for term in terms if term["kind"] != "pair"]
         if not all(term["kind"] == "gaussian" and term["floor"] is not None and not term["offset"] for term in terms):
@@ -84,7 +92,11 @@ class NumberTerms:
         if far > MAX_LIMITED_NUMBER:
             return None
         other = e.join_conditions([self.is_valid(feature), self.speller.is_missing(x)], exp.Or)
-        return e.when((e.between(x, -MAX_LIMITED_NUMBER, MAX_LIMITED_NUMBER), x), (other, e.number(far)))
+        branches: list[Branch] = [(e.between(x, -MAX_LIMITED_NUMBER, MAX_LIMITED_NUMBER), x), (other, e.number(far))]
+        if self.speller.dialect == "postgres":
+            tiny = ZERO_SHARE * min(math.sqrt(variance) for term in terms for variance in term["variance"])
+            branches.insert(0, (e.between(x, -tiny, tiny), e.number(0.0)))
+        return e.when(*branches)
 
     def contrast(self, terms: Sequence[Expression | None], constants: Sequence[float]) -> Parts:
         """Return terms and constants; of two classes the other less the reference class, whose own are 0."""
@@ -120,7 +132,7 @@ class NumberTerms:
 
     def _write_density(self, x: Expression, mean: float, variance: float, peak: float) -> Expression:
         """Return peak − ½(x − μ)²/σ²."""
-        gap = e.minus(x, e.number(mean))
+        gap = e.minus(x, e.number(mean if abs(mean) > ZERO_SHARE * math.sqrt(variance) else 0.0))
         return e.minus(e.number(peak), e.multiply(e.multiply(gap, gap), e.number(0.5 / variance)))
 
     def _write_excess(self, x: Expression, mean: float, variance: float, excess: float) -> Expression | None:
@@ -189,10 +201,22 @@ class NumberTerms:
             out.append(self.guard(feature, *branches))
         return out
 
+    def find_bin(self, feature: dict[str, Any], cuts: Sequence[float]) -> Expression:
+        """Return the number of the bin that a number is in, one more than the last where it is missing; NULL where it
+        is refused."""
+        known = self.bins.get((feature["name"], tuple(cuts)))
+        if known is not None:
+            return known
+        x = self.column(feature)
+        missing = self.speller.is_missing(x), e.integer(len(cuts) + 1)
+        return e.when((self.is_valid(feature), self.speller.find_bin_number(x, cuts)), missing)
+
     def write_bins(self, term: Term, feature: dict[str, Any]) -> Terms:
         """Write the score of the bin."""
-        x, valid, cuts = self.column(feature), self.is_valid(feature), term["cuts"]
         scores, dead = contrast_scores(term["scores"], self.reference)
+        if has_many_bins(term, self.reference):
+            return self._join_bins(term, feature, scores, dead)
+        x, valid, cuts = self.column(feature), self.is_valid(feature), term["cuts"]
         for k, flags in enumerate(dead):
             if any(flags):
                 merged, values = merge_bins(cuts, [float(flag) for flag in flags])
@@ -204,6 +228,19 @@ class NumberTerms:
             tree = e.choose_bin(x, merged, [e.number(value) for value in values])
             out.append(self.guard(feature, (valid, tree)) if any(values) else None)
         return out
+
+    def _join_bins(
+        self, term: Term, feature: dict[str, Any], scores: Sequence[Sequence[float]], dead: Sequence[Sequence[bool]]
+    ) -> Terms:
+        """Join a table with the scores of all bins."""
+        columns: dict[str, Sequence[float]] = {f"s{k}": [*row, 0.0] for k, row in enumerate(scores) if any(row)}
+        columns |= {f"i{k}": [*map(float, row), 0.0] for k, row in enumerate(dead) if any(row)}
+        name = f"deciban_bins_{len(self.steps.tables)}"
+        found = self.steps.join_rows(name, self.find_bin(feature, term["cuts"]), columns)
+        for k in range(self.K):
+            if f"i{k}" in found:
+                self.rule_out(k, e.is_one(found[f"i{k}"]))
+        return [found.get(f"s{k}") for k in range(self.K)]
 
 
 def find_bounds(feature: dict[str, Any]) -> tuple[float, float]:
@@ -229,6 +266,13 @@ def contrast_scores(
     ]
     gaps = [[0.0 if score is None else score - b for score, b in zip(row, base)] for row in scores]
     return gaps, [[score is None for score in row] for row in scores]
+
+
+def has_many_bins(term: Term, reference: int) -> bool:
+    """Return whether a join is faster than one CASE for each class."""
+    scores, dead = contrast_scores(term["scores"], reference)
+    rows: list[list[float]] = [*scores, *([float(flag) for flag in flags] for flags in dead)]
+    return sum(len(merge_bins(term["cuts"], row)[1]) for row in rows if any(row)) > MAX_CASE_BRANCHES
 
 
 def merge_bins(cuts: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:

@@ -131,7 +131,8 @@ class _ScorePart:
         """Yield the predictions of a part, a batch for each block of rows."""
         model = _load(self.model)
         schema = self.task.schema(model)
-        for batches, parts in model._read_blocks(replace_base(self.view, part), self.task.allow_missing):
+        rows, monitor = replace_base(self.view, part), model._make_unseen_monitor()  # nobody would see a warning
+        for batches, parts in model._read_blocks(rows, self.task.allow_missing, monitor):
             columns = [pa.array(column, kind.type) for column, kind in zip(self.task.columns(model, parts), schema)]
             yield pa.RecordBatch.from_arrays(
                 [*self.view.copied_columns(batches), *columns], names=[*self.view.copied, *schema.names]

@@ -98,10 +98,13 @@ class Arff(FileSource):
             rows = ((number, _split_row(line, self.attributes, number, path)) for number, line in lines)
             while some := list(islice(rows, ARFF_ROWS_PER_BATCH)):
                 numbers = [number for number, _ in some]
-                columns = [self._column(place, [row[place] for _, row in some], numbers, path) for place in places]
+                columns = [
+                    self._convert_column(place, [row[place] for _, row in some], numbers, path) for place in places
+                ]
                 yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
 
-    def _column(self, place: int, cells: list[str | None], numbers: list[int], path: str) -> Any:
+    def _convert_column(self, place: int, cells: list[str | None], numbers: list[int], path: str) -> Any:
+        """Convert cells to the attribute's type; InputError with the line of one that does not fit."""
         attribute = self.attributes[place]
         if self.decoding.missing:
             cells = [None if cell in self.decoding.missing else cell for cell in cells]
@@ -276,6 +279,7 @@ def _to_array(attribute: Attribute, cells: Sequence[str | None]) -> Any:
 
 
 def _describe(attribute: Attribute) -> str:
+    """Return the values that an attribute allows, in words, for messages."""
     if attribute.kind == "nominal":
         return f"one of {list_names(attribute.values)}"
     return f"a date ({attribute.date_format})" if attribute.kind == "date" else attribute.kind

@@ -97,6 +97,7 @@ def format_label(label: Any) -> str:
 
 
 def _cast_to_text(array: Any) -> Any:
+    """Return an Arrow array as texts, NaN as null; InputError for a type that has no text."""
     if pa.types.is_floating(array.type):
         array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
     try:
@@ -187,6 +188,7 @@ class LevelEncoder:
         return codes
 
     def _encode_any(self, array: Any) -> NDArray[np.int64]:
+        """Return the codes of the values of an array of any type, as texts; −1 for a missing one."""
         try:
             encoded = to_texts(array)
         except InputError as error:

@@ -22,9 +22,9 @@ from deciban.sources.source import (
     FileSource,
     Source,
     convert_read_errors,
+    error_summary,
     quote_path,
     take_batches,
-    validate_arrow,
 )
 
 MAX_BATCH_CELLS = 1 << 21
@@ -265,6 +265,7 @@ def convert_column_errors(name: str, hint: str = "") -> Iterator[None]:
 
 
 def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
+    """Return a mapping of names to one-dimensional arrays as an Arrow table; masked values are nulls."""
     columns = {}
     for name, values in arrays.items():
         plain = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else np.ma.asarray(values)
@@ -339,3 +340,28 @@ class Stream:
             except StopIteration:
                 return None
         return to_plain_types(validate_arrow(batch, self.name))
+
+
+def validate_arrow(data: pa.RecordBatch | pa.Table, name: str) -> Any:
+    """Return Arrow data that another program wrote, once its offsets, indices and texts are known to be valid.
+
+    Arrow itself trusts them: an offset beyond its buffer is a segmentation fault in the first function that uses it.
+    Every batch of a file, a stream or a frame passes through here before anything else reads it.
+    """
+    try:
+        data.validate(full=True)
+    except pa.ArrowException as error:
+        columns = zip(data.schema.names, data.columns, strict=True)  # by place: two may have one name
+        where = "".join(f"column {column!r}: " for column, values in columns if _is_invalid(values))
+        why = error_summary(error).rpartition("Invalid: ")[2]
+        raise InputError(f"{name} is damaged: {where}{why}. Hint: have it written again") from None
+    return data
+
+
+def _is_invalid(column: Any) -> bool:
+    """Return whether Arrow finds a column's offsets, indices or texts invalid."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowException:
+        return True
+    return False

@@ -129,6 +129,7 @@ def _find_delimiter(record: str, quote: str) -> str:
 
 
 def _read_text(path: str, original: str) -> str:
+    """Return the first `HEADER_BYTES` of a file as text; InputError if it is empty or not text."""
     if not os.path.getsize(path):
         raise InputError(f"{quote_path(original)} is empty. {HEADER_HINT}")
     with convert_read_errors(quote_path(original)), open_decompressed(path) as file:
@@ -160,6 +161,7 @@ def _read_csv(lines: Iterable[str], delimiter: str, quote: str) -> Iterator[list
 
 
 def _parse_first_line(line: str, delimiter: str, quote: str, n_read: int, path: str) -> list[str]:
+    """Return the cells of the first line; InputError if it is empty, too long, or a quote stays open."""
     if not line.strip():
         raise InputError(f"the first line of {quote_path(path)} is empty. {HEADER_HINT}")
     if len(line) == n_read >= HEADER_BYTES:

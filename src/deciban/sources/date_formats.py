@@ -178,6 +178,7 @@ def _read_named(fields: dict[str, Any]) -> DateFields:
 
 
 def _add_century(year: NDArray[np.int64], n_digits: NDArray[Any]) -> NDArray[np.int64]:
+    """Return years of two digits as those of four, 19xx from `CENTURY_PIVOT` on, else 20xx."""
     return np.where(n_digits == 2, year + np.where(year >= CENTURY_PIVOT, 1900, 2000), year)
 
 

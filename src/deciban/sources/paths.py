@@ -92,7 +92,7 @@ def open_path(path: str, options: FileOptions) -> Source:
 
 
 def list_files(path: str) -> list[str]:
-    """Return the path if there is such a file, else all that match it as a pattern, in the order of their names."""
+    """Return the path if it exists, else all files that match it as a pattern, sorted; an empty list for none."""
     if os.path.exists(path):
         return [path]
     return sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
@@ -157,7 +157,10 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
 
 
 def detect_format(path: str) -> str:
-    """Return the format of a file by the ending of its name or, if that is unknown, its first bytes; else csv."""
+    """Return the format of a file by the ending of its name or, if that is unknown, its first bytes; else csv.
+
+    A spreadsheet of a kind that is not read (`UNREAD_ENDINGS`) is an InputError.
+    """
     ending = _find_ending(path)
     for form, endings in FORMAT_ENDINGS.items():
         if ending in endings:
@@ -175,9 +178,10 @@ def detect_format(path: str) -> str:
 
 
 def holds_documents(source: Any, options: FileOptions) -> bool:
-    """Return whether a path, a pattern or a list of paths names documents, and no tables; a given format decides.
+    """Return whether a path, a pattern or a list of paths names files that all appear to be documents.
 
-    Documents are .txt files, and files with an unknown ending whose beginning is not that of a table.
+    Documents are .txt files, and files with an unknown ending whose first line does not name a column `text`.
+    False for other sources, and where the options give a format: then nothing is to be found out.
     """
     paths = as_paths(source)
     if paths is None or options.format is not None:
@@ -187,6 +191,7 @@ def holds_documents(source: Any, options: FileOptions) -> bool:
 
 
 def _is_document(path: str, options: FileOptions) -> bool:
+    """Return whether one file appears to be a document, see `holds_documents`."""
     form = detect_format(path)
     if form != "csv" or _find_ending(path) in FORMAT_ENDINGS["csv"]:
         return form == "lines"
@@ -198,7 +203,7 @@ def _is_document(path: str, options: FileOptions) -> bool:
 
 
 def _find_ending(path: str) -> str:
-    """Return the ending of a file's name in lower case, before that of a compressed file."""
+    """Return the ending of a file's name in lower case, without that of its compression: .csv of A.CSV.gz."""
     return os.path.splitext(path.lower().removesuffix(".gz").removesuffix(".zst"))[1]
 
 
@@ -222,7 +227,7 @@ class Partitioned(SourceView):
 
     @classmethod
     def open(cls, source: Any) -> Self:
-        """Parse the folders' names; raise an error for a name that is a column of the files."""
+        """Parse the folders' names; raise an InputError unless all files have the same keys, none a column's name."""
         values = [_parse_folders(path) for path in source.paths]
         for path, found in zip(source.paths, values):
             if list(found) != list(values[0]):

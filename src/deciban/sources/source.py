@@ -234,6 +234,7 @@ def open_source(source: Any, sql: str | None = None, options: FileOptions | None
 
 
 def _open(source: Any, sql: str | None, options: FileOptions) -> Source:
+    """Open a database, query, path, Spark frame or frame in memory; InputError for options of another kind."""
     if sql is None and may_be_database(source):
         from deciban.sources.databases.tables import is_database, open_database
 
@@ -307,30 +308,6 @@ def _check_columns(source: Source) -> Source:
     if times > 1:
         raise InputError(f"{source.name} has two columns named {name!r}. Hint: rename one of them")
     return source
-
-
-def validate_arrow(data: pa.RecordBatch | pa.Table, name: str) -> Any:
-    """Return Arrow data that another program wrote, once its offsets, indices and texts are known to be valid.
-
-    Arrow itself trusts them: an offset beyond its buffer is a segmentation fault in the first function that uses it.
-    Every batch of a file, a stream or a frame passes through here before anything else reads it.
-    """
-    try:
-        data.validate(full=True)
-    except pa.ArrowException as error:
-        columns = zip(data.schema.names, data.columns, strict=True)  # by place: two may have one name
-        where = "".join(f"column {column!r}: " for column, values in columns if _is_invalid(values))
-        why = error_summary(error).rpartition("Invalid: ")[2]
-        raise InputError(f"{name} is damaged: {where}{why}. Hint: have it written again") from None
-    return data
-
-
-def _is_invalid(column: Any) -> bool:
-    try:
-        column.validate(full=True)
-    except pa.ArrowException:
-        return True
-    return False
 
 
 @contextmanager

@@ -34,7 +34,6 @@ from deciban.sources.source import (
     convert_read_errors,
 )
 from deciban.sources.spark_frames import (
-    GROUPS,
     check_kept,
     convert_spark_errors,
     merge_states,
@@ -230,11 +229,9 @@ class SparkFiles:
         return self._reduce(work, merge, dump, load, self._split_whole())
 
     def _reduce(self, work: Any, merge: Any, dump: Any, load: Any, splits: Sequence[Any]) -> Any:
-        n = len(splits)
-        groups = [size for size in GROUPS if n > size]
         with convert_spark_errors():
-            states = self._numbers(n).mapInArrow(make_runner(SplitTask(work, dump, splits)), STATE_SCHEMA)
-            return merge_states(states, merge, dump, load, groups)
+            states = self._numbers(len(splits)).mapInArrow(make_runner(SplitTask(work, dump, splits)), STATE_SCHEMA)
+            return merge_states(states, merge, dump, load, len(splits))
 
     def _numbers(self, n: int) -> Any:
         """Return a frame of the numbers of n splits, each in a partition of its own."""
@@ -265,11 +262,16 @@ class SparkFiles:
 
     def _split(self) -> list[Any]:
         """Return the splits of all files, about as large as each other."""
-        total, n_tasks = self._total_bytes(), TASKS_PER_CORE * self._count_cores()
-        size = max(MIN_SPLIT_BYTES, -(-total // n_tasks))
         if isinstance(self.files, Parquet):
-            return _split_parquet(self.files, min(size, PARQUET_SPLIT_BYTES))
-        return [split for path in self.files.paths for split in self._split_text(path, min(size, SPLIT_BYTES))]
+            groups = list(_list_row_groups(self.files))
+            size = self._choose_size(sum(n_bytes for *_, n_bytes in groups), PARQUET_SPLIT_BYTES)
+            return _split_parquet(self.files, groups, size)
+        size = self._choose_size(sum(self.sizes.values()), SPLIT_BYTES)
+        return [split for path in self.files.paths for split in self._split_text(path, size)]
+
+    def _choose_size(self, total: int, largest: int) -> int:
+        """Return the number of bytes of a split: few enough for some tasks on each core."""
+        return min(largest, max(MIN_SPLIT_BYTES, -(-total // (TASKS_PER_CORE * self._count_cores()))))
 
     def _split_text(self, path: str, size: int) -> list[Any]:
         """Return the ranges of a text file; a compressed one is read as a whole."""
@@ -283,12 +285,6 @@ class SparkFiles:
             return self._split()
         return [FileSplit(self.files, path) for path in self.files.paths]
 
-    def _total_bytes(self) -> int:
-        if not isinstance(self.files, Parquet):
-            return sum(self.sizes.values())
-        metadata = [open_parquet(path).metadata for path in self.files.paths]
-        return sum(m.row_group(g).total_byte_size for m in metadata for g in range(m.num_row_groups))
-
     def _count_cores(self) -> int:
         """Return the number of cores of the session; 1 where a remote one does not say."""
         try:
@@ -297,19 +293,25 @@ class SparkFiles:
             return 1
 
 
-def _split_parquet(files: Parquet, size: int) -> list[ParquetSplit]:
+def _list_row_groups(files: Parquet) -> Iterator[tuple[str, int, int]]:
+    """Yield the path, the number and the bytes of each row group of all files."""
+    for path in files.paths:
+        metadata = open_parquet(path).metadata
+        for group in range(metadata.num_row_groups):
+            yield path, group, metadata.row_group(group).total_byte_size
+
+
+def _split_parquet(files: Parquet, row_groups: Sequence[tuple[str, int, int]], size: int) -> list[ParquetSplit]:
     """Return consecutive row groups together, up to a number of bytes."""
     splits: list[ParquetSplit] = []
     groups: dict[str, list[int]] = {}
     n_bytes = 0
-    for path in files.paths:
-        metadata = open_parquet(path).metadata
-        for group in range(metadata.num_row_groups):
-            groups.setdefault(path, []).append(group)
-            n_bytes += metadata.row_group(group).total_byte_size
-            if n_bytes >= size:
-                splits.append(ParquetSplit(files, groups))
-                groups, n_bytes = {}, 0
+    for path, group, group_bytes in row_groups:
+        groups.setdefault(path, []).append(group)
+        n_bytes += group_bytes
+        if n_bytes >= size:
+            splits.append(ParquetSplit(files, groups))
+            groups, n_bytes = {}, 0
     return [*splits, *([ParquetSplit(files, groups)] if groups else [])]
 
 

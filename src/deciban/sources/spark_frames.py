@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import math
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,9 +35,8 @@ GROUPS = (64, 8)
 PACKED_TYPES = {name: f"array of {name}" for name in ("double", "float", "long", "integer")}
 """The types of numbers of which several columns are handed over as one array."""
 
-BATCH_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
-BATCH_ROWS = 1 << 16
-"""Rows that the JVM hands over to Python at a time; its own default is 10 000."""
+ADAPTIVE_SETTING = "spark.sql.adaptive.enabled"
+"""Where it is true, a plan that exchanges rows between partitions is within a node `AdaptiveSparkPlan`."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +84,11 @@ class SparkFrame:
         wanted: Sequence[str],
     ) -> T | None:
         """See `DistributedSource.reduce`; one pass over the frame."""
-        with convert_spark_errors(), hand_over_larger_batches(self.frame.sparkSession):
+        with convert_spark_errors():
             selected, packing = self._pack(self._select(wanted))
             task = SummariseTask(work, dump, list(wanted), packing)
             states = selected.mapInArrow(make_runner(task), STATE_SCHEMA)
-            return merge_states(states, merge, dump, load, GROUPS)
+            return merge_states(states, merge, dump, load, count_partitions(selected))
 
     def _pack(self, selected: Any) -> tuple[Any, Packing]:
         """Return a frame with one array for all columns of each type of number, and the places of the columns.
@@ -179,16 +178,27 @@ def raise_for_all_rows(name: str) -> None:
     )
 
 
+def count_partitions(frame: Any) -> float:
+    """Return the number of partitions of a frame; infinity where that is not known before it is computed."""
+    try:
+        plan = frame._jdf.queryExecution().executedPlan()
+        is_known = frame.sparkSession.conf.get(ADAPTIVE_SETTING) == "true" and plan.nodeName() != "AdaptiveSparkPlan"
+        return int(plan.execute().getNumPartitions()) if is_known else math.inf  # without an exchange nothing is run
+    except Exception:  # a remote session has no plan
+        return math.inf
+
+
 def merge_states(
     states: Any,
     merge: Callable[[T, T], T],
     dump: Callable[[T], bytes],
     load: Callable[[bytes], T],
-    groups: Sequence[int],
+    n_states: float,
 ) -> T | None:
     """Return the results of a frame of states merged to one, in a tree whose last stage is the driver."""
     from pyspark.sql.functions import col
 
+    groups = [size for size in GROUPS if n_states > size]
     for last, n_groups in zip([*groups[1:], 1], groups):
         task = MergeTask(merge, dump, load, last)
         # without a number of partitions Spark joins small ones to one task
@@ -206,24 +216,14 @@ def merge_states(
 
 
 @contextmanager
-def hand_over_larger_batches(session: Any) -> Iterator[None]:
-    """Hand over larger batches of rows from the JVM to Python within the block."""
-    before = session.conf.get(BATCH_ROWS_SETTING)
-    session.conf.set(BATCH_ROWS_SETTING, str(BATCH_ROWS))
-    try:
-        yield
-    finally:
-        session.conf.set(BATCH_ROWS_SETTING, before)
-
-
-@contextmanager
 def convert_spark_errors() -> Iterator[None]:
     """Raise errors about the Python of the executors, and types that have no Arrow form, as InputErrors."""
     try:
         yield
     except Exception as error:
-        if found := re.search(rf"{EXECUTOR_FAULT} [^\n]*", str(error)):
-            raise InputError(found[0]) from None
+        _, fault, rest = str(error).partition(f"{EXECUTOR_FAULT} ")
+        if fault:
+            raise InputError(fault + rest.partition("\n")[0]) from None
         if "UNSUPPORTED_DATA_TYPE" in str(error):
             why = str(error).splitlines()[0]
             raise InputError(f"a column of the DataFrame cannot be read: {why}. Hint: frame.drop(COLUMN)") from None

@@ -6,10 +6,13 @@ are unpickled only where the executor has the deciban of the driver.
 
 from __future__ import annotations
 
+import gc
 import json
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from itertools import chain
 from typing import Any, ClassVar
@@ -18,6 +21,7 @@ import numpy as np
 
 from deciban import errors
 from deciban._lazy import pa
+from deciban.engines.threads import limit_threads
 from deciban.errors import DecibanError, DecibanWarning, InputError
 from deciban.sources.arrow_types import to_plain_types
 from deciban.sources.source import Source
@@ -37,6 +41,9 @@ Packing = Sequence[Sequence[int]]
 TRANSPOSED_ROWS = 1 << 9
 """Rows of an array of numbers that are transposed at a time."""
 
+GATHERED_BYTES = 1 << 24
+"""Bytes of batches that are received from the JVM before their columns are converted."""
+
 RESULT_ROWS = 1 << 16
 """Rows that are handed over to the JVM at a time."""
 
@@ -55,7 +62,7 @@ def make_runner(task: Runner) -> Runner:
     from pyspark import cloudpickle
 
     dump: Callable[[Any], bytes] = cloudpickle.dumps
-    payload, version = dump(task), import_module("deciban").__version__  # by name: it is above all layers
+    payload, version = dump(task), import_module("deciban").__version__  # by name: no layer may import it
     fault = EXECUTOR_FAULT
 
     def run(batches: Any) -> Any:
@@ -73,30 +80,75 @@ def make_runner(task: Runner) -> Runner:
                 f"{fault} {has} in {sys.executable}, and on the driver it is version {version}. Hint: install "
                 f"deciban=={version} there, or name another Python by PYSPARK_PYTHON or spark.pyspark.python."
             )
-        yield from pickle.loads(payload)(batches)
+        run_limited = import_module("deciban.sources.spark_tasks").run_limited
+        yield from run_limited(pickle.loads(payload), batches)
 
     return run
 
 
-def unpack_columns(received: Sequence[Any], packing: Packing) -> list[Any]:
-    """Return the columns of a batch in which several numbers of a row are one array."""
+def run_limited(task: Runner, batches: Batches) -> Batches:
+    """Run a task with as many threads as Spark gives it cores (`spark.task.cpus`); other tasks share the machine."""
+    from pyspark import TaskContext
+
+    context: Any = TaskContext.get()
+    before = pa.cpu_count()
+    pa.set_cpu_count(context.cpus())
+    try:
+        with limit_threads(context.cpus()):
+            yield from task(batches)
+    finally:
+        pa.set_cpu_count(before)  # other code of the user may run in this process next
+    _freeze_modules(len(sys.modules))
+
+
+@cache
+def _freeze_modules(n_modules: int) -> None:
+    """Exempt the objects of this process from garbage collection, once for each number of modules imported.
+
+    After every task Spark collects all garbage of its process: with compiled kernels 0.1 s, and 1 ms without them.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def gather_batches(batches: Batches) -> Iterator[list[Any]]:
+    """Yield successive batches together, up to a number of bytes: the columns of each take some time to convert."""
+    gathered: list[Any] = []
+    n_bytes = 0
+    for batch in batches:
+        gathered.append(batch)
+        n_bytes += batch.nbytes
+        if n_bytes >= GATHERED_BYTES:
+            yield gathered
+            gathered, n_bytes = [], 0
+    if gathered:
+        yield gathered
+
+
+def unpack_columns(batches: Sequence[Any], packing: Packing) -> list[Any]:
+    """Return the columns of batches in which several numbers of a row are one array."""
     columns: list[Any] = [None] * sum(map(len, packing))
-    for array, group in zip(received, packing):
-        unpacked = [array] if len(group) == 1 else _unpack(array, len(group))
+    for i, group in enumerate(packing):
+        arrays = [batch.column(i) for batch in batches]
+        unpacked = [pa.concat_arrays(arrays)] if len(group) == 1 else _unpack(arrays, len(group))
         for place, column in zip(group, unpacked):
             columns[place] = column
     return columns
 
 
-def _unpack(lists: Any, width: int) -> list[Any]:
-    """Return the columns of an array of lists that all have `width` numbers."""
-    values = lists.flatten()
-    if values.null_count:
+def _unpack(arrays: Sequence[Any], width: int) -> list[Any]:
+    """Return the columns of arrays of lists that all have `width` numbers."""
+    parts = [lists.flatten() for lists in arrays]
+    if any(part.null_count for part in parts):
+        values = pa.concat_arrays(parts)
         return [values.take(pa.array(np.arange(j, len(values), width))) for j in range(width)]
-    rows = values.to_numpy(zero_copy_only=True).reshape(-1, width)
-    out = np.empty((width, len(rows)), dtype=rows.dtype)
-    for start in range(0, len(rows), TRANSPOSED_ROWS):  # tiles that stay in the cache
-        out[:, start : start + TRANSPOSED_ROWS] = rows[start : start + TRANSPOSED_ROWS].T
+    rows = [part.to_numpy(zero_copy_only=True).reshape(-1, width) for part in parts]
+    out, at = np.empty((width, sum(map(len, rows))), dtype=rows[0].dtype), 0
+    for each in rows:
+        for start in range(0, len(each), TRANSPOSED_ROWS):  # tiles that stay in the cache
+            tile = each[start : start + TRANSPOSED_ROWS].T
+            out[:, at : at + tile.shape[1]] = tile
+            at += tile.shape[1]
     return [pa.array(column) for column in out]
 
 
@@ -118,8 +170,9 @@ class Part:
         """See `Source.batches`."""
         place = {name: i for i, name in enumerate(self.columns)}
         index, names = [place[name] for name in wanted], list(wanted)
-        for batch in self.reader:
-            received = batch.columns if self.packing is None else unpack_columns(batch.columns, self.packing)
+        packing = self.packing or [[i] for i in range(len(self.columns))]
+        for batches in gather_batches(self.reader):
+            received = unpack_columns(batches, packing)
             columns = [received[i] for i in index]
             yield to_plain_types(pa.RecordBatch.from_arrays(columns, names=names))
 
@@ -229,7 +282,7 @@ def pack_state(place: int, work: Callable[[], bytes | None], where: str) -> Any:
 def _describe_large_state(n_bytes: int) -> str:
     return (
         f"the ledger of one task takes {n_bytes >> 20} MiB, and at most {MAX_STATE_BYTES >> 20} MiB can be sent. "
-        f"Hint: fewer words, Words(hashed=20) or Words(min_count=…); or a category as skip"
+        f"Hint: fewer words, Words(hashed=20); or a category as skip"
     )
 
 

@@ -41,6 +41,7 @@ def to_column(values: Sequence[Any]) -> Any:
 
 
 def _format_cell(value: Any) -> str | None:
+    """Return a cell of Excel or SQLite as text; None for an empty cell and for NaN."""
     if value is None or isinstance(value, str):
         return (value or "").strip() or None
     if isinstance(value, bool):

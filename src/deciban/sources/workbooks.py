@@ -217,6 +217,7 @@ def _read_table(path: str, table: str | None) -> pa.Table:
 
 
 def _check_width(row: Sequence[Any], width: int, number: int, path: str) -> None:
+    """Raise an InputError for a value beyond the columns that the header names."""
     for place, cell in enumerate(row[width:], width + 1):
         if cell is not None and cell != "":
             raise InputError(

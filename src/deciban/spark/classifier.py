@@ -43,13 +43,13 @@ class _ClassifierParams(
     """The columns of a classifier: `inputCols` are learned if they are set, else the vector `featuresCol`."""
 
     def feature_names(self, width: int) -> list[str]:
-        """Return the names of the features: the columns, or the numbered elements of the vector."""
+        """Return the names of the features: `inputCols`, or `features[0]`, `features[1]`, … of a vector column."""
         if self.isSet(self.inputCols):
             return list(self.getInputCols())
         return [f"{self.getFeaturesCol()}[{i}]" for i in range(width)]
 
     def feature_columns(self, dataset: Any, width: int) -> list[Any]:
-        """Return the columns of a DataFrame that are learned, named as `feature_names`."""
+        """Return a Spark column for each feature, named as in `feature_names`; vectors have `width` elements."""
         names = self.feature_names(width)
         if self.isSet(self.inputCols):
             return [dataset[quote(name)] for name in names]
@@ -58,17 +58,19 @@ class _ClassifierParams(
 
 
 def quote(name: str) -> str:
-    """Return the name of a column as Spark's expressions take any."""
+    """Quote a column's name in backticks, so that Spark reads dots and backticks in it as part of the name."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def _to_roles(value: Any) -> dict[str, str]:
+    """Convert the param `roles`: a mapping of names to roles; TypeError for anything else."""
     if not isinstance(value, Mapping) or not all(isinstance(item, str) for pair in value.items() for item in pair):
         raise TypeError(f"roles is a mapping of columns to roles, not {value!r}")
     return dict(value)
 
 
 def _to_alpha(value: Any) -> float | str:
+    """Convert the param `alpha` to a float; a text is left as it is, for `train` to check."""
     return value if isinstance(value, str) else TypeConverters.toFloat(value)
 
 
@@ -106,6 +108,7 @@ class DecibanClassifier(Estimator, _ClassifierParams, DefaultParamsReadable, Def
         self._set(**{name: value for name, value in given.items() if value is not None})
 
     def _fit(self, dataset: Any) -> DecibanClassificationModel:
+        """Train a model on features, label and weight of a DataFrame; it has the params of this estimator."""
         width = 0 if self.isSet(self.inputCols) else _vector_width(dataset, self.getFeaturesCol())
         label, weight = self.getLabelCol(), self.getWeightCol() if self.isSet(self.weightCol) else None
         others = [dataset[quote(name)] for name in (label, *([weight] if weight else []))]
@@ -125,13 +128,18 @@ def _vector_width(dataset: Any, name: str) -> int:
 
 
 class DecibanClassificationModel(Model, _ClassifierParams, MLReadable, MLWritable):
-    """A fitted classifier; `model` is the model of deciban itself, which explains, adds and forgets."""
+    """A fitted classifier; `model` is the table model, and `width` the length of its vectors (0 with `inputCols`)."""
 
     def __init__(self, model: TableModel | None = None, width: int = 0) -> None:
         super().__init__()
         self.model, self.width = model, width
 
     def _transform(self, dataset: Any) -> Any:
+        """Add a prediction, the probabilities of the classes and their logarithms (`rawPredictionCol`) to each row.
+
+        The prediction is a double where the classes are numbers, else the class as text. A column of the DataFrame
+        with one of these names is replaced, and a name that is empty adds nothing.
+        """
         assert self.model is not None
         kept = [f"kept {i}" for i in range(len(dataset.columns))]
         columns = [dataset[quote(name)].alias(safe) for safe, name in zip(kept, dataset.columns)]

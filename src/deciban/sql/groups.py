@@ -19,6 +19,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger import Needs, Statistic
 from deciban.ledger.extremes import Extremes
+from deciban.model.columns import check_distinct_labels
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import TableSummariser
 from deciban.sources.arrow_cells import to_numbers
@@ -29,13 +30,13 @@ from deciban.sources.source import ColumnReading
 from deciban.sql import statements
 from deciban.sql.statements import CLASS, MAX_SELECTED, LabelledTable
 
-MAX_LABEL_SHARE, MIN_LABEL_ROWS = 0.5, 50
-"""The share of distinct values among so many rows or more up to which a column can be the target."""
-
 
 @dataclass
 class GroupReader:
-    """The reading of groups of a labelled table into the classes and statistics of its summariser."""
+    """Reads the groups that a database counted into the classes and statistics of the table's summariser.
+
+    `markers` counts the cells of each column that a marker of missing values made missing.
+    """
 
     summariser: TableSummariser
     source: WithoutMarkers
@@ -50,36 +51,32 @@ class GroupReader:
         self.rows = LabelledTable(self.source.source, self.summariser.target, self.summariser.weights)
 
     def count_classes(self) -> None:
-        """Count the rows of each class, and of none."""
+        """Query the rows and the weight of each class, and of rows without one, and write them to the summariser.
+
+        InputError for invalid weights, for a label that is not a declared class, and for too many classes.
+        """
         read = self.rows.table.driver.read(statements.count_classes(self.rows))
-        n, weight = (doubles(read.column(each)) for each in ("n", "weight"))
-        if self.rows.weights is not None and doubles(read.column("invalid")).sum():
+        n, weight = (to_doubles(read.column(each)) for each in ("n", "weight"))
+        if self.rows.weights is not None and to_doubles(read.column("invalid")).sum():
             raise InputError(
                 f"column {self.rows.weights!r} holds weights that are negative or infinite, in "
-                f"{doubles(read.column('invalid')).sum():g} rows; a weight is finite and ≥ 0. "
+                f"{to_doubles(read.column('invalid')).sum():g} rows; a weight is finite and ≥ 0. "
                 f"Hint: correct these rows, leave them out by where=, or leave the weights out"
             )
         labels = self.remove_markers(self.summariser.target, read.column(CLASS), n, "text")
         codes, self.n_labels = self._encode_classes(labels), len(labels)
         self.summariser.n_read = int(n.sum())
         self.summariser.n_without_class = int(n[codes < 0].sum())
-        learned = n if self.rows.weights is None else doubles(read.column("learned"))
+        learned = n if self.rows.weights is None else to_doubles(read.column("learned"))
         self.summariser.n_learned = int(learned[codes >= 0].sum())
-        self._check_labels(len(self.summariser.classes), self.summariser.n_learned)
+        check_distinct_labels(self.summariser.target, len(self.summariser.classes), self.summariser.n_learned)
         if self.summariser.n_learned:
             known = codes >= 0
             classes = len(self.summariser.classes)
             self.summariser.rows = np.bincount(codes[known], weight[known], classes).astype(np.float64)
 
-    def _check_labels(self, distinct: int, n: int) -> None:
-        if n >= MIN_LABEL_ROWS and distinct > MAX_LABEL_SHARE * n:
-            raise InputError(
-                f"column {self.summariser.target!r} has {distinct} different values in {n} rows, so it names no "
-                f"classes. Hint: another target; a quantity can be cut into classes first"
-            )
-
     def _encode_classes(self, labels: Any) -> NDArray[np.int64]:
-        """Return the code of each label, −1 where it is missing; refuse one that is not among declared classes."""
+        """Return the code of each label, −1 for a missing one; refuse one that is not among declared classes."""
         codes = self.summariser.classes.encode(labels)
         declared = self.summariser.declared
         if declared is not None and (codes == len(declared)).any():
@@ -90,13 +87,13 @@ class GroupReader:
             )
         return codes
 
-    def class_codes(self, read: Any) -> NDArray[np.int64]:
-        """Return the code of the class of each group, −1 for rows without one."""
+    def encode_group_classes(self, read: Any) -> NDArray[np.int64]:
+        """Return the class code of each group in a table that a database returned, −1 for rows without a class."""
         labels = self.remove_markers(self.summariser.target, read.column(CLASS), None, "text")
         return self._encode_classes(labels)
 
     def remove_markers(self, name: str, cells: Any, n: Array | None, reading: ColumnReading) -> Any:
-        """Return cells of a column as rows are read; markers are missing, counted by the rows `n` of each cell."""
+        """Convert cells as those of rows are read, markers to nulls; add the rows `n` of each to `self.markers`."""
         column = self.rows.table.convert(join_chunks(cells), name, reading)
         if not is_text(column.type):
             return column
@@ -111,32 +108,32 @@ class GroupReader:
         return changed
 
     def summarise(self, need: Needs, values: NDArray[Any], codes: NDArray[np.int64], weight: Array) -> Statistic:
-        """Return the statistic of one feature, from its values with the weight of the rows that have each."""
+        """Return the statistic of one feature from the value, class code and total weight of each group."""
         known = (codes >= 0) & (weight > 0)
         X, k = values[known].reshape(-1, 1), codes[known].astype(np.int32)
         return engines.summarise(need, X, k, weight[known], len(self.summariser.classes), 1)
 
 
 def join_extremes(a: Extremes, b: Extremes) -> Extremes:
-    """Return the extremes of the columns of two."""
+    """Return the extremes of all columns of a, then of all of b."""
     arrays: Collection[Callable[[Extremes], Array]] = (lambda e: e.value, lambda e: e.rows, lambda e: e.limit)
     return Extremes((*a.names, *b.names), *(np.concatenate([get(a), get(b)], axis=1) for get in arrays))
 
 
-def chunks(names: Sequence[str], n_expressions: int) -> Iterator[Sequence[str]]:
-    """Yield runs of names for each of which one statement can select so many expressions."""
+def split_names(names: Sequence[str], n_expressions: int) -> Iterator[Sequence[str]]:
+    """Yield the names in runs so short that one statement can select `n_expressions` of each name."""
     size = max(1, MAX_SELECTED // n_expressions)
     return (names[i : i + size] for i in range(0, len(names), size))
 
 
 def join_chunks(column: Any) -> Any:
-    """Return a column of a table as one array."""
+    """Return a chunked column of an Arrow table as one array."""
     joined = column.combine_chunks()
     return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks or [pa.nulls(0, joined.type)])
 
 
-def doubles(column: Any, missing: float | None = None) -> Array:
-    """Return a column as doubles; NULL as NaN, or as `missing`."""
+def to_doubles(column: Any, missing: float | None = None) -> Array:
+    """Convert an Arrow column to an array of doubles; NULL becomes NaN, or `missing`."""
     array = join_chunks(column)
     values = to_numbers(array, "")
     if missing is not None and array.null_count:
@@ -145,7 +142,7 @@ def doubles(column: Any, missing: float | None = None) -> Array:
 
 
 def merge_classes(part: Any, codes: NDArray[np.int64], n_classes: int) -> Any:
-    """Return a statistic by class, from one whose rows are of the classes of these codes; −1 is left out.
+    """Sum the rows of a statistic that have the same class code, to one of `n_classes` rows; −1 is left out.
 
     Two values of the database may be one class, such as a text with and without a space at its end.
     """

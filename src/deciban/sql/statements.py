@@ -119,15 +119,16 @@ class LabelledTable:
 
 
 def select_from(rows: exp.Select, expressions: Mapping[str, exp.Expression]) -> exp.Select:
-    """Return the SELECT of expressions by name from an inner one."""
-    named = [exp.alias_(expression, alias, quoted=True) for alias, expression in expressions.items()]
-    return exp.select(*named).from_(rows.subquery(exp.to_identifier("r", quoted=True)))
+    """Return the SELECT of expressions by name from an inner one, which is not copied."""
+    named = [exp.alias_(expression, alias, quoted=True, copy=False) for alias, expression in expressions.items()]
+    inner = rows.subquery(exp.to_identifier("r", quoted=True), copy=False)
+    return exp.select(*named, copy=False).from_(inner, copy=False)
 
 
 def group_by(rows: exp.Select, keys: Sequence[str], sums: Mapping[str, exp.Expression]) -> exp.Select:
     """Return the SELECT of keys and sums, a row for each group of the rows of an inner SELECT."""
     statement = select_from(rows, {**{key: name(key) for key in keys}, **sums})
-    return statement.group_by(*(name(key) for key in keys))
+    return statement.group_by(*(name(key) for key in keys), copy=False)
 
 
 def count_classes(rows: LabelledTable) -> exp.Select:
@@ -314,9 +315,12 @@ def bound_extremes(rows: LabelledTable, columns: Sequence[str], n_rows: int, n_v
         for bound, farthest, descending in ((f"l{i}", exp.Max, False), (f"h{i}", exp.Min, True)):
             order = exp.Ordered(this=name(key), desc=descending)
             some = exp.select(name(key)).distinct().from_(_identifier("s"))
-            some = some.where(is_known(name(key))).order_by(order).limit(n_values)
-            bounds[bound] = exp.select(farthest(this=name(key))).from_(some.subquery(_identifier("e"))).subquery()
-    found = exp.select(*(exp.alias_(bound, alias, quoted=True) for alias, bound in bounds.items()))
+            some = some.where(is_known(name(key)), copy=False).order_by(order, copy=False).limit(n_values, copy=False)
+            found = exp.select(farthest(this=name(key))).from_(
+                some.subquery(_identifier("e"), copy=False), copy=False
+            )
+            bounds[bound] = found.subquery(copy=False)
+    both = exp.select(*(exp.alias_(bound, alias, quoted=True, copy=False) for alias, bound in bounds.items()))
     shares: dict[str, exp.Expression] = {"n": exp.Count(this=exp.Star())}
     for i, key in enumerate(values):
         beyond = _is_beyond(name(key, "s"), name(f"l{i}", "b"), name(f"h{i}", "b"))
@@ -324,7 +328,8 @@ def bound_extremes(rows: LabelledTable, columns: Sequence[str], n_rows: int, n_v
         shares |= {alias: exp.Max(this=name(alias, "b")) for alias in (f"l{i}", f"h{i}")}
     statement = exp.select(*(exp.alias_(share, alias, quoted=True) for alias, share in shares.items()))
     statement = statement.from_(_identifier("b")).join(_identifier("s"), join_type="left", on=exp.true())
-    return statement.with_(_identifier("s"), as_=inner).with_(_identifier("b"), as_=found)
+    statement = statement.with_(_identifier("s"), as_=inner, copy=False)
+    return statement.with_(_identifier("b"), as_=both, copy=False)
 
 
 def _identifier(text: str) -> exp.Identifier:
@@ -353,14 +358,16 @@ def count_extremes(
             mine = exp.select(
                 exp.alias_(name(CLASS), CLASS, quoted=True), exp.alias_(name(f"v{i}"), "v", quoted=True)
             )
-            mine = mine.from_(_identifier("s") if len(columns) > 1 else inner.copy().subquery(_identifier("s")))
-            mine = mine.where(is_end(this=name(f"v{i}"), expression=bound))
+            mine = mine.from_(
+                _identifier("s") if len(columns) > 1 else inner.subquery(_identifier("s"), copy=False), copy=False
+            ).where(is_end(this=name(f"v{i}"), expression=bound), copy=False)
             counted = {"j": exp.Literal.number(i), "side": exp.Literal.number(int(descending))}
             grouped = group_by(mine, [CLASS, "v"], {**counted, "n": exp.Count(this=exp.Star())})
-            least = grouped.order_by(exp.Ordered(this=name("v"), desc=descending)).limit(n_groups)
-            ends.append(exp.select("*").from_(least.subquery(_identifier("e"))))
-    statement: Any = exp.union(*ends, distinct=False)
-    return statement.with_(_identifier("s"), as_=inner) if len(columns) > 1 else statement
+            order = exp.Ordered(this=name("v"), desc=descending)
+            least = grouped.order_by(order, copy=False).limit(n_groups, copy=False)
+            ends.append(exp.select("*").from_(least.subquery(_identifier("e"), copy=False), copy=False))
+    statement: Any = exp.union(*ends, distinct=False, copy=False)
+    return statement.with_(_identifier("s"), as_=inner, copy=False) if len(columns) > 1 else statement
 
 
 def count_types(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:

@@ -22,7 +22,7 @@ from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.sources.arrow_types import is_text
 from deciban.sources.source import role_hint
 from deciban.sql import statements
-from deciban.sql.groups import GroupReader, chunks, doubles, join_extremes, merge_classes
+from deciban.sql.groups import GroupReader, join_extremes, merge_classes, split_names, to_doubles
 
 Parts = dict[tuple[str, str], Statistic]
 """The statistics of single features, by the kind of their block and their names."""
@@ -90,7 +90,7 @@ class DatabaseSummariser(GroupReader):
             return {}
         names = [column.name for column in self.layout.columns if column.role != "skip"]
         found: dict[str, tuple[bool, bool]] = {}
-        for some in chunks(names, 2):
+        for some in split_names(names, 2):
             (row,) = self.rows.table.driver.read(statements.count_types(self.rows, some)).to_pylist()
             found |= {name: (row[f"t{i}"] > 0, row[f"b{i}"] > 0) for i, name in enumerate(some)}
         return found
@@ -128,9 +128,9 @@ class DatabaseSummariser(GroupReader):
         """Return the moments and the counts of each number that needs them; find the range and extremes of all."""
         names = list(dict.fromkeys(feature.name for feature, _ in self._pushed("moments", "grid", "counts")))
         found: Parts = {}
-        for some in chunks(names, 7):
+        for some in split_names(names, 7):
             found |= self._sum_chunk(some)
-        for some in chunks(names, 3):
+        for some in split_names(names, 3):
             self._find_extremes(some)
         return found
 
@@ -143,21 +143,21 @@ class DatabaseSummariser(GroupReader):
         except InputError:
             self._refuse_large(names)
             raise
-        with_nan = [name for i, name in enumerate(names) if np.isnan(doubles(read.column(f"h{i}"), 0.0)).any()]
+        with_nan = [name for i, name in enumerate(names) if np.isnan(to_doubles(read.column(f"h{i}"), 0.0)).any()]
         if with_nan:
             self.rows = replace(self.rows, nan_columns=self.rows.nan_columns | set(with_nan))
             return self._sum_chunk(names)
-        codes, K = self.class_codes(read), len(self.summariser.classes)
+        codes, K = self.encode_group_classes(read), len(self.summariser.classes)
         found: Parts = {}
         for i, name in enumerate(names):
-            n, low, high = (doubles(read.column(f"{key}{i}"), 0.0) for key in "nlh")
+            n, low, high = (to_doubles(read.column(f"{key}{i}"), 0.0) for key in "nlh")
             self._check_range(name, low, high)
             if name in moments:
                 found["moments", name] = merge_classes(self._make_moments(name, read, i, centres[name]), codes, K)
             if name in counts:
                 if counts[name].role == "count":
                     self._refuse_negative(name, low[codes >= 0])
-                total = Counts(doubles(read.column(f"t{i}"), 0.0)[:, None], n[:, None])
+                total = Counts(to_doubles(read.column(f"t{i}"), 0.0)[:, None], n[:, None])
                 found["counts", name] = merge_classes(total, codes, K)
         return found
 
@@ -181,11 +181,11 @@ class DatabaseSummariser(GroupReader):
 
     def _make_moments(self, name: str, read: Any, i: int, centre: float) -> Moments:
         """Return the moments of a number, a class for each row that was read; a constant has no squares."""
-        n, d, s, low, high = (doubles(read.column(f"{key}{i}"), 0.0) for key in "ndslh")
+        n, d, s, low, high = (to_doubles(read.column(f"{key}{i}"), 0.0) for key in "ndslh")
         if not np.isfinite(s).all():
             self._refuse_large([name])
         if f"m{i}" in read.column_names:
-            m = doubles(read.column(f"m{i}"), 0.0)
+            m = to_doubles(read.column(f"m{i}"), 0.0)
             shift = np.divide(d, n, out=np.zeros_like(n), where=n > 0)
             gap, squares = m + shift, np.maximum(s - n * shift**2, 0.0)
         else:
@@ -237,8 +237,8 @@ class DatabaseSummariser(GroupReader):
 
     def _keep_extremes(self, group: Sequence[tuple[str, tuple[float, float]]], read: Any, n_groups: int) -> None:
         """Keep the values at both ends of columns; search further where rows without a class left too few."""
-        columns = (doubles(read.column(name)) for name in ("j", "side", "v", "n"))
-        codes, (j, side, values, n) = self.class_codes(read), columns
+        columns = (to_doubles(read.column(name)) for name in ("j", "side", "v", "n"))
+        codes, (j, side, values, n) = self.encode_group_classes(read), columns
         for i, (name, (low, high)) in enumerate(group):
             found: dict[float, float] = {}
             is_complete = True
@@ -265,9 +265,9 @@ class DatabaseSummariser(GroupReader):
         made = [statements.count_grid(self.rows, f.column, *self.ranges[f.name]) for f, _ in wanted]
         found: Parts = {}
         for (feature, need), read in zip(wanted, self.rows.table.driver.read_each(made)):
-            edge, weight, below = (doubles(read.column(each)) for each in ("e", "weight", "below"))
+            edge, weight, below = (to_doubles(read.column(each)) for each in ("e", "weight", "below"))
             values = np.concatenate([edge, np.nextafter(edge, -np.inf)])
-            codes, weights = np.tile(self.class_codes(read), 2), np.concatenate([weight - below, below])
+            codes, weights = np.tile(self.encode_group_classes(read), 2), np.concatenate([weight - below, below])
             found["grid", feature.name] = self.summarise(need, values, codes, weights)
         return found
 
@@ -281,14 +281,14 @@ class DatabaseSummariser(GroupReader):
         readings = self.layout.readings()
         found: Parts = {}
         for (feature, need), read in zip(wanted, self.rows.table.driver.read_each(made)):
-            n, weight = (doubles(read.column(each)) for each in ("n", "weight"))
+            n, weight = (to_doubles(read.column(each)) for each in ("n", "weight"))
             cells = [
                 self.remove_markers(name, read.column(f"v{i}"), n, readings[name])
                 for i, name in enumerate(feature.columns)
             ]
             encoder: Any = self.summariser.matrices.names[place[feature.name]]
             codes = encoder.encode(cells if feature.joined else cells[0])
-            found["levels", feature.name] = self.summarise(need, codes, self.class_codes(read), weight)
+            found["levels", feature.name] = self.summarise(need, codes, self.encode_group_classes(read), weight)
         dates: dict[str, list[Feature]] = {}
         for feature, _ in self._pushed("levels"):
             if feature.part is not None:
@@ -300,13 +300,13 @@ class DatabaseSummariser(GroupReader):
     def _count_dates(self, features: Sequence[Feature], place: Mapping[str, int]) -> Parts:
         parts = [str(feature.part) for feature in features]
         read = self.rows.table.driver.read(statements.count_date_parts(self.rows, features[0].column, parts))
-        codes, weight = self.class_codes(read), doubles(read.column("weight"))
+        codes, weight = self.encode_group_classes(read), to_doubles(read.column("weight"))
         (need,) = {need for feature, need in self._pushed("levels") if feature in features}
         found: Parts = {}
         for i, feature in enumerate(features):
             code = {level: v for v, level in enumerate(self.summariser.matrices.names[place[feature.name]].list)}
             first = 0 if feature.part == "hour" else 1
-            at = np.nan_to_num(doubles(read.column(f"v{i}")) - first, nan=-1.0).astype(np.int64)
+            at = np.nan_to_num(to_doubles(read.column(f"v{i}")) - first, nan=-1.0).astype(np.int64)
             levels = np.array([*(code[level] for level in feature.fixed_levels), -1], dtype=np.int64)[at]
             found["levels", feature.name] = self.summarise(need, levels, codes, weight)
         return found

@@ -36,6 +36,10 @@ OVERSAMPLING = 1.1
 
 STREAMED_NOTE = "read row by row"
 
+SKIPPED_PAIRS_NOTE = "columns taken as independent (structure tan counts pairs of them, reading all rows)"
+
+READ_ROWS_NOTE = "all rows were read from the database"
+
 
 class SampledFolds(NamedTuple):
     """Rows of a sample with their folds, the ledger of each fold, and of all rows that are not in the sample."""
@@ -50,6 +54,14 @@ def can_push_down(task: Task) -> bool:
     return not task.needs_rows and task.structure == "naive" and find_database(task.source) is not None
 
 
+def describe_dependence(task: Task) -> str:
+    """Describe how the dependence of columns was counted; empty for sources that are no tables of a database."""
+    if task.skips_pairs:
+        return f"; {SKIPPED_PAIRS_NOTE}"
+    is_read = (task.needs_rows or task.structure != "naive") and find_database(task.source) is not None
+    return f"; {READ_ROWS_NOTE}" if is_read else ""
+
+
 def snapshot(task: Task) -> AbstractContextManager[None]:
     """Return a context in which all statements see the same rows."""
     table = find_database(task.source)
@@ -61,12 +73,13 @@ def summarise(task: Task, progress: Progress | None) -> tuple[Task, TableSummari
     from deciban.sql.summarise import DatabaseSummariser
 
     summariser = task.summariser(1)
-    streamed = DatabaseSummariser(summariser, _view(task), task.options).run(progress)
+    streamed = DatabaseSummariser(summariser, _get_view(task), task.options).run(progress)
     columns = [_note_streamed(column) if column.name in streamed else column for column in task.columns]
     return replace(task, columns=columns), summariser
 
 
-def _view(task: Task) -> WithoutMarkers:
+def _get_view(task: Task) -> WithoutMarkers:
+    """Return the source of a task, which is a view of a database's table without markers of missing values."""
     assert isinstance(task.source, WithoutMarkers)
     return task.source
 
@@ -99,7 +112,7 @@ def _draw_rows(task: Task, total: Ledger, n_rows: int) -> Rows:
     """Return at most `MAX_DRAWN_ROWS` learned rows, each with the same probability, coded by the ledger's names."""
     from deciban.sql.statements import random_share
 
-    view, table = _view(task), find_database(task.source)
+    view, table = _get_view(task), find_database(task.source)
     assert table is not None
     share = OVERSAMPLING * MAX_DRAWN_ROWS / max(1, n_rows)
     if share < 1:

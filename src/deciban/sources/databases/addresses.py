@@ -79,7 +79,7 @@ def parse_address(source: str) -> Address:
     if any(ord(character) < 32 or ord(character) == 127 for character in source):
         raise _malformed(scheme, "a control character")
     try:
-        parts = urlsplit(URL_START.sub(f"{scheme}://", source, count=1))
+        parts = urlsplit(scheme + source[source.index("://") :])
         _check_marks(parts)
         return _file_address(scheme, parts) if DIALECTS[scheme] != "postgres" else _server_address(scheme, parts)
     except (ValueError, UnicodeError) as error:
@@ -107,6 +107,7 @@ def _check_marks(parts: SplitResult) -> None:
 
 
 def _file_address(scheme: str, parts: SplitResult) -> Address:
+    """Return the address of a database in a file, scheme:///FILE."""
     path = unquote(parts.path[1:], errors="strict")
     if parts.netloc or parts.query or not path:
         raise InputError(f"{scheme}:// is followed by a slash and a path. Hint: {scheme}:///FILE")
@@ -114,6 +115,7 @@ def _file_address(scheme: str, parts: SplitResult) -> Address:
 
 
 def _server_address(scheme: str, parts: SplitResult) -> Address:
+    """Return the address of a server's database, with the password of the keyring if it names one."""
     given = {
         "user": parts.username, "password": parts.password, "host": parts.hostname,
         "dbname": parts.path.removeprefix("/"),

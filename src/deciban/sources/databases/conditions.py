@@ -47,6 +47,7 @@ def parse_condition(text: str | None, dialect: str) -> exp.Expression | None:
     return condition
 
 
-def _summarise(error: BaseException) -> str:
+def _summarise(error: Exception) -> str:
+    """Return the first line of a parser's error, without its place; the type of one without a text."""
     lines = [line.split(" Line 1")[0] for line in str(error).splitlines() if line.strip()]
-    return lines[0].rstrip(".") if lines and isinstance(error, Exception) else type(error).__name__
+    return lines[0].rstrip(".") if lines else type(error).__name__

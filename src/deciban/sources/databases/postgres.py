@@ -199,6 +199,7 @@ class PostgresDriver(Driver):
         return Described(_make_schema(fields), forms)
 
     def _describe_type(self, code: int, name: str, category: str) -> tuple[Any, Form]:
+        """Return the Arrow type of a PostgreSQL type, and the form in which its values are selected."""
         if code in ARROW_TYPES:
             kind = ARROW_TYPES[code]
             form: Form = "date" if kind in DATE_TYPES else "text" if kind == "string" else "plain"

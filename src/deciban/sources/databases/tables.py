@@ -151,6 +151,7 @@ def open_database(source: Any, options: FileOptions) -> DatabaseTable:
 
 
 def _describe(driver: Driver, relation: Any, name: str, options: FileOptions) -> DatabaseTable:
+    """Return a table with its columns and types, which a query of no rows gives, and the condition where=."""
     exp = import_sqlglot()
     condition = parse_condition(options.where, driver.dialect)
     described = driver.describe(exp.select("*").from_(relation.copy()).limit(0))
