@@ -81,7 +81,7 @@ On none of these corpora is the ranking of evidence regression worse than that o
 
 def make_evidence(**arguments: Any) -> EvidenceRegression:
     """Make evidence regression with the settings of this page, and changes."""
-    settings: dict[str, Any] = {"words": "classic", "presence": True, "alpha": 1.0, "held_out": False}
+    settings: dict[str, Any] = {"C": 1.0, "words": "classic", "presence": True, "alpha": 1.0, "held_out": False}
     return EvidenceRegression(**{**settings, **arguments})
 
 

@@ -1,12 +1,15 @@
 """`python -m benchmarks.lab_text`: rebuild `docs/lab/text.md` from public corpora.
 
-The exit code is 1 if a figure is not the expected one, 2 if the data is missing.
+The exit code is 1 if a figure is not the expected one, 2 if the data is missing. Parts that take minutes are kept in
+the folder `lab_text` of the scratch folder until the page is complete, so that an interrupted run of the
+same code of the library continues; remove it to measure them again.
 """
 
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,7 @@ from . import text_data
 from .case import format_seconds
 from .lab import NO_EXPECTATION, Figure, expect_exactly, format_figures, format_percent, rebuild_page
 from .lab_tables import format_table
-from .lab_text_learners import measure_learners
+from .lab_text_learners import keep_result, measure_learners, measure_short_texts, remove_kept_results
 from .text_data import Corpus
 
 FOLDS, SEED = 10, 0
@@ -36,7 +39,7 @@ FOUR_GROUPS = ("alt.atheism", "comp.graphics", "sci.med", "soc.religion.christia
 
 PAGE = """# Text
 
-Published figures for naive Bayes on public corpora, and their reproduction; then evidence regression beside linear
+Published figures for naive Bayes on public corpora, and their reproduction; then evidence regression and linear
 models. Written by `python -m benchmarks.lab_text` on {date}; do not edit.
 
 Machine: {machine}. A dash means that scikit-learn has no such model or protocol.
@@ -66,7 +69,8 @@ MAIL_SECTION = """
 Metsis, Androutsopoulos & Paliouras 2006: messages in order of arrival, in batches of {batch}. Each batch but the
 first is scored by the model of the earlier batches, then learned (`partial_fit`). Before each, the 3000 words of
 highest information gain among those in 5 messages or more are selected from the ledger; add-one estimates; a message
-is spam where p ≥ ½. Recall over all scored messages. The four runs, {batches} batches in total, took {seconds}.
+is spam where p ≥ ½. Recall over all scored messages. The four runs, {batches} batches in total, took {seconds}
+of CPU time.
 """
 REUTERS_SECTION = """
 ## Reuters, eight subjects
@@ -241,27 +245,45 @@ def format_settings(found: dict[str, Any]) -> str:
 
 def main() -> int:
     """Rebuild the page; return the exit code."""
-    return rebuild_page("lab_text", "text.md", PAGE, measure_sections, __doc__ or "")
+    code = rebuild_page("lab_text", "text.md", PAGE, measure_sections, __doc__ or "")
+    if code < 2:
+        remove_kept_results()
+    return code
 
 
 def measure_sections() -> tuple[str, list[Figure]]:
     """Measure; return the sections of the page and their figures."""
-    figures = [list(part()) for part in (measure_newsgroups, measure_weightings, measure_sentences)]
-    recalls, mail_section = time_mailboxes()
-    tried, best = measure_reuters()
+    parts = (measure_newsgroups, measure_weightings, measure_sentences)
+    figures = [keep_figures(part.__name__, part)[0] for part in parts]
+    batches = sum(-(-len(text_data.load_enron(number).labels) // BATCH_MESSAGES) for number, _ in RECALLS)
+    recalls, seconds = keep_figures("measure_mailboxes", measure_mailboxes)  # of mailboxes that were unpacked before
+    mail_section = MAIL_SECTION.format(batch=BATCH_MESSAGES, batches=batches, seconds=format_seconds(seconds))
+    tried, best = keep_result("measure_reuters", measure_reuters)
     texts = (NEWS_SECTION, WEIGHTED_SECTION, SENTENCES_SECTION.format(seed=SEED), mail_section)
     sections = "".join(f"{text}\n{format_figures(part)}" for text, part in zip(texts, [*figures, recalls]))
-    sections += f"{REUTERS_SECTION.format(tried=tried, seed=SEED)}\n{best}{measure_learners()}"
+    sections += f"{REUTERS_SECTION.format(tried=tried, seed=SEED)}\n{best}{measure_learners()}{measure_short_texts()}"
     return sections, [figure for part in (*figures, recalls) for figure in part]
 
 
-def time_mailboxes() -> tuple[list[Figure], str]:
-    """Measure the mailboxes, unpacked beforehand; return the figures, and their section with the time taken."""
-    batches = sum(-(-len(text_data.load_enron(number).labels) // BATCH_MESSAGES) for number, _ in RECALLS)
-    start = time.perf_counter()
-    recalls = list(measure_mailboxes())
-    seconds = format_seconds(time.perf_counter() - start)
-    return recalls, MAIL_SECTION.format(batch=BATCH_MESSAGES, batches=batches, seconds=seconds)
+def keep_figures(name: str, measure: Callable[[], Iterator[Figure]]) -> tuple[list[Figure], float]:
+    """Return the figures that `measure` yields, or that an interrupted run kept, and the CPU time in seconds."""
+
+    def measure_values() -> dict[str, Any]:
+        start = time.process_time()
+        values = [[each.model, each.expected, each.ours, each.peer, each.met] for each in measure()]
+        return {"values": values, "seconds": time.process_time() - start}
+
+    kept = keep_result(name, measure_values)
+    figures = [
+        Figure(model, expected, ours, peer, None if met is None else partial(return_verdict, met))
+        for model, expected, ours, peer, met in kept["values"]
+    ]
+    return figures, kept["seconds"]
+
+
+def return_verdict(met: bool, _: float) -> bool:
+    """Return whether a figure met its expectation when it was measured."""
+    return met
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ import deciban
 from deciban import EvidenceRegression, TextClassifier, Words
 from deciban.errors import DecibanError, DecibanWarning, InputError, ModelFileError, UndefinedError
 from deciban.linear import evidence_weights_of_words as word_weights
-from deciban.validation.splits import assign_by_content
 from tests.estimators.copies import through_joblib
 from tests.estimators.corpora import ASKED, LABELS, MAIL
 
@@ -323,40 +322,3 @@ def texts_as_rows(**arguments):
     model = EvidenceRegression(words="classic", **arguments).fit(MAIL, LABELS)
     codes = (np.array(LABELS) == "spam").astype(np.int32)
     return model._count_words(model._check_input(MAIL), codes, None)[2]
-
-
-def make_topics(n, seed=0):
-    """Return texts whose topic is a pair of neighbours, or a single word: 'is not good', 'is good'."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 2, n)
-    noise = rng.integers(0, 40, (n, 6))
-    first = np.where(rng.random(n) < 0.5, "good", "bad")
-    swap = (first == "good") != (y == 1)
-    middle = np.where(swap, "not ", "very ")
-    return [" ".join(f"w{v}" for v in row) + f" {m}{f}" for row, m, f in zip(noise, middle, first)], y
-
-
-def test_pairs_of_neighbours_are_counted_where_they_predict_better_and_files_keep_that(tmp_path):
-    X, y = make_topics(600)
-    model = EvidenceRegression().fit(X, y)
-    assert model._words.span == (1, 2)
-    single = EvidenceRegression(words={"tokens": "words and punctuation"}).fit(X, y)
-    Z, t = make_topics(300, seed=1)
-    assert model.score(Z, t) > single.score(Z, t) + 0.1
-    model.save(tmp_path / "a.model")
-    again = deciban.load(tmp_path / "a.model")
-    np.testing.assert_array_equal(again.predict_proba(Z), model.predict_proba(Z))
-    assert EvidenceRegression().fit([f"w{v}" for v in range(50)] * 6, [0, 1] * 150)._words.span == (1, 1)
-
-
-def test_the_smoothing_is_that_of_least_held_out_loss():
-    X, y = make_topics(400)
-    model = EvidenceRegression(words="classic").fit(X, y)
-    rows = model._count_words(model._check_input(X), y.astype(np.int32), None)[2]
-    fold = assign_by_content([rows.counted], rows.codes, None, 5)
-    candidates = [word_weights.Smoothing(1.0, False), word_weights.Smoothing(0.1, True)]
-    losses = word_weights.compute_fold_losses(rows, word_weights.EvidenceSettings(), candidates, fold)
-    best = candidates[int(np.argmin(losses))]
-    assert (model.alpha_, bool(model._get_setting("held_out"))) == best
-    given = EvidenceRegression(words="classic", alpha=0.5, held_out=True).fit(X, y)
-    assert (given.alpha_, bool(given._get_setting("held_out"))) == (0.5, True)

@@ -7,7 +7,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -17,6 +17,24 @@ from tests.estimators.copies import through_joblib, through_pickle
 from tests.estimators.examples import CLASSES, EXAMPLES, IDS
 
 every_estimator = pytest.mark.parametrize("example", EXAMPLES, **IDS)
+
+
+def test_arguments_at_their_defaults_are_valid_and_others_are_checked():
+    names = [
+        "BernoulliNB",
+        "MultinomialNB",
+        "ComplementNB",
+        "CategoricalNB",
+        "PoissonNB",
+        "GaussianNB",
+        "GaussianBayes",
+    ]
+    for name in [*names, "JointBayes", "LogisticRegression", "EvidenceRegression", "BoostedBayes"]:
+        estimator = getattr(deciban, name)()
+        BaseEstimator._validate_params(estimator)  # `fit` leaves this out
+        estimator.set_params(n_jobs="many")
+        with pytest.raises(ValueError, match=r"n_jobs.*'many'"):
+            estimator.fit([[0.0], [1.0]], [0, 1])
 
 
 @every_estimator

@@ -48,6 +48,7 @@ def test_forgetting_undoes_learning(kind, corpus):
         assert_same_scores(other, before, questions)
 
 
+@pytest.mark.thorough
 @every_kind
 @few
 @given(corpus=corpora())

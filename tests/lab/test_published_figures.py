@@ -23,7 +23,7 @@ def list_or_skip(measure):
     ids=["letters", "votes"],
 )
 def test_letters_and_votes_are_as_published(measure):
-    published = [figure for figure in list_or_skip(measure) if "mixed" not in figure.model]
+    published = [each for each in list_or_skip(measure) if each.meets is not None and "mixed" not in each.model]
     assert published
     for figure in published:
         assert figure.met, figure
@@ -35,6 +35,7 @@ def test_black_and_white_digits_are_as_published():
     assert round(model.score(X_test, y_test), 4) == 0.8427
 
 
+@pytest.mark.thorough
 def test_adult_is_as_published():
     for figure in list_or_skip(lab_tables.measure_adult):
         assert figure.met, figure

@@ -245,6 +245,7 @@ def test_a_thousand_classes_are_learned(learner):
         assert model.coef_.shape == (1000, 5)
 
 
+@pytest.mark.thorough
 def test_a_thousand_classes_of_words_are_learned_to_the_end():
     """A class is two words of 46: the search ends, and tells every row."""
     first, second = np.triu_indices(46, 1)

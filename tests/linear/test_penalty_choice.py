@@ -16,6 +16,7 @@ from deciban.linear.penalty_choice import (
     FoldedRows,
     choose_C_by_folds,
     exclude_single_fold_classes,
+    is_clearly_lower,
     sample_choice_rows,
     search_C,
 )
@@ -200,6 +201,13 @@ def test_of_many_rows_a_fair_sample_is_asked_and_every_class_is_in_it(monkeypatc
     assert {17, 4711, 9999} <= set(index.tolist())
     assert 30 < (codes[index] == 0).sum() < 70  # by position, every hundredth row would be of one class
     np.testing.assert_array_equal(index, np.unique(index))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_loss_of_fewer_than_two_rows_is_never_clearly_lower():
+    assert not is_clearly_lower(np.array([0.0]), np.array([1.0]))
+    assert not is_clearly_lower(np.empty(0), np.empty(0))
+    assert is_clearly_lower(np.array([0.0, 0.1]), np.array([1.0, 1.2]))
 
 
 def test_the_C_of_a_sample_is_about_that_of_all_rows(monkeypatch):

@@ -52,6 +52,7 @@ def test_ngrams_longer_than_most_texts_are_those_of_countvectorizer(name):
     assert [sorted(tokens) for tokens in kernel_tokens(words, texts)] == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("tokens", ["words", "characters", "characters in words"])
 @pytest.mark.parametrize("hashed", [None, 8])
@@ -99,7 +100,7 @@ def test_no_string_is_read_otherwise_than_by_countvectorizer(name, texts):
 
 @pytest.mark.thorough
 @readers
-@settings(max_examples=20_000, deadline=None)
+@settings(max_examples=4_000, deadline=None)
 @given(texts=st.lists(any_text, max_size=3))
 def test_no_string_of_many_is_read_otherwise(name, texts):
     agree(name, texts)

@@ -21,7 +21,6 @@ from deciban.estimators.parameter_docs import document_estimator
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block, Ledger
-from deciban.ledger.hashing import sample_row_numbers
 from deciban.ledger.statistic import divide
 from deciban.linear import evidence_weights_of_words as word_weights
 from deciban.linear.fitted_model import FittedModel
@@ -144,8 +143,10 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         C = self.C if isinstance(self.C, str) else float(self.C)
         settings = word_weights.EvidenceSettings(C, self.common, self.beta, self.tol, int(self.max_iter))
         X = texts.to_count_rows(X, self._read_as[0]) if self._words is None else X
-        smoothing = self._choose_form(X, codes, weight, settings)
         naive, ledger, rows = self._count_words(X, codes, weight)
+        single, smoothing = self._words, self._choose_form(X, rows, settings)
+        if self._words is not single:
+            naive, ledger, rows = self._count_words(X, codes, weight)
         self.n_features_in_ = ledger.schema.blocks[0].width
         naive.alpha = smoothing.alpha
         basis = GenerativeModel(naive._assumption(self.n_features_in_, len(self.classes_)), ledger)
@@ -153,25 +154,21 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         return word_weights.fit_evidence_regression(basis, rows, settings, smoothing, fold)
 
     def _choose_form(
-        self, X: Any, codes: NDArray[np.int32], weight: Array | None, settings: word_weights.EvidenceSettings
+        self, X: Any, rows: word_weights.WordRows, settings: word_weights.EvidenceSettings
     ) -> word_weights.Smoothing:
         """Choose the smoothing, and whether pairs of neighbours are counted, by a sample of the documents."""
         candidates, has_open_ngrams = self._smoothings(), self._words is not None and self.words is None
-        if len(codes) < word_weights.MIN_CHOICE_ROWS or not (has_open_ngrams or len(candidates) > 1):
+        if len(rows.codes) < word_weights.MIN_CHOICE_ROWS or not (has_open_ngrams or len(candidates) > 1):
             return candidates[0]
-        index = sample_row_numbers(len(codes), word_weights.MAX_CHOICE_DOCUMENTS)
-        if len(index) < len(codes):
-            X, codes, weight = X[index], codes[index], None if weight is None else weight[index]
-        rows = self._count_words(X, codes, weight)[2]
-        fold = assign_by_content([rows.counted], codes, weight, CHOICE_FOLDS)
-        losses = word_weights.compute_fold_losses(rows, settings, candidates, fold)
-        best = int(np.argmin(losses))
+        index = word_weights.sample_choice_documents(rows)
+        some = rows.take(index) if len(index) < len(rows.codes) else rows
+        fold = assign_by_content([some.counted], some.codes, some.weight, CHOICE_FOLDS)
+        best = word_weights.choose_smoothing(some, settings, candidates, fold)
         if has_open_ngrams:
             single, self._words = self._words, self._tokenizer(ngrams=2)
-            rows = self._count_words(X, codes, weight)[2]
-            if not word_weights.compute_fold_losses(rows, settings, [candidates[best]], fold)[0] < losses[best]:
-                self._words = single
-        return candidates[best]
+            pairs = replace(best, rows=self._count_words(X[index], some.codes, some.weight)[2], fold_losses=[])
+            self._words = self._words if pairs.is_better_than(best) else single
+        return best.smoothing
 
     def _smoothings(self) -> list[word_weights.Smoothing]:
         """Return the pseudo-counts and treatments of a document's own words among which one is chosen."""

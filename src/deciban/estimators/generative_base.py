@@ -17,7 +17,7 @@ from deciban.estimators import check_arguments as checks
 from deciban.estimators.classifier_base import Classifier
 from deciban.generative import ERROR_SAMPLE_ROWS, Assumption, GenerativeModel, summarise_rows
 from deciban.ledger import Ledger
-from deciban.persistence.generative_models import write_family
+from deciban.persistence.family_sections import write_family
 from deciban.scorer import Scorer
 from deciban.scores.calibration import warn_dropped
 

@@ -21,7 +21,7 @@ from deciban.estimators.generative_base import GenerativeClassifier, make_genera
 from deciban.estimators.parameter_docs import document_estimator
 from deciban.generative import Assumption
 from deciban.ledger import Block, Ledger, Schema
-from deciban.model.columns import Column, Layout
+from deciban.model.columns import Column, Layout, to_name
 from deciban.model.model import Model
 from deciban.model.model_options import MAX_DISTINCT_LEVELS, Options, Origin, check_same_columns
 from deciban.persistence import Section
@@ -34,7 +34,8 @@ from deciban.sources.source import open_source
 from deciban.text import Words
 from deciban.text.words import PRESETS
 from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles, rule_out_counts
-from deciban.training.task import Task, join_columns, to_name, to_names
+from deciban.training.joined_columns import join_columns, to_names
+from deciban.training.task import Task
 
 if TYPE_CHECKING:
     from deciban.families.telltales import Telltale

@@ -13,16 +13,14 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from deciban.kernels.execution import kernel
-from deciban.ledger import hashing
+from deciban.kernels.word_hashes import U7, U56, add_chunk, finish_hash
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
-C1, C2, C3, M63, TOP = (np.uint64(c) for c in (hashing.C1, hashing.C2, hashing.C3, hashing.M63, hashing.TOP))
-
-U0, U1, U2, U3, U4, U6, U7, U8 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 6, 7, 8))
-U12, U18, U29, U31, U32, U56, U63, U64 = (np.uint64(n) for n in (12, 18, 29, 31, 32, 56, 63, 64))
+U0, U1, U2, U3, U4, U6, U8 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 6, 8))
+U12, U18, U63, U64 = (np.uint64(n) for n in (12, 18, 63, 64))
 LOW3, LOW4, LOW6, LOW8, LOW32 = (np.uint64((1 << bits) - 1) for bits in (3, 4, 6, 8, 32))
 REPLACEMENT_CHARACTER, LAST_CHARACTER = np.uint64(0xFFFD), np.uint64(0x10FFFF)
 
@@ -81,43 +79,6 @@ def _trailing_zeros(typing_context: Any, x: Any) -> Any:
 
 trailing_zeros: Any = intrinsic(_trailing_zeros)
 """The number of trailing zero bits of a non-zero number: one instruction, which NumPy does not offer."""
-
-
-@kernel
-def mix_bits(x: Any) -> Any:
-    """Mix 63 bits by a bijection: words of up to seven bytes, packed with their length, never collide."""
-    x ^= x >> U31
-    x = (x * C1) & M63
-    x ^= x >> U29
-    x = (x * C2) & M63
-    return x ^ (x >> U32)
-
-
-@kernel
-def add_chunk(h: Any, chunk: Any) -> Any:
-    """Add eight more bytes of a long word to its hash."""
-    h = (h ^ chunk) * C1
-    return h ^ (h >> U32)
-
-
-@kernel
-def finish_hash(chunk: Any, h: Any, n: Any) -> Any:
-    """Return the hash of a part of n bytes: those not yet added to h are in `chunk`."""
-    if n <= U7:
-        return mix_bits(chunk | (n << U56))
-    if n & U7:
-        h = add_chunk(h, chunk)
-    h = (h ^ n) * C2
-    return (h ^ (h >> U29)) | TOP
-
-
-@kernel
-def join_hashes(h: Any, part: Any) -> Any:
-    """Return the hash of words joined by spaces, from that of all but the last and that of the last."""
-    x = h * C3 + part
-    x ^= x >> U32
-    x = x * C1
-    return (x ^ (x >> U29)) | TOP
 
 
 @kernel

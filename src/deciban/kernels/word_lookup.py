@@ -9,25 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deciban.kernels.execution import kernel
-from deciban.kernels.tokenizer import (
-    LOW32,
-    TOP,
-    U0,
-    U1,
-    U7,
-    U8,
-    U32,
-    U64,
-    Bytes,
-    Hashes,
-    Ints,
-    TokenArrays,
-    add_chunk,
-    finish_hash,
-    join_hashes,
-    mix_bits,
-    store,
-)
+from deciban.kernels.tokenizer import LOW32, U0, U1, U8, U64, Bytes, Hashes, Ints, TokenArrays, store
+from deciban.kernels.word_hashes import TOP, U7, U32, add_chunk, finish_hash, join_hashes, mix_bits
 
 BLOCK = 64
 """Tokens whose slots of the table are fetched together."""

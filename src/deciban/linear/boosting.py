@@ -249,15 +249,23 @@ def use_one_learner(
     return Boosted.combine(schema, [model], np.ones(1), np.zeros(1), by_class, account, basis)
 
 
+def narrow_classes(schema: Schema, rows: Examples, by_class: Array) -> tuple[Schema, Examples]:
+    """Return schema and rows with the classes of positive weight alone; rows of the others get any, and weight 0."""
+    unseen = by_class[rows.codes] == 0
+    weight = np.where(unseen, 0.0, rows.weights) if unseen.any() else rows.weight
+    code = np.maximum(np.cumsum(by_class > 0).astype(np.int32) - np.int32(1), 0)
+    seen = tuple(name for name, weight in zip(schema.classes, by_class) if weight > 0)
+    return Schema(seen, schema.blocks), rows._replace(codes=code[rows.codes], weight=weight)
+
+
 def _boost_seen_classes(
     assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings, by_class: Array
 ) -> Boosted:
     """Boost the classes that have rows; in each learner the others are classes without counts."""
-    seen = np.flatnonzero(by_class)
-    code, K = np.cumsum(by_class > 0).astype(np.int32) - np.int32(1), len(schema.classes)
-    held = None if settings.held is None else settings.held._replace(codes=code[settings.held.codes])
-    narrow, own = Schema(tuple(schema.classes[k] for k in seen.tolist()), schema.blocks), code[rows.codes]
-    some = boost(assumption, narrow, rows._replace(codes=own), replace(settings, held=held))
+    seen, K = np.flatnonzero(by_class), len(schema.classes)
+    narrow, own = narrow_classes(schema, rows, by_class)
+    held = None if settings.held is None else narrow_classes(schema, settings.held, by_class)[1]
+    some = boost(assumption, narrow, own, replace(settings, held=held))
     wide = [
         Ledger(
             replace(model.ledger.schema, classes=schema.classes),

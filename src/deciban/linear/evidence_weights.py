@@ -1,7 +1,7 @@
 """Evidence regression of a table: score_k(x) = b_k + Σ_j t_j ln p(x_j|k), so that repeated evidence counts once.
 
 Each column has one evidence weight t_j, shared by all classes (attributes name it `trust`); numbers that are joined
-in one Gaussian have one, and so has a text, whose words are weighed first (`evidence_weights_of_words.py`). Weight 1
+in one Gaussian have one, and so has a text, whose words are weighed first (`evidence_weights_of_texts.py`). Weight 1
 everywhere and b = ln π is naive Bayes.
 """
 
@@ -19,7 +19,8 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Needs
 from deciban.ledger.hashing import sample_row_numbers
 from deciban.linear.design import Shared
-from deciban.linear.evidence_weights_of_words import INFINITE_EVIDENCE, TextWeights
+from deciban.linear.evidence_weights_of_texts import TextWeights
+from deciban.linear.evidence_weights_of_words import INFINITE_EVIDENCE
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.linear.penalty_choice import DEFAULT_C, FoldedRows
 from deciban.linear.table_design import FoldDesign, fit_predictor

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.ledger.hashing import sample_row_numbers
+from deciban.ledger.hashing import hash_row_numbers
 from deciban.linear.solvers.logistic_objective import compute_losses
 
 State = TypeVar("State")
@@ -134,28 +134,37 @@ def weigh_fold_losses(rows: FoldedRows, f: int, scores: Array) -> Array:
 def is_clearly_lower(losses: Array, others: Array) -> bool:
     """Return whether losses are lower than others of the same rows, by more than two standard errors of their sum.
 
+    Of fewer than two rows there is no standard error, and the answer is False.
+
     >>> is_clearly_lower(np.array([1.0, 2.0, 3.0]), np.array([1.1, 2.1, 3.1]))
     True
     >>> is_clearly_lower(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 6.0]))
     False
     """
     gain = others - losses
-    return bool(gain.sum() > STANDARD_ERRORS * np.sqrt(len(gain)) * gain.std())
+    return len(gain) > 1 and bool(gain.sum() > STANDARD_ERRORS * np.sqrt(len(gain)) * gain.std())
 
 
 def sample_choice_rows(codes: Codes) -> NDArray[np.intp]:
     """Return the indices of `MAX_CHOICE_ROWS` rows, always the same, and some more of classes rare among them."""
+    return sample_lowest_hashes(hash_row_numbers(np.arange(len(codes))), codes, MAX_CHOICE_ROWS)
+
+
+def sample_lowest_hashes(hashes: NDArray[np.uint64], codes: Codes, max_rows: int) -> NDArray[np.intp]:
+    """Return the indices, ascending, of the `max_rows` rows of lowest hashes, and of some more of rare classes.
+
+    A class with fewer than `CHOICE_FOLDS` rows among them has that many of its rows of lowest hashes, or all it has.
+
+    >>> sample_lowest_hashes(np.arange(8, dtype=np.uint64), np.array([0, 0, 0, 0, 0, 0, 0, 1]), 6).tolist()
+    [0, 1, 2, 3, 4, 5, 7]
+    """
     n = len(codes)
-    index = sample_row_numbers(n, MAX_CHOICE_ROWS)
-    if len(index) == n:
-        return index
-    order, counts = np.argsort(codes, kind="stable"), np.bincount(codes)
-    end, is_rare = np.cumsum(counts), np.bincount(codes[index], minlength=len(counts)) < CHOICE_FOLDS
-    more = [
-        order[end[k] - counts[k] + sample_row_numbers(int(counts[k]), CHOICE_FOLDS)]
-        for k in np.flatnonzero(is_rare & (counts > 0))
-    ]
-    return np.unique(np.concatenate([index, *more]))
+    if n <= max_rows:
+        return np.arange(n)
+    order, counts = np.argsort(hashes, kind="stable"), np.bincount(codes)
+    by_class = order[np.argsort(codes[order], kind="stable")]
+    place = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.unique(np.concatenate([order[:max_rows], by_class[place < CHOICE_FOLDS]]))
 
 
 def exclude_single_fold_classes(codes: Codes, fold: NDArray[np.int32]) -> NDArray[np.int32]:

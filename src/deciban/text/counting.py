@@ -186,6 +186,17 @@ def _hash_columns(words: Words, tokens: Iterable[str]) -> NDArray[np.int64]:
     return (hash_words(*pack_words(tokens)) & np.uint64(words.n_columns - 1)).astype(np.int64)
 
 
+TOKENIZER_BATCH_TEXTS = 256
+"""The number of texts that are tokenized at a time: more would trigger Python's cyclic garbage collector."""
+
+
+def _tokenize_all(words: Words, texts: Iterable[str]) -> list[list[str]]:
+    """Return `tokens_of` of each text; single tokens of short texts are found without a call in Python for each."""
+    if words.by_character or words.stop or words.span != (1, 1):
+        return [words.tokens_of(text) for text in texts]
+    return list(map(words._pattern.findall, map(str.lower, texts) if words.lower else texts))
+
+
 def _count_rows(
     words: Words, documents: Documents, numbers: dict[str, int], columns: Callable[[], NDArray[np.int64]]
 ) -> Rows:
@@ -193,16 +204,20 @@ def _count_rows(
 
     `numbers` numbers the tokens, `columns()` is the column of each number; −1: the token is left out.
     """
-    tokens = [words.tokens_of(text) for text in documents.strings()]
-    number = np.fromiter(map(numbers.__getitem__, chain.from_iterable(tokens)), np.int64)
-    row = np.repeat(np.arange(len(tokens)), np.fromiter(map(len, tokens), np.int64, len(tokens)))
+    texts, parts = documents.strings(), [np.empty(0, np.int64)]
+    lengths: list[int] = []
+    for first in range(0, len(texts), TOKENIZER_BATCH_TEXTS):
+        tokens = _tokenize_all(words, texts[first : first + TOKENIZER_BATCH_TEXTS])
+        lengths += map(len, tokens)
+        parts.append(np.fromiter(map(numbers.__getitem__, chain.from_iterable(tokens)), np.int64))
+    number, row = np.concatenate(parts), np.repeat(np.arange(len(texts)), np.array(lengths, dtype=np.int64))
     column = columns()[number]
     if (column < 0).any():
         row, column = row[column >= 0], column[column >= 0]
     width = int(column.max(initial=0)) + 1
     keys, times = np.unique(row * width + column, return_counts=True)
     row, column = np.divmod(keys, width)
-    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(tokens)))]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(texts)))]).astype(np.int64)
     return weigh_counts(words, times, row), column, start
 
 

@@ -39,13 +39,8 @@ MAX_SHOWN_STOP_WORDS = 5
 """The number of stop words up to which they are shown, and not only counted."""
 
 SPACES = re.compile(r"\s\s+")
-PATTERNS: Mapping[str, str] = {
-    "words": r"\w+",
-    "whitespace": r"\S+",
-    "words and punctuation": r"\w+|[^\w\s]",
-}
+PATTERNS: Mapping[str, str] = {"words": r"\w+", "whitespace": r"\S+", "words and punctuation": r"\w+|[^\w\s]"}
 """The pattern of each kind of token, in the order of the kernels' numbers for them."""
-
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "classic": {},
