@@ -54,6 +54,7 @@ def test_the_report_fits_80_columns_and_has_no_escape_codes_in_a_pipe(shown):
     assert max(map(len, printed_output)) <= 80
 
 
+@pytest.mark.thorough
 def test_json_alone_is_on_stdout_and_talk_on_stderr(tmp_path):
     result = call("demo", "--json", "--folder", tmp_path)
     figures = json.loads(result.stdout)

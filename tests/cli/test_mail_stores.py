@@ -145,7 +145,7 @@ def test_another_model_is_fitted_at_once_and_classifies_from_then_on(store, mode
         ([], 2, "nothing to set"),
         (["--spam-at", "0.1"], 1, "ham must end below where spam begins"),
         (["--ham-at", "-1"], 2, "'-1' is less than 0"),
-        (["--spam-at", "nan"], 2, "'nan' is not a number"),
+        (["--spam-at", "nan"], 2, "'nan' is neither a number nor auto"),
         (["--model", "oracle"], 1, "model 'oracle' is not known"),
         (["--half-life", "soon"], 2, "neither a number nor none"),
         (["--half-life", "0"], 2, "'0' is not above 0"),

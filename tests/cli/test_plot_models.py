@@ -134,6 +134,7 @@ def test_of_many_rows_some_are_drawn_and_all_are_learned(drawn, tmp_path):
     np.testing.assert_allclose(density[0] / (density[0] + density[1]), 0.5, atol=1e-9)
 
 
+@pytest.mark.thorough
 def test_every_picture_of_a_model_is_drawn_by_its_command(drawn, model):
     assert len(drawn("densities", model, PATIENTS).axes) == 9
     assert drawn("densities", model, "--columns", "age").get_title(loc="left") == "age"

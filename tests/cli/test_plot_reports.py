@@ -72,6 +72,7 @@ def _blank():
     return pyplot.subplots()[1]
 
 
+@pytest.mark.thorough
 def test_a_model_is_drawn_on_other_rows_and_two_side_by_side(tmp_path):
     plain, binned = tmp_path / "plain.deciban", tmp_path / "binned.deciban"
     done("train", PATIENTS, "--target", "diagnosis", "--numbers", "number", "-o", plain)

@@ -1,7 +1,7 @@
 """The store as it is used, with kill -9 at random: whatever was acknowledged is there, and nothing is damaged.
 
 A server with eight clients that TELL and a process of its own that fits (its maintenance), and `mail learn`, `mail
-watch` and `mail fit` beside it. `make test` runs 5 rounds, `make thorough` 30, and `make soak` as many as
+watch` and `mail fit` beside it. `make test` runs 3 rounds, `make thorough` 10, and `make soak` as many as
 DECIBAN_SOAK_ROUNDS says.
 """
 
@@ -32,7 +32,7 @@ MAINTENANCE_LOAD_SECONDS = 3.0
 ROUNDS_PER_STORE = 10
 DEADLINE_SECONDS = 120
 ASKED = os.environ.get("DECIBAN_SOAK_ROUNDS")
-ROUNDS = [int(ASKED)] if ASKED else [3, pytest.param(30, marks=pytest.mark.thorough)]
+ROUNDS = [int(ASKED)] if ASKED else [3, pytest.param(10, marks=pytest.mark.thorough)]
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs Linux's list of open files")
 

@@ -225,7 +225,7 @@ def test_labels_names_and_times_are_those_of_the_messages_that_files_turn_out_to
     (tmp_path / "one").write_bytes(message(1))
     (tmp_path / "two").write_bytes(STAMP + message(2) + b"\n" + STAMP + message(3))
     problems = []
-    files = [MessageFile(str(tmp_path / name), False, 5.0, name != "two", 1, False, problems.append)
+    files = [MessageFile(str(tmp_path / name), False, 5.0, name != "two", False, 1, problems.append)
              for name in ("none", "one", "two")]  # fmt: skip
     given = [("ham", ("first", b"x")), *(("spam", each) for each in files), ("ham", RawMessage("last", b"y", 7.0))]
     [batch] = read_batches(given, 1)

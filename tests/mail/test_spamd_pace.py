@@ -34,9 +34,9 @@ def test_five_milliseconds_at_the_median(tmp_path):
 
 @pytest.mark.thorough
 @pytest.mark.skipif(spamds.ABSENT is not None, reason=str(spamds.ABSENT))
-def test_sixteen_at_once_for_a_minute_without_an_error(tmp_path):
+def test_sixteen_at_once_for_twenty_seconds_without_an_error(tmp_path):
     learn_messages(tmp_path / "mail.db")
-    end, wrong, right = time.monotonic() + 60, [], []
+    end, wrong, right = time.monotonic() + 20, [], []
 
     def client(number):
         at = 10_000 * number

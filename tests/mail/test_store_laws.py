@@ -5,6 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,6 +160,7 @@ def test_any_sequence_of_steps_equals_a_plain_model(sequence):
         assert store.check() == []
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None)
 @given(st.lists(entries, max_size=8), st.lists(st.integers(0, 8), max_size=3), st.sampled_from([None, HALF_LIFE]))
 def test_batches_may_be_cut_anywhere(batch, cuts, half_life):

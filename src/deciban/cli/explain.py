@@ -15,9 +15,9 @@ from deciban.cli.parser import DEBUG, JSON, command, flag, number
 from deciban.cli.render import Screen, shorten, to_one_line
 from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import InputError, UsageError
-from deciban.formatting import format_probability
+from deciban.formatting import format_probability, format_word
 from deciban.load_model import open_model
-from deciban.scores.explanation import Reason, format_decibans, format_odds, format_word, in_context
+from deciban.scores.explanation import Reason, format_decibans, format_odds, in_context
 
 if TYPE_CHECKING:
     from deciban.model.row_explanations import RowExplanation, RowWords

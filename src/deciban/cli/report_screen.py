@@ -244,7 +244,7 @@ def show_telltales(out: Screen, model: Model) -> None:
 
 
 def _telltale_words(model: Model, label: Any, column: str) -> list[str]:
-    from deciban.scores.explanation import format_word
+    from deciban.formatting import format_word
 
     words = model.telltales(label, TELLTALES_PER_CLASS, column)
     return [shorten(format_word(word.word), 20) for word in words if word.decibans > 0] or ["–"]

@@ -82,7 +82,7 @@ def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
     """Print a table for each class and its words; if there are many classes, words with their decibans, as many to a
     line as fit.
     """
-    from deciban.scores.explanation import format_word
+    from deciban.formatting import format_word
 
     screen = Screen()
     screen.print_title(f"{path}: telltales of each class, the strongest first")
@@ -105,7 +105,7 @@ def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
 
 
 def _print_words(screen: Screen, words: Sequence[Any]) -> None:
-    from deciban.scores.explanation import format_word
+    from deciban.formatting import format_word
 
     has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in words)
     head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]

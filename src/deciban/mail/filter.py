@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from deciban.docstrings import document
-from deciban.errors import InputError
+from deciban.errors import InputError, StoreError
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
-from deciban.mail.model.refitting import RefitResult, is_due, refit_store
-from deciban.mail.model.threshold_choice import ThresholdChoice, read_choice
+from deciban.mail.model.threshold_choice import CHOICE_KEY, ThresholdChoice, choose_thresholds, read_choice
 from deciban.mail.model.verdicts import UNSURE, StoreSnapshot, Verdict
+from deciban.mail.model.weight_fitting import (
+    FittedModelName,
+    TrainingMessages,
+    fit,
+    has_enough_messages,
+    is_growth_due,
+)
 from deciban.mail.sources.message_files import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
-from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName, check_model
+from deciban.mail.store.store_arrays import StoreRows
+from deciban.mail.store.store_schema import HAM_AT, MAX_LOST_HAM, SPAM_AT, ModelName, check_model
 from deciban.mail.store.stored_messages import LearnCounts, StoredMessage, add_counts
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions
@@ -45,6 +53,19 @@ MAX_BATCH_CACHED_TOKENS: Final = 1 << 20
 """Tokens that are cached while many messages are classified by a store that is not loaded completely."""
 
 
+class RefitResult(Enum):
+    """The outcome of a refit; only FITTED is true."""
+
+    FITTED = "the model was fitted"
+    NOT_DUE = "too little has changed since the last fit"
+    NO_PARAMETERS = "the model has no parameters to fit"
+    TOO_FEW_MESSAGES = "there are too few messages, in all or with one label"
+    INSEPARABLE = "the words of the messages do not separate the labels"
+
+    def __bool__(self) -> bool:
+        return self is RefitResult.FITTED
+
+
 def default_store() -> Path:
     """Return the path of the store that DECIBAN_MAIL names, or of the one in the user's data folder."""
     if named := os.environ.get("DECIBAN_MAIL"):
@@ -66,7 +87,7 @@ class MailFilter:
     model : 'evidence', 'bayes', 'logistic', 'fisher' or None
         The model of verdicts; None: the one that the store is set to.
     reading : TokenOptions or None
-        How messages are split into tokens; None: the default.
+        How messages are split into tokens; None: the default. A store that was learned by another is refused.
     read_only : bool
         Whether the store is only read.
     create : bool
@@ -131,7 +152,10 @@ class MailFilter:
 
     @property
     def threshold_choice(self) -> ThresholdChoice | None:
-        """Return the threshold for spam that was chosen from the store's messages, and what is expected at it."""
+        """Return the threshold for spam that the last fit chose, and the numbers of errors expected at it.
+
+        None where no fit has chosen one, and for the model "fisher".
+        """
         with self.store.read_transaction(report_damage):
             return None if self.model == "fisher" else read_choice(self.store.fit(self.model), self.store.path)
 
@@ -153,7 +177,11 @@ class MailFilter:
         self, labelled: Iterable[tuple[str, MessageInput]], processes: int | ReaderPool[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, LearnCounts]:  # fmt: skip
-        """Learn messages of several labels; return the counts by label; `progress` gets the size of each batch."""
+        """Learn messages of several labels, and return the counts by label.
+
+        `processes` is the number of reader processes, or a pool of them (None: one per core, for many messages).
+        `progress` is called after each batch with its number of messages.
+        """
         from deciban.mail.bulk.read_batches import gather_batches
         from deciban.mail.store.stored_messages import WordMemory
 
@@ -204,7 +232,8 @@ class MailFilter:
     ) -> Iterator[tuple[str, Verdict]]:  # fmt: skip
         """Yield the name and the verdict of each message, in order; each batch is classified by one snapshot.
 
-        Of many messages all tokens of the store are loaded at the start: what is learned later does not count.
+        From the first batch of `MIN_MESSAGES_TO_LOAD` messages on, one snapshot with all tokens of the store is used,
+        unless they are too many: then what is learned later does not count.
         """
         from deciban.mail.bulk.read_batches import read_batches
 
@@ -224,16 +253,48 @@ class MailFilter:
                 yield name, replace(verdict, sender=sender, subject=subject)
 
     def is_fit_due(self) -> bool:
-        """Return whether so much was learned since the last fit that a refit is due."""
+        """Return whether a model has parameters, enough messages, and no fit or one since which much has changed."""
         with self.store.read_transaction(report_damage):
-            return is_due(self.store, self.model)
+            messages = [n for n, _ in self.store.totals().values() if n]
+            if self.model == "fisher" or not has_enough_messages(messages):
+                return False
+            last = self.store.fit(self.model)
+            return last is None or is_growth_due(self.store.changes() - last.changes, last.meta["messages"])
 
     def refit(self, force: bool = False) -> RefitResult:
         """Fit the model to all messages if that is due, or always with `force`. Not for the middle of a delivery.
 
         The result is true if the model was fitted, and otherwise gives the reason why it was not.
         """
-        return refit_store(self.store, self.model) if force or self.is_fit_due() else RefitResult.NOT_DUE
+        if not (force or self.is_fit_due()):
+            return RefitResult.NOT_DUE
+        if self.model == "fisher":
+            return RefitResult.NO_PARAMETERS
+        rows = self.store.rows()
+        unit = self.store.unit(float(rows.times.max())) if len(rows.times) else 1.0
+        examples = TrainingMessages.from_rows(rows, unit)
+        if examples is None:
+            return RefitResult.TOO_FEW_MESSAGES
+        found = fit(examples, self.model)
+        if found is None:
+            return RefitResult.INSEPARABLE
+        choice = self._update_choice(rows, unit, self.model)
+        meta = asdict(found.parameters) | ({CHOICE_KEY: choice.to_dict()} if choice else {})
+        with report_damage(self.store.path):
+            self.store.save_fit(self.model, examples.numbers, found.columns, meta, changes=rows.changes)
+        return RefitResult.FITTED
+
+    def _update_choice(self, rows: StoreRows, unit: float, model: FittedModelName) -> ThresholdChoice | None:
+        """Return the thresholds to save with a fit: the last ones, unless for other settings or much less ham."""
+        ham_at, max_lost = self.store.setting("ham_at", HAM_AT), self.store.setting("max_lost_ham", MAX_LOST_HAM)
+        n_ham = self.store.totals().get("ham", (0, 0.0))[0]
+        try:
+            last = self.threshold_choice
+        except StoreError:  # it is replaced
+            last = None
+        if last and (last.ham_at, last.max_lost) == (ham_at, max_lost) and last.is_recent(n_ham):
+            return last
+        return choose_thresholds(rows, unit, model, ham_at, max_lost)
 
 
 class CachingMailFilter(MailFilter):

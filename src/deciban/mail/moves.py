@@ -144,8 +144,3 @@ class MoveJournal:
                     junk.move(uid, source)
                 self.replace(move)
         return missing
-
-    def last_look(self) -> list[Move]:
-        """Return the moves of the last look at which anything was moved."""
-        moves = self.moves
-        return [move for move in moves if move.look == moves[-1].look]

@@ -129,8 +129,9 @@ def undo(all: bool, dry_run: bool, store: str | None, debug: bool) -> None:
         journal = MoveJournal(mail.store)
         if not dry_run:
             journal.recover()
-        wanted = journal.moves if all else journal.last_look()
-        earlier = {"earlier in the journal (--all)": len(journal.moves) - len(wanted)}
+        moves = journal.moves
+        wanted = moves if all else [move for move in moves if move.look == moves[-1].look]
+        earlier = {"earlier in the journal (--all)": len(moves) - len(wanted)}
         if dry_run:
             for move in wanted:
                 when = time.strftime("%Y-%m-%d %H:%M", time.localtime(move.look))

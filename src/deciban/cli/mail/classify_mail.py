@@ -1,4 +1,5 @@
-"""`deciban mail classify` and `filter`: the verdict on messages, printed or written into the header of one.
+"""`deciban mail classify`, `explain` and `filter`: the verdict on messages, printed, shown with its clues in plain
+English and what each contributes to it, or written into the header of one.
 
 `filter` passes a message on despite any error. A message on standard input is classified by a child process: whatever
 happens to the child, the process that called goes on.
@@ -11,7 +12,7 @@ import select
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -20,19 +21,11 @@ from deciban.cli.command_groups import NO_VERDICT, NOT_SPAM, TEMPORARY_FAILURE, 
 from deciban.cli.error_handling import describe_error, handle_errors, print_stderr
 from deciban.cli.files import escape_for_terminal
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.mail_inputs import (
-    MessageReader,
-    check_paths,
-    count_messages,
-    format_counts,
-    handle_signals,
-    open_to_classify,
-)
 from deciban.errors import DecibanError
-from deciban.formatting import format_probability, format_thousands, to_one_line
+from deciban.formatting import format_probability, format_signed, format_thousands, to_one_line
 
 if TYPE_CHECKING:
-    from deciban.mail.model.verdicts import Verdict
+    from deciban.mail.model.verdicts import EvidenceBalance, Verdict
 
 SENDER_CELLS: Final = 26
 """Width of the column of senders, in cells of a terminal; a Chinese character takes two."""
@@ -42,6 +35,17 @@ SUBJECT_CELLS: Final = 34
 
 SHOWN_CLUES: Final = 5
 """Number of clues that are named unless `--top` is given."""
+
+MAX_LABEL_COLUMNS: Final = 3
+"""With more labels, only the likeliest has a column, next to one for all others together."""
+
+OTHERS: Final = "others"
+
+MIN_SHOWN_DECIBANS: Final = 0.05
+"""Evidence that a clue needs to be shown: less would be shown as 0."""
+
+MAX_HEADER_CHARACTERS: Final = 200
+"""Characters of a header that are shown."""
 
 DONE, FAILED, END = b"+", b"-", b"\n"
 """The first byte of an answer, and the last byte of a complete one."""
@@ -92,12 +96,12 @@ def classify(
         from deciban.mail.bulk.reader_processes import ReaderPool
         from deciban.mail.sources.message_sources import list_messages
 
-        check_paths(paths)
-        with count_messages("classifying") as tick:
-            reader = MessageReader(paths, subfolders, trashed)
+        a.check_paths(paths)
+        with a.count_done("classifying") as tick:
+            reader = a.MessageReader(paths, subfolders, trashed)
             with (
                 ReaderPool(reader.iterate(list_messages), None, digests=False) as pool,
-                open_to_classify(store, model) as mail,
+                a.open_to_classify(store, model) as mail,
             ):
                 counts = Counter[str]()
                 for name, verdict in mail.classify_all(pool.messages, pool, clues=top):
@@ -106,7 +110,9 @@ def classify(
                     print(escape_for_terminal(format_json(name, verdict)) if json else format_row(name, verdict))
         if not json and counts.total() > 1:
             sys.stdout.flush()
-            print_stderr(f"{format_thousands(counts.total())} messages: {format_counts(dict(counts.most_common()))}")
+            print_stderr(
+                f"{format_thousands(counts.total())} messages: {a.format_counts(dict(counts.most_common()))}"
+            )
         reader.finish(counts.total())
     return 0
 
@@ -139,7 +145,7 @@ def classify_stdin(store: str | None, model: str | None, top: int, json: bool, d
     raw = a.read_stdin()
 
     def classify_message() -> bytes:
-        with open_to_classify(store, model) as mail:
+        with a.open_to_classify(store, model) as mail:
             verdict = mail.classify(raw, clues=top)
         line = format_json("-", verdict) if json else verdict.header(top)
         return f"{VERDICTS.get(verdict.label, NOT_SPAM)} {line}".encode("utf-8", "surrogatepass")
@@ -164,6 +170,71 @@ def format_json(name: str, verdict: Verdict) -> str:
         return to_json(figures)
 
 
+@a.command(
+    a.MESSAGES, a.STORE, a.MODEL,
+    a.number("--top", "NUMBER", "How many clues to show, the strongest first.", minimum=0, default=15),
+    a.JSON_LINES, a.DEBUG,
+    examples=["deciban mail explain message.eml", "deciban mail explain < message.eml"],
+)  # fmt: skip
+def explain(paths: Sequence[str], store: str | None, model: str | None, top: int, json: bool, debug: bool) -> None:
+    """Show why messages get their verdicts: their clues, the evidence of each in decibans, and where it was seen."""
+    paths = [] if paths == ["-"] else paths
+    with handle_errors(debug, interrupted="nothing was changed"), a.open_to_classify(store, model) as mail:
+        for name, raw in a.read_messages(paths, "standard input"):
+            verdict = mail.classify(raw, clues=top)
+            if json:
+                print(escape_for_terminal(format_json(name, verdict)))
+            else:
+                _show_explanation(name, verdict)
+
+
+def _show_explanation(name: str, verdict: Verdict) -> None:
+    from deciban.cli.render import Screen
+
+    out = Screen()
+    out.print_heading(to_one_line(name))
+    evidence = f"{format_signed(verdict.decibans, 1)} dB for {verdict.of}, by {verdict.model}"
+    out.print_line(f"{verdict.label}: p({verdict.of}) = {format_probability(verdict.probability)}, {evidence}")
+    heading = (("from", verdict.sender), ("subject", verdict.subject))
+    out.print_pairs([(name, value[:MAX_HEADER_CHARACTERS]) for name, value in heading if value])
+    labels = list(verdict.learned)
+    columns = labels if len(labels) <= MAX_LABEL_COLUMNS else [verdict.of, OTHERS]
+    head = ["decibans", *columns, "what"]
+    out.print_table(head, _explanation_rows(verdict, columns), right=range(len(head) - 1), wide=len(head) - 1)
+    if verdict.balance is not None and verdict.model != "fisher":
+        out.print_line(_describe_balance(verdict.balance, verdict.of))
+    if verdict.why:
+        out.print_line(f"unsure: {verdict.why}")
+    for part in verdict.cut:
+        out.print_line(f"not read: {part}")
+
+
+def _describe_balance(balance: EvidenceBalance, label: str) -> str:
+    """Return in words how much evidence each side has, what is left of it, and how much of the message was known."""
+    sides = f"{balance.for_label:.1f} dB for {label}, {balance.against:.1f} dB against"
+    discount = f", all multiplied by {balance.agreement:.2f} as they disagree" if balance.agreement < 0.995 else ""
+    return f"evidence: {sides}{discount}; {balance.known} of {balance.tokens} tokens were seen before"
+
+
+def _explanation_rows(verdict: Verdict, columns: list[str]) -> list[list[str]]:
+    from deciban.mail.tokens.token_descriptions import describe_token
+
+    blank = [""] * len(columns)
+    shown = [clue for clue in verdict.clues if abs(clue.decibans) >= MIN_SHOWN_DECIBANS]
+    others = verdict.others + sum(clue.decibans for clue in verdict.clues if clue not in shown)
+    rows = [(verdict.prior, _counts_by_column(verdict.learned, columns), "messages learned, before this one is read")]
+    rows += [(clue.decibans, _counts_by_column(clue.counts, columns), describe_token(clue.token)) for clue in shown]
+    rows += [(others, blank, "all else that it has"), (verdict.decibans, blank, "together")]
+    return [[format_signed(decibans, 1), *counts, words] for decibans, counts, words in rows]
+
+
+def _counts_by_column(counts: Mapping[str, float], columns: list[str]) -> list[str]:
+    """Format the messages of the labels that have columns; where messages age, one of today counts 1."""
+    others = sum(n for label, n in counts.items() if label not in columns)
+    shown = [others if name == OTHERS else counts.get(name, 0) for name in columns]
+    return [format_thousands(n) if float(n).is_integer() else format_thousands(n, ".1f") for n in shown]
+
+
 class EndedError(Exception):
     """A signal asked the program to end."""
 
@@ -185,7 +256,7 @@ def filter_message(store: str | None, model: str | None, debug: bool) -> None:
             is_ended = True
             raise EndedError(f"ended by {signal.Signals(number).name}")
 
-    with handle_signals(end, *ENDING_SIGNALS):
+    with a.handle_signals(end, *ENDING_SIGNALS):
         try:
             _read_head(read)
             start = [insert_verdict(b"".join(read), store, model, debug)] if read else read
@@ -209,7 +280,7 @@ def insert_verdict(head: bytes, store: str | None, model: str | None, debug: boo
     from deciban.mail.message.headers import insert_header
 
     def classify() -> bytes:
-        with open_to_classify(store, model) as mail:
+        with a.open_to_classify(store, model) as mail:
             return mail.classify(head, clues=SHOWN_CLUES).header().encode()
 
     return insert_header(head, run_isolated(classify, debug).decode())

@@ -28,7 +28,7 @@ GROUP: Final = Group(
         "learn": CommandEntry("Learn what is ham and what is spam.", "learn_mail"),
         "classify": CommandEntry("Classify messages.", "classify_mail"),
         "filter": CommandEntry("Write the verdict on a message into its header.", "classify_mail", "filter_message"),
-        "explain": CommandEntry("Show why a message gets its verdict.", "explain_mail"),
+        "explain": CommandEntry("Show why a message gets its verdict.", "classify_mail"),
         "unlearn": CommandEntry("Forget messages.", "learn_mail"),
         "relabel": CommandEntry("Change the label of messages that were learned.", "learn_mail"),
         "evaluate": CommandEntry("Measure how good a filter is on labelled mail.", "evaluate_mail"),

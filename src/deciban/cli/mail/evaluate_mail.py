@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.mail_inputs import ProblemReporter, check_paths, count_done, count_messages
 from deciban.cli.render import Screen, to_one_line
 from deciban.errors import UsageError
 from deciban.formatting import format_probability, format_signed
@@ -77,7 +76,7 @@ def evaluate(
     if not ham or not spam:
         raise UsageError("both are needed: --ham PATH and --spam PATH")
     with handle_errors(debug):
-        check_paths([*ham, *spam])
+        a.check_paths([*ham, *spam])
         report = _evaluate(_read(ham, spam), sizes, draws, lost_ham, online, order, folds, seed, model)
         if json:
             print_json(report.to_dict())
@@ -110,8 +109,8 @@ def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
     """Read all of the mail, each message once."""
     from deciban.mail.evaluation.labelled_mail import read_labelled_mail
 
-    problems = ProblemReporter()
-    with count_messages("reading") as tick:
+    problems = a.ProblemReporter()
+    with a.count_done("reading") as tick:
         found = read_labelled_mail(ham, spam, processes=None, progress=tick, problems=problems)
     problems.report(len(found))
     kept = found.deduplicate()
@@ -137,7 +136,7 @@ def _evaluate(
         return method.evaluate_split(mail, sizes, seed, model, cost)
     n_folds = folds or DEFAULT_FOLDS
     things, total = ("draws", draws) if sizes else ("messages", len(mail)) if online else ("folds", n_folds)
-    with count_done("classifying", things, total) as tick:
+    with a.count_done("classifying", things, total) as tick:
         if sizes:
             return method.evaluate_draws(mail, sizes, range(seed, seed + draws), model, cost, tick)
         if online:

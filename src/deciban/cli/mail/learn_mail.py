@@ -12,14 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.mail_inputs import (
-    MessageReader,
-    check_paths,
-    count_messages,
-    format_counts,
-    open_to_learn,
-    read_messages,
-)
 from deciban.errors import ForgetError, UsageError
 from deciban.formatting import format_thousands
 
@@ -56,14 +48,14 @@ def learn(
         from deciban.mail.sources.message_sources import list_messages
         from deciban.mail.store.stored_messages import LearnCounts
 
-        check_paths([path for paths in paths_of.values() for path in paths])
+        a.check_paths([path for paths in paths_of.values() for path in paths])
         start = perf_counter()
         with ExitStack() as opened:
-            with count_messages("learning") as tick:
-                readers = {name: MessageReader(paths, subfolders, trashed) for name, paths in paths_of.items()}
+            with a.count_done("learning") as tick:
+                readers = {name: a.MessageReader(paths, subfolders, trashed) for name, paths in paths_of.items()}
                 messages = ((name, m) for name, reader in readers.items() for m in reader.iterate(list_messages))
                 pool = opened.enter_context(ReaderPool(messages, None))
-                mail = opened.enter_context(open_to_learn(store, create=True))
+                mail = opened.enter_context(a.open_to_learn(store, create=True))
                 counts = mail.learn_each(pool.messages, pool, progress=tick)
             learned = {name: counts.get(name, LearnCounts(0, 0, 0)) for name in paths_of}
             seconds = perf_counter() - start
@@ -98,11 +90,11 @@ def group_by_label(
 @a.command(a.MESSAGES, a.STORE, a.NO_FIT, a.JSON, a.DEBUG, examples=["deciban mail unlearn message.eml"])
 def unlearn(paths: Sequence[str], store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
     """Forget messages: afterwards the store is as if they had never been learned."""
-    with handle_errors(debug, interrupted="nothing was unlearned"), open_to_learn(store) as mail:
+    with handle_errors(debug, interrupted="nothing was unlearned"), a.open_to_learn(store) as mail:
         digests = list(dict.fromkeys(_read_digests(paths)))
         gone = mail.store.unlearn(digests)
         if not json:
-            print_stderr(format_counts({"unlearned": gone, "not known": len(digests) - gone}))
+            print_stderr(a.format_counts({"unlearned": gone, "not known": len(digests) - gone}))
         finish(mail, store, no_fit, json, unlearned=gone, unknown=len(digests) - gone)
 
 
@@ -113,7 +105,7 @@ def unlearn(paths: Sequence[str], store: str | None, no_fit: bool, json: bool, d
 )  # fmt: skip
 def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
     """Change the label of messages that were learned; their times stay."""
-    with handle_errors(debug, interrupted="nothing was relabelled"), open_to_learn(store) as mail:
+    with handle_errors(debug, interrupted="nothing was relabelled"), a.open_to_learn(store) as mail:
         from deciban.mail.filter import check_label
 
         check_label(to)
@@ -130,7 +122,7 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
                 mail.store.relabel(digest, to)
         if not json:
             others = {"there already": len(labels) - len(moved) - unknown, "not known, left out": unknown}
-            print_stderr(format_counts({f"moved to {to}": len(moved)}, others))
+            print_stderr(a.format_counts({f"moved to {to}": len(moved)}, others))
         finish(mail, store, no_fit, json, moved=len(moved), unknown=unknown)
 
 
@@ -138,14 +130,14 @@ def _read_digests(paths: Sequence[str]) -> list[bytes]:
     """Return the digests of all messages; an unreadable message is an error before anything is changed."""
     from deciban.mail.message.message import compute_digest
 
-    return [compute_digest(raw) for _, raw in read_messages(paths, "-")]
+    return [compute_digest(raw) for _, raw in a.read_messages(paths, "-")]
 
 
 def _report(learned: dict[str, Any], seconds: float) -> None:
     """Report what was learned and, on a terminal, how quickly."""
     for name, (new, known, moved) in learned.items():
         others = {"known already": known, "moved here from another label": moved}
-        print_stderr(f"{name}: {format_counts({'new': new}, others)}")
+        print_stderr(f"{name}: {a.format_counts({'new': new}, others)}")
     if sys.stderr.isatty():
         n = sum(sum(counts) for counts in learned.values())
         rate = format_thousands(n / max(seconds, 1e-3))
@@ -161,7 +153,7 @@ def finish(mail: MailFilter, store: str | None, no_fit: bool, json: bool, **figu
 
 def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = False) -> dict[str, Any]:
     """Tidy the store and refit its model where that is due, and return what was done; `store` is the user's name."""
-    from deciban.mail.model.refitting import RefitResult
+    from deciban.mail.filter import RefitResult
 
     tidied = mail.store.tidy().unlearned if mail.store.status().tidy_due else 0
     fitted, due = RefitResult.NOT_DUE, mail.is_fit_due()
@@ -181,13 +173,13 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
             print_stderr(f"{mail.model}: a refit is due; run {command}")
         elif fitted is RefitResult.INSEPARABLE:
             print_stderr(format_inseparable(mail.model, messages))
-        print_stderr(f"{a.store_path(store)}: {format_counts(messages)}")
+        print_stderr(f"{a.store_path(store)}: {a.format_counts(messages)}")
     return {"tidied": tidied, "fitted": bool(fitted), "messages": messages}
 
 
 def format_inseparable(model: str, messages: dict[str, int]) -> str:
     """Return the message for labels that the words of their messages do not separate."""
-    held = format_counts(messages, separator=" and ")
+    held = a.format_counts(messages, separator=" and ")
     return (
         f"{model}: nothing fitted to {held}: the words of these messages do not separate the labels. "
         "Hint: is each message learned under its right label? (deciban mail relabel)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -127,7 +127,7 @@ class ProblemReporter:
             self._others.append(problem)
 
     def report(self, n_messages: int) -> None:
-        """Report how many files are not mail; where there is no message besides, that is an error."""
+        """Report how many files are not mail; raise an error if there is no message."""
         if not self._others:
             return
         n = len(self._others)
@@ -191,13 +191,8 @@ def read_stdin() -> bytes:
     return raw
 
 
-def count_messages(activity: str) -> AbstractContextManager[Callable[..., None]]:
-    """Return a context with a function to call for each message that is done; see `count_done`."""
-    return count_done(activity, "messages")
-
-
 @contextmanager
-def count_done(activity: str, things: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+def count_done(activity: str, things: str = "messages", total: int | None = None) -> Iterator[Callable[..., None]]:
     """Yield a function to call for each thing, or n of them, that is done; on a terminal it updates a bar.
 
     It raises on Ctrl-C. `things` is the name of what is counted, of which there are `total`.

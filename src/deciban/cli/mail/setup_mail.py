@@ -1,30 +1,61 @@
 """`deciban mail setup`: from a mailbox to a filter that learns by itself, question by question.
 
-What is found is proposed, what would be written is shown first, and no file is replaced without a question.
+What is found is proposed, what would be written (units of systemd, lines for cron) is shown first, and no file is
+replaced without a question.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.learn_mail import KEPT, learn
 from deciban.cli.mail.mail_inputs import open_to_classify
-from deciban.cli.mail.watch_service import install_service
 from deciban.cli.parser import choice
 from deciban.errors import InputError
 
-if TYPE_CHECKING:
-    from deciban.mail.sources.imap_connection import Address
-
 MAX_SHOWN_FOLDERS: Final = 20
 """Number of folders that are listed where none is known to be for spam."""
+
+PASSWORD_FILE: Final = ".config/deciban/imap-password"
+"""The file in the user's home from which a unit takes the password of an IMAP account."""
+
+PASSWORD_LINE: Final = "DECIBAN_IMAP_PASSWORD=…"
+
+UNIT: Final = """\
+[Unit]
+Description=Learns from what is moved to Junk and back
+
+[Service]
+{environment}ExecStart={command}
+Restart=on-failure
+RestartSec=30
+UMask=0077
+MemoryMax=1G
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RestrictNamespaces=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+
+[Install]
+WantedBy=default.target
+"""
+"""The unit of systemd that runs `deciban mail watch`, as in docs/guides/mail-recipes.md."""
+
+PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./~?&-]+", re.ASCII)
 
 
 class Dialogue:
@@ -88,7 +119,7 @@ def setup(
             no_fit=False, json=False, debug=debug,
         )  # fmt: skip
         _evaluate(store)
-        steps = install_service(service, command, dialogue.confirm)
+        steps = install_service(service, command, dialogue)
         option = f" --store {shlex.quote(store)}" if store else ""
         steps.append(f"to see what new mail is: deciban mail classify {shlex.quote(inbox)}{option}")
         print_stderr("\n".join(["", "Next steps:", *(f"  {step}" for step in steps)]))
@@ -114,9 +145,11 @@ def expand_home(path: str) -> str:
 
 def _choose_junk(inbox: str, dialogue: Dialogue) -> str:
     """Return the folder for spam: the first with a name for it, or the answer."""
+    from deciban.mail.sources.imap_connection import PASSWORD, password_for
     from deciban.mail.sources.mailbox_search import is_junk_name, list_neighbours
 
-    folders = list_neighbours(inbox, _ask_password)
+    # the password is kept for the connections that follow
+    folders = list_neighbours(inbox, lambda address: os.environ.setdefault(PASSWORD, password_for(address)))
     found = [path for name, path in folders if is_junk_name(name)]
     if found:
         return found[0]
@@ -124,13 +157,6 @@ def _choose_junk(inbox: str, dialogue: Dialogue) -> str:
     if names:
         print_stderr("\n".join(["No folder has a name for spam. There are:", *(f"  {name}" for name in names)]))
     return dialogue.ask("Which folder has your spam?", "", "--junk PATH")
-
-
-def _ask_password(address: Address) -> str:
-    """Return the password of an account, and keep it for the connections that follow."""
-    from deciban.mail.sources.imap_connection import PASSWORD, password_for
-
-    return os.environ.setdefault(PASSWORD, password_for(address))
 
 
 def _read_part(inbox: str) -> str:
@@ -172,3 +198,84 @@ def _learning_command(inbox: str, spam: str, move: bool, store: str | None) -> l
     else:
         words += ["mail", "learn", "--ham", ham, "--spam", junk, "--json"]
     return [*words, "--store", str(a.store_path(store).absolute())]
+
+
+def install_service(service: str | None, words: Sequence[str], dialogue: Dialogue) -> list[str]:
+    """Have systemd or cron run a command, and return the steps that are left to the user, as texts.
+
+    `words` are the command and its arguments: `deciban mail watch …`, which systemd keeps running and cron starts
+    every five minutes, or `deciban mail learn …`, which cron starts every night. `service` is "systemd", "cron" or
+    "none"; None is the first of them that can run this command here. Nothing is written unless the user agrees.
+    """
+    is_watch, is_imap = "watch" in words, any(word.startswith(("imap:", "imaps:")) for word in words)
+    if service is None:
+        programs = {"systemctl": "systemd", "crontab": "cron"} if is_watch else {"crontab": "cron"}
+        service = next((name for program, name in programs.items() if shutil.which(program)), "none")
+    if service == "systemd":
+        if not is_watch:
+            raise InputError("an mbox cannot be watched. Hint: --service cron has it learned every night")
+        start = "to start it: systemctl --user daemon-reload && systemctl --user enable --now deciban-watch"
+        give = f"to give it the password: a line {PASSWORD_LINE} in ~/{PASSWORD_FILE}, then chmod 600 on that file"
+        return ([give] if is_imap else []) + [start] if _write_unit(words, is_imap, dialogue) else []
+    if service == "cron" and _write_cron_line(words, is_watch, dialogue):
+        return [f"to give it the password: crontab -e, and a line {PASSWORD_LINE} above the other"] if is_imap else []
+    return [f"to {'learn from what you move' if is_watch else 'learn more, now and then'}: {shlex.join(words)}"]
+
+
+def _write_unit(words: Sequence[str], is_imap: bool, dialogue: Dialogue) -> bool:
+    """Show the unit on stderr and, if confirmed, write it to the user's folder; return whether it is there now."""
+    environment = f"EnvironmentFile=-%h/{PASSWORD_FILE}\n" if is_imap else ""
+    text = UNIT.format(environment=environment, command=" ".join(map(quote_for_systemd, words)))
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    path = config / "systemd" / "user" / "deciban-watch.service"
+    before = path.read_text(errors="replace") if path.exists() else None
+    if before == text:
+        print_stderr(f"{path}: is there already")
+        return True
+    print_stderr(f"\n{path}:\n\n{text}")
+    question = "Write this file?" if before is None else "Another file of that name is there. Replace it?"
+    if not dialogue.confirm(question, before is None):
+        print_stderr(f"{path}: {'not written' if before is None else 'left as it was'}")
+        return False
+    from deciban.cli.files import atomic_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_file(path) as unfinished:
+        unfinished.write_text(text)
+    print_stderr(f"{path}: written")
+    return True
+
+
+def quote_for_systemd(word: str) -> str:
+    """Return a word of a command as a unit of systemd writes it.
+
+    >>> quote_for_systemd("imaps://joe%40x.org@x.org/INBOX"), quote_for_systemd("My $mail")
+    ('imaps://joe%%40x.org@x.org/INBOX', '"My $$mail"')
+    """
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$").replace("%", "%%")
+    return escaped if PLAIN_WORD.fullmatch(word) else f'"{escaped}"'
+
+
+def _write_cron_line(words: Sequence[str], is_watch: bool, dialogue: Dialogue) -> bool:
+    """Show a line for cron and, if confirmed, add it to the user's crontab; return whether it is there now.
+
+    The line runs `words` every five minutes with `--once` if they are those of `mail watch`, else every night.
+    """
+    when, more = ("*/5 * * * *", " --once") if is_watch else ("40 3 * * *", " > /dev/null")
+    line = f"{when} {shlex.join(words)}{more}".replace("%", "\\%")
+    if not shutil.which("crontab"):
+        raise InputError("there is no crontab on this machine. Hint: --service none, or install cron")
+    table = subprocess.run(["crontab", "-l"], capture_output=True, text=True, errors="surrogateescape", check=False)
+    if table.returncode and "no crontab" not in table.stderr:
+        raise InputError(f"your crontab cannot be read: {table.stderr.strip()}. Hint: --service none")
+    lines = table.stdout.splitlines()
+    if line in lines:
+        print_stderr("crontab: the line is there already")
+        return True
+    print_stderr(f"\nA line for cron:\n\n{line}\n")
+    if not dialogue.confirm("Add this line to your crontab?", True):
+        return False
+    new = "\n".join([*lines, line, ""]).encode(errors="surrogateescape")
+    subprocess.run(["crontab", "-"], input=new, check=True)
+    print_stderr("crontab: the line was added")
+    return True

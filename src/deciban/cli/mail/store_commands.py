@@ -116,8 +116,8 @@ def set_options(
 def fit(store: str | None, if_due: bool, debug: bool) -> None:
     """Refit the weights of tokens to all messages that were learned."""
     with handle_errors(debug, interrupted="what was fitted before is kept"), open_to_learn(store) as mail:
+        from deciban.mail.filter import RefitResult
         from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, MIN_MESSAGES_TO_FIT
-        from deciban.mail.model.refitting import RefitResult
 
         if if_due and not mail.is_fit_due():
             print_stderr(f"{mail.model}: not due")

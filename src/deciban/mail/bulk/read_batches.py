@@ -91,10 +91,7 @@ def _split_into_chunks(labelled: Iterable[LabelledInput]) -> Iterator[Chunk]:
 
 def _chunk_items(chunk: Chunk) -> list[ChunkItem]:
     """Return the messages of a chunk in the form in which a process can send them to another."""
-    return [
-        (m.path, m.is_trashed, m.time, m.is_single, m.trashed) if isinstance(m, MessageFile) else m.raw
-        for _, m in chunk
-    ]
+    return [m[:5] if isinstance(m, MessageFile) else m.raw for _, m in chunk]
 
 
 def _make_batch(chunk: Chunk, found: ChunkTokens) -> TokenBatch:

@@ -40,7 +40,7 @@ PROGRAM: Final = "import sys; sys.path[:] = {path!r}; from deciban.mail.bulk.rea
 T = TypeVar("T")
 
 ChunkItem = bytes | tuple[str, bool, float | None, bool, bool]
-"""A message, or a file: path, whether it is trashed, time, whether it is one message, whether trashed ones count."""
+"""A message, or the first fields of a `MessageFile`."""
 
 
 class ChunkTokens(NamedTuple):
@@ -105,12 +105,10 @@ def _open_files(
             raws.append(item)
             continue
         met: list[Problem] = []
-        path, is_trashed, time, is_single, trashed = item
-        file = MessageFile(path, is_trashed, time, is_single, trashed=trashed, problems=met.append)
-        found = tuple(read_file_messages(file))
+        found = tuple(read_file_messages(MessageFile(*item, problems=met.append)))
         opened[i] = [(message.name, message.time) for message in found]
         raws += [message.raw for message in found]
-        problems += [(i, problem.name, problem.reason, problem.messages, problem.is_mail) for problem in met]
+        problems += [(i, *problem) for problem in met]
     return raws, opened, problems
 
 

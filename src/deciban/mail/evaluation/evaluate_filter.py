@@ -18,9 +18,8 @@ from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, FilterMetrics,
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, draw_folds, draw_split
 from deciban.mail.model import mail_models, weight_fitting
 from deciban.mail.model.mail_models import ALPHA, DEFAULT_MODEL, MessageScores, WeightParameters
-from deciban.mail.model.refitting import is_choice_recent
 from deciban.mail.model.threshold_choice import MIN_HAM, ThresholdChoice, choose_thresholds
-from deciban.mail.model.verdicts import Indices, LabelTotals, TokenRows, Verdict, VerdictBuilder
+from deciban.mail.model.verdicts import Indices, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages
 from deciban.mail.store.store_arrays import StoreRows
 from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName
@@ -157,7 +156,7 @@ class InMemoryFilter:
         if self.spam_at is not None or self._parameters is None or self.model == "fisher":
             return self.ham_at, self.spam_at or SPAM_AT
         n_ham = int(self._messages[0])
-        if n_ham >= MIN_HAM and not (self._choice and is_choice_recent(self._choice.ham, n_ham)):
+        if n_ham >= MIN_HAM and not (self._choice and self._choice.is_recent(n_ham)):
             self._choice = choose_thresholds(self._rows(), 1.0, self.model, self.ham_at, settings=self.settings)
         return self.ham_at, self._choice.spam_at if self._choice else SPAM_AT
 
@@ -175,8 +174,7 @@ class InMemoryFilter:
 
     def verdict(self, i: int, clues: int) -> Verdict:
         """Return the verdict on a message with its clues; both labels must have been learned."""
-        messages = self._messages.tolist()
-        learned = LabelTotals(LABELS, (0, 1), tuple(map(int, messages)), tuple(messages))
+        learned = dict(zip(LABELS, map(int, self._messages)))
         found, at = self._score([i])
         builder = VerdictBuilder(learned, self.model, self.thresholds)
         return next(builder.build(found, TokenRows(at, self.mail.words, self._counts), {}, clues))

@@ -59,14 +59,25 @@ def parse_headers(head: bytes) -> Headers:
     return [field for field in fields if field]
 
 
+def _parse_name(written: str) -> str:
+    """Return a header's name in lower case, or an empty text if it cannot be one."""
+    return written.lower().rstrip(" ") if NAME.fullmatch(written) else ""
+
+
+_parse_name_cached = lru_cache(CACHE_SIZE)(_parse_name)
+
+
 def _parse_line(line: str) -> tuple[str, str] | None:
     """Return the name and the value of a line, or None if it is not a header."""
     written, colon, value = line.partition(":")
-    if not colon or not NAME.fullmatch(written):
+    if not colon:
+        return None
+    name = (_parse_name_cached if len(written) <= MAX_CACHED_LINE_CHARACTERS else _parse_name)(written)
+    if not name:
         return None
     if "=?" in value:
         value = decode_words(value)
-    return written.lower().rstrip(" "), value.strip() if "  " not in value else " ".join(value.split())
+    return name, value.strip() if "  " not in value else " ".join(value.split())
 
 
 _parse_line_cached = lru_cache(CACHE_SIZE)(_parse_line)

@@ -5,7 +5,6 @@ decide which text is hidden.
 """
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html import unescape
@@ -15,8 +14,6 @@ from deciban.mail.message.decoding import REPLACED
 
 MAX_LINKS = 300
 MAX_MARKS = 200
-MAX_COLOUR_PAIRS = 1000
-"""Pairs of text and background colours that are compared before it is quicker to pass all tags."""
 MAX_BACKGROUND_DEPTH = 100
 """Depth of nested backgrounds."""
 
@@ -258,7 +255,7 @@ def parse_page(source: str) -> Page:
         _remove_silent(pieces, tag_texts, tags)
     hidden: list[str] = []
     hiding = find_hiding_names(with_comments) if "style" in marks else frozenset()
-    if hiding or not _is_all_visible(tags.values()):
+    if hiding or not all(tag.is_neutral for tag in tags.values()):
         view = _View(source, pieces[::2], hiding)
         for at, each in enumerate(tag_texts, start=1):
             tag = tags[each]
@@ -286,15 +283,6 @@ def _remove_silent(pieces: list[str], tag_texts: list[str], tags: dict[str, Tag]
             tag_texts[i] = pieces[2 * i + 2] = ""
         elif each in openers:
             open_name, pieces[2 * i + 2] = tags[each].name, ""
-
-
-def _is_all_visible(tags: Collection[Tag]) -> bool:
-    """Return whether no tag can hide text: none does by itself, and no text colour equals a background."""
-    colours = {tag.colour for tag in tags if tag.colour is not None}
-    backgrounds = {tag.background for tag in tags} | {WHITE}
-    if len(colours) * len(backgrounds) > MAX_COLOUR_PAIRS or any(tag.is_hiding for tag in tags):
-        return False
-    return not any(look_equal(colour, background) for colour in colours for background in backgrounds)
 
 
 def _decode_entities(text: str) -> str:

@@ -102,7 +102,7 @@ class Message(NamedTuple):
 
     @property
     def heading(self) -> tuple[str, str]:
-        """The values of the first From and the first Subject; empty where there is none."""
+        """The first From and the first Subject, of `MAX_HEADING_CHARACTERS` at most; empty where there is none."""
         first = dict(reversed(self.headers))
         return first.get("from", "")[:MAX_HEADING_CHARACTERS], first.get("subject", "")[:MAX_HEADING_CHARACTERS]
 
@@ -162,7 +162,10 @@ class _Parser:
         self.omissions[what] = None
 
     def take_text(self, text: bytes, read: int = 0) -> bytes:
-        """Return as much of a text as the limit allows, and count it and the bytes that were read for it."""
+        """Return as much of a text as the limit allows, and subtract it from `text_left`.
+
+        Of a text that was decoded from `read` bytes, a third of these is subtracted if that is more.
+        """
         if len(text) > self.text_left:
             self.omit(TEXT_OMITTED)
             text = text[: self.text_left]
@@ -170,7 +173,10 @@ class _Parser:
         return text
 
     def find_line(self, line: bytes, start: int, end: int) -> int:
-        """Return the offset of the next line with this prefix, or -1."""
+        """Return the offset of the next line with this prefix; −1 where there is none, or a limit is reached.
+
+        The line and the bytes searched count towards the limits of boundaries.
+        """
         searched = min(end, start + self.scan_left)
         at = self.raw.find(b"\n" + line, start, searched)
         self.scan_left -= (searched if at < 0 else at) - start
@@ -196,7 +202,7 @@ class _Parser:
         return headers
 
     def split_head(self, start: int, end: int) -> tuple[bytes, int]:
-        """Return the bytes of the headers, and the offset of the body."""
+        """Return the headers, up to their limit in bytes (b"" if none begins here), and the offset of the body."""
         raw, searched = self.raw, min(end, start + MAX_HEADER_SEARCH_BYTES)
         if not FIRST_FIELD.match(raw, start, searched):
             return b"", start + 1 if raw[start : start + 1] == b"\n" else start
@@ -319,7 +325,7 @@ class _Parser:
 
 
 def normalise_line_ends(raw: bytes) -> bytes:
-    """Return the bytes with every line end replaced by one line feed."""
+    """Replace line ends by line feeds: CR LF and CR CR LF, or every CR where there is no LF; other CRs by spaces."""
     if b"\r" not in raw:
         return raw
     if b"\n" not in raw:

@@ -106,12 +106,15 @@ def length_factor(n: Any, usual: float, power: float = LENGTH_POWER, cap: float 
 
 
 def prior_log_odds(totals: Array) -> Array:
-    """Compute ln N_k/N_¬k of each score from the totals of the labels.
+    """Compute ln N_k/N_¬k of each score from the totals of the labels; finite where the messages have aged to zero.
 
     >>> prior_log_odds(np.array([20.0, 60.0])).round(3).tolist()
     [1.099]
+    >>> prior_log_odds(np.zeros(2)).tolist()
+    [0.0]
     """
-    odds = np.log(totals) - np.log(totals.sum() - totals)
+    least = np.finfo(float).tiny
+    odds = np.log(np.maximum(totals, least)) - np.log(np.maximum(totals.sum() - totals, least))
     return odds[1:] if len(odds) == 2 else odds
 
 
@@ -355,5 +358,4 @@ def log_chi2_tail(x: float, n: int) -> float:
     """
     half = x / 2
     logs = [k * math.log(half) - math.lgamma(k + 1) if half > 0 else (0.0 if k == 0 else -math.inf) for k in range(n)]
-    top = max(logs)
-    return min(0.0, -half + top + math.log(sum(math.exp(value - top) for value in logs)))
+    return min(0.0, float(log_sum_exp(np.array([logs]))[0]) - half)

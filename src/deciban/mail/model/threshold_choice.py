@@ -26,6 +26,7 @@ from deciban.mail.model.weight_fitting import (
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store_arrays import Fit, StoreRows
 from deciban.mail.store.store_schema import HAM_AT, MAX_LOST_HAM, SPAM_AT
+from deciban.scores.posterior import log_sum_exp
 
 HAM_AND_SPAM: Final = ("ham", "spam")
 """The labels that thresholds are chosen for."""
@@ -98,6 +99,10 @@ class ThresholdChoice:
         """Return how many more ham are needed before the allowed rate can be ensured."""
         return max(0, required_ham(self.max_lost) - self.ham)
 
+    def is_recent(self, n_ham: int) -> bool:
+        """Return whether the choice is still the one to use with so many ham."""
+        return n_ham < (1 + GROWTH_FRACTION) * self.ham
+
 
 def read_choice(fit: Fit | None, path: Path) -> ThresholdChoice | None:
     """Return the thresholds that were saved with a fit of the store at this path; None if none were."""
@@ -118,8 +123,7 @@ def log_tail(k: int, n: int, rate: float) -> float:
         + i * math.log(rate) + (n - i) * math.log1p(-rate)
         for i in range(k + 1)
     ]  # fmt: skip
-    top = max(logs)
-    return top + math.log(math.fsum(math.exp(value - top) for value in logs))
+    return float(log_sum_exp(np.array([logs]))[0])
 
 
 def upper_bound(k: int, n: int) -> float:
@@ -161,14 +165,11 @@ def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM) -> 
         lost = int((ham_scores >= logit(threshold)).sum())
         if is_ensured and upper_bound(lost, n) <= max_lost:
             return threshold
-        if not is_ensured and threshold >= SPAM_AT and not _is_exceeded(lost, n, max_lost):
+        # so many lost would be a surprise (5 %) if the rate were the allowed one
+        is_exceeded = lost > 0 and max_lost < 1 and log_tail(lost - 1, n, max_lost) > math.log(CONFIDENCE)
+        if not is_ensured and threshold >= SPAM_AT and not is_exceeded:
             return threshold
     return SPAM_CANDIDATES[-1]
-
-
-def _is_exceeded(lost: int, n: int, max_lost: float) -> bool:
-    """Return whether so many lost would be a surprise (5 %) if the rate were the allowed one."""
-    return lost > 0 and max_lost < 1 and log_tail(lost - 1, n, max_lost) > math.log(CONFIDENCE)
 
 
 def choose_thresholds(
@@ -179,13 +180,7 @@ def choose_thresholds(
     found = score_out_of_fold(rows, unit, model, settings)
     if found is None:
         return None
-    return evaluate_choice(
-        found, choose_spam_threshold(found.spam_scores[~found.is_spam], max_lost), ham_at, max_lost
-    )
-
-
-def evaluate_choice(found: OutOfFoldScores, spam_at: float, ham_at: float, max_lost: float) -> ThresholdChoice:
-    """Count the verdicts that thresholds give out of fold."""
+    spam_at = choose_spam_threshold(found.spam_scores[~found.is_spam], max_lost)
     spam, called_ham = found.is_spam, found.scores <= logit(ham_at)
     called_spam = ~called_ham & (found.spam_scores >= logit(spam_at))
     unsure = ~called_ham & ~called_spam

@@ -142,24 +142,6 @@ def _to_ascii(text: str) -> str:
     return kept[:40]
 
 
-@dataclass(frozen=True)
-class LabelTotals:
-    """The labels that have messages, in the order of scores, and the column, messages and weight of each."""
-
-    labels: tuple[str, ...]
-    columns: tuple[int, ...]
-    messages: tuple[int, ...]
-    weights: tuple[float, ...]
-
-    @classmethod
-    def read(cls, store: Store) -> "LabelTotals":
-        """Return the totals of a store."""
-        totals = store.totals()
-        labels = mail_models.order_labels(name for name, (messages, _) in totals.items() if messages)
-        messages, weights = zip(*(totals[label] for label in labels)) if labels else ((), ())
-        return cls(labels, tuple(map(list(totals).index, labels)), messages, weights)
-
-
 def explain_too_few(learned: Mapping[str, int]) -> str:
     """Return why every verdict is unsure after so many messages of each label; an empty text if it need not be."""
     held = ", ".join(f"{format_thousands(n)} {label}" for label, n in learned.items()) or "nothing"
@@ -183,12 +165,12 @@ class TokenRows:
 
 
 class VerdictBuilder:
-    """Makes verdicts from scores, for one state of the store."""
+    """Makes verdicts from scores, for one state of the store; `learned` has its labels in the order of scores."""
 
-    def __init__(self, totals: LabelTotals, model: str, thresholds: tuple[float, float]) -> None:
-        self._totals, self._model, self._thresholds = totals, model, thresholds
-        self._learned: Mapping[str, int] = dict(zip(totals.labels, totals.messages))
-        self._too_few = explain_too_few(self._learned)
+    def __init__(self, learned: Mapping[str, int], model: str, thresholds: tuple[float, float]) -> None:
+        self._learned, self._model, self._thresholds = learned, model, thresholds
+        self._labels = tuple(learned)
+        self._too_few = explain_too_few(learned)
 
     def build_unsure(self, cut: tuple[str, ...]) -> Verdict:
         """Return the verdict where there are fewer than two labels."""
@@ -199,7 +181,7 @@ class VerdictBuilder:
         self, found: MessageScores, tokens: TokenRows, cut: Mapping[int, tuple[str, ...]], clues: int
     ) -> Iterator[Verdict]:
         """Yield the verdict on each message; each names so many clues at most."""
-        labels, two = self._totals.labels, len(self._totals.labels) == 2
+        labels, two = self._labels, len(self._labels) == 2
         totals = found.totals
         probabilities = [mail_models.compute_probabilities(each) for each in totals]
         best = [1 if two else p.index(max(p)) for p in probabilities]
@@ -229,7 +211,7 @@ class VerdictBuilder:
         chosen = strongest_tokens(evidence, sizes, tokens, clues)
         flat = np.array(list(chain.from_iterable(chosen)), dtype=np.int64)
         by_label = tokens.counts[tokens.rows[flat]].tolist()  # take would copy all of a view first
-        counts = (dict(zip(self._totals.labels, each)) for each in by_label)
+        counts = (dict(zip(self._labels, each)) for each in by_label)
         found = list(map(Clue, tokens.words_at(flat), evidence[flat].tolist(), counts))
         return [tuple(found[begin:end]) for begin, end in mail_models.spans(map(len, chosen))]
 
@@ -239,7 +221,7 @@ class VerdictBuilder:
         """Return the label, and where it is unsure the name of the reason, if it has one, and the reason in words."""
         if self._too_few:
             return UNSURE, "", self._too_few
-        labels, two = self._totals.labels, len(p) == 2
+        labels, two = self._labels, len(p) == 2
         label = self._choose_label(p, best, spam_score)
         if label != UNSURE and not (novel and label == POSITIVE_LABEL):
             return label, "", ""
@@ -255,15 +237,15 @@ class VerdictBuilder:
         """Return the label that the thresholds give, or unsure."""
         ham_at, spam_at = self._thresholds
         if len(p) > 2:
-            return self._totals.labels[best] if p[best] >= max(1.0 - ham_at, 0.5) else UNSURE
+            return self._labels[best] if p[best] >= max(1.0 - ham_at, 0.5) else UNSURE
         if p[1] <= ham_at:
-            return self._totals.labels[0]
+            return self._labels[0]
         is_spam = spam_score == -math.inf or mail_models.compute_probabilities([spam_score])[1] >= spam_at
-        return self._totals.labels[1] if p[1] >= spam_at and is_spam else UNSURE
+        return self._labels[1] if p[1] >= spam_at and is_spam else UNSURE
 
     def _explain_unsure(self, p: Sequence[float], best: int, spam_score: float) -> str:
         """Return why the thresholds give no label."""
-        label, (ham_at, spam_at) = self._totals.labels[best], self._thresholds
+        label, (ham_at, spam_at) = self._labels[best], self._thresholds
         if len(p) > 2:
             return (
                 f"the likeliest, {label}, has p = {format_probability(p[best])}, less than {max(1 - ham_at, 0.5):g}"
@@ -305,23 +287,26 @@ class StoreSnapshot:
         self.model, self._store, self._made_at = model, store, monotonic()
         with store.read_transaction():
             self.changes, self.unit, self._version = store.changes(), store.unit(), store.version()
-            self.label_totals = LabelTotals.read(store)
+            totals = store.totals()
             fit = None if model == "fisher" else store.fit(model)
-        labels, messages = self.label_totals.labels, sum(self.label_totals.messages)
+        labels = self._labels = mail_models.order_labels(name for name, (messages, _) in totals.items() if messages)
+        learned = {label: totals[label][0] for label in labels}
+        self._columns = list(map(list(totals).index, labels))
+        """The column of each label among the counts of a token."""
         self.is_fitted = fit is not None and tuple(fit.meta["labels"]) == labels
-        self.parameters = WeightParameters.initial(labels, messages)
+        self.parameters = WeightParameters.initial(labels, sum(learned.values()))
         if fit is not None and self.is_fitted:
             try:
                 self.parameters = WeightParameters.from_dict(fit.meta)
             except INVALID_VALUE_ERRORS as error:
                 rule = f"the fit of model {model!r} is invalid ({type(error).__name__}: {error})"
                 raise invalid_value(store.path, rule, FIT_HINT) from error
-        self.totals = np.array(self.label_totals.weights) / self.unit
+        self.totals = np.array([totals[label][1] for label in labels]) / self.unit
         ham_at, spam_at = thresholds
         if spam_at is None:
             choice = read_choice(fit, store.path)
             spam_at = SPAM_AT if choice is None else choice.spam_at
-        self._builder = VerdictBuilder(self.label_totals, model, (ham_at, spam_at))
+        self._builder = VerdictBuilder(learned, model, (ham_at, spam_at))
         self._requested: set[str] = set()
         self.is_loaded = False
         """Whether all tokens of the store are here."""
@@ -330,7 +315,7 @@ class StoreSnapshot:
     def _clear(self) -> None:
         self._row_of: dict[str, int] = {}
         self._words: list[str] = []
-        self._table = np.empty((0, len(self.label_totals.labels) + len(self.parameters.bias)))
+        self._table = np.empty((0, len(self._labels) + len(self.parameters.bias)))
         """The counts of each word by label, and its contributions to each score; the last rows may be unused."""
 
     def is_valid(self) -> bool:
@@ -348,7 +333,7 @@ class StoreSnapshot:
             return
         new = [token for token in tokens if token not in self._requested]
         self._requested.update(new)
-        if new and len(self.label_totals.labels) > 1:
+        if new and len(self._labels) > 1:
             self._add(self._store.tokens(new, self.model if self.is_fitted else None))
 
     def load(self, max_tokens: int) -> None:
@@ -368,7 +353,7 @@ class StoreSnapshot:
         n, end = len(self._words), len(self._words) + len(found.words)
         self._row_of.update(zip(found.words, range(n, end)))
         self._words += found.words
-        counts = found.counts[:, list(self.label_totals.columns)] / self.unit
+        counts = found.counts[:, self._columns] / self.unit
         weights = found.scores if self.is_fitted else np.zeros((len(counts), len(self.parameters.bias)))
         scores = mail_models.token_scores(self.model, counts, self.totals, self.parameters, weights)
         if end > len(self._table):  # it doubles, so that rows are seldom copied
@@ -387,12 +372,12 @@ class StoreSnapshot:
         self, rows: Numbers, sizes: Numbers, cut: Mapping[int, tuple[str, ...]], clues: int
     ) -> Iterator[Verdict]:
         """Classify messages, the first of the first sizes[0] rows; `cut` is what limits omitted, by position."""
-        if len(self.label_totals.labels) < 2:
+        if len(self._labels) < 2:
             return (self._builder.build_unsure(cut.get(i, ())) for i in range(len(sizes)))
         found_before = np.concatenate([[0], np.cumsum(rows >= 0)])
         n = np.diff(found_before[np.cumsum(sizes)], prepend=0).tolist()
         rows = rows[rows >= 0]
-        taken, labels = self._table.take(rows, axis=0), len(self.label_totals.labels)  # quicker than [rows]
+        taken, labels = self._table.take(rows, axis=0), len(self._labels)  # quicker than [rows]
         counts, scores = taken[:, :labels], taken[:, labels:]
         lengths = sizes.tolist()
         found = mail_models.score_messages(self.model, counts, self.totals, self.parameters, scores, n, lengths)

@@ -104,11 +104,6 @@ class TrainingMessages:
         lengths = np.diff(rows.indptr).astype(np.float64)
         return cls(labels, codes, weights, counts, totals, X, rows.numbers[repeated], lengths)
 
-    @property
-    def known_shares(self) -> Array:
-        """The share of each message's tokens that another message has; 1 where there are no tokens."""
-        return np.where(self.lengths > 0, np.diff(self.X.indptr) / np.maximum(self.lengths, 1.0), 1.0)
-
     def one_against_others(self, label: int) -> tuple[Array, Array]:
         """Return counts (tokens × 2) and totals (2) of all other labels, and of one label."""
         own, total = self.counts[:, label], self.totals[label]
@@ -163,7 +158,9 @@ def _find_min_known(examples: TrainingMessages) -> float:
     """Return the share of known tokens below which a message is novel; 0 where too few were learned to tell."""
     if len(examples.codes) * NOVEL_SHARE < 1:
         return 0.0
-    return min(float(np.quantile(examples.known_shares, NOVEL_SHARE)), MAX_NOVEL_KNOWN)
+    n = examples.lengths  # of all tokens; a message without any has no unknown one
+    known = np.where(n > 0, np.diff(examples.X.indptr) / np.maximum(n, 1.0), 1.0)
+    return min(float(np.quantile(known, NOVEL_SHARE)), MAX_NOVEL_KNOWN)
 
 
 def _fit_score(

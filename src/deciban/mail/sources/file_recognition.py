@@ -58,9 +58,8 @@ class NotMailError(InputError):
 
 def refuse_archive(start: bytes, name: str) -> None:
     """Refuse a file that begins as an archive, a database, an image or a document does."""
-    for magic, what in ARCHIVES.items():
-        if start.startswith(magic):
-            raise NotMailError(f"{name}: {what}")
+    if start.startswith(tuple(ARCHIVES)):
+        raise NotMailError(f"{name}: {next(what for magic, what in ARCHIVES.items() if start.startswith(magic))}")
     if start[257:262] == b"ustar":
         raise NotMailError(f"{name}: is a tar archive. Hint: unpack it (tar xf), and give the folder")
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
+from typing import NamedTuple
 
 from deciban.errors import DecibanWarning, InputError
 
@@ -44,8 +45,7 @@ class RawMessage:
     is_trashed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something that a source had to omit while it went on with all else; not `is_mail`: a file that is not mail."""
 
     name: str
@@ -66,8 +66,7 @@ def warn_of_problem(problem: Problem) -> None:
     warnings.warn(str(problem), DecibanWarning, stacklevel=2)
 
 
-@dataclass(frozen=True, slots=True)
-class MessageFile:
+class MessageFile(NamedTuple):
     """A file of a folder that is not read yet: it may be opened by another process.
 
     It holds one message or, unless `is_single`, perhaps an mbox. `is_trashed` and `time` are those that the folder
@@ -78,8 +77,8 @@ class MessageFile:
     is_trashed: bool = False
     time: float | None = None
     is_single: bool = True
-    size: int = 0
     trashed: bool = False
+    size: int = 0
     problems: ProblemHandler = warn_of_problem
 
     @property

@@ -17,7 +17,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from stat import S_ISREG
@@ -25,8 +24,8 @@ from typing import BinaryIO, Final, TypeVar
 
 from deciban.errors import InputError
 from deciban.mail.sources import file_recognition, mbox, message_files
-from deciban.mail.sources.file_recognition import ARCHIVES, NotMailError
-from deciban.mail.sources.mbox import GZIP, read_chunks, stop_at_error
+from deciban.mail.sources.file_recognition import NotMailError
+from deciban.mail.sources.mbox import read_chunks, stop_at_error
 from deciban.mail.sources.message_files import MessageFile, Problem, ProblemHandler, RawMessage, warn_of_problem
 from deciban.mail.store.live_files import is_live
 
@@ -44,13 +43,7 @@ CONTAINER_SUFFIXES = (*MBOX_SUFFIXES, ".gz")
 """Files with such names may hold any number of messages, however small they are."""
 
 MAX_SMALL_FILE_BYTES: Final = 1 << 18
-"""Nearly all files of a folder of mail are smaller, and are read in one go."""
-
-SPECIAL_STARTS: Final = (GZIP, *ARCHIVES, b"\xef\xbb\xbf", b"\r", b"\n")
-"""Beginnings of files that are not read in one go."""
-
-OPEN_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""Flags under which opening a pipe does not wait."""
+"""Nearly all files of a folder of mail are smaller, and are left to other processes to read."""
 
 
 def source_kind(path: str | Path) -> str:
@@ -130,16 +123,13 @@ def _read_large_files(
 ) -> Iterator[RawMessage | MessageFile]:
     for file in files:
         if not file.path.lower().endswith(CONTAINER_SUFFIXES) and (size := _small_size(file.path)):
-            yield replace(file, size=size, trashed=trashed, problems=problems)
+            yield file._replace(size=size, trashed=trashed, problems=problems)
         else:
             yield from _read_files([file], problems)
 
 
 def read_file_messages(file: MessageFile) -> Iterable[RawMessage]:
     """Return the messages of a file that `list_messages` left unread."""
-    message = _read_small_file(file)
-    if message and (file.trashed or not message.is_trashed):
-        return (message,)
     found = _read_files([file], file.problems)
     return found if file.trashed else _drop_trashed(file.path, found, file.problems)
 
@@ -187,7 +177,7 @@ def _read_file(file: MessageFile, problems: ProblemHandler) -> Iterator[RawMessa
     """Yield the message of a file, or all of them if it is an mbox."""
     with _open_file(file.path) as stream:
         time = file.time if file.time is not None else os.fstat(stream.fileno()).st_mtime
-        yield from _split_stream(stream, replace(file, time=time), problems)
+        yield from _split_stream(stream, file._replace(time=time), problems)
 
 
 def _split_stream(
@@ -253,9 +243,6 @@ def _list_files(place: Path, kind: str, subfolders: bool, problems: ProblemHandl
 def _read_files(files: Iterable[MessageFile], problems: ProblemHandler) -> Iterator[RawMessage]:
     """Yield the messages of many files; a file that cannot be read is reported, and the others are read."""
     for listed in files:
-        if message := _read_small_file(listed):
-            yield message
-            continue
         file = _find_renamed(listed)
         try:
             if not message_files.is_regular(file.path):
@@ -276,44 +263,13 @@ def _small_size(path: str) -> int:
     return status.st_size if S_ISREG(status.st_mode) and status.st_size < MAX_SMALL_FILE_BYTES else 0
 
 
-def _read_small_file(file: MessageFile) -> RawMessage | None:
-    """Return the message of a small file with just one; None if the file needs a closer look, or cannot be read."""
-    if file.path.lower().endswith((*MBOX_SUFFIXES, message_files.EMLX_SUFFIX)):
-        return None
-    try:
-        if is_live(file.path):
-            return None
-        descriptor = os.open(file.path, OPEN_FLAGS)
-        try:
-            status = os.fstat(descriptor)
-            if not S_ISREG(status.st_mode) or not 0 < status.st_size < MAX_SMALL_FILE_BYTES:
-                return None
-            raw = os.read(descriptor, MAX_SMALL_FILE_BYTES)
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return None
-    if len(raw) != status.st_size or raw.startswith(SPECIAL_STARTS) or raw[257:262] == b"ustar":
-        return None
-    if not (file.is_single or raw.startswith(b"From ") or file_recognition.is_message(raw, file.path)):
-        return None
-    if file.is_single or not raw.startswith(b"From "):
-        return RawMessage(file.path, raw, status.st_mtime if file.time is None else file.time, file.is_trashed)
-    if raw.find(b"From ", 5) >= 0 or not mbox.is_mbox(raw):  # it may begin another message, or be quoted
-        return None
-    end = raw.find(b"\n") + 1 or len(raw)
-    line, raw = raw[:end], mbox.strip_separator(raw[end:])
-    return RawMessage(file.path, raw, mbox.parse_time(line), mbox.is_trashed(raw))
-
-
 _LISTED_FILES: dict[tuple[Path, str], MessageFile] = {}
 """Files of the Maildir that was listed last: thousands may be renamed at once, and listing them takes time."""
 
 
 def _find_renamed(file: MessageFile) -> MessageFile:
     """Return a file under its present name: mail programs set flags by renaming files of a Maildir, at any time."""
-    place = Path(file.path).parent.parent
-    if os.path.lexists(file.path) or not message_files.is_maildir(place):
+    if os.path.lexists(file.path) or not message_files.is_maildir(place := Path(file.path).parent.parent):
         return file
     now = _LISTED_FILES.get((place, file.key))
     if not now or not os.path.lexists(now.path):

@@ -98,7 +98,10 @@ def read_fit(file: StoreFile, model: str) -> Fit | None:
     if not is_number(scores, 0, MAX_LABELS, only=int):
         rule = f"a fit has 0 to {MAX_LABELS} scores, and that of model {model!r} is recorded with {scores!r:.60}"
         raise invalid_value(file.path, rule, FIT_HINT)
-    return Fit(fit, scores, model, when, changes, json.loads(meta))
+    if not isinstance(found := json.loads(meta), dict):
+        rule = f"parameters of a fit are a JSON object, and those of model {model!r} are {meta!r:.60}"
+        raise invalid_value(file.path, rule, FIT_HINT)
+    return Fit(fit, scores, model, when, changes, found)
 
 
 def save_fit(

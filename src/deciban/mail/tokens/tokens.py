@@ -28,7 +28,7 @@ MAX_HOP_CHARACTERS = 500
 MAX_HOP_NAMES = 4
 """Hosts of one hop, and addresses."""
 TO_HOP_SPACES = str.maketrans(dict.fromkeys("()[]<>{};,=@\"'", " "))
-LOCAL_RECEIVERS = ("localhost", "fetchmail", "with imap", "with pop3")
+LOCAL_RECEIVERS = re.compile("localhost|fetchmail|with imap|with pop3", re.IGNORECASE)
 """Words of a hop that is not a delivery: a mailbox was fetched, or a machine connected to itself."""
 OWN_NETWORKS = ("127.", "10.", "192.168.", *(f"172.{n}." for n in range(16, 32)))
 
@@ -224,8 +224,7 @@ def tokenize_hops(hops: Sequence[str]) -> list[str]:
     passed = 0
     for hop in hops[:MAX_HOPS]:
         clause, _, after = hop[:MAX_HOP_CHARACTERS].partition(" by ")
-        receiver = after[:60].lower()
-        if (found := _tokenize_clause(clause)) and not any(mark in receiver for mark in LOCAL_RECEIVERS):
+        if (found := _tokenize_clause(clause)) and not LOCAL_RECEIVERS.search(after, 0, 60):
             tokens += found
             passed += 1
     tokens.append(f"received:hops:{passed}")
