@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Byte code is written: the tests start hundreds of processes, and packages are installed without it, which is quicker.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test thorough spark test-gpu fuzz soak check lint docs pages docs-serve bench lab guide gallery format build lock audit clean
+.PHONY: demo test thorough spark test-gpu test-interpreted fuzz soak check lint docs docs-serve bench lab guide gallery format build lock audit clean
 
 demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
@@ -13,7 +13,8 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/pytest -q -n auto --dist worksteal
 
-# The cases that `make test` leaves out, every session of the documents, kills, fuzzing for minutes, a real corpus.
+# What `make test` leaves out: other cases, sessions of every document, every page of the studio in a browser,
+# every lecture, kills, fuzzing for minutes, real corpora.
 thorough: .venv/installed
 	$(BIN)/pytest -q -n auto --dist worksteal -m thorough tests
 
@@ -41,10 +42,6 @@ lint: .venv/installed
 docs: .venv/docs
 	$(BIN)/sphinx-build -q -W --keep-going -j auto -b html -d build/doctrees docs build/docs
 	$(BIN)/python docs/check_site.py build/docs
-
-# Every page of the studio in a browser, and the numbers of every lecture.
-pages: .venv/installed
-	$(BIN)/pytest -q -n auto --dist worksteal -m "thorough or not thorough" tests/studio tests/gallery
 
 docs-serve: docs
 	$(BIN)/python -m http.server --directory build/docs --bind 127.0.0.1 8000
@@ -122,7 +119,7 @@ audit: .venv-tools/installed
 	touch .venv/spark
 
 spark: .venv/spark
-	$(BIN)/pytest -q tests/spark
+	$(BIN)/pytest -q -m "thorough or not thorough" tests/spark
 
 # torch is large: the tests of GPUs are skipped where it is missing. Without a GPU, Triton's interpreter runs the kernels.
 .venv/gpu: .venv/installed
@@ -131,6 +128,15 @@ spark: .venv/spark
 
 test-gpu: .venv/gpu
 	$(BIN)/pytest -q -m "thorough or not thorough" tests/gpu
+
+# torch for CPUs, a fifth of the size, and Triton, whose interpreter runs the kernels. PyPI has no such build for Linux:
+# pip finds it in a folder that PIP_FIND_LINKS names, or in the index of PyTorch if PIP_EXTRA_INDEX_URL does.
+.venv/interpreter: .venv/installed
+	$(PIP) 'torch==2.13.0+cpu' 'triton==3.6.*'
+	touch .venv/interpreter
+
+test-interpreted: .venv/interpreter
+	$(BIN)/pytest -q -n auto --dist worksteal tests/gpu
 
 # Sphinx, its theme and extensions, for the documentation site alone.
 .venv/docs: .venv/installed

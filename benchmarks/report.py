@@ -20,7 +20,7 @@ BAR_LABELS = {True: "target met", False: "target missed"}
 PAGE = """# {title}
 
 deciban against scikit-learn (and, for files, DuckDB; for text, fastText and Vowpal Wabbit; for mail, bogofilter; as a
-service, MLServer).
+service, MLServer; for data in a cluster or a database, Spark MLlib and plain SQL).
 Written by `make bench` on {date}; do not edit.
 
 Machine: {machine}.

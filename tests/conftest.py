@@ -18,7 +18,7 @@ settings.register_profile("steady", max_examples=40, deadline=None, derandomize=
 settings.register_profile("search", max_examples=1000, deadline=None, suppress_health_check=calm)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
-MAX_CASES = 2
+MAX_CASES = 1
 """Cases of a test that `make test` runs; the marker `cases` changes it; a test named on the command line runs all."""
 
 

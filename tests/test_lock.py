@@ -14,7 +14,11 @@ ENTRIES = re.sub(r"^ *#.*\n", "", (ROOT / "requirements-dev.lock").read_text(), 
 )
 LOCKED = [entry.split(" --hash=") for entry in re.sub(r" +", " ", ENTRIES).splitlines()]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-GROUPS = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
+NOT_LOCKED = ("spark", "gpu", "docs")
+"""Extras that the Makefile installs only where they are asked for."""
+
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+GROUPS = [PROJECT["project"]["dependencies"], *(EXTRAS[name] for name in EXTRAS if name not in NOT_LOCKED)]
 WANTED = [*itertools.chain(*GROUPS), *PROJECT["build-system"]["requires"]]
 
 

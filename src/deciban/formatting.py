@@ -1,7 +1,8 @@
-"""Formatting of numbers and small tables for people, wherever they are printed or drawn."""
+"""Formatting of numbers, words and small tables for people, wherever they are printed or drawn."""
 
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Container, Sequence
 
@@ -172,6 +173,36 @@ def to_one_line(text: str) -> str:
     'two lines'
     """
     return "".join(c if c.isprintable() else " " for c in text)
+
+
+def to_printable(text: str) -> str:
+    """Replace characters that cannot be printed on a line, and runs of spaces, by one space.
+
+    >>> to_printable("two\\n  lines")
+    'two lines'
+    """
+    return re.sub(" +", " ", to_one_line(text))
+
+
+def format_word(word: str) -> str:
+    """Format a word for display: spaces at its ends, which only character n-grams have, are shown as ␣.
+
+    >>> format_word(" to")
+    '␣to'
+    """
+    printable = to_printable(word)
+    if not printable.strip(" "):
+        return "␣" * max(1, len(word))
+    return re.sub("^ +| +$", lambda spaces: "␣" * len(spaces[0]), printable)
+
+
+def clip_text(text: str, width: int) -> str:
+    """Shorten a text to at most `width` characters, the last then an ellipsis.
+
+    >>> clip_text("probability", 6)
+    'proba…'
+    """
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def escape_controls(text: str, keep: str = "") -> str:

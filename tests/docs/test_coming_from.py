@@ -15,10 +15,10 @@ PAGES = {name: needed for name, needed in make_guide.OPTIONAL_DOCUMENTS.items() 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", PAGES)
-def test_both_sides_print_what_is_shown(name):
+def test_both_sides_print_what_is_shown(name, monkeypatch):
     if not make_guide.is_installed(PAGES[name]):
         pytest.skip(f"needs {PAGES[name]}")
-    shows_what_is_printed(name)
+    shows_what_is_printed(name, monkeypatch)
 
 
 @pytest.mark.cases(None)

@@ -1,6 +1,7 @@
 """The words of the source: no private terms in names, docstrings that stand alone, one module for each name."""
 
 import ast
+import functools
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "deciban"
-MODULES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
+MODULES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 
 PRIVATE_TERMS = frozenset(
     """
@@ -37,6 +38,11 @@ SHARED_NAMES = {
     "a result and the function that computes it": {"learning_curve", "fold_scores"},
 }  # fmt: skip
 """Base names that several modules may have, and why."""
+
+
+@functools.cache
+def parse(module):
+    return ast.parse((SOURCE / module).read_text())
 
 
 def defined_names(tree):
@@ -75,7 +81,7 @@ def docstrings(tree):
 @pytest.mark.cases(None)
 @pytest.mark.parametrize("module", MODULES)
 def test_names_and_docstrings_use_the_terms_of_the_field(module):
-    tree = MODULES[module]
+    tree = parse(module)
     names = [f"line {line}: {name}" for name, line in defined_names(tree) if parts(name) & PRIVATE_TERMS]
     names += [f"line {line}: {name}" for name, line in defined_names(tree) if name in PRIVATE_CLASSES]
     openings = [f"line {line}: {text[:60]}" for text, line in docstrings(tree) if text.startswith(BAD_OPENINGS)]
@@ -114,7 +120,7 @@ def number_constants(tree):
 
 def test_the_name_of_a_constant_stands_for_one_number():
     values = defaultdict(set)
-    for tree in MODULES.values():
+    for tree in map(parse, MODULES):
         for name, value in number_constants(tree):
             values[name].add(value)
     assert {name: found for name, found in values.items() if len(found) > 1} == {}
@@ -124,10 +130,10 @@ def test_the_name_of_a_constant_stands_for_one_number():
 def test_type_aliases_are_defined_once(alias):
     homes = [
         module
-        for module, tree in MODULES.items()
+        for module in MODULES
         if any(
             isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == alias for t in node.targets)
-            for node in tree.body
+            for node in parse(module).body
         )
     ]
     assert len(homes) == 1

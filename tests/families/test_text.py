@@ -15,7 +15,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from deciban.errors import InputError, ModelFileError, UndefinedError
 from deciban.families.text_family import Text, compute_idf
 from deciban.ledger import Bags, Tallies
-from deciban.persistence.generative_models import read_family, write_family
+from deciban.persistence.family_sections import read_family, write_family
 from deciban.scores import SparseLinear
 from tests.families.bags import bags, corpus
 

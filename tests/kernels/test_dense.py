@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
+from deciban.engines.kernel_arrays import to_kernel_array, to_level_codes
 from deciban.kernels import moments, score, value_counts
 from deciban.ledger import Counts, Levels, Needs
 from deciban.scores import BoundedDiagonal, Diagonal, Linear, Lookup, Steps, finish, log_sum_exp
@@ -82,7 +83,7 @@ def test_scatter(table):
 def test_small_counters_do_not_overflow(rows):
     X = np.ones((rows, 1), np.uint8)
     total = np.zeros((1, 1), np.int64)
-    assert value_counts.count_small(fast.to_kernel_array(X), np.zeros(rows, np.int32), 0, total)
+    assert value_counts.count_small(to_kernel_array(X), np.zeros(rows, np.int32), 0, total)
     assert total.item() == rows
 
 
@@ -128,9 +129,9 @@ def test_a_negative_code_of_whole_numbers_is_left_to_the_definition():
     X = np.array([[0], [-1]])
     assert fast.summarise_by_kernel(moments, LEVELS, X, np.zeros(2, np.int32), None, 1) is None
     table, offset = np.zeros((1, 1)), np.array([0, 1])
-    assert value_counts.fill_levels(fast.to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, False, table) == -1
-    assert value_counts.fill_levels(fast.to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, True, table) == 0
-    assert value_counts.fill_levels(fast.to_level_codes(X + 5), np.zeros(2, np.int32), UNIT, offset, True, table) == 1
+    assert value_counts.fill_levels(to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, False, table) == -1
+    assert value_counts.fill_levels(to_level_codes(X), np.zeros(2, np.int32), UNIT, offset, True, table) == 0
+    assert value_counts.fill_levels(to_level_codes(X + 5), np.zeros(2, np.int32), UNIT, offset, True, table) == 1
 
 
 def diagonal_form(rng, K, d):
@@ -241,7 +242,7 @@ def test_lookup_scores_of_known_unseen_and_missing_levels(table, seed, holes):
     out, done = score_rows(form, X, LEVELS, K)
     assert done == bool(X.size)
     if done:
-        assert_near(out, 0.5 + form.log_likelihoods(fast.to_level_codes(X)), 0.5 + 12.0 * X.shape[1])
+        assert_near(out, 0.5 + form.log_likelihoods(to_level_codes(X)), 0.5 + 12.0 * X.shape[1])
 
 
 @given(table=tables(), seed=st.integers(0, 999), holes=st.booleans())

@@ -262,6 +262,7 @@ def test_a_fractional_count_that_loses_most_of_its_digits_gives_a_warning(sparse
         assert ledger(X, np.ones(2)) - ledger(X[1:], np.ones(1)) == ledger(X[:1], np.ones(1))
 
 
+@pytest.mark.thorough
 @given(seed=st.integers(0, 10**6), rows=st.sampled_from([1, 5, 5000]))
 def test_products_of_matrices_in_pairs_are_those_of_fractions(seed, rows):
     rng = np.random.default_rng(seed)

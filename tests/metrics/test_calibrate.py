@@ -63,6 +63,13 @@ def test_temperature_by_maximum_likelihood_is_scikit_learns():
     assert temperature(L, y, np.ones(len(y)), prior_rows=0.0).t == pytest.approx(theirs.beta_, rel=1e-5)
 
 
+def test_scores_in_a_tiny_unit_are_calibrated_as_others_are():
+    L, y = several_classes()
+    w, scores = np.ones(len(y)), L - L.mean(axis=1, keepdims=True)
+    expected, found = temperature(L, y, w).t, temperature(normalise(1e-7 * scores), y, w).t
+    assert 1e-7 * found == pytest.approx(expected, rel=1e-5)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_isotonic_is_scikit_learns_with_the_imagined_rows_at_the_ends(weighted):
     L, score, y = two_classes()

@@ -28,7 +28,8 @@ from deciban.ledger import (
     Vocabulary,
 )
 from deciban.persistence import Section
-from deciban.persistence.generative_models import read_family, read_scorer, write_family, write_scorer
+from deciban.persistence.family_sections import read_family, write_family
+from deciban.persistence.generative_models import read_scorer, write_scorer
 from deciban.persistence.ledgers import (
     OPTIONAL_ARRAYS,
     read_blocks,

@@ -30,10 +30,7 @@ from tests.scores.test_forms import (
     every_form,
 )
 
-TOGETHER = (
-    "full", "full, shared", "limited full", "limited full, shared", "table", "table, smoothed",
-    "table, maximum likelihood",
-)  # fmt: skip
+TOGETHER = [name for name in FORMS if name.startswith(("full", "limited full", "table"))]
 ALONE = [name for name in FORMS if name not in TOGETHER]
 INFINITE = [name for name in FORMS if name.endswith(("hard", "impossible")) or name == "table, maximum likelihood"]
 WEIGHTS = np.array([0.5, 0.0, 2.0])

@@ -186,6 +186,7 @@ def format_head(length):
     return "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode()
 
 
+@pytest.mark.thorough
 def test_a_slow_body_is_given_up(clinic):
     with open_socket(clinic) as slow:
         slow.sendall(format_head(1000) + b"age\n")

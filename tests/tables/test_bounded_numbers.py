@@ -91,6 +91,7 @@ def test_an_absurd_cell_is_as_good_as_a_missing_one(settings):
     np.testing.assert_allclose(posterior(model, absurd), posterior(model, missing), rtol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("settings", [{}, {"learner": "evidence", "C": 1.0}, {"learner": "boosted"}], ids=str)
 @pytest.mark.parametrize("calibrate", [None, "temperature"])
 def test_one_cell_never_decides_everything(settings, calibrate):

@@ -15,6 +15,7 @@ def noise_texts(n, seed):
     return [" ".join(f"w{v}" for v in rng.integers(0, 500, 12)) for _ in range(n)]
 
 
+@pytest.mark.thorough
 def test_texts_of_noise_tell_nothing():
     y = np.random.default_rng(5).permutation(["a", "b"] * 100)
     rows = {"t": noise_texts(200, 1), "y": y}

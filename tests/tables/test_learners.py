@@ -303,7 +303,7 @@ def test_penalty_is_chosen_by_rows_left_out():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"learner": "svm"}, "learner must be one of 'bayes', 'logistic'"),
+        ({"learner": "svm"}, "learner must be one of 'bayes', 'aode', 'logistic'"),
         ({"learner": 3}, "learner must be one of"),
         ({"learner": "logistic", "C": 0.0}, "C must be a number > 0"),
         ({"learner": "logistic", "C": "much"}, "C must be a number > 0"),

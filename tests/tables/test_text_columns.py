@@ -308,7 +308,12 @@ def test_like_takes_the_reading_of_the_other_model():
 
 @pytest.mark.parametrize(
     ("words", "reported"),
-    [("two", "a mapping"), ({"grams": 2}, "not specified by 'grams'"), ({"ngrams": 0}, "ngrams")],
+    [
+        ("two", "one of 'classic', 'modern'"),
+        (2, "a mapping"),
+        ({"grams": 2}, "not specified by 'grams'"),
+        ({"ngrams": 0}, "ngrams"),
+    ],
 )
 def test_a_reading_that_is_none_is_refused(words, reported):
     with pytest.raises(InputError, match=reported):

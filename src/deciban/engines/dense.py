@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines import kernel_dispatch
 from deciban.engines.checks import TooLargeError, check
+from deciban.engines.kernel_arrays import to_kernel_array, to_level_codes
 from deciban.engines.threads import limit_products_to_one_core, split_rows
 from deciban.errors import InputError
 from deciban.kernels.execution import load_kernels, map_in_threads
@@ -89,7 +90,7 @@ def summarise_by_definition(
         return Counts.of(X, codes, weight, n_classes, needs.threshold)
     if needs.kind == "pairs":
         return Pairs.of(X, codes, weight, n_classes, needs.cells)
-    rows = kernel_dispatch.to_level_codes(X) if needs.kind in ("levels", "cells") else X
+    rows = to_level_codes(X) if needs.kind in ("levels", "cells") else X
     kinds: Any = {"grid": Grid, "levels": Levels, "cells": Cells, "moments": Moments, "scatter": Scatter}
     statistic: Statistic = kinds[needs.kind].of(rows, codes, weight, n_classes)
     return statistic
@@ -180,7 +181,7 @@ def score_by_definition(
     with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused when scores are finished
         for form, X, need in zip(forms, parts, needs):
             check(X, need, first_row)
-            rows = kernel_dispatch.to_level_codes(X) if need.kind in ("levels", "cells") else X
+            rows = to_level_codes(X) if need.kind in ("levels", "cells") else X
             joint = joint + form.log_likelihoods(rows)
     return joint
 
@@ -220,7 +221,7 @@ def apply_by_fold(
         return None
     mean, precision = np.stack([form.mean for form in diagonal]), np.stack([form.precision for form in diagonal])
     constant = np.stack([form.constant for form in diagonal]) + log_priors
-    x, out = kernel_dispatch.to_kernel_array(X), allocate_result(len(X), K, wanted)
+    x, out = to_kernel_array(X), allocate_result(len(X), K, wanted)
 
     def process(block: slice) -> bool:
         joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, K))

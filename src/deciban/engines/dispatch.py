@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines import checks, dense
-from deciban.engines.kernel_dispatch import to_level_codes
+from deciban.engines.kernel_arrays import to_level_codes
 from deciban.gpu.tensors import is_tensor
 from deciban.ledger import Bags, Counts, Needs, Statistic, Tallies
 from deciban.scores import Linear, Lookup, Pieces, ScoreForm, SparseLinear

@@ -14,6 +14,13 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines.checks import MAX_LEVELS
+from deciban.engines.kernel_arrays import (
+    UNIT_WEIGHT,
+    are_level_codes,
+    round_threshold,
+    to_kernel_array,
+    to_level_codes,
+)
 from deciban.engines.threads import split_rows
 from deciban.kernels.execution import load_kernels as load_kernels
 from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Pairs, Scatter, Statistic
@@ -38,12 +45,6 @@ from deciban.scores.form_algebra import Summed
 from deciban.scores.linear import sum_log_factorials
 from deciban.scores.posterior import Finish
 
-UNIT_WEIGHT = np.empty(0)
-"""The argument by which kernels recognise that every row has weight one."""
-
-MAX_LEVEL_CODE = 2**52
-"""A level code beyond this was never seen, whatever it is exactly."""
-
 TRANSPOSED_COLUMNS = 16
 """Columns that are transposed at once: two cache lines from each row."""
 
@@ -52,39 +53,6 @@ SCATTER_BYTES = 1 << 22
 
 INITIAL_GRID_COUNTS = 1 << 16
 """The number of counts for which a column's table has space at first."""
-
-
-def to_kernel_array(X: NDArray[Any], whole: bool = False) -> NDArray[Any]:
-    """Convert rows to an array for kernels: C order, one of a few types, read-only; copied only if necessary.
-
-    Few types, because kernels are compiled for each: double, single, byte; for `whole` numbers, 64-bit integers.
-    Read-only, because read-only arrays are a type of their own to the compiler, and these are common.
-    """
-    if whole:
-        X = np.ascontiguousarray(X, dtype=np.int64)
-    elif X.dtype == np.bool_:
-        X = np.ascontiguousarray(X).view(np.uint8)
-    else:
-        is_supported = X.dtype in (np.float64, np.float32, np.uint8)
-        X = np.ascontiguousarray(X, dtype=X.dtype.newbyteorder("=") if is_supported else np.float64)
-    rows = X.view()
-    rows.flags.writeable = False
-    return rows
-
-
-def round_threshold(threshold: float | None, X: Any) -> float | None:
-    """Round a threshold to X's own type: whether a value is above 0.1 must not depend on the implementation."""
-    return float(X.dtype.type(threshold)) if threshold is not None and X.dtype.kind == "f" else threshold
-
-
-def to_level_codes(X: NDArray[Any]) -> NDArray[Any]:
-    """Convert level codes to 64-bit integers, −1 for a missing one, `MAX_LEVEL_CODE` for any beyond; read-only."""
-    if X.dtype.kind != "f":
-        return to_kernel_array(np.minimum(X, MAX_LEVEL_CODE) if X.dtype == np.uint64 else X, whole=True)
-    missing = np.isnan(X)
-    codes = np.where(missing, 0, np.clip(X, -1, MAX_LEVEL_CODE)).astype(np.int64)
-    codes[missing] = -1
-    return to_kernel_array(codes, whole=True)
 
 
 def summarise_by_kernel(
@@ -97,19 +65,19 @@ def summarise_by_kernel(
     if needs.kind == "moments":
         x = to_kernel_array(X)
         if X.shape[1] == 1:  # the weights of a single feature have one shape with and without missing values
-            return _moments_of_column(kernels, x, codes, w, K, needs.skips)
-        moments = _moments(kernels, x, codes, w, *_find_scales(x, codes, w, K))
-        return _moments_with_missing(kernels, x, codes, w, K) if moments is None and needs.skips else moments
+            return _compute_column_moments(kernels, x, codes, w, K, needs.skips)
+        moments = _compute_moments(kernels, x, codes, w, *_find_scales(x, codes, w, K))
+        return _compute_moments_with_missing(kernels, x, codes, w, K) if moments is None and needs.skips else moments
     if needs.kind == "scatter":
-        return _scatter(kernels, to_kernel_array(X), codes, w, K)
+        return _compute_scatter(kernels, to_kernel_array(X), codes, w, K)
     if needs.kind == "pairs":
-        return _pairs(needs, X, codes, w, K)
+        return _count_pairs(needs, X, codes, w, K)
     counters = import_module("deciban.kernels.value_counts")
     if needs.kind == "levels":
-        return _levels(counters, needs, X, codes, w, K)
+        return _count_levels(counters, needs, X, codes, w, K)
     if needs.kind == "grid":
-        return _grid(counters, needs, X, codes, w, K)
-    return _counts(counters, needs, to_kernel_array(X), codes, w, K)
+        return _count_grid(counters, needs, X, codes, w, K)
+    return _count_values(counters, needs, to_kernel_array(X), codes, w, K)
 
 
 def _find_scales(X: NDArray[Any], codes: Codes, w: Array, K: int) -> tuple[Array, Array]:
@@ -127,7 +95,7 @@ def _find_scales(X: NDArray[Any], codes: Codes, w: Array, K: int) -> tuple[Array
     return centre, limit
 
 
-def _moments(
+def _compute_moments(
     kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array
 ) -> Moments | None:
     """Compute moments with one weight per class, blocks with outliers in pairs of doubles; None at NaN and ±∞.
@@ -149,7 +117,7 @@ def _moments(
     return Moments(n.high, mean, rest, m2, n.low, m2_rest) if np.isfinite(mean).all() else None
 
 
-def _moments_of_column(
+def _compute_column_moments(
     kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool
 ) -> Moments | None:
     """Compute the moments of a single column; None at ±∞, and at NaN unless `skips` is set."""
@@ -160,7 +128,9 @@ def _moments_of_column(
     return moments if is_filled else None
 
 
-def _moments_with_missing(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Moments | None:
+def _compute_moments_with_missing(
+    kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int
+) -> Moments | None:
     """Compute moments of rows with missing values, columns with outliers in pairs of doubles; None if it fails."""
     moments = Moments(*np.zeros((6, K, X.shape[1])))
     if not kernels.fill_moments_with_missing(X, codes, w, tuple(moments.arrays().values())):
@@ -178,14 +148,14 @@ def _moments_with_missing(kernels: ModuleType, X: NDArray[Any], codes: Codes, w:
     return moments
 
 
-def _scatter(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+def _compute_scatter(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
     """Compute class means by their kernel, centre the rows class by class, then one matrix product per class.
 
     Where a column has outliers, their products are summed separately, in pairs of doubles.
     """
     d = X.shape[1]
     centre, limit = _find_scales(X, codes, w, K)
-    moments = _moments(kernels, X, codes, w, centre, limit)
+    moments = _compute_moments(kernels, X, codes, w, centre, limit)
     if moments is None:
         return None
     out = Scatter.empty(K, d)
@@ -217,7 +187,9 @@ def _scatter(kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: in
     return out
 
 
-def _counts(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+def _count_values(
+    kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int
+) -> Statistic | None:
     """Count values, or indicators of a threshold; None where the kernels fail."""
     rows = np.bincount(codes, weights=w if len(w) else None, minlength=K).astype(np.float64)[:, None]
     if not len(w) and needs.threshold is not None and X.dtype == np.uint8:
@@ -236,7 +208,7 @@ def _counts(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w:
     return Counts(total, weight) if fill(X, codes, w, threshold, needs.signed, total, weight) else None
 
 
-def _pairs(needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Pairs:
+def _count_pairs(needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Pairs:
     """Count cells and pairs of cells."""
     d, V = X.shape[1], needs.cells
     single, pair = np.zeros((K, d, V)), np.zeros((K, d * (d - 1) // 2, V, V))
@@ -245,9 +217,11 @@ def _pairs(needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Pai
     return Pairs(single, pair)
 
 
-def _levels(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+def _count_levels(
+    kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int
+) -> Statistic | None:
     """Count levels in a table sized by the first rows, then by all; None where X has values other than codes."""
-    if not _are_codes(X, needs):
+    if not are_level_codes(X, needs):
         return None
     x = to_level_codes(X)
     for known in (x[:4096], x):
@@ -262,7 +236,9 @@ def _levels(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w:
     return None
 
 
-def _grid(kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int) -> Statistic | None:
+def _count_grid(
+    kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int
+) -> Statistic | None:
     """Count the cells column by column, a few columns transposed at once; None where the kernel fails."""
     bits = to_kernel_array(X.astype(np.float64, copy=False)).view(np.int64)
     keys: list[NDArray[np.int64]] = []
@@ -292,14 +268,6 @@ def _count_cells(
     return None if row < 0 else (cells[order], count[order])
 
 
-def _are_codes(X: NDArray[Any], needs: Needs) -> bool:
-    """Return whether floats are all finite and not negative, or missing where that is allowed; True for integers."""
-    if X.dtype.kind != "f":
-        return True
-    missing = np.isnan(X)
-    return bool((missing | (X >= 0) & np.isfinite(X)).all() and (needs.skips or not missing.any()))
-
-
 def score_by_kernel(
     kernels: ModuleType | None, form: ScoreForm, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array
 ) -> bool:
@@ -310,37 +278,37 @@ def score_by_kernel(
     if isinstance(form, Summed):
         return all(score_by_kernel(kernels, each, X, needs, wanted, out) for each in form.forms)
     if isinstance(form, BoundedRates):
-        return _bounded_rates(form, X, needs, wanted, out)
+        return _add_bounded_rates(form, X, needs, wanted, out)
     if isinstance(form, Edges):
         return score_by_kernel(kernels, form.lookup, form.combine(X), needs, wanted, out)
     if isinstance(form, AveragedEdges):
-        return kernels is not None and bool(X.size) and _averaged_edges(form, X, out)
+        return kernels is not None and bool(X.size) and _add_averaged_edges(form, X, out)
     if isinstance(form, Full):
         has_kernel = form.shared and not (isinstance(form, LimitedFull) and (form.evidence_weight or 0.0) < 0)
-        return has_kernel and wanted not in ("joint", "density") and _contrast(form, X, out)
+        return has_kernel and wanted not in ("joint", "density") and _add_contrast(form, X, out)
     if kernels is None or not X.size or needs.unit or not isinstance(form, (Diagonal, Lookup, Steps, Linear)):
         return False
     if isinstance(form, BoundedDiagonal):
-        return _bounded_diagonal(form, to_kernel_array(X), needs, out)
+        return _add_bounded_diagonal(form, to_kernel_array(X), needs, out)
     if isinstance(form, Diagonal):
-        return _diagonal(kernels, form, to_kernel_array(X), needs, out)
+        return _add_diagonal(kernels, form, to_kernel_array(X), needs, out)
     if isinstance(form, Lookup):
-        return _are_codes(X, needs) and _lookup(kernels, form, X, needs, out)
+        return are_level_codes(X, needs) and _add_lookup(kernels, form, X, needs, out)
     if isinstance(form, Steps):
         by_bin, _ = form.lookup.by_level
         return bool(
             kernels.add_step_scores(to_kernel_array(X), form.cuts, form.start, by_bin, needs.skips, out) == len(X)
         )
-    return form.impossible is None and _linear(kernels, form, to_kernel_array(form.limit(X)), needs, wanted, out)
+    return form.impossible is None and _add_linear(kernels, form, to_kernel_array(form.limit(X)), needs, wanted, out)
 
 
-def _averaged_edges(form: AveragedEdges, X: NDArray[Any], out: Array) -> bool:
+def _add_averaged_edges(form: AveragedEdges, X: NDArray[Any], out: Array) -> bool:
     """Add the mean over the parents; return whether all cells are known."""
     kernels = import_module("deciban.kernels.pair_counts")
     return bool(kernels.add_averaged_scores(to_kernel_array(X, whole=True), form.log_ratio, out))
 
 
-def _contrast(form: Full, X: NDArray[Any], out: Array) -> bool:
+def _add_contrast(form: Full, X: NDArray[Any], out: Array) -> bool:
     """Add one product for all classes, where only their differences matter; return whether it is finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         contrast = form.contrast(X)
@@ -349,7 +317,8 @@ def _contrast(form: Full, X: NDArray[Any], out: Array) -> bool:
     return fine
 
 
-def _diagonal(kernels: ModuleType, form: Diagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:
+def _add_diagonal(kernels: ModuleType, form: Diagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:
+    """Add scores of independent Gaussians; return whether all values have one, NaN where `needs.skips` allows it."""
     n_done = kernels.add_diagonal_scores(X, form.mean, form.precision, form.constant, out)
     if n_done == len(X) or not needs.skips:
         return bool(n_done == len(X))
@@ -357,7 +326,7 @@ def _diagonal(kernels: ModuleType, form: Diagonal, X: NDArray[Any], needs: Needs
     return bool(add(X[n_done:], form.mean, form.precision, form.log_norm, np.zeros(form.n_classes), out[n_done:]))
 
 
-def _bounded_diagonal(form: BoundedDiagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:
+def _add_bounded_diagonal(form: BoundedDiagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:
     """Add bounded scores; False with negative evidence weights, or where a class never had a feature."""
     if len(form.absent_features) or (form.precision < 0).any():
         return False
@@ -369,7 +338,7 @@ def _bounded_diagonal(form: BoundedDiagonal, X: NDArray[Any], needs: Needs, out:
     return bool(kernels.add_bounded_scores_with_missing(X[n_done:], *bounded, form.log_norm, out[n_done:]))
 
 
-def _bounded_rates(form: BoundedRates, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
+def _add_bounded_rates(form: BoundedRates, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
     """Add scores of counts by their definition, so that other columns may have kernels; False at invalid values."""
     if not X.size or (X < 0).any() or np.isinf(X).any() or (np.isnan(X).any() and not needs.skips):
         return False
@@ -377,14 +346,16 @@ def _bounded_rates(form: BoundedRates, X: NDArray[Any], needs: Needs, wanted: Fi
     return True
 
 
-def _lookup(kernels: ModuleType, form: Lookup, X: NDArray[Any], needs: Needs, out: Array) -> bool:
+def _add_lookup(kernels: ModuleType, form: Lookup, X: NDArray[Any], needs: Needs, out: Array) -> bool:
+    """Add scores looked up by level; return whether all codes are valid."""
     by_level, unseen = form.by_level
     missing = X.dtype.kind == "f" or needs.signed
     n_done = kernels.add_lookup_scores(to_level_codes(X), by_level, form.offset, unseen, missing, out)
     return bool(n_done == len(X))
 
 
-def _linear(kernels: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
+def _add_linear(kernels: ModuleType, form: Linear, X: NDArray[Any], needs: Needs, wanted: Finish, out: Array) -> bool:
+    """Add linear scores, less the log-factorials of counts where they matter; return whether all values have one."""
     rounded = round_threshold(form.threshold, X)
     threshold = np.nan if rounded is None else rounded
     n_done = kernels.add_linear_scores(X, form.weights, form.complete_bias, threshold, needs.signed, out)

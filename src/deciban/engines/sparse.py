@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines import dense, kernel_dispatch
 from deciban.engines.checks import InvalidValueError, Rule
+from deciban.engines.kernel_arrays import round_threshold
 from deciban.engines.threads import split_rows
 from deciban.errors import InputError
 from deciban.ledger import Counts, Needs, Statistic, Tallies
@@ -85,7 +86,7 @@ def _count_by_kernel(
     """
     from deciban.engines import sparse_totals
 
-    threshold = kernel_dispatch.round_threshold(needs.threshold, X.data)
+    threshold = round_threshold(needs.threshold, X.data)
     tally: Any = sparse_totals.tally_sparse if as_tallies else sparse_totals.tally_dense
     *sums, invalid = tally(X, codes, weight, K, threshold, threads)
     return sums, invalid
@@ -174,7 +175,7 @@ def _score_by_kernel(
     """Write ln π_k + ln p(x|k), without the carrier, into `joint`, and the best classes into `best`, unless None."""
     from deciban.engines import sparse_totals
 
-    threshold = kernel_dispatch.round_threshold(form.threshold, X.data)
+    threshold = round_threshold(form.threshold, X.data)
     if isinstance(form, Linear):
         bias = form.complete_bias + log_prior
         sparse_totals.score_dense(X, form.by_feature, bias, threshold, joint, threads, winner=best)

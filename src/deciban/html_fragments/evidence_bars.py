@@ -29,7 +29,7 @@ def draw_waterfall(
     bars: Sequence[Bar], total: float, caption: Any = None, odds: str = "", units: str = "decibans"
 ) -> Markup:
     """Return a table of evidence that adds up: each bar begins where the one above it ends, the last is the total."""
-    steps = _finite_steps([bar.decibans for bar in bars])
+    steps = _to_finite_steps([bar.decibans for bar in bars])
     ends = [0.0]
     for step in steps:
         ends.append(ends[-1] + step)
@@ -38,9 +38,11 @@ def draw_waterfall(
     rows = []
     for bar, start, end in zip(bars, ends, ends[1:]):
         name = element("th", bar.name, bar.details, scope="row", class_="db-what")
-        rows.append(element("tr", name, _bar_cell(start, end, low, span), _number_cell(bar.decibans)))
+        rows.append(element("tr", name, _make_bar_cell(start, end, low, span), _make_number_cell(bar.decibans)))
     last = element("th", "total", f" ({odds})" if odds else None, scope="row", class_="db-what")
-    rows.append(element("tr", last, _bar_cell(0.0, ends[-1], low, span), _number_cell(total), class_="db-total"))
+    rows.append(
+        element("tr", last, _make_bar_cell(0.0, ends[-1], low, span), _make_number_cell(total), class_="db-total")
+    )
     heads = (element("th", "evidence", scope="col"), element("td"), element("th", units, scope="col", class_="db-n"))
     title = None if caption is None else element("caption", caption)
     body = element("thead", element("tr", *heads)), element("tbody", *rows)
@@ -52,7 +54,9 @@ def draw_posterior(posterior: Sequence[tuple[Any, float]], caption: Any = None) 
     rows = []
     top = max((p for _, p in posterior), default=0.0)
     for label, p in posterior:
-        drawing = _svg(_rectangle(0.0, 100 * p, FOR_COLOUR, "db-fill-for") if p > 0 else None, _line(100.0))
+        drawing = _draw_svg(
+            _draw_rectangle(0.0, 100 * p, FOR_COLOUR, "db-fill-for") if p > 0 else None, _draw_line(100.0)
+        )
         cells = element("th", label, scope="row", class_="db-what"), element("td", drawing, class_="db-bar")
         number = element("td", format_probability(p), class_="db-n", data_p=repr(float(p)))
         rows.append(element("tr", *cells, number, class_="db-total" if p == top else None))
@@ -71,7 +75,7 @@ def draw_posterior(posterior: Sequence[tuple[Any, float]], caption: Any = None) 
     )
 
 
-def _finite_steps(decibans: Sequence[float]) -> list[float]:
+def _to_finite_steps(decibans: Sequence[float]) -> list[float]:
     """Return evidence as lengths to draw: infinite evidence is longer than all other, undefined evidence is none."""
     finite = sum(abs(value) for value in decibans if math.isfinite(value))
     return [
@@ -80,19 +84,19 @@ def _finite_steps(decibans: Sequence[float]) -> list[float]:
     ]
 
 
-def _number_cell(decibans: float) -> Markup:
+def _make_number_cell(decibans: float) -> Markup:
     return element("td", format_signed(decibans), class_="db-n", data_decibans=repr(float(decibans)))
 
 
-def _bar_cell(start: float, end: float, low: float, span: float) -> Markup:
+def _make_bar_cell(start: float, end: float, low: float, span: float) -> Markup:
     """Return the cell with the bar from one sum of evidence to the next; a line marks no evidence."""
     left, right = (100 * (min(start, end) - low) / span, 100 * (max(start, end) - low) / span)
     colour, name = (FOR_COLOUR, "db-fill-for") if end >= start else (AGAINST_COLOUR, "db-fill-against")
-    drawing = _svg(_rectangle(left, max(right - left, 0.3), colour, name), _line(100 * -low / span))
+    drawing = _draw_svg(_draw_rectangle(left, max(right - left, 0.3), colour, name), _draw_line(100 * -low / span))
     return element("td", drawing, class_="db-bar")
 
 
-def _svg(*shapes: Markup | None) -> Markup:
+def _draw_svg(*shapes: Markup | None) -> Markup:
     """Return a drawing that a screen reader skips, as the number stands next to it."""
     box = {
         "viewBox": f"0 0 100 {BAR_HEIGHT}",
@@ -103,11 +107,11 @@ def _svg(*shapes: Markup | None) -> Markup:
     return element("svg", join(*shapes), width="100%", height=str(BAR_HEIGHT), **box)
 
 
-def _rectangle(x: float, width: float, colour: str, name: str) -> Markup:
+def _draw_rectangle(x: float, width: float, colour: str, name: str) -> Markup:
     return element("rect", x=f"{x:.2f}", y="3", width=f"{width:.2f}", height="10", fill=colour, class_=name)
 
 
-def _line(x: float) -> Markup:
+def _draw_line(x: float) -> Markup:
     """Return a thin line across the bar."""
     x = min(max(x, 0.0), 100.0)
     style = {"stroke": "currentColor", "stroke-opacity": "0.45", "vector-effect": "non-scaling-stroke"}

@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from deciban.formatting import format_percent
-from deciban.html_fragments.markup import Markup, element, elements, join
-from deciban.html_fragments.style import FOR_COLOUR, shade
+from deciban.html_fragments.markup import Markup, element, join, repeat_element
+from deciban.html_fragments.style import FOR_COLOUR, choose_shade
 
 
 def make_pairs(pairs: Iterable[tuple[Any, Any]]) -> Markup:
@@ -18,7 +18,7 @@ def make_pairs(pairs: Iterable[tuple[Any, Any]]) -> Markup:
 
 def make_list(items: Iterable[Any]) -> Markup | None:
     """Return notes, a paragraph each; None where there are none."""
-    notes = elements("p", items, class_="db-note")
+    notes = repeat_element("p", items, class_="db-note")
     return notes or None
 
 
@@ -33,23 +33,24 @@ def make_table(
 ) -> Markup:  # fmt: skip
     """Return a table; its first column names the rows, columns outside `left` are numbers, rows in `strong` bold."""
     first = element(
-        "tr", *(element("th", head, scope="col", class_=_number_class(j, left)) for j, head in enumerate(heads))
+        "tr", *(element("th", head, scope="col", class_=_choose_cell_class(j, left)) for j, head in enumerate(heads))
     )
     body = []
     for i, (name, *cells) in enumerate(rows):
         numbered = enumerate(cells, start=1)
         line = [element("th", name, scope="row", class_="db-what")]
-        line += [element("td", cell, class_=_number_class(j, left)) for j, cell in numbered]
+        line += [element("td", cell, class_=_choose_cell_class(j, left)) for j, cell in numbered]
         body.append(element("tr", *line, class_="db-total" if i in strong else None))
     title = None if caption is None else element("caption", caption)
-    return scroll(element("table", title, element("thead", first), element("tbody", *body)))
+    return _make_scrollable(element("table", title, element("thead", first), element("tbody", *body)))
 
 
-def _number_class(j: int, left: Container[int]) -> str | None:
+def _choose_cell_class(j: int, left: Container[int]) -> str | None:
+    """Return the CSS class of the cells of column j: that of numbers, or None for a column in `left`."""
     return None if j in left else "db-n"
 
 
-def scroll(table: Markup) -> Markup:
+def _make_scrollable(table: Markup) -> Markup:
     """Return a table that scrolls sideways where the screen is narrow, also by the keyboard."""
     return element("div", table, class_="db-scroll", tabindex="0", role="region", aria_label="table")
 
@@ -67,7 +68,7 @@ def make_confusion_table(classes: Sequence[Any], confusion: Any, caption: Any = 
         total = sum(weights)
         cells = []
         for l, weight in enumerate(weights):
-            tint = shade(weight / total) if total else 0
+            tint = choose_shade(weight / total) if total else 0
             name = f" db-{'for' if k == l else 'against'}-{tint}" if tint else ""
             cells.append(element("td", f"{round(weight, 3):g}", class_=f"db-n{name}"))
         right = element("td", format_percent(weights[k] / total if total else math.nan), class_="db-n")
@@ -76,7 +77,7 @@ def make_confusion_table(classes: Sequence[Any], confusion: Any, caption: Any = 
     table = element(
         "table", title, element("thead", element("tr", *heads)), element("tbody", *rows), class_="db-confusion"
     )
-    return scroll(table)
+    return _make_scrollable(table)
 
 
 def draw_interval(share: float, ends: tuple[float, float], level: str = "95 %") -> Markup:

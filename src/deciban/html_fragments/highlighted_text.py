@@ -9,7 +9,7 @@ from typing import Any
 
 from deciban.formatting import format_signed
 from deciban.html_fragments.markup import Markup, element
-from deciban.html_fragments.style import shade
+from deciban.html_fragments.style import choose_shade
 
 MAX_HIGHLIGHTED_CHARACTERS = 20_000
 """Characters of a text that are shown."""
@@ -51,12 +51,12 @@ def _mark(piece: str, decibans: float, top: float) -> Any:
     if not decibans or not piece.strip():
         return piece
     side = "for" if decibans > 0 else "against"
-    name = f"db-{side} db-{side}-{_shade_of(decibans, top)}"
+    name = f"db-{side} db-{side}-{_shade_evidence(decibans, top)}"
     return element(
         "mark", piece, class_=name, title=f"{format_signed(decibans)} dB", data_decibans=repr(float(decibans))
     )
 
 
-def _shade_of(decibans: float, top: float) -> int:
+def _shade_evidence(decibans: float, top: float) -> int:
     """Return the shade of evidence; infinite evidence has the strongest, all other then the faintest."""
-    return shade(1.0 if math.isinf(decibans) else min(abs(decibans) / top, 1.0)) or 1
+    return choose_shade(1.0 if math.isinf(decibans) else min(abs(decibans) / top, 1.0)) or 1

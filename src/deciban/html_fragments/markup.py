@@ -62,6 +62,6 @@ def element(tag: str, *children: Any, **attributes: Any) -> Markup:
     return Markup(f"<{tag}{written}>{join(*children)}</{tag}>")
 
 
-def elements(tag: str, contents: Iterable[Any], **attributes: Any) -> Markup:
+def repeat_element(tag: str, contents: Iterable[Any], **attributes: Any) -> Markup:
     """Return an element for each content, all with the same attributes."""
     return join(*(element(tag, content, **attributes) for content in contents))

@@ -19,16 +19,17 @@ SHADE_OPACITIES: Final = (0.10, 0.20, 0.30, 0.42, 0.55)
 """The opacity of each shade: the text on the strongest still has a contrast of 4.5."""
 
 
-def shade(share: float) -> int:
-    """Return the shade of a share from 0 to 1.
+def choose_shade(share: float) -> int:
+    """Return the shade of a share from 0 to 1, in steps of a fifth: 0 up to 0, 1 below 0.2, …, 5 from 0.8 on.
 
-    >>> shade(0.0), shade(0.01), shade(0.5), shade(1.0)
-    (0, 1, 3, 5)
+    >>> choose_shade(0.0), choose_shade(0.01), choose_shade(0.2), choose_shade(0.5), choose_shade(1.0)
+    (0, 1, 2, 3, 5)
     """
     return 0 if not share > 0 else min(int(share * N_SHADES) + 1, N_SHADES)
 
 
 def _write_shades() -> str:
+    """Return the CSS rules of the shades, .db-for-1 to .db-against-5."""
     rules = []
     for name, colour in (("for", "47,122,184"), ("against", "194,87,26")):
         rules += [f".db-{name}-{i}{{background:rgba({colour},{a})}}" for i, a in enumerate(SHADE_OPACITIES, start=1)]
@@ -58,5 +59,5 @@ STYLE: Final = (
 
 
 def wrap_for_notebook(*fragments: Any) -> Markup:
-    """Return fragments with their style, as a notebook shows them."""
+    """Return the fragments and their style sheet in one element of class `db`, as a notebook shows them."""
     return element("div", element("style", Markup(STYLE)), *fragments, class_="db")

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -100,7 +101,12 @@ class Statistic(ABC):
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """Return all arrays of the statistic by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in _field_names(type(self))}
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def rows_by_class(codes: Codes) -> Iterator[tuple[int, NDArray[np.intp]]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from deciban.formatting import clip_text, to_printable
 from deciban.model.columns import JOIN_SEPARATOR, Feature
-from deciban.scores.explanation import clip_text, to_printable
 from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part
 
 MAX_TEXT_CHARACTERS = 40

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from deciban.errors import InputError
 from deciban.ledger.schema import Kind
 from deciban.sources.arrow_cells import DATE_PARTS, LevelEncoder
 from deciban.sources.date_formats import ISO, DateFormat
@@ -54,6 +55,9 @@ JOINABLE_ROLES: Mapping[Role, Literal["gaussian", "combinations"]] = {
     "category": "combinations",
 }
 """The roles whose columns can be joined, and how they are modelled: a joint Gaussian, or combinations of levels."""
+
+MAX_LABEL_SHARE, MIN_LABEL_ROWS = 0.5, 50
+"""The share of distinct values, among this number of rows or more, up to which a column can be the target."""
 
 JOIN_SEPARATOR = " & "
 """The separator between the names of joined columns, and between the levels of a combination."""
@@ -234,6 +238,21 @@ class Layout:
     def features_by_block(self) -> tuple[Feature, ...]:
         """Return the features of all blocks in order; one with an open role occurs once per block."""
         return tuple(feature for group in self.blocks for feature in group.features)
+
+
+def to_name(name: Any) -> Any:
+    """Return a column's name as text if it is a whole number, as pandas frames have them; other values unchanged."""
+    is_whole = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
+    return str(name) if is_whole else name
+
+
+def check_distinct_labels(target: str, distinct: int, n: int) -> None:
+    """Raise an InputError if `distinct` values in n rows are those of a quantity or an identifier, not classes."""
+    if n >= MIN_LABEL_ROWS and distinct > MAX_LABEL_SHARE * n:
+        raise InputError(
+            f"column {target!r} has {distinct} different values in {n} rows, so it names no classes. "
+            f"Hint: another target; a quantity can be cut into classes first"
+        )
 
 
 def join_levels(levels: Sequence[str]) -> str:

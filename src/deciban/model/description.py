@@ -11,6 +11,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.families.feature_strength import block_strength, strengths
+from deciban.formatting import clip_text
 from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
 from deciban.linear.fitted_model import Account, FittedModel
@@ -19,7 +20,7 @@ from deciban.model.feature_summaries import BlockSummariser, ClassMean, FeatureS
 from deciban.model.weight_summaries import WeightSummariser, weight_strengths
 from deciban.plain_json import to_plain
 from deciban.scores import DECIBAN
-from deciban.scores.explanation import LINE_WIDTH, clip_text
+from deciban.scores.explanation import LINE_WIDTH
 
 if TYPE_CHECKING:
     from deciban.model.model import Model

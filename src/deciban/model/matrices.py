@@ -249,8 +249,11 @@ def _text_bytes(column: Any) -> Any:
 def prefetch(items: Iterator[T], max_ahead: int = 2) -> Iterator[T]:
     """Yield items in order while a thread fetches the next, at most `max_ahead`; errors keep their place.
 
-    The thread has the caller's context variables.
+    The thread has the caller's context variables. Where one thread is all that may be used, there is no other.
     """
+    if engines.thread_count(None) == 1:
+        yield from items
+        return
     end: Any = object()
     pool, fetch = ThreadPoolExecutor(1), partial(copy_context().run, next, items, end)
     try:

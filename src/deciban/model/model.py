@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.docstrings import document
-from deciban.families.family import broadcast_alpha
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
@@ -21,11 +20,7 @@ from deciban.model.distributed_scores import explain_parts
 from deciban.model.learned_ranges import learned_ranges
 from deciban.model.matrices import Matrices, check_columns, invalid_cell_error, row_blocks
 from deciban.model.model_algebra import ModelAlgebra
-from deciban.model.model_options import (
-    Options,
-    Origin,
-    hide_markers,
-)
+from deciban.model.model_options import Options, Origin, hide_markers, list_pseudo_counts
 from deciban.model.output_frames import open_rows, predict_source, to_labels
 from deciban.model.unseen_values import UnseenColumn, UnseenValueMonitor
 from deciban.scorer import Scorer, vocabularies
@@ -155,13 +150,7 @@ class Model(ModelAlgebra):
     @property
     def pseudo_counts(self) -> dict[str, float]:
         """The pseudo-count of each column that has one: alpha, or the value that alpha="auto" has chosen."""
-        families: Sequence[Any] = self._scorer.assumption.families
-        return {
-            feature.name: float(alpha)
-            for (_, features), family in zip(self._layout.blocks, families)
-            if hasattr(family, "alpha")
-            for feature, alpha in zip(features, broadcast_alpha(family.alpha, len(features)))
-        }
+        return list_pseudo_counts(self._layout, self._scorer.assumption.families)
 
     @property
     def n_parameters(self) -> int:

@@ -10,7 +10,7 @@ from deciban.errors import InputError, SchemaError
 from deciban.families.aode import Aode
 from deciban.families.binned import Binned
 from deciban.families.count_families import Poisson
-from deciban.families.family import ClassPrior, Family
+from deciban.families.family import ClassPrior, Family, broadcast_alpha
 from deciban.families.gaussian import DEFAULT_MIXING, Covariance, Gaussian
 from deciban.families.level_families import Categorical, Unseen
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
@@ -141,6 +141,16 @@ class Options:
         # the levels known in advance, even if not all were seen: 2 of a flag, 12 months of a year
         min_levels = tuple(2 if feature.role == "flag" else len(feature.fixed_levels) for feature in features)
         return Categorical(self.pseudo_count, self.unseen, min_levels, holes="unseen", most=self.most_levels)
+
+
+def list_pseudo_counts(layout: Layout, families: Sequence[Any]) -> dict[str, float]:
+    """Return the pseudo-count of each feature by its name; `families` are those of the layout's blocks, in order."""
+    return {
+        feature.name: float(alpha)
+        for (_, features), family in zip(layout.blocks, families)
+        if hasattr(family, "alpha")
+        for feature, alpha in zip(features, broadcast_alpha(family.alpha, len(features)))
+    }
 
 
 def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:

@@ -17,7 +17,7 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError, did_you_mean, list_names
 from deciban.families.family import broadcast_alpha
 from deciban.families.text_family import SelectedWords
-from deciban.formatting import align_columns, format_decimal, format_quotient, to_one_line
+from deciban.formatting import align_columns, clip_text, format_decimal, format_quotient, to_one_line
 from deciban.ledger import Counts, Scatter
 from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import LEARNER_TITLES
@@ -26,7 +26,6 @@ from deciban.model.feature_summaries import BlockSummariser
 from deciban.plain_json import to_plain
 from deciban.result import FrameKind, Result, make_frame
 from deciban.scores import Steps
-from deciban.scores.explanation import clip_text
 from deciban.sources.arrow_cells import DATE_PARTS
 
 if TYPE_CHECKING:

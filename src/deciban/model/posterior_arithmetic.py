@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.formatting import format_power
+from deciban.formatting import format_power, format_word
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.cell_values import format_value
 from deciban.model.columns import JOIN_SEPARATOR, Feature
@@ -31,7 +31,6 @@ from deciban.model.table_explanations import concatenate_blocks, read_rows, read
 from deciban.plain_json import to_plain
 from deciban.scorer import vocabularies
 from deciban.scores import Steps
-from deciban.scores.explanation import format_word
 from deciban.scores.linear import log_factorials
 from deciban.scores.posterior import normalise
 from deciban.sources.source import Source

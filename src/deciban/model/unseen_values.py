@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, warn_caller
-from deciban.formatting import format_range
+from deciban.formatting import clip_text, format_range, to_printable
 from deciban.model.cell_values import format_cell
 from deciban.model.columns import JOIN_SEPARATOR, Feature, Layout
 from deciban.model.learned_ranges import Range
 from deciban.model.matrices import read_documents
-from deciban.scores.explanation import MAX_VALUE_WIDTH, UnseenValue, clip_text, to_printable
+from deciban.scores.explanation import MAX_VALUE_WIDTH, UnseenValue
 from deciban.text import Documents, count_known_words
 
 MIN_UNSEEN_VALUES = 5

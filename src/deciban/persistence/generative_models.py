@@ -4,30 +4,22 @@ A generative model consists of its assumptions (a family for each block, and a c
 solution. A fitted model is written with the report of how it was fitted.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, asdict, fields
+from dataclasses import asdict, fields
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from deciban.errors import DecibanError
-from deciban.families.aode import Aode
-from deciban.families.binned import Binned
-from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
-from deciban.families.covariances import ShrinkageTarget
-from deciban.families.family import Alpha, ClassPrior, Family, PriorKind
-from deciban.families.gaussian import Covariance, Gaussian
-from deciban.families.level_families import Categorical, Joint, Unseen
-from deciban.families.text_family import By, Event, Text
-from deciban.families.tree import Tree
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Block, Ledger, Needs, Schema
 from deciban.linear.boosting import Boosted
 from deciban.linear.fitted_model import LEARNERS, Account, FittedModel
 from deciban.linear.sample_weights import ALGORITHMS
 from deciban.persistence import Section, ledgers, score_forms
+from deciban.persistence.family_sections import read_class_prior, read_family, write_class_prior, write_family
 from deciban.persistence.section import MAX_NUMBER
 from deciban.scorer import Scorer, Solved
 from deciban.scores import AveragedEdges, Edges, Lookup
@@ -37,33 +29,6 @@ from deciban.sources.arrow_cells import LevelNames
 
 AllowedForms = Mapping[str, tuple[str, ...]]
 """The names of the score forms that each kind of block may have."""
-
-FAMILIES: dict[str, Callable[..., Any]] = {
-    family.__name__: family
-    for family in (
-        Aode,
-        Bernoulli,
-        Binned,
-        Categorical,
-        Complement,
-        Gaussian,
-        Joint,
-        Multinomial,
-        Poisson,
-        Text,
-        Tree,
-    )
-}
-"""The families that files may name."""
-
-PER_FEATURE_ALPHA_FAMILIES = {"Bernoulli", "Binned", "Categorical", "Complement", "Multinomial", "Poisson"}
-"""Families that accept an array with a pseudo-count for each feature."""
-
-MAX_PSEUDO_COUNT = 1e290
-"""Largest pseudo-count, count of pseudo-observations or added share of variance: those of 10⁷ features have a sum."""
-
-MAX_LEVELS = 1 << 24
-"""Largest sum of `min_levels` over all features of a family."""
 
 
 class StoredGenerativeModel(GenerativeModel):
@@ -182,10 +147,7 @@ def _write_generative_model(model: GenerativeModel) -> Section:
     assumption, blocks = model.assumption, model.ledger.schema.blocks
     families = [write_family(f, block.width) for f, block in zip(assumption.families, blocks)]
     section = Section().put("missing", assumption.missing).add_all("families", families)
-    prior = Section().put("kind", assumption.prior.kind).put("alpha", assumption.prior.alpha)
-    if assumption.prior.given is not None:
-        prior.put("given", np.array(assumption.prior.given, dtype=np.float64))
-    section.add("prior", prior)
+    section.add("prior", write_class_prior(assumption.prior))
     section.add("ledger", ledgers.write_ledger(model.ledger))
     if assumption.pseudo_observations is not None:
         section.add("imagined", ledgers.write_ledger(assumption.pseudo_observations))
@@ -222,7 +184,7 @@ def _read_generative_model(section: Section) -> GenerativeModel:
         if (needs.kind, needs.reading) != (block.kind, block.reading):
             part.refuse(f"it takes {needs.kind} of {needs.reading}, not {block.kind} of {block.reading}")
     imagined = ledgers.read_ledger(section.part("imagined")) if section.has("imagined") else None
-    prior = _read_class_prior(section.part("prior"), K)
+    prior = read_class_prior(section.part("prior"), K)
     missing = section.text("missing", among=["skip", "error"])
     calibration = _read_optional_calibration(section, K)
     novelty = score_forms.read_novelty(section.part("novelty")) if section.has("novelty") else None
@@ -306,96 +268,3 @@ def _read_report(section: Section) -> Account:
         section.integer("n_parameters"),
         weights,
     )
-
-
-def write_family(family: Family, width: int) -> Section:
-    """Return the section of a family with `width` features; refuse a family that could not be read again."""
-    section = Section().put("family", type(family).__name__)
-    for field in fields(family):  # type: ignore[arg-type]
-        value = getattr(family, field.name)
-        if isinstance(value, (tuple, np.ndarray)):
-            value = np.array(value, dtype=np.int64 if isinstance(value, tuple) else np.float64)
-        section.put(field.name, value)
-    read_family(section, width)
-    return section
-
-
-def read_family(section: Section, width: int) -> Family:
-    """Read the family of a section, for `width` features."""
-    name = section.text("family", among=FAMILIES)
-    family_fields: Any = fields(FAMILIES[name])  # type: ignore[arg-type]
-    unknown = section.header.keys() - {"family"} - {field.name for field in family_fields}
-    if unknown:
-        section.refuse(f"a {name} has no {min(unknown)!r}")
-    values = {f.name: FIELD_READERS[f.name](section, width) for f in family_fields if section.has(f.name)}
-    absent = [field.name for field in family_fields if field.name not in values and field.default is MISSING]
-    if absent:
-        section.refuse(f"there is no {absent[0]!r}")
-    if name not in PER_FEATURE_ALPHA_FAMILIES and isinstance(values.get("alpha"), np.ndarray):
-        section.refuse(f"a {name} has one pseudo-count for all features")
-    family: Family = FAMILIES[name](**values)
-    return family
-
-
-def _read_alpha(section: Section, width: int) -> Alpha:
-    if "alpha" in section.header:
-        return section.number("alpha", minimum=0, maximum=MAX_PSEUDO_COUNT)
-    return section.floats("alpha", (width,), minimum=0, maximum=MAX_PSEUDO_COUNT)
-
-
-def _read_min_levels(section: Section, width: int) -> tuple[int, ...] | None:
-    if "min_levels" in section.header:
-        return None if section.value("min_levels") is None else section.refuse("'min_levels' should be an array")
-    min_levels = section.integers("min_levels", (width,), maximum=MAX_LEVELS)
-    if min_levels.sum() > MAX_LEVELS:
-        section.refuse(f"'min_levels' adds up to more than {MAX_LEVELS}")
-    return tuple(min_levels.tolist())
-
-
-def _field_reader(read: Callable[..., Any], name: str, *plain: str | None, **bounds: Any) -> Callable[..., Any]:
-    """Return a reader of the field of this name by a method of `Section`; the values in `plain` need no check."""
-
-    def read_field(section: Section, width: int) -> Any:
-        value = section.value(name)
-        is_plain = value is None or isinstance(value, str)
-        return value if is_plain and value in plain else read(section, name, **bounds)
-
-    return read_field
-
-
-FIELD_READERS: dict[str, Callable[[Section, int], Any]] = {
-    "alpha": _read_alpha,
-    "min_levels": _read_min_levels,
-    "threshold": _field_reader(Section.number, "threshold", None, minimum=-np.inf, maximum=np.inf),
-    "most": _field_reader(Section.integer, "most", None, minimum=1),
-    "shrinkage": _field_reader(Section.number, "shrinkage", None, "oas", minimum=0, maximum=1),
-    "shrinkage_target": _field_reader(Section.text, "shrinkage_target", among=get_args(ShrinkageTarget)),
-    "mixing": _field_reader(Section.number, "mixing", minimum=0, maximum=1),
-    "n_components": _field_reader(Section.integer, "n_components", None, minimum=1),
-    "least": _field_reader(Section.number, "least", minimum=0),
-    "prior_rows": _field_reader(Section.number, "prior_rows", minimum=0, maximum=MAX_PSEUDO_COUNT),
-    "var_smoothing": _field_reader(Section.number, "var_smoothing", minimum=0, maximum=MAX_PSEUDO_COUNT),
-    "bounded": _field_reader(Section.flag, "bounded"),
-    "norm": _field_reader(Section.flag, "norm"),
-    "n_cells": _field_reader(Section.integer, "n_cells", minimum=1, maximum=MAX_LEVELS),
-    "idf": _field_reader(Section.flag, "idf"),
-    "reading": _field_reader(Section.text, "reading"),
-    "unseen": _field_reader(Section.text, "unseen", among=get_args(Unseen)),
-    "holes": _field_reader(Section.text, "holes", among=["level", "unseen"]),
-    "covariance": _field_reader(Section.text, "covariance", among=get_args(Covariance)),
-    "event": _field_reader(Section.text, "event", among=get_args(Event)),
-    "by": _field_reader(Section.text, "by", among=get_args(By)),
-}
-"""The reader of each field of a family; a field of the same name is read alike in all families."""
-
-
-def _read_class_prior(section: Section, n_classes: int) -> ClassPrior:
-    """Read the class prior of a section."""
-    kind: Any = section.text("kind", among=get_args(PriorKind))
-    alpha = section.number("alpha", minimum=0, maximum=MAX_PSEUDO_COUNT)
-    if kind != "given":
-        return ClassPrior(kind, alpha)
-    given = section.floats("given", (n_classes,), minimum=0, maximum=1)
-    if not np.isclose(given.sum(), 1.0):
-        section.refuse(f"the class priors add up to {given.sum():g}, and should to 1")
-    return ClassPrior(kind, alpha, tuple(given.tolist()))

@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.formatting import format_short_percent
+from deciban.formatting import format_short_percent, to_printable
 from deciban.model.model import Model
 from deciban.plots import style
 from deciban.plots.conditionals import COUNT_DEVIATIONS, CURVE_DEVIATIONS, Conditional, select_conditionals
 from deciban.plots.evidence import arrange_panels
 from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
 from deciban.plots.style import INK, MAX_LEGEND_CLASSES, colour, dashes, shorten
-from deciban.scores.explanation import to_printable
 
 MAX_PANELS = 40
 PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 3.5, 2.25

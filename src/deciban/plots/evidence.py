@@ -9,11 +9,11 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from deciban.errors import InputError
-from deciban.formatting import format_short_percent, format_signed
+from deciban.formatting import format_short_percent, format_signed, format_word
 from deciban.plots import style
 from deciban.plots.style import COLOURS, INK, pale, shorten
 from deciban.scores import Explanation
-from deciban.scores.explanation import Reason, format_odds, format_word
+from deciban.scores.explanation import Reason, format_odds
 
 MAX_REASON_NAME_CHARACTERS = 34
 """The characters of a reason's name next to its bar."""
@@ -273,7 +273,7 @@ def _draw_words(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach
     names = [shorten(format_word(word.word), MAX_WORD_CHARACTERS) for word in words]
     ax.set_yticks(places, names, fontsize=8.5, color=INK, parse_math=False)
     ax.set(xlim=(0, reach), ylim=(max(n, 4) - 0.4, -0.6))
-    # ticks at multiples of ten decibans; closer for weak evidence, farther apart for strong
+    # ticks at multiples of ten decibans; of fewer for weak evidence, of more for strong
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 10**9) if reach / step <= 7)
     ax.xaxis.set_major_locator(MultipleLocator(step))
     ax.set_title(shorten(label, 34), loc="left", fontsize=9.5, fontweight="bold", parse_math=False)

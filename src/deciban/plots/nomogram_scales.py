@@ -9,12 +9,12 @@ import numpy as np
 from deciban import engines
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
+from deciban.formatting import to_printable
 from deciban.model.model import Model
 from deciban.plots.conditionals import Conditional, select_conditionals
 from deciban.plots.densities import shorten_value
 from deciban.scores import DECIBAN
 from deciban.scores.calibration import Temperature
-from deciban.scores.explanation import to_printable
 
 SCALE_DEVIATIONS = 2.5
 """How far a scale of numbers goes to either side of the two classes' means, in standard deviations."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, MissingExtraError
-from deciban.scores.explanation import to_printable
+from deciban.formatting import to_printable
 
 COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255", "#777777", "#332288",

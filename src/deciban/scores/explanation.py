@@ -5,7 +5,6 @@ texts have the evidence of words and their positions in the text.
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.docstrings import document
-from deciban.formatting import format_signed, format_thousands
+from deciban.formatting import clip_text, format_signed, format_thousands, format_word, to_printable
 from deciban.result import FrameKind, make_frame
 
 DECIBAN = 10 / math.log(10)
@@ -391,21 +390,3 @@ def in_context(text: str, found: FoundWord | WordEvidence, width: int) -> str:
     head = before if left == len(before) else f"…{before[len(before) - left + 1 :]}" if left else ""
     tail = after if right == len(after) else f"{after[: right - 1]}…" if right else ""
     return f"{head}[{word}]{tail}"
-
-
-def to_printable(text: str) -> str:
-    """Replace characters that cannot be printed on a line, and runs of spaces, by one space."""
-    return re.sub(" +", " ", "".join(char if char.isprintable() else " " for char in text))
-
-
-def format_word(word: str) -> str:
-    """Format a word for display: spaces at its ends, which only character n-grams have, are shown as ␣."""
-    printable = to_printable(word)
-    if not printable.strip(" "):
-        return "␣" * max(1, len(word))
-    return re.sub("^ +| +$", lambda spaces: "␣" * len(spaces[0]), printable)
-
-
-def clip_text(text: str, width: int) -> str:
-    """Shorten a text to at most `width` characters, the last then an ellipsis."""
-    return text if len(text) <= width else f"{text[: width - 1]}…"

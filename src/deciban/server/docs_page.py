@@ -51,6 +51,7 @@ def make_page(version: str, needs_token: bool) -> str:
 
 
 def _format_operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
+    """Return an operation as HTML: its parameters, body and answers below a line that opens them."""
     head = f"<span class=method>{method.upper()}</span> <code>{escape(path)}</code>"
     body, parts = operation.get("requestBody"), []
     if parameters := operation.get("parameters"):

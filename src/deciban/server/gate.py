@@ -134,6 +134,7 @@ class Gate:
             self._log(scope, record, seconds)
 
     async def _answer_error(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request by a problem, and log an unexpected error; raise it if the answer has begun."""
         record, problem = get_record(scope), to_problem(error)
         record.error = type(error).__name__
         if problem.status == 500:

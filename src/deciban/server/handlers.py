@@ -122,6 +122,7 @@ class Service:
         return await self._update(request, "forget")
 
     async def _update(self, request: Request, operation: str) -> Response:
+        """Learn or forget the rows of a request; a Problem (403) unless the server learns."""
         served = self.find(request)
         if not self.settings.learning:
             raise Problem(403, f"this server does not {operation}. Hint: deciban serve --learning")
@@ -133,6 +134,7 @@ class Service:
             return self._respond(request, await self.run(work))
 
     def _respond(self, request: Request, answer: Answer) -> Response:
+        """Return an answer as a response, in parts where it is long; note its rows for logs and metrics."""
         get_record(request.scope).rows = answer.rows
         headers = {} if answer.media_type == MEDIA_TYPES["json"] else _warning_headers(answer.warnings)
         size = answer.file.seek(0, 2)

@@ -15,6 +15,7 @@ Schema = Mapping[str, Any]
 
 
 def _object(properties: Mapping[str, Any], required: Sequence[str] | None = None, **more: Any) -> dict[str, Any]:
+    """Return the JSON schema of an object; all properties are required, unless `required` says which."""
     names = list(properties) if required is None else list(required)
     return {"type": "object", "properties": dict(properties), "required": names, **more}
 

@@ -133,6 +133,7 @@ def _make_rule(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decisio
 
 
 def _choose_copied(source: Source, options: Mapping[str, Any]) -> list[str]:
+    """Return the columns that are copied to the answer; InputError for one that the rows lack."""
     if options.get("all"):
         return list(source.columns)
     kept = list(dict.fromkeys(options.get("keep", ())))

@@ -15,6 +15,7 @@ Parse = Callable[[str], Any]
 
 
 def _parse_flag(text: str) -> bool:
+    """Parse "true" or "false"; ArgumentTypeError for any other text."""
     if text not in ("true", "false"):
         raise ArgumentTypeError(f"{text!r} is neither true nor false")
     return text == "true"
@@ -22,7 +23,10 @@ def _parse_flag(text: str) -> bool:
 
 @dataclass(frozen=True)
 class QueryOption:
-    """An option: what it means, its values as a JSON schema, and the function that reads one."""
+    """An option: its help, the JSON schema of its values, and the function that parses one.
+
+    An option that `is_list` may be given several times.
+    """
 
     name: str
     help: str
@@ -32,15 +36,18 @@ class QueryOption:
 
     @property
     def key(self) -> str:
-        """The name of the value in Python."""
+        """The option's name as a Python identifier: `bad_cells` of bad-cells."""
         return self.name.replace("-", "_")
 
 
 def _flag(name: str, help: str) -> QueryOption:
+    """Return an option with the values true and false."""
     return QueryOption(name, help, {"type": "boolean"}, _parse_flag)
 
 
 def _choice(name: str, help: str, *words: str) -> QueryOption:
+    """Return an option whose value is one of these words."""
+
     def parse(text: str) -> str:
         if text not in words:
             raise ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
@@ -50,10 +57,12 @@ def _choice(name: str, help: str, *words: str) -> QueryOption:
 
 
 def _number(name: str, help: str, schema: Mapping[str, Any], allowed: NumberRange) -> QueryOption:
+    """Return an option whose value is a number within a range."""
     return QueryOption(name, help, schema, allowed.parse)
 
 
 def _list(name: str, help: str) -> QueryOption:
+    """Return an option that may be given several times; its value is the list of texts."""
     return QueryOption(name, help, {"type": "array", "items": {"type": "string"}}, is_list=True)
 
 
@@ -94,7 +103,7 @@ EXPLAIN = (
 
 
 def parse_query(options: Iterable[QueryOption], given: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return the values of the options that are given; refuse unknown ones, and two values of one that has one.
+    """Parse the options of a query to values by their keys; UsageError for an unknown, invalid or repeated option.
 
     >>> parse_query(PREDICT, [("proba", "true"), ("keep", "age"), ("keep", "crp")])
     {'proba': True, 'keep': ['age', 'crp']}
@@ -119,5 +128,5 @@ def parse_query(options: Iterable[QueryOption], given: Iterable[tuple[str, str]]
 
 
 def select_reading(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the values that say how a table is read."""
+    """Return the values of the options in `READING`: how a table is read."""
     return {option.key: values[option.key] for option in READING if option.key in values}

@@ -90,6 +90,7 @@ class ServedModel:
             self._check_writable()
 
     def _check_writable(self) -> None:
+        """Write what a former journal left; InputError if the model or its folder allow no updates."""
         self.snapshot.model._need_sums("learns no more rows, nor forgets any")
         try:
             check_writable(Path(self.path))

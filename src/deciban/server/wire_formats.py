@@ -81,6 +81,7 @@ def choose_format(accept: str | None, default: str, among: Sequence[str]) -> str
 
 
 def _parse_range(text: str) -> tuple[str, float]:
+    """Return a media range of an Accept header and its quality q: 1 by default, 0 if malformed."""
     name, _, parameters = text.partition(";")
     key, _, value = parameters.partition("=")
     try:

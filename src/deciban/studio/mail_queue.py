@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deciban.errors import DecibanError
+from deciban.formatting import clip_text
 from deciban.html_fragments import Bar, Markup, draw_waterfall
 from deciban.mail.filter import MAX_CLUES, CachingMailFilter, MailFilter
 from deciban.mail.message.message import compute_digest, read_message
@@ -19,7 +20,7 @@ from deciban.mail.model.verdicts import UNSURE, Verdict
 from deciban.mail.sources.message_files import Problem as MailProblem
 from deciban.mail.sources.message_sources import read_mail
 from deciban.mail.tokens.token_descriptions import describe_token
-from deciban.scores.explanation import clip_text, format_odds
+from deciban.scores.explanation import format_odds
 from deciban.server.problems import Problem
 
 if TYPE_CHECKING:

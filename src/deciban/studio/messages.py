@@ -7,7 +7,7 @@ import re
 from deciban.command_hints import adapt_hint
 from deciban.server.problems import Problem, to_problem
 
-DROPPED_PATH = re.compile(r"[^\s'\"]*[/\\]dropped-\w+[/\\]")
+DROPPED_PATH = re.compile(r"(?<![^\s'\"])[^\s'\"]*[/\\]dropped-\w+[/\\]")
 """The folder of a dropped file, of which the user knows the name only."""
 
 ROLE_OPTION = re.compile(r",? --as [^\s=]+=\w+(?: or \w+)?")

@@ -13,9 +13,8 @@ from markupsafe import Markup, escape
 _drawing = threading.RLock()
 """Held while a picture is drawn: matplotlib's pyplot has one state for all threads."""
 
-PROLOGUE = re.compile(rb".*?(?=<svg )", re.DOTALL)
-METADATA = re.compile(rb"\s*<metadata>.*?</metadata>", re.DOTALL)
-SIZE = re.compile(r'<svg ([^>]*?)width="([\d.]+)pt" height="([\d.]+)pt"', re.DOTALL)
+NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+SIZE = re.compile(r'\A<svg ([^>]*?)width="([\d.]+)pt" height="([\d.]+)pt"', re.DOTALL)
 
 
 def draw_svg(draw: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
@@ -36,13 +35,13 @@ def draw_svg(draw: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
         figure = drawn if hasattr(drawn, "savefig") else drawn.figure
         file = io.BytesIO()
         with rc_context({"svg.hashsalt": "deciban"}):
-            figure.savefig(file, format="svg", metadata={"Date": None})
+            figure.savefig(file, format="svg", metadata=NO_METADATA)
         pyplot.close(figure)
-    return METADATA.sub(b"", file.getvalue()).decode()
+    return file.getvalue().decode()
 
 
 def inline_svg(svg: str, label: str) -> Markup:
     """Return an SVG document as an element of a page, with a text for those who do not see it."""
-    element = PROLOGUE.sub(b"", svg.encode(), count=1).decode()
+    element = svg[svg.index("<svg ") :]
     attributes = f'role="img" aria-label="{escape(label)}" class="picture"'
     return Markup(SIZE.sub(rf'<svg {attributes} data-width="\2" \1', element, count=1))

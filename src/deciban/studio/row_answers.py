@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deciban import engines
-from deciban.formatting import format_number, format_probability, format_signed
+from deciban.formatting import format_number, format_probability, format_signed, format_word
 from deciban.html_fragments import Markup, draw_posterior, element, join, make_list, make_table
 from deciban.model.description import describe_model
 from deciban.model.model import Model
@@ -15,7 +15,7 @@ from deciban.model.row_explanations import words_of_row
 from deciban.model.single_changes import SingleChange, find_single_changes
 from deciban.model.table_explanations import explain_rows
 from deciban.scores import Explanation
-from deciban.scores.explanation import Reason, format_word
+from deciban.scores.explanation import Reason
 from deciban.scores.explanation_html import draw_reasons, show_texts
 from deciban.sources.source import Source
 from deciban.studio.row_fields import format_cell

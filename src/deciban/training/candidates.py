@@ -13,9 +13,10 @@ from deciban.model.columns import Layout
 from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.model.summarise_table import Rows
 from deciban.training.discriminative_learners import SharedParts, TrainingRows, fit_learner
+from deciban.training.joined_columns import NUMBER_ROLES
 from deciban.training.structure import without_cells
 from deciban.training.table_folds import FoldModel, count_rows, solve_ledger
-from deciban.training.task import NUMBER_ROLES, PENALISED_LEARNERS, Task
+from deciban.training.task import PENALISED_LEARNERS, Task
 
 COVARIANCES: tuple[str, ...] = tuple(shape for shape in get_args(Covariance) if shape != "mixed")
 DISCRIMINATIVE_NAMES = {"logistic": DISCRIMINATIVE_PARTNER, "evidence": "evidence", "boosted": "boosted"}
@@ -80,6 +81,7 @@ class LearnedRows:
         return model, time.perf_counter() + self._shared.reused_seconds - start
 
     def _learn(self, candidate: Candidate) -> FoldModel:
+        """Return the candidate's model of these rows; ledgers and naive Bayes are reused from other candidates."""
         task, key, shared = candidate.task, candidate.ledger_key, self._shared
         rows = candidate.rearrange(self._layout, self._rows)
         ledger = shared.get(key, lambda: count_rows(task, candidate.schema, rows))

@@ -132,10 +132,6 @@ def _describe_numbers(words: Any, written: NumberFormat, plain: NumberFormat) ->
     return next((f"{word!r} is read as {value:.12g}" for word, value in values if value is not None), "")
 
 
-def _one(word: str) -> Any:
-    return pa.array([word], pa.string())
-
-
 def non_number_error(name: str, known: Any, role: str, style: CellStyle) -> InputError:
     """Return the error about a column that is given a role of numbers and holds something else."""
     plain = NumberFormat(style.decimal)
@@ -186,7 +182,7 @@ def _describe(known: Any, found: InferredDates) -> str:
 
 def _name_day(word: str, written: DateFormat) -> str:
     """Return the day and month of a date, as in 31 January."""
-    when = written.parse(_one(word)).values
+    when = written.parse(pa.array([word], pa.string())).values
     return f"{pc.day(when)[0].as_py()} {MONTH_NAMES[pc.month(when)[0].as_py() - 1]}"
 
 

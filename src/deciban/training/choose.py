@@ -114,6 +114,7 @@ def choose(
 def _compare_settings(
     trained: Trained, searches: "Sequence[Callable[[HeldOutFold], ScoredSettings]]", notes: Sequence[str]
 ) -> Choice:
+    """Score every fold by all searches, and return the comparison of the settings over all folds."""
     sample = trained.sample
     assert sample is not None
     assert sample.fold is not None
@@ -198,6 +199,7 @@ class _SettingScorer:
             yield setting, self.joint(role, options), log(options.prior.solve(self.held.ledger.rows))
 
     def _decide(self, role: str | None, options: Options) -> _DecidedBlocks:
+        """Return the blocks after open roles are decided: all as `role`, or each as the counts suggest (None)."""
         key = role or (options.pseudo_count, options.parameter_prior)
         if key not in self._decisions:
             forced = {}

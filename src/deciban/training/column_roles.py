@@ -125,6 +125,7 @@ def infer_roles(
 
 
 def _given_column(name: str, role: str, values: Any, style: CellStyle) -> Column:
+    """Return a column with its given role, and the format of its numbers or dates, if it holds texts."""
     known, style = values.drop_null(), style.for_given_role()
     if role == "date":
         column = _infer_from_dates(name, known, style)
@@ -230,6 +231,7 @@ def _infer_from_numbers(name: str, values: Any, levels: bool) -> Column:
 
 
 def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Column:
+    """Return a column of texts as free text, identifier (skip), flag or category; `known` are its values."""
     values = known.unique().to_pylist()
     n, distinct = len(known), len(values)
     words = [word.lower() for value in values for word in value.split()]

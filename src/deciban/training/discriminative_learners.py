@@ -15,9 +15,10 @@ from deciban.families.family import ClassPrior
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Schema
 from deciban.linear import evidence_weights, table_design
-from deciban.linear import evidence_weights_of_words as words
-from deciban.linear.boosting import BoostingSettings, Examples, boost, trace_losses, use_one_learner
+from deciban.linear import evidence_weights_of_texts as text_weights
+from deciban.linear.boosting import BoostingSettings, Examples, boost, narrow_classes, trace_losses, use_one_learner
 from deciban.linear.design import Shared
+from deciban.linear.evidence_weights_of_words import WordRows
 from deciban.linear.fitted_model import IMPOSSIBLE_BIAS, FittedModel
 from deciban.linear.penalty_choice import CHOICE_FOLDS, FoldedRows, exclude_single_fold_classes, is_clearly_lower
 from deciban.linear.table_design import Design, build_table_blocks
@@ -175,6 +176,7 @@ def fit_evidence(data: TrainingRows, C: float | str) -> FoldModel:
 
 
 def _fit_evidence(data: TrainingRows, C: float | str) -> FittedModel:
+    """Fit evidence regression to out-of-fold evidence of the columns and of texts."""
     index = evidence_weights.sample_evidence_rows(len(data.rows.codes), data.basis)
     if len(index) < len(data.rows.codes):
         data = replace(data, rows=data.rows[index], shared=SharedParts())
@@ -212,7 +214,7 @@ def out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
     return out
 
 
-def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[words.TextWeights], list[Array]]:
+def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[text_weights.TextWeights], list[Array]]:
     """Return the fitted weights of the words of each text column, and its evidence without each row's fold."""
     found, evidence = [], []
     for X, block, family in zip(data.parts, data.basis.schema.blocks, data.basis.assumption.families):
@@ -221,9 +223,9 @@ def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[words.TextWeigh
             K, threads = len(data.basis.ledger.rows), engines.thread_count(None)
             has_unit_length = data.task.options.words.length == "l2"
             size = max(1.0, float(np.sqrt(X.nnz / X.shape[0]))) if has_unit_length else 1.0
-            rows = words.WordRows(X, X, data.rows.codes, data.rows.weight, K, size, threads)
-            found.append(words.fit_text_weights(rows, alpha / size, C, data.folded_rows.fold))
-            evidence.append(words.compute_out_of_fold_evidence(rows, found[-1], data.folded_rows.fold))
+            rows = WordRows(X, X, data.rows.codes, data.rows.weight, K, size, threads)
+            found.append(text_weights.fit_text_weights(rows, alpha / size, C, data.folded_rows.fold))
+            evidence.append(text_weights.compute_out_of_fold_evidence(rows, found[-1], data.folded_rows.fold))
     return found, evidence
 
 
@@ -252,8 +254,10 @@ def _fit_boosted(data: TrainingRows) -> FittedModel:
         BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, threads=threads),
     )
     rounds = MAX_BOOSTING_ROUNDS
-    if len(codes) <= MAX_TRACED_ROWS and (fold >= 0).any() and _has_all_classes(codes, fold, len(schema.classes)):
-        rounds = _choose_rounds(assumption, schema, examples, fold, settings)
+    by_class = np.bincount(codes, weights=weight, minlength=len(schema.classes)).astype(np.float64)
+    seen, own = narrow_classes(schema, examples, by_class)
+    if len(codes) <= MAX_TRACED_ROWS and (fold >= 0).any() and _has_all_classes(own.codes, fold, len(seen.classes)):
+        rounds = _choose_rounds(assumption, seen, own, fold, settings)
         if not rounds:
             return use_one_learner(assumption, schema, examples, settings, data.basis)
     elif len(held) and len(np.unique(codes[learned])) > 1:

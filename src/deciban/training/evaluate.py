@@ -17,7 +17,7 @@ from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import apply_fold_maps, check_method
 from deciban.metrics.report import Report, describe_learned_rows
 from deciban.metrics.scorecard import Scorecard
-from deciban.model.columns import Layout
+from deciban.model.columns import Layout, to_name
 from deciban.model.learned_rows import LearnedRows, RowHasher
 from deciban.model.matrices import read_documents
 from deciban.model.model import Model
@@ -31,7 +31,7 @@ from deciban.training.column_roles import decide
 from deciban.training.structure import refuse_independence
 from deciban.training.table_pass import fetch_sample
 from deciban.training.table_rows import assign_by_column, concatenate_rows, read_labelled_rows
-from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, plan, to_name
+from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, plan
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import LeaveOneOutScores
@@ -183,6 +183,7 @@ class Split:
 def _evaluate_model(
     model: Model, source: Source, weights: str | None, allow_missing: bool, progress: Progress | None
 ) -> Report:
+    """Return the report on the labelled rows of a source, scored by a model that was trained before."""
     matrices, monitor = model._make_matrices(), model._make_unseen_monitor()
     labels = [str(label) for label in model._scorer.schema.classes]
     hasher = RowHasher(model._layout, matrices.names)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from deciban._lazy import pa
 from deciban.errors import InputError, did_you_mean, list_names
 from deciban.families.family import ClassPrior
 from deciban.ledger.schema import sort_classes
 from deciban.linear import fitted_model
-from deciban.model.columns import JOIN_SEPARATOR, JOINABLE_ROLES, OPEN_ROLES, Column, Layout, Role
+from deciban.model.columns import Column, Layout, check_distinct_labels, to_name
 from deciban.model.model import Model
-from deciban.model.model_options import JOINT_COVARIANCES, Options
+from deciban.model.model_options import Options
 from deciban.model.output_frames import INTEGER
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
@@ -28,6 +25,7 @@ from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
 from deciban.sources.source import FileOptions, Source, find_column, open_source, role_hint
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, infer_roles
+from deciban.training.joined_columns import NUMBER_ROLES, Blocks, check_covariance, join_columns, to_names
 from deciban.training.structure import add_cells, check_structure, without_cells
 
 if TYPE_CHECKING:
@@ -47,15 +45,6 @@ OPTION_NAMES = ("alpha", "parameter_prior", "covariance", "unseen", "most_levels
 
 EVIDENCE_WORDS = Words(tokens="words and punctuation", values="log", length="l2")
 """The tokenizer of texts whose words are weighed by evidence regression, where none is given."""
-
-MAX_LABEL_SHARE = 0.5
-"""The share of distinct values among the rows up to which a column can be the target."""
-
-NUMBER_ROLES: tuple[Role, ...] = ("number", "binned", "count", *OPEN_ROLES)
-"""The roles of numbers; joined numbers are Gaussian, unless another role was given."""
-
-Blocks = Sequence[Sequence[str]]
-"""Groups of columns by their names."""
 
 
 TABLE_PARAMETERS = """
@@ -108,6 +97,8 @@ class Task:
     """Whether columns depend on each other, see `structure.STRUCTURES`."""
     seconds: float | None = None
     """The time that the choice of a learner may take."""
+    skips_pairs: bool = False
+    """Whether no forest was tried, although structure="auto": pairs of columns are not counted by a database."""
 
     @cached_property
     def layout(self) -> Layout:
@@ -171,11 +162,11 @@ def plan(
     reading = FileOptions.from_arguments(more)
     opened = open_source(source, sql, reading, spark)
     markers = () if keep_markers or isinstance(opened, (TextLines, DocumentFiles)) else MISSING_MARKERS
-    learner, penalty = _learner(learner, C, like)
+    learner, penalty = _resolve_learner(learner, C, like)
     if words is None and learner == "evidence" and given.get("alpha") != "auto":
         words = EVIDENCE_WORDS
     options = Options(**given, words=Words.from_argument(words), markers=markers)
-    structure = _resolve_structure(structure, learner)
+    structure, skips_pairs = _resolve_structure(structure, learner), False
     if options.covariance == "mixed" and learner != "bayes":
         raise InputError(
             f"covariance='mixed' is for naive Bayes, not for learner={learner!r}. Hint: 'full' or 'tied'"
@@ -184,7 +175,7 @@ def plan(
         options, prior = _options_like(like, prior)
     options = replace(options, dependence="averaged" if learner == "aode" else "forest")
     if structure == "auto" and like is None and is_database_table(opened):
-        structure = "naive"  # pairs of columns are counted row by row
+        structure, skips_pairs = "naive", True  # pairs of columns are counted row by row
     target = find_column(opened, target, "target")
     if not isinstance(opened, (TextLines, DocumentFiles)):
         opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
@@ -211,12 +202,17 @@ def plan(
     columns = columns if structure != "naive" else without_cells(columns)
     target_type = _target_type(opened, head, target)
     return Task(
-        opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure, seconds
-    )
+        opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure, seconds,
+        skips_pairs,
+    )  # fmt: skip
 
 
 def _resolve_structure(structure: Any, learner: str) -> str:
-    """Check the structure, and return that of a learner: the pairs of columns are counted for "tan", and for AODE."""
+    """Check the structure, and return the one whose statistics the learner needs.
+
+    "tan" stands for counts of pairs of columns, which AODE and the choice of a learner need too; learners of rows
+    have "naive".
+    """
     structure = check_structure(structure)
     if structure == "tan" and learner != "bayes":
         raise InputError(f"structure='tan' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
@@ -233,7 +229,7 @@ def is_database_table(source: Any) -> bool:
 def find_database(source: Any) -> DatabaseTable | None:
     """Return the table of a database that a source is a view of; None for other sources.
 
-    Invalid cells that are to be counted as missing are found by reading the rows, so such a table is none either.
+    None too for a table whose invalid cells are to be missing: these are found by reading the rows.
     """
     found: Any = source.source if isinstance(source, WithoutMarkers) else None
     return found if is_database_table(found) else None
@@ -242,7 +238,7 @@ def find_database(source: Any) -> DatabaseTable | None:
 def _needs_rows(
     source: Source, leave_out: Sequence[str | None], roles: Mapping[str, str], like: Model | None
 ) -> bool:
-    """Return whether rows are needed to infer a role; none leaves a database that has all types and roles."""
+    """Return whether first rows must be read to infer roles; not from a database where types and roles are known."""
     table = find_database(source)
     if table is None or not table.typed or like is not None:
         return True
@@ -250,19 +246,6 @@ def _needs_rows(
     kinds = {name: table.schema.field(name).type for name in roles if name in table.columns}
     texts = any(is_text(kind) and roles[name] in NUMBER_ROLES for name, kind in kinds.items())
     return bool(open_columns) or texts or "date" in roles.values()
-
-
-def to_name(name: Any) -> Any:
-    """Return a column's name as text if it is a whole number, as pandas frames have them; other values unchanged."""
-    is_whole = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
-    return str(name) if is_whole else name
-
-
-def to_names(blocks: Any) -> Any:
-    """Return groups of columns with whole numbers as texts; what is no list of lists is returned unchanged."""
-    if not isinstance(blocks, (list, tuple)):
-        return blocks
-    return [[to_name(name) for name in block] if isinstance(block, (list, tuple)) else block for block in blocks]
 
 
 def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -279,7 +262,10 @@ def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, A
 
 
 def check_fold_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Check settings as `check_settings` does, for a function that evaluates models without calibration."""
+    """Check settings for a function whose models have no calibration and independent columns.
+
+    Raise an InputError for another `calibrate` or `structure`, and return the settings without these two.
+    """
     if settings.get("calibrate") not in (None, "none"):
         raise InputError(
             "models are evaluated here without a calibration. "
@@ -294,8 +280,8 @@ def check_fold_settings(function: str, settings: Mapping[str, Any]) -> Mapping[s
     return check_settings(function, kept)
 
 
-def _learner(learner: Any, C: Any, like: Model | None) -> tuple[str, float | str]:
-    """Return the learner and its penalty: as given, else those of the other model, if there is one."""
+def _resolve_learner(learner: Any, C: Any, like: Model | None) -> tuple[str, float | str]:
+    """Return the learner and its C: as given, else those of the model `like`, if there is one and its C was given."""
     account = None if like is None else like.account
     if learner is None and like is not None:
         learner = like.learner
@@ -307,7 +293,7 @@ def _learner(learner: Any, C: Any, like: Model | None) -> tuple[str, float | str
 
 
 def check_learner(learner: Any, C: Any) -> float | str:
-    """Check the learner and its penalty, and return the penalty."""
+    """Check the name of the learner and its C; return C as a float, or "auto"."""
     if learner not in LEARNERS:
         raise InputError(f"learner must be one of {', '.join(map(repr, LEARNERS))}, not {learner!r}")
     if isinstance(C, str) and C == "auto":
@@ -376,111 +362,4 @@ def _check_labels(head: Any, target: str) -> None:
     if pa.types.is_nested(head.schema.field(target).type):
         raise InputError(f"column {target!r} is of type {head.schema.field(target).type}, which names no classes")
     labels = head.column(target).drop_null()
-    distinct = len(labels.unique())
-    if len(labels) >= 50 and distinct > MAX_LABEL_SHARE * len(labels):
-        raise InputError(
-            f"column {target!r} has {distinct} different values in {len(labels)} rows, so it names no classes. "
-            f"Hint: another target; a quantity can be cut into classes first"
-        )
-
-
-def join_columns(
-    columns: Sequence[Column], blocks: Blocks | str | None, given: Mapping[str, str] | None = None
-) -> list[Column]:
-    """Join the columns of each block: numbers as a Gaussian, flags and categories as their combinations.
-
-    `given` are the roles that the user has given. "numbers" joins all numbers but those with another given role.
-    """
-    known = {column.name: column for column in columns}
-    if isinstance(blocks, str) and blocks == "numbers":
-        names = [column.name for column in columns if _as_number(column, given or {}).role == "number"]
-        if len(names) < 2:
-            number = "is one" if names else "are none"
-            raise InputError(f"blocks='numbers' joins all numbers, and there {number}. Hint: leave it out")
-        blocks = [names]
-    for block in check_blocks(blocks, known):
-        members = [_as_number(known[name], given or {}) for name in block]
-        _check_kinds(block, members)
-        for column in members:
-            others = ", ".join(name for name in block if name != column.name)
-            known[column.name] = replace(column, reason=f"joined with {others}", block=block)
-    _check_names(list(known.values()))
-    return list(known.values())
-
-
-def check_covariance(covariance: str | None, columns: Sequence[Column]) -> None:
-    """Raise an error if no column can have this covariance."""
-    if covariance is None:
-        return
-    together = [column.name for column in columns if column.block and column.role == "number"]
-    if covariance in JOINT_COVARIANCES and not together:
-        raise InputError(
-            f"covariance={covariance!r} is the shape of numbers that are joined, and none are. "
-            f"Hint: blocks='numbers' joins them all"
-        )
-    if covariance not in JOINT_COVARIANCES and together:
-        raise InputError(
-            f"column {together[0]!r} is joined with others, whose covariance is "
-            f"{' or '.join(map(repr, JOINT_COVARIANCES))}, not {covariance!r}. "
-            f"Hint: leave the block out, and each number has a variance of its own"
-        )
-
-
-def check_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Check that the blocks are groups of two or more known columns, and return them with their names in order."""
-    if blocks is None:
-        return []
-    wrong = f"blocks are lists of columns' names, [['height', 'weight'], …], or 'numbers'; not {blocks!r}"
-    if isinstance(blocks, (str, Mapping)):
-        raise InputError(wrong)
-    for block in blocks:
-        is_list = isinstance(block, Sequence) and not isinstance(block, str)
-        if not is_list or not all(isinstance(name, str) for name in block):
-            raise InputError(wrong)
-        if len(block) < 2:
-            raise InputError(f"a block joins two columns or more, not {list(block)}. Hint: leave it out")
-        for name in block:
-            if name not in known:
-                near = did_you_mean(name, [*known])
-                raise InputError(f"{name!r} is to be joined, and is not a column to learn from{near}")
-    times = Counter(name for block in blocks for name in block)
-    twice = [name for name, n in times.items() if n > 1]
-    if twice:
-        raise InputError(f"column {twice[0]!r} is named twice among the blocks; a column is joined once")
-    return [tuple(sorted(block)) for block in blocks]
-
-
-def _as_number(column: Column, given: Mapping[str, str]) -> Column:
-    """Return a column of numbers as a Gaussian, unless its role was given; other columns as they are."""
-    return replace(column, role="number") if column.role in NUMBER_ROLES and column.name not in given else column
-
-
-def _check_kinds(block: tuple[str, ...], columns: Sequence[Column]) -> None:
-    """Raise an error for columns that cannot be joined, with the reason."""
-    for column in columns:
-        if column.role not in JOINABLE_ROLES:
-            role = f"is left out ({column.reason})" if column.role == "skip" else f"is a {column.role}"
-            other = "number" if column.role in NUMBER_ROLES else "category"
-            raise InputError(
-                f"column {column.name!r} {role}, and only numbers, or flags and categories, can be joined. "
-                f"Hint: {role_hint(column.name, other)}, or leave it out of the block"
-            )
-    kinds = {JOINABLE_ROLES[column.role]: column for column in columns}
-    if len(kinds) > 1:
-        number, level = kinds["gaussian"], kinds["combinations"]
-        raise InputError(
-            f"columns {number.name!r} ({number.role}) and {level.name!r} ({level.role}) are of different kinds: "
-            f"numbers are joined with numbers, flags and categories with each other. "
-            f"Hint: {role_hint(number.name, 'category')} takes its values as names, or leave one out of {list(block)}"
-        )
-
-
-def _check_names(columns: Sequence[Column]) -> None:
-    """Raise an error if combinations have the name of a column, or of other combinations."""
-    blocks = {column.block for column in columns if column.block and column.role != "number"}
-    used = Counter([column.name for column in columns] + [JOIN_SEPARATOR.join(block) for block in blocks])
-    for block in sorted(blocks):
-        if used[JOIN_SEPARATOR.join(block)] > 1:
-            raise InputError(
-                f"{JOIN_SEPARATOR.join(block)!r} names both a column and columns that are joined. Hint: rename one"
-            )
+    check_distinct_labels(target, len(labels.unique()), len(labels))

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.engines import dense as arrays
-from deciban.engines import is_sparse
-from deciban.engines import kernel_dispatch as fast
+from deciban.engines import is_sparse, kernel_dispatch
+from deciban.engines.kernel_arrays import UNIT_WEIGHT, to_kernel_array
 from deciban.engines.threads import split_rows
 from deciban.families import gaussian
 from deciban.families.covariances import EIGENVALUE_FLOOR
@@ -67,7 +67,7 @@ def score_by_kernel(
     if not isinstance(X, np.ndarray) or not X.size or not _is_kernel_applicable(family, part, form):
         return None
     K = form.n_classes
-    loops, finishing = load_kernels("held_out_scores", K * X.size), fast.load_kernels("score", K * X.size)
+    loops, finishing = load_kernels("held_out_scores", K * X.size), kernel_dispatch.load_kernels("score", K * X.size)
     if loops is None or finishing is None:
         return None
     moves, weights, fixed = _prior(model)
@@ -78,14 +78,14 @@ def score_by_kernel(
         n, form.mean, part.m2, form.variance, form.precision, form.constant, family.var_smoothing,
         float(family.epsilon(part)), total, weights, moves, fixed, MIN_SCORE_CHANGE,
     )  # fmt: skip
-    x, w = fast.to_kernel_array(X), fast.UNIT_WEIGHT if weight is None else weight
+    x, w = to_kernel_array(X), UNIT_WEIGHT if weight is None else weight
     out, needs_refit = arrays.allocate_result(len(X), K, wanted), np.zeros(len(X), dtype=np.bool_)
 
     def score_block(block: slice) -> bool:
         joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, K))
         if not loops.score_leaving_one_out(x[block], codes[block], w[block], *known, joint, needs_refit[block]):
             return False
-        return wanted == "joint" or fast.finish_by_kernel(finishing, joint, fixed, wanted, out[block]) == 0
+        return wanted == "joint" or kernel_dispatch.finish_by_kernel(finishing, joint, fixed, wanted, out[block]) == 0
 
     blocks = split_rows(len(X), max(arrays.SINGLE_BLOCK_ROWS, arrays.DENSE_BLOCK_SCORES // K))
     return (out, needs_refit) if all(map_in_threads(score_block, blocks, threads)) else None

@@ -43,7 +43,7 @@ class DigitsModel:
     interval: tuple[float, float]
 
     def score(self, pixels: Array) -> list[float]:
-        """Return the probability of each digit."""
+        """Return the probability of each digit, 0 to 9, for an image of 64 pixels."""
         p: list[float] = self.classifier.predict_proba(pixels[None])[0].tolist()
         return p
 
@@ -68,7 +68,7 @@ def fit_digits() -> DigitsModel:
 
 
 async def show(request: Request) -> Response:
-    """Show the canvas and the mean of each class."""
+    """Show the canvas, the mean image of each digit, and the accuracy in cross-validation."""
     workspace = get_workspace(request)
     model = await run(workspace, fit_digits)
     means = [
@@ -85,7 +85,7 @@ async def show(request: Request) -> Response:
 
 
 def draw_image(pixels: Array) -> Markup:
-    """Return an image as SVG: a square for each pixel with ink, as dark as it has ink."""
+    """Return an image of 64 pixels as SVG: a square for each pixel above zero, whose opacity is value / `MAX_INK`."""
     squares = []
     for i, value in enumerate(np.asarray(pixels).tolist()):
         opacity = min(max(value / MAX_INK, 0.0), 1.0)
@@ -99,7 +99,7 @@ def draw_image(pixels: Array) -> Markup:
 
 
 async def recognise(request: Request) -> Response:
-    """Return the probability of each digit for a drawing of 8×8 pixels, and the image that the model reads."""
+    """Return the probability of each digit for a drawing of 8×8 pixels, and the drawing as SVG, in JSON."""
     pixels = read_pixels(await read_json(request))
     start = time.perf_counter()
     p = await run(get_workspace(request), lambda: fit_digits().score(pixels))
@@ -113,7 +113,7 @@ async def recognise(request: Request) -> Response:
 
 
 def read_pixels(sent: dict[str, Any]) -> Array:
-    """Return the pixels of a request: 64 numbers from 0 to 16."""
+    """Return the pixels of a request, 64 numbers from 0 to 16; raise a Problem (400) for anything else."""
     values = sent.get("pixels")
     if not isinstance(values, list) or len(values) != SIDE * SIDE or not all(map(_is_ink, values)):
         raise Problem(400, f"an image is a list of {SIDE * SIDE} numbers from 0 to {MAX_INK:g}")
@@ -121,11 +121,12 @@ def read_pixels(sent: dict[str, Any]) -> Array:
 
 
 def _is_ink(value: Any) -> bool:
+    """Return whether this is the value of a pixel: a number, and no bool, from 0 to 16."""
     return type(value) in (int, float) and 0 <= value <= MAX_INK
 
 
-async def pick(request: Request) -> Response:
-    """Return one of the handwritten images of a digit, in turn."""
+async def show_example(request: Request) -> Response:
+    """Return the pixels of a handwritten image, in JSON: image `number` of those of `digit`, counted in a circle."""
     digit, number = (request.query_params.get(name, "0") for name in ("digit", "number"))
     if not all(text.isascii() and text.isdecimal() and len(text) < 10 for text in (digit, number)):
         raise Problem(400, "digit and number are whole numbers")
@@ -139,5 +140,5 @@ async def pick(request: Request) -> Response:
 ROUTES = [
     Route("/digits", show),
     Route("/digits/recognise", recognise, methods=["POST"]),
-    Route("/digits/example", pick),
+    Route("/digits/example", show_example),
 ]

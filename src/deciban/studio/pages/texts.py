@@ -10,10 +10,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from deciban.errors import DecibanError
-from deciban.formatting import format_signed
+from deciban.formatting import format_signed, format_word
 from deciban.html_fragments import Markup, element, make_table
 from deciban.model.model import Model
-from deciban.scores.explanation import format_word
 from deciban.server.problems import Problem
 from deciban.studio.pages.ask import find_row, read_row_number
 from deciban.studio.render import render
