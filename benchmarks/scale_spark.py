@@ -1,9 +1,11 @@
 """Benchmarks of Spark: deciban and MLlib's naive Bayes in one session, on the same files; memory; cores.
 
-Both sides are warm: each has run once before it is timed. The master is local[2].
+Both sides are warm: each has run for some seconds before it is timed, as the JVM compiles what runs often. The master
+is local[2].
 """
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -20,6 +22,8 @@ from .spark_process import open_session, train
 from .timing import alternate, speed_line
 
 ROUNDS = 3
+WARM_UP_SECONDS = 15.0
+"""Each side runs for at least as long, and at least once, before it is timed."""
 N_NUMBERS, N_CLASSES = 20, 3
 NUMBERS = [f"x{j}" for j in range(N_NUMBERS)]
 TARGET = "y"
@@ -80,7 +84,8 @@ def compare(
     name: str, ours: Callable[[bool], Any], peer: Callable[[], Any], targets: tuple[float, float], same: float | None
 ) -> Iterator[Line]:
     """Compare training by path and from a DataFrame with the peer, all warm."""
-    ours(False), ours(True), peer()
+    for work in (partial(ours, False), partial(ours, True), peer):
+        warm_up(work)
     for from_frame, target in zip((False, True), targets):
         times = alternate(partial(ours, from_frame), peer, ROUNDS)
         way = "from a DataFrame" if from_frame else "by path"
@@ -91,6 +96,14 @@ def compare(
             note = f"median of {len(times[0])}; predictions not compared: another model; Spark local[2], warm"
             line = replace(line, note=note)
         yield line
+
+
+def warm_up(work: Callable[[], Any]) -> None:
+    """Run one side until it has run for `WARM_UP_SECONDS`."""
+    end = time.perf_counter() + WARM_UP_SECONDS
+    work()
+    while time.perf_counter() < end:
+        work()
 
 
 def share_equal(model: Any, fitted: Any, path: str, target: str) -> float:
@@ -178,7 +191,7 @@ def compare_scoring(scale: float) -> Iterator[Line]:
         frame.write.mode("overwrite").parquet(str(folder / "peer"))
 
     for side in (ours, peer):
-        side()
+        warm_up(side)
     same = share_equal(model, fitted, path, TARGET)
     times = alternate(ours, peer, ROUNDS)
     note = "Spark local[2], warm; class and probabilities written on both sides"

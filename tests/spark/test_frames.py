@@ -8,7 +8,13 @@ import pyarrow as pa
 import pytest
 
 import deciban
-from deciban.sources.spark_frames import SparkFrame, count_partitions
+from deciban.sources.spark_frames import (
+    BATCH_BYTES_SETTING,
+    NO_BATCH_LIMIT,
+    SparkFrame,
+    count_partitions,
+    suspend_batch_limit,
+)
 from tests.spark.compare import assert_same_ledger, in_partitions
 from tests.tables.clinic import patients
 
@@ -24,6 +30,23 @@ def mixed(n=3000, seed=1):
 
 
 ROLES = {"dose": "binned", "visits": "count", "code": "category", "note": "text", "smoker": "flag", "age": "number"}
+
+
+@pytest.mark.parametrize("limit", [None, "70000"])
+def test_the_limit_of_batches_is_suspended_for_numbers_only(spark, limit):
+    number = pa.table({"a": np.arange(300.0), "b": np.arange(300)})
+    frame = in_partitions(spark, number, 2)
+    texts = in_partitions(spark, mixed(300).select(["age", "note"]), 2)
+    if limit is not None:
+        spark.conf.set(BATCH_BYTES_SETTING, limit)
+    try:
+        with suspend_batch_limit(frame):
+            assert spark.conf.get(BATCH_BYTES_SETTING, None) == (limit or NO_BATCH_LIMIT)
+        with suspend_batch_limit(texts):
+            assert spark.conf.get(BATCH_BYTES_SETTING, None) == limit
+        assert spark.conf.get(BATCH_BYTES_SETTING, None) == limit
+    finally:
+        spark.conf.unset(BATCH_BYTES_SETTING)
 
 
 @pytest.mark.parametrize("settings", [{"roles": ROLES, "weights": "w"}, {}])

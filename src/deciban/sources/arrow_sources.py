@@ -125,7 +125,7 @@ def open_parquet(path: str, texts: Sequence[str] = (), in_pieces: bool = False) 
     """
     import pyarrow.parquet as pq
 
-    how = {"buffer_size": BUFFER_BYTES, "pre_buffer": False} if in_pieces else {}
+    how = {"buffer_size": BUFFER_BYTES, "pre_buffer": False} if in_pieces else {"pre_buffer": is_remote(path)}
     file = open_remote(path) if is_remote(path) else path
     return pq.ParquetFile(file, read_dictionary=list(texts), memory_map=False, page_checksum_verification=True, **how)
 

@@ -10,11 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban._lazy import pa, pc
 
 MAX_OFFSET = (1 << 31) - 1
 """The bytes of text that an array of strings can hold; large strings hold more."""
+
+
+def from_numpy(values: NDArray[Any]) -> Any:
+    """Return contiguous numbers as an Arrow array that shares their memory; `pa.array` would import pandas."""
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 
 def to_plain_types(data: Any) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deciban._lazy import pa, pc
 from deciban.sources.arrow_texts import make_texts, replace_nulls
-from deciban.sources.arrow_types import is_text, replace_columns, without_null_in_dictionary
+from deciban.sources.arrow_types import from_numpy, is_text, replace_columns, without_null_in_dictionary
 from deciban.sources.source import ColumnReading, SourceView
 
 MISSING_MARKERS = (
@@ -123,7 +123,7 @@ def _find_markers(texts: Any, markers: Sequence[str]) -> tuple[NDArray[np.int64]
     places = _find_candidates(texts, markers)
     if not len(places):
         return places, places
-    candidates = texts.take(pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)]))
+    candidates = texts.take(from_numpy(places))
     which = replace_nulls(pc.index_in(candidates, value_set=make_texts(markers, texts.type)), -1)
     return places[which >= 0], which[which >= 0]
 

@@ -35,6 +35,19 @@ GROUPS = (64, 8)
 PACKED_TYPES = {name: f"array of {name}" for name in ("double", "float", "long", "integer")}
 """The types of numbers of which several columns are handed over as one array."""
 
+FIXED_SIZE_TYPES = {*PACKED_TYPES, "short", "byte", "boolean", "date", "timestamp", "timestamp_ntz"}
+"""The types whose values take at most 8 bytes."""
+
+MAX_UNMEASURED_BYTES = 1 << 28
+"""The size up to which batches of `FIXED_SIZE_TYPES` are handed over without being measured."""
+
+BATCH_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
+BATCH_BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
+"""The greatest size of a batch that is handed over to Python."""
+
+NO_BATCH_LIMIT = str((1 << 31) - 1)
+"""The value of `BATCH_BYTES_SETTING` for which Spark does not measure the batch after each row."""
+
 ADAPTIVE_SETTING = "spark.sql.adaptive.enabled"
 """Where it is true, a plan that exchanges rows between partitions is within a node `AdaptiveSparkPlan`."""
 
@@ -85,10 +98,12 @@ class SparkFrame:
     ) -> T | None:
         """See `DistributedSource.reduce`; one pass over the frame."""
         with convert_spark_errors():
-            selected, packing = self._pack(self._select(wanted))
+            selected = self._select(wanted)
+            packed, packing = self._pack(selected)
             task = SummariseTask(work, dump, list(wanted), packing)
-            states = selected.mapInArrow(make_runner(task), STATE_SCHEMA)
-            return merge_states(states, merge, dump, load, count_partitions(selected))
+            states = packed.mapInArrow(make_runner(task), STATE_SCHEMA)
+            with suspend_batch_limit(selected):
+                return merge_states(states, merge, dump, load, count_partitions(packed))
 
     def _pack(self, selected: Any) -> tuple[Any, Packing]:
         """Return a frame with one array for all columns of each type of number, and the places of the columns.
@@ -176,6 +191,27 @@ def raise_for_all_rows(name: str) -> None:
         f"this function reads all rows on one machine, and those of {name} lie on many. "
         f"Hint: a sample of them, frame.sample(0.01).toArrow()"
     )
+
+
+@contextmanager
+def suspend_batch_limit(frame: Any) -> Iterator[None]:
+    """Suspend Spark's limit on the bytes of a batch while rows of a frame are handed over whose size is known.
+
+    Spark measures the batch after each row: of 20 numbers, that is a tenth of the time of a training. The number of
+    rows of a batch is limited too. A limit that the user has set stays.
+    """
+    settings = frame.sparkSession.conf
+    n_bytes = 8 * len(frame.columns) * int(settings.get(BATCH_ROWS_SETTING))
+    has_fixed_size = all(field.dataType.typeName() in FIXED_SIZE_TYPES for field in frame.schema.fields)
+    is_suspended = has_fixed_size and 0 < n_bytes <= MAX_UNMEASURED_BYTES
+    if not is_suspended or settings.get(BATCH_BYTES_SETTING, None) is not None:
+        yield
+        return
+    settings.set(BATCH_BYTES_SETTING, NO_BATCH_LIMIT)
+    try:
+        yield
+    finally:
+        settings.unset(BATCH_BYTES_SETTING)
 
 
 def count_partitions(frame: Any) -> float:

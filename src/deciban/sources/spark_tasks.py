@@ -23,7 +23,7 @@ from deciban import errors
 from deciban._lazy import pa
 from deciban.engines.threads import limit_threads
 from deciban.errors import DecibanError, DecibanWarning, InputError
-from deciban.sources.arrow_types import to_plain_types
+from deciban.sources.arrow_types import from_numpy, to_plain_types
 from deciban.sources.source import Source
 
 Batches = Iterator[Any]
@@ -141,7 +141,7 @@ def _unpack(arrays: Sequence[Any], width: int) -> list[Any]:
     parts = [lists.flatten() for lists in arrays]
     if any(part.null_count for part in parts):
         values = pa.concat_arrays(parts)
-        return [values.take(pa.array(np.arange(j, len(values), width))) for j in range(width)]
+        return [values.take(from_numpy(np.arange(j, len(values), width))) for j in range(width)]
     rows = [part.to_numpy(zero_copy_only=True).reshape(-1, width) for part in parts]
     out, at = np.empty((width, sum(map(len, rows))), dtype=rows[0].dtype), 0
     for each in rows:
@@ -149,7 +149,7 @@ def _unpack(arrays: Sequence[Any], width: int) -> list[Any]:
             tile = each[start : start + TRANSPOSED_ROWS].T
             out[:, at : at + tile.shape[1]] = tile
             at += tile.shape[1]
-    return [pa.array(column) for column in out]
+    return [from_numpy(column) for column in out]
 
 
 @dataclass
