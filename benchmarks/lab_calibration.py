@@ -27,7 +27,7 @@ from . import data, machine
 from .lab_tables import format_table, list_tables, read_table, score
 from .table_models import Learn, Predict, as_labels, log_posterior, make_our_learner, make_predict, text_columns
 
-REPEATS, FOLDS, INNER_FOLDS = 10, 10, 5
+REPEATS, FOLDS, INNER_FOLDS = 3, 10, 5
 MAX_LOST_TABLES = 1
 """The number of tables that may be lost by more than one standard error."""
 

@@ -5,10 +5,11 @@ The exit code is 1 if advice loses on a table by more than two standard errors, 
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,15 +24,26 @@ FOLDS, SEED = 10, 0
 MAX_LOSS_ERRORS = 2.0
 """The largest loss by advice, in standard errors."""
 
+NAIVE: Mapping[str, Any] = {"structure": "naive", "calibrate": "none"}
+STRUCTURES: Mapping[str, Mapping[str, Any]] = {
+    "blocks": {"structure": "blocks", "calibrate": "none"},
+    "tan": {"structure": "tan", "calibrate": "none"},
+    "default": {},
+}
+"""What is compared with the advice, by the name of its column."""
+
 PAGE = """# Does the advice of `dependence` help?
 
 `deciban.dependence` analyses one half of a table and recommends columns to join or to drop. The advice is tested on
 the other half, in {folds} folds of `deciban.evaluate`, the same for both models; then the halves are exchanged. The
-halves are stratified (seed {seed}). Written by `python -m benchmarks.lab_dependence` on {date}; do not edit.
+halves are stratified (seed {seed}). Both models have independent columns (`structure="naive"`) and no calibration.
+The last columns show what `structure` finds by itself in the tested half: pairs of columns, a forest, and the default
+of `train`, which is calibrated. Written by `python -m benchmarks.lab_dependence` on {date}; do not edit.
 
 Machine: {machine}.
 
-Log-loss in nats; the gain is paired, row by row, ± its standard error. *Accuracy* is that of both models, in percent.
+Log-loss in nats; the gain is paired, row by row, ± its standard error. *Accuracy* is that of the naive model and of
+the advised one, in percent.
 
 {table}
 {verdict}
@@ -46,19 +58,34 @@ class Trial:
     advice: str
     before: deciban.Report
     after: deciban.Report
+    structures: Sequence[deciban.Report]
+    """The reports of `STRUCTURES`."""
 
     @property
     def gain(self) -> tuple[float, float]:
-        """The reduction of the log-loss, and its standard error."""
-        gaps = row_losses(self.before) - row_losses(self.after)
-        return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+        """The reduction of the log-loss by the advice, and its standard error."""
+        return compare_losses(self.before, self.after)
 
     def format_line(self) -> list[str]:
         """Format a line of the table."""
         shares = f"{100 * self.before.accuracy:.1f} → {100 * self.after.accuracy:.1f}"
         gain = "{:+.4f} ± {:.4f}".format(*self.gain)
-        figures = [f"{report.log_loss:.4f}" for report in (self.before, self.after)]
-        return [self.table, self.advice, *figures, gain, shares]
+        figures = [f"{report.log_loss:.4f}" for report in (self.before, self.after, *self.structures)]
+        return [self.table, self.advice, *figures[:2], gain, shares, *figures[2:]]
+
+
+def compare_losses(before: deciban.Report, after: deciban.Report) -> tuple[float, float]:
+    """Return by how much the log-loss of the second report is lower, and the standard error of that."""
+    gaps = row_losses(before) - row_losses(after)
+    return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+
+
+def count_verdicts(pairs: Sequence[tuple[deciban.Report, deciban.Report]]) -> str:
+    """Return how often the second report has a lower log-loss beyond two standard errors, none, or a higher one."""
+    gains = [compare_losses(*pair) for pair in pairs]
+    won = sum(gain > MAX_LOSS_ERRORS * error for gain, error in gains)
+    lost = sum(gain < -MAX_LOSS_ERRORS * error for gain, error in gains)
+    return f"{won} won, {len(gains) - won - lost} tied, {lost} lost"
 
 
 def row_losses(report: deciban.Report) -> "np.typing.NDArray[np.float64]":
@@ -85,11 +112,12 @@ def run_trial(table: Table, analysed: pd.DataFrame, tested: pd.DataFrame) -> Tri
     if not found.advice:
         return None
     roles = dict.fromkeys(found.drop, "skip")
-    before = deciban.evaluate(tested, target=table.target, folds=FOLDS)
-    after = deciban.evaluate(tested, target=table.target, folds=FOLDS, roles=roles, blocks=found.blocks)
+    before = deciban.evaluate(tested, target=table.target, folds=FOLDS, **NAIVE)
+    after = deciban.evaluate(tested, target=table.target, folds=FOLDS, roles=roles, blocks=found.blocks, **NAIVE)
+    found_alone = [deciban.evaluate(tested, target=table.target, folds=FOLDS, **each) for each in STRUCTURES.values()]
     joined = "; ".join(abbreviate(block) for block in found.blocks)
     words = [f"join {joined}"] * bool(found.blocks) + [f"drop {abbreviate(found.drop)}"] * bool(found.drop)
-    return Trial(table.name, "; ".join(words), before, after)
+    return Trial(table.name, "; ".join(words), before, after, found_alone)
 
 
 def abbreviate(columns: Sequence[str], max_names: int = 4) -> str:
@@ -110,9 +138,15 @@ def measure_page(chosen: Sequence[str]) -> tuple[str, bool]:
     lost = [each.table for each in found if each.gain[0] < -MAX_LOSS_ERRORS * each.gain[1]]
     won = sum(each.gain[0] > MAX_LOSS_ERRORS * each.gain[1] for each in found)
     verdict = f"Of {len(found)} trials, {won} gain and {len(lost)} lose more than two standard errors."
+    for name, pairs in {
+        "pairs of columns against independent ones": [(each.before, each.structures[0]) for each in found],
+        "a forest against pairs": [(each.structures[0], each.structures[1]) for each in found],
+        "the default against the advice": [(each.after, each.structures[2]) for each in found],
+    }.items():
+        verdict += f" Beyond two standard errors, {name}: {count_verdicts(pairs)}."
     if without_advice:
         verdict += f" No advice in either half: {', '.join(without_advice)}."
-    head = ["table", "advice of the other half", "naive", "as advised", "gain", "accuracy"]
+    head = ["table", "advice of the other half", "naive", "as advised", "gain", "accuracy", *STRUCTURES]
     text = PAGE.format(
         folds=FOLDS, seed=SEED, date=date.today().isoformat(), machine=machine.describe(),
         table=format_table(head, [each.format_line() for each in found]), verdict=verdict,

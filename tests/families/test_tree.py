@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.metrics import mutual_info_score
 
 from deciban.engines import part_of_work, summarise
-from deciban.families.tree import MIN_GAIN_STANDARD_DEVIATIONS, PRIOR_ROWS, Tree, edge_gains, grow_forest
+from deciban.families.tree import MIN_GAIN_STANDARD_DEVIATIONS, PRIOR_ROWS, Tree, edge_gains, grow_forest, join_pairs
 from deciban.kernels.execution import MIN_KERNEL_STEPS
 from deciban.ledger import Needs, Pairs
 
@@ -45,6 +45,41 @@ def test_independent_features_have_no_edge():
     form = Tree(V).solve(Pairs.of(X, y, None, K, V))
     assert (form.parent == -1).all()
     assert (form.log_likelihoods(X) == 0).all()
+
+
+def list_matchings(features):
+    """Yield every way to join some of the features in pairs."""
+    if not features:
+        yield []
+        return
+    first, *others = features
+    yield from list_matchings(others)
+    for other in others:
+        rest = [each for each in others if each != other]
+        yield from ([(first, other), *more] for more in list_matchings(rest))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pairs_are_joined_once_and_gain_at_least_half_of_the_most_possible(seed):
+    gain = np.random.default_rng(seed).normal(size=(7, 7))
+    gain = np.triu(gain, 1) + np.triu(gain, 1).T
+    pairs = [(int(p), j) for j, p in enumerate(join_pairs(gain)) if p >= 0]
+    assert len({feature for pair in pairs for feature in pair}) == 2 * len(pairs)
+    assert tuple(sorted(np.unravel_index(gain.argmax(), gain.shape))) in pairs
+    most = max(sum(gain[pair] for pair in matching) for matching in list_matchings(range(7)))
+    assert sum(gain[pair] for pair in pairs) >= most / 2
+    left = sorted({*range(7)} - {feature for pair in pairs for feature in pair})
+    assert all(gain[i, j] <= 0 for i, j in itertools.combinations(left, 2))
+
+
+def test_a_pair_is_one_feature_of_the_combinations():
+    X, y = rows(d=2, missing=0.0)
+    part = Pairs.of(X, y, None, K, V)
+    assert (Tree(V, pairs_only=True).solve(part).log_ratio == Tree(V).solve(part).log_ratio).all()
+    X, y = rows(d=4)
+    part = Pairs.of(X, y, None, K, V)
+    assert (Tree(V, pairs_only=True).solve(part).parent >= 0).sum() == 2
+    assert Tree(V, pairs_only=True).n_parameters(part) < Tree(V).n_parameters(part)
 
 
 @pytest.mark.parametrize("seed", range(5))

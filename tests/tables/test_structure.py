@@ -42,6 +42,31 @@ def test_dependence_is_found_where_held_out_rows_gain(model):
     assert model.held_out.log_loss < naive.held_out.log_loss - 0.2
 
 
+def test_blocks_join_columns_in_pairs(tmp_path):
+    rows = echoes().assign(w=echoes()["x"] ** 5)  # x, z and w depend on each other, and two of them can be joined
+    blocks = deciban.train(rows, target=TARGET, structure="blocks")
+    joined = [name for edge in blocks.structure.items() for name in edge]
+    assert len(joined) == len(set(joined))
+    assert frozenset("ab") in {frozenset(edge) for edge in blocks.structure.items()}
+    assert blocks.learner == "bayes"
+    assert len(deciban.train(rows, target=TARGET, structure="tan").structure) > len(blocks.structure)
+    report = deciban.evaluate(rows, target=TARGET, structure="blocks")
+    assert report.accuracy == pytest.approx(blocks.held_out.accuracy)
+    blocks.save(tmp_path / "m.deciban")
+    loaded = deciban.load(tmp_path / "m.deciban")
+    assert loaded.structure == blocks.structure
+    assert (posterior(loaded, rows) == posterior(blocks, rows)).all()
+    again = deciban.train(rows, target=TARGET, like=loaded, judge=False)
+    assert again.structure == blocks.structure
+    halves = [deciban.train(rows[i::2], target=TARGET, like=loaded, judge=False) for i in (0, 1)]
+    np.testing.assert_allclose(posterior(halves[0] + halves[1], rows), posterior(again, rows), rtol=1e-9)
+
+
+def test_blocks_are_for_naive_bayes():
+    with pytest.raises(InputError, match=r"structure='blocks' is for naive Bayes, not for learner='logistic'"):
+        deciban.train(echoes(), target=TARGET, structure="blocks", learner="logistic")
+
+
 def test_independent_columns_stay_independent():
     rng = np.random.default_rng(0)
     kind = rng.choice(["p", "q"], 500)

@@ -167,9 +167,9 @@ CALIBRATE: Final = choice(
     "Calibrate the probabilities on held-out rows; auto, the default: by the simplest map that is as good as any.",
 )  # fmt: skip
 STRUCTURE: Final = choice(
-    "--structure", "auto|naive|tan",
-    "Columns independent given the class (naive), or each dependent on at most one other (tan); auto: as predicts "
-    "held-out rows better.",
+    "--structure", "auto|naive|blocks|tan",
+    "Columns independent given the class (naive), joined in pairs (blocks), or each dependent on at most one other "
+    "(tan); auto: naive or tan, as predicts held-out rows better.",
 )  # fmt: skip
 SECONDS: Final = number(
     "--seconds", "NUMBER", "With --learner auto, leave out learners that would take longer than this.", kind=float,

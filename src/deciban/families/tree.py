@@ -40,10 +40,13 @@ class Tree(Family):
     standard deviation √(r/2), r = Σ_k (V_ki − 1)(V_kj − 1) over the cells that class k has. The gain is the rise
     minus this average and minus `MIN_GAIN_STANDARD_DEVIATIONS` of these standard deviations.
 
+    With `pairs_only` each feature has at most one edge: blocks of two features, joined in the order of their gains.
+
     m is `PRIOR_ROWS`, α is `CELL_ALPHA`.
     """
 
     n_cells: int
+    pairs_only: bool = False
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
@@ -51,12 +54,16 @@ class Tree(Family):
 
     def solve(self, part: Pairs) -> Edges:
         """See `Family.solve`."""
-        parent = grow_forest(edge_gains(part))
+        parent = self.find_parents(part)
         K, d, V = part.single.shape
         log_ratio, theta = np.zeros((K, d, V, V)), cell_shares(part)
         for j in np.flatnonzero(parent >= 0).tolist():
             log_ratio[:, j] = log_ratios(part.pair_table(int(parent[j]), j), theta[:, j])
         return Edges(parent, log_ratio)
+
+    def find_parents(self, part: Pairs) -> NDArray[np.int64]:
+        """Return the parent of each feature, −1 where it has none."""
+        return (join_pairs if self.pairs_only else grow_forest)(edge_gains(part))
 
     def sample(self, part: Pairs, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
         """Refuse: the cells of dependent columns do not give their values."""
@@ -71,7 +78,7 @@ class Tree(Family):
     def n_parameters(self, part: Pairs) -> int:
         """Return Σ_k (V_p − 1)(V_j − 1), over the edges: the parameters beyond those of independent features."""
         freedom = dict(zip(map(tuple, list_pairs(part.n_features).tolist()), degrees_of_freedom(part).tolist()))
-        parent = grow_forest(edge_gains(part)).tolist()
+        parent = self.find_parents(part).tolist()
         return int(sum(freedom[min(p, j), max(p, j)] for j, p in enumerate(parent) if p >= 0))
 
 
@@ -110,6 +117,22 @@ def edge_gains(part: Pairs) -> Array:
     i, j = list_pairs(part.n_features).T
     gain[i, j] = gain[j, i] = rise - freedom / 2 - MIN_GAIN_STANDARD_DEVIATIONS * np.sqrt(freedom / 2)
     return gain
+
+
+def join_pairs(gain: Array) -> NDArray[np.int64]:
+    """Return the parent of each feature, −1 for none, where features are joined in pairs, the largest gain first.
+
+    >>> join_pairs(np.array([[0.0, 2.0, 1.0], [2.0, 0.0, -1.0], [1.0, -1.0, 0.0]])).tolist()
+    [-1, 0, -1]
+    """
+    parent, is_free = np.full(len(gain), -1, dtype=np.int64), np.ones(len(gain), dtype=np.bool_)
+    left = np.triu(gain, 1)
+    while left.max(initial=0.0) > 0:
+        i, j = np.unravel_index(int(left.argmax()), left.shape)
+        parent[j] = i
+        is_free[[i, j]] = False
+        left = np.where(is_free[:, None] & is_free, left, 0.0)
+    return parent
 
 
 def grow_forest(gain: Array) -> NDArray[np.int64]:

@@ -125,7 +125,7 @@ class Model(ModelAlgebra):
         """The name of the learner: "bayes", "aode", "logistic", "evidence" or "boosted"."""
         if self.account is not None:
             return self.account.learner
-        return "bayes" if self.options.dependence == "forest" else "aode"
+        return "aode" if self.options.dependence == "averaged" else "bayes"
 
     @property
     def quality(self) -> Mapping[str, Any] | None:
@@ -159,9 +159,9 @@ class Model(ModelAlgebra):
 
     @property
     def structure(self) -> dict[str, str]:
-        """The column that each dependent column depends on, in a forest; empty where there is none."""
+        """The column that each dependent column depends on, in a forest or in pairs; empty where there is none."""
         block = self._layout.block_index("pairs")
-        if block is None or self.options.dependence != "forest":
+        if block is None or self.options.dependence == "averaged":
             return {}
         names = [feature.name for feature in self._layout.blocks[block].features]
         parent = self._naive.solved.forms[block].parent.tolist()  # type: ignore[attr-defined]

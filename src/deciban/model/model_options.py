@@ -35,8 +35,8 @@ JOINT_COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "mixed")
 MAX_DISTINCT_LEVELS = 1000
 """Number of levels of a category that are distinguished; the rarer ones are counted as one."""
 
-Dependence = Literal["forest", "averaged"]
-"""How columns that have cells depend on each other: in a forest, or on each of the others in turn (AODE)."""
+Dependence = Literal["forest", "pairs", "averaged"]
+"""How columns that have cells depend on each other: in a forest, in pairs, or on each other one in turn (AODE)."""
 
 LIKE_HINT = "Hint: train one with the schema of the other, `deciban train … --like MODEL` (train(…, like=model))"
 
@@ -85,7 +85,8 @@ class Options:
             names = ", ".join(map(repr, get_args(Covariance)))
             raise InputError(f"covariance must be one of {names}, not {self.covariance!r}")
         if self.dependence not in get_args(Dependence):
-            raise InputError(f"dependence must be 'forest' or 'averaged', not {self.dependence!r}")
+            names = ", ".join(map(repr, get_args(Dependence)))
+            raise InputError(f"dependence must be one of {names}, not {self.dependence!r}")
         if not isinstance(self.words, Words):
             raise InputError(f"words must be deciban.Words, not {self.words!r}")
 
@@ -135,7 +136,8 @@ class Options:
             case "counts":
                 return Poisson(self.pseudo_count, self.bounded)
             case "pairs":
-                return Tree(layout.n_cells) if self.dependence == "forest" else Aode(layout.n_cells)
+                is_averaged, pairs_only = self.dependence == "averaged", self.dependence == "pairs"
+                return Aode(layout.n_cells) if is_averaged else Tree(layout.n_cells, pairs_only)
             case "bags":
                 return Text(self.words.reading, alpha=self.pseudo_count)
         # the levels known in advance, even if not all were seen: 2 of a flag, 12 months of a year

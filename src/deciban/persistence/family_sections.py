@@ -115,6 +115,7 @@ FIELD_READERS: dict[str, Callable[[Section, int], Any]] = {
     "bounded": _field_reader(Section.flag, "bounded"),
     "norm": _field_reader(Section.flag, "norm"),
     "n_cells": _field_reader(Section.integer, "n_cells", minimum=1, maximum=MAX_LEVELS),
+    "pairs_only": _field_reader(Section.flag, "pairs_only"),
     "idf": _field_reader(Section.flag, "idf"),
     "reading": _field_reader(Section.text, "reading"),
     "unseen": _field_reader(Section.text, "unseen", among=get_args(Unseen)),

@@ -15,7 +15,7 @@ from deciban.ledger.schema import sort_classes
 from deciban.linear import fitted_model
 from deciban.model.columns import Column, Layout, check_distinct_labels, to_name
 from deciban.model.model import Model
-from deciban.model.model_options import Options
+from deciban.model.model_options import Dependence, Options
 from deciban.model.output_frames import INTEGER
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
@@ -166,6 +166,7 @@ def plan(
     if words is None and learner == "evidence" and given.get("alpha") != "auto":
         words = EVIDENCE_WORDS
     options = Options(**given, words=Words.from_argument(words), markers=markers)
+    dependence: Dependence = "averaged" if learner == "aode" else "pairs" if structure == "blocks" else "forest"
     structure, skips_pairs = _resolve_structure(structure, learner), False
     if options.covariance == "mixed" and learner != "bayes":
         raise InputError(
@@ -173,7 +174,8 @@ def plan(
         )
     if like is not None:
         options, prior = _options_like(like, prior)
-    options = replace(options, dependence="averaged" if learner == "aode" else "forest")
+    is_alike = like is not None and dependence == "forest" and options.dependence == "pairs"
+    options = replace(options, dependence="pairs" if is_alike else dependence)
     if structure == "auto" and like is None and is_database_table(opened):
         structure, skips_pairs = "naive", True  # pairs of columns are counted row by row
     target = find_column(opened, target, "target")
@@ -210,13 +212,15 @@ def plan(
 def _resolve_structure(structure: Any, learner: str) -> str:
     """Check the structure, and return the one whose statistics the learner needs.
 
-    "tan" stands for counts of pairs of columns, which AODE and the choice of a learner need too; learners of rows
-    have "naive".
+    "tan" stands for counts of pairs of columns, which blocks, AODE and the choice of a learner need too; learners of
+    rows have "naive".
     """
     structure = check_structure(structure)
-    if structure == "tan" and learner != "bayes":
-        raise InputError(f"structure='tan' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
-    if learner in ("aode", "auto"):
+    if structure in ("tan", "blocks") and learner != "bayes":
+        raise InputError(
+            f"structure={structure!r} is for naive Bayes, not for learner={learner!r}. Hint: leave one out"
+        )
+    if learner in ("aode", "auto") or structure == "blocks":
         return "tan"
     return "naive" if learner != "bayes" and structure == "auto" else structure
 

@@ -101,10 +101,10 @@ def train(
         regression, which learns a weight of the evidence of each column; or boosted naive Bayes. 'auto': whichever
         of these, of a tree and of a tied Gaussian predicts held-out rows best, in inner folds. None: that of `like`,
         else naive Bayes.
-    structure : 'auto', 'naive' or 'tan'
-        Whether columns are independent given the class ('naive'), or each may depend on one other, in a forest that
-        the rows determine ('tan'; `Model.structure`). 'auto': the forest, if it predicts held-out rows better; with
-        `judge` only.
+    structure : 'auto', 'naive', 'blocks' or 'tan'
+        Whether columns are independent given the class ('naive'), joined in pairs ('blocks'), or each may depend on
+        one other, in a forest ('tan'); the rows determine pairs and forest (`Model.structure`). 'auto': the
+        forest, if it predicts held-out rows better; with `judge` only.
     seconds : float or None
         With 'auto', the time that the choice may take; learners that would take longer are left out.
     judge : bool
