@@ -29,7 +29,7 @@ from deciban.training.table_diagnostics import HELD_OUT_SHARE
 from . import data, machine
 from .lab_tables import format_table, list_tables, read_table
 
-DRAWS = 100
+DRAWS = 20
 LEARNERS = ("bayes", "logistic", "evidence")
 BAYES, PLAIN, LOGISTIC, EVIDENCE = "naive Bayes", "logistic, no penalty", "logistic", "evidence"
 SHOWN = (BAYES, PLAIN, LOGISTIC, EVIDENCE)
@@ -37,7 +37,7 @@ NO_PENALTY_C = 1e4
 """The C of a negligible penalty: as in Ng and Jordan, with finite weights where classes are separable."""
 MAX_TRAINING_ROWS = 1280
 EXCLUDED_TABLES = ("letter", "soybean")
-"""Tables of 26 and 19 classes: a fit with a chosen penalty takes seconds, too long for a hundred splits."""
+"""Tables of 26 and 19 classes: a fit with a chosen penalty takes seconds, too long for as many splits."""
 MAX_TABLE_ROWS = 4000
 """A larger table is replaced by a sample of this size before it is split."""
 NEAR_ERROR = 0.01
@@ -52,7 +52,7 @@ cross-validation within the training rows; and with evidence regression. {draws}
 of each table (seeds 0 to {last}): a fifth of the rows is held out, stratified by class, and of
 the others 10, 20, 40 … are learned, at most {most} (adult and mushroom: of {rows} rows, drawn once). Every learner
 has the same rows, and makes every choice from these alone, including Gaussian or bins.
-{left_out} are excluded: with so many classes a hundred splits take hours. Written by
+{left_out} are excluded: with so many classes the splits take hours. Written by
 `python -m benchmarks.lab_ng_jordan` on {date}; do not edit.
 
 Machine: {machine}. All tables took {minutes} minutes, two at a time.
