@@ -40,8 +40,9 @@ Written by `python -m benchmarks.lab_calibration` on {date}; do not edit.
 
 Machine: {machine}.
 
-- *default*: `deciban.train`; *auto*: with `calibrate="auto"`, a map fitted to out-of-fold scores of the training
-  rows.
+- *none*: `deciban.train` with independent columns (`structure="naive"`) and without calibration; *auto*: with
+  `calibrate="auto"`, a map fitted to out-of-fold scores of the training rows. All methods have the same structure, so
+  that calibration alone makes the difference.
 - *sigmoid* and *isotonic*: scikit-learn's `CalibratedClassifierCV(deciban.NaiveBayes(), method=…, cv={inner})`: the
   same model, refitted on {inner} splits of the training rows, each with its own map, their probabilities
   averaged.
@@ -94,21 +95,24 @@ def calibrate_by_auto(chosen: list[str]) -> Learn:
     """Return a learner with `calibrate="auto"` that appends the chosen map to the list."""
 
     def learn(train: pd.DataFrame, target: str) -> Predict:
-        model = deciban.train(train, target=target, calibrate="auto")
+        model = deciban.train(train, target=target, structure="naive", calibrate="auto")
         chosen.append("none" if model.calibration is None else model.calibration.method)
         return make_predict(model, target)
 
     return learn
 
 
+UNCALIBRATED = {"structure": "naive", "calibrate": "none", "judge": False}
+
+
 def make_learners(discrete: bool, chosen: list[str]) -> dict[str, Learn]:
     """Return the learners compared on a table."""
     return {
-        "default": make_our_learner(judge=False),
+        "none": make_our_learner(**UNCALIBRATED),
         "auto": calibrate_by_auto(chosen),
         "sigmoid": calibrate_by_sklearn("sigmoid"),
         "isotonic": calibrate_by_sklearn("isotonic"),
-        **({"alpha auto": make_our_learner(judge=False, alpha="auto")} if discrete else {}),
+        **({"alpha auto": make_our_learner(**UNCALIBRATED, alpha="auto")} if discrete else {}),
     }
 
 
@@ -182,7 +186,7 @@ def measure_tables(names: Sequence[str], repeats: int) -> dict[str, list[Shuffle
         futures = {name: [pool.submit(measure_shuffle, name, seed) for seed in range(repeats)] for name in names}
         for name, shuffles in futures.items():
             results[name] = [each.result() for each in shuffles]
-            print(f"{name}: {Difference.of(results[name], 'auto', 'default')}", file=sys.stderr, flush=True)
+            print(f"{name}: {Difference.of(results[name], 'auto', 'none')}", file=sys.stderr, flush=True)
     return results
 
 
@@ -198,12 +202,12 @@ def count_verdicts(differences: Sequence[Difference]) -> tuple[str, int]:
     return text, verdicts.count("lost")
 
 
-CALIBRATION_LEARNERS = ("default", "auto", "sigmoid", "isotonic")
+CALIBRATION_LEARNERS = ("none", "auto", "sigmoid", "isotonic")
 
 
 def format_losses(results: Results) -> tuple[str, int]:
     """Format the log-loss of every learner and the gain of auto; return also the number of tables lost."""
-    gains = {name: Difference.of(shuffles, "auto", "default") for name, shuffles in results.items()}
+    gains = {name: Difference.of(shuffles, "auto", "none") for name, shuffles in results.items()}
     against_sigmoid = {name: Difference.of(shuffles, "auto", "sigmoid") for name, shuffles in results.items()}
     lines = [
         [
@@ -218,7 +222,7 @@ def format_losses(results: Results) -> tuple[str, int]:
         [[mean_loss(shuffles, learner) for learner in CALIBRATION_LEARNERS] for shuffles in results.values()], axis=0
     )
     lines.append(["*mean*", *(f"{mean:.4f}" for mean in means), "", ""])
-    head = ["table", *CALIBRATION_LEARNERS, "auto − default", "auto − sigmoid"]
+    head = ["table", *CALIBRATION_LEARNERS, "auto − none", "auto − sigmoid"]
     words, lost = count_verdicts(list(gains.values()))
     words += f"; against scikit-learn's sigmoid: {count_verdicts(list(against_sigmoid.values()))[0]}"
     return LOSS_SECTION.format(table=format_table(head, lines), verdict=words), lost
@@ -245,9 +249,9 @@ def format_choices(results: Results) -> str:
 def format_alphas(results: Results) -> tuple[str, int]:
     """Format the gain of choosing the pseudo-count; return also the number of tables lost."""
     discrete = {name: shuffles for name, shuffles in results.items() if "alpha auto" in shuffles[0].losses}
-    gains = {name: Difference.of(shuffles, "alpha auto", "default") for name, shuffles in discrete.items()}
+    gains = {name: Difference.of(shuffles, "alpha auto", "none") for name, shuffles in discrete.items()}
     lines = [
-        [name, *(f"{mean_loss(shuffles, learner):.4f}" for learner in ("default", "alpha auto")), str(gains[name])]
+        [name, *(f"{mean_loss(shuffles, learner):.4f}" for learner in ("none", "alpha auto")), str(gains[name])]
         for name, shuffles in discrete.items()
     ]
     words, lost = count_verdicts(list(gains.values()))

@@ -128,6 +128,17 @@ def test_no_step_is_taken_where_none_is_allowed():
     assert not fit.weights.any()
 
 
+@pytest.mark.parametrize("n", [200, 70_000])
+def test_no_step_of_lbfgs_is_taken_where_none_is_allowed(monkeypatch, n):
+    monkeypatch.setattr(newton, "is_applicable", lambda *arguments: False)
+    monkeypatch.setattr("deciban.linear.solvers.dual_lbfgs.is_applicable", lambda *arguments: False)
+    X, codes, _ = rows(3, n)
+    fit = fit_parts([Dense(X, 1.0)], codes, None, 3, max_iter=0)
+    assert (fit.n_iter, fit.converged) == (0, False)
+    assert not fit.weights.any()
+    assert fit_parts([Dense(X, 1.0)], codes, None, 3, max_iter=2).n_iter == 2
+
+
 def test_rows_without_weight_are_absent():
     X, codes, _ = rows(3)
     weight = (np.arange(len(codes)) % 3 > 0).astype(float)

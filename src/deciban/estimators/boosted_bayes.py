@@ -181,7 +181,7 @@ class BoostedBayes(Classifier):
         >>> [scores.round(2).tolist() for scores in model.staged_decision_function([[2.0]])]
         [[2.0], [2.0], [2.0]]
         """
-        return map(_centre_scores, self._iterate_rounds(X, "joint"))
+        return map(_centre_scores, self._iterate_staged_scores(X, "joint"))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Return an iterator over `predict` after each round.
@@ -192,7 +192,7 @@ class BoostedBayes(Classifier):
         >>> [classes.tolist() for classes in model.staged_predict([[0.5], [2.0]])]
         [[0, 1], [0, 1], [0, 1]]
         """
-        return (self.classes_[codes] for codes in self._iterate_rounds(X, "winner"))
+        return (self.classes_[codes] for codes in self._iterate_staged_scores(X, "winner"))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
         """Return an iterator over `predict_proba` after each round.
@@ -203,7 +203,7 @@ class BoostedBayes(Classifier):
         >>> [p.round(2).tolist() for p in model.staged_predict_proba([[2.0]])]
         [[[0.12, 0.88]], [[0.12, 0.88]], [[0.12, 0.88]]]
         """
-        return self._iterate_rounds(X, "posterior")
+        return self._iterate_staged_scores(X, "posterior")
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Return an iterator over the accuracy after each round.
@@ -216,7 +216,8 @@ class BoostedBayes(Classifier):
         """
         return (float(accuracy_score(y, labels, sample_weight=sample_weight)) for labels in self.staged_predict(X))
 
-    def _iterate_rounds(self, X: Any, wanted: Finish) -> Iterator[NDArray[Any]]:
+    def _iterate_staged_scores(self, X: Any, wanted: Finish) -> Iterator[NDArray[Any]]:
+        """Yield the wanted result of the joint scores after each round; X is checked when the iteration begins."""
         model, threads = self._check_fitted(), thread_count(self.n_jobs)
         rows = self._check_input(X)
         with self._reword_errors():
@@ -224,7 +225,9 @@ class BoostedBayes(Classifier):
                 yield finish(scores, np.zeros(self.n_classes_), wanted)[0]
 
     def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Array]:
-        """Yield the weights of the training rows in each round, which add up to one; they are recomputed.
+        """Yield the weights of these rows in each round, which add up to one, recomputed from the learners.
+
+        They are the weights of the training if X, y and sample_weight are those of `fit`, and no rows were held out.
 
         >>> from deciban import BoostedBayes
         >>> X, y = [[x / 10] for x in range(40)], [int(12 <= x < 30) for x in range(40)]
@@ -246,6 +249,7 @@ class BoostedBayes(Classifier):
         return self.estimator_._hint
 
     def _matches_arguments(self, scorer: Scorer) -> bool:
+        """Return whether a model is boosted by the same algorithm, from learners of the same families."""
         if not isinstance(scorer, Boosted) or scorer.algorithm != self.algorithm:
             return False
         own = [type(f) for f in self.estimator_._assumption(self.n_features_in_, len(self.classes_)).families]

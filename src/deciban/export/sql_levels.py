@@ -61,7 +61,10 @@ class LevelTerm:
         return [self.speller.to_double(c) if numeric else self.speller.to_text(c) for c, numeric in kinds]
 
     def _spell(self, level: str) -> list[list[Expression]]:
-        """Return the literals that a level may be written as, each a list with one for each column."""
+        """Return the spellings of a level as literals, each a list with one literal per column.
+
+        Only a level of a single text column has several, those of `spell_level`.
+        """
         if "part" in self.feature:
             part = self.feature["part"]
             return [[e.integer(DATE_PARTS[part].index(level) + (part == "month"))]]
@@ -72,7 +75,7 @@ class LevelTerm:
         return [[e.number(float(p)) if is_number else e.text(p) for p, is_number in zip(parts, numeric)]]
 
     def match(self, wanted: Sequence[str]) -> Expression:
-        """Return whether the level is one of some."""
+        """Return the SQL condition that the level is one of `wanted`."""
         values, spellings = self.values, [each for level in wanted for each in self._spell(level)]
         if len(values) == 1:
             return e.is_in(values[0], [literals[0] for literals in spellings])
@@ -83,7 +86,7 @@ class LevelTerm:
         return e.join_conditions(both, exp.Or)
 
     def is_missing(self) -> Expression:
-        """Return whether a column is NULL, NaN or a marker of missing values."""
+        """Return the SQL condition that a column is NULL, NaN or a marker of missing values."""
         conditions: list[Expression] = []
         for value, numeric in zip(self.values, self.feature.get("numeric", [False])):
             conditions.append(self.speller.is_missing(value) if numeric else e.is_null(value))
@@ -91,8 +94,11 @@ class LevelTerm:
                 conditions.append(e.is_in(value, [e.text(marker) for marker in self.markers]))
         return e.join_conditions(conditions, exp.Or)
 
-    def _finish(self, found: Expression, unseen: float) -> Expression:
-        """Return a score of known levels, NULL of others, with 0 for missing ones and that of unseen ones."""
+    def _fill_missing_and_unseen(self, found: Expression, unseen: float) -> Expression:
+        """Return `found`, the score of a known level, completed: 0 if the level is missing, `unseen` if not known.
+
+        If unseen levels are refused, the score of a level that is not known stays NULL.
+        """
         if not self.refuses_unseen:
             found = exp.Coalesce(this=found, expressions=[e.number(unseen)])
             if unseen == 0:
@@ -123,16 +129,18 @@ class LevelTerm:
         for k, (scores, dead) in enumerate(zip(self.scores, self.dead)):
             is_written = any(scores) or self.refuses_unseen
             found = look_up("s", k) or (self._choose(scores[:-1]) if is_written else None)
-            terms.append(self._finish(found, scores[-1]) if is_written and found is not None else None)
+            terms.append(
+                self._fill_missing_and_unseen(found, scores[-1]) if is_written and found is not None else None
+            )
             if any(dead):
                 flag = look_up("i", k) or self._choose(dead[:-1])
-                conditions[k] = e.is_one(self._finish(flag, float(dead[-1])))
+                conditions[k] = e.is_one(self._fill_missing_and_unseen(flag, float(dead[-1])))
         return terms, conditions
 
     def join(
         self, steps: QuerySteps, number: int, cells: Sequence[str] | None = None
     ) -> Callable[[str, int], Expression | None]:
-        """Join a table of the levels in the next step; return the function that finds its columns.
+        """Define a table of the levels in `steps` and join it in the next step; return the lookup of its columns.
 
         Where cells are given, its column "c" has the number of each level's cell.
         """
@@ -155,13 +163,16 @@ class LevelTerm:
         return lambda kind, k: e.column(named[kind, k]) if (kind, k) in named else None
 
     def _number_cells(self, cells: Sequence[str]) -> list[int]:
-        """Return the number of each level's cell; levels without one share the last."""
+        """Return the index of each level in `cells`; len(cells) for levels that are not in it."""
         numbers = {cell: n for n, cell in enumerate(cells)}
         return [numbers.get(level, len(cells)) for level in self.levels]
 
     def find_cell(self, cells: Sequence[str], joined: Expression | None) -> Expression:
-        """Return the number of the cell, of a joined column or by a CASE: the last but one for other levels, the last
-        where the level is missing."""
+        """Return the SQL expression of the index in `cells`, the levels that a table of pairs counts separately.
+
+        It is read from the joined column, or computed by a CASE: len(cells) for other levels, len(cells) + 1 where
+        the level is missing.
+        """
         other, missing = e.integer(len(cells)), (self.is_missing(), e.integer(len(cells) + 1))
         if joined is not None:
             return exp.Coalesce(this=joined, expressions=[e.when(missing, otherwise=other)])

@@ -60,14 +60,14 @@ class RowSample:
         return self.limit == NO_LIMIT
 
     def add(self, other: RowSample, size: SampleSize) -> RowSample:
-        """Return the sample of the rows of both."""
+        """Return the sample of the rows that both are drawn from, cut to `size`."""
         keys, limit = np.concatenate([self.keys, other.keys]), min(self.limit, other.limit)
         tables = [sample.table for sample in (self, other) if sample.table is not None]
         table = pa.concat_tables(tables, promote_options="permissive") if tables else None
         return RowSample(keys, table, limit).cut(size)
 
     def cut(self, size: SampleSize) -> RowSample:
-        """Return the sample with the rows up to its limit and its greatest size."""
+        """Return the rows with the lowest keys, as many as `size` allows; the limit is lowered accordingly."""
         n, n_bytes = len(self.keys), self.n_bytes
         n_kept = min(n, size.rows, n if n_bytes <= size.bytes else n * size.bytes // n_bytes)
         limit = self.limit if n_kept == n else max(0, int(np.partition(self.keys, n_kept)[n_kept]) - 1)
@@ -79,10 +79,10 @@ class RowSample:
 
     def folds(self, n_folds: int) -> NDArray[np.int32]:
         """Return the fold of each row."""
-        return assign_by_key(self.keys, n_folds)
+        return assign_folds_by_key(self.keys, n_folds)
 
 
-def assign_by_key(keys: Keys, n_folds: int) -> NDArray[np.int32]:
+def assign_folds_by_key(keys: Keys, n_folds: int) -> NDArray[np.int32]:
     """Return the fold of rows by another hash of their keys, since a sample has the lowest keys only."""
     return (hash_row_numbers(keys.view(np.int64)) % np.uint64(n_folds)).astype(np.int32)
 
@@ -114,19 +114,19 @@ class RowSampler:
         self.kept.append(RowSample(keys[index], table))
         self.n_rows += len(index)
         if self.n_rows > 2 * self.size.rows or sum(s.n_bytes for s in self.kept) > 2 * self.size.bytes:
-            self._join()
+            self._trim()
 
-    def _join(self) -> None:
-        """Replace the samples of the batches so far by one of the size that is wanted."""
+    def _trim(self) -> None:
+        """Replace the kept samples by one, cut to `size`; lower the limit to its highest key."""
         keys = np.concatenate([np.zeros(0, dtype=np.uint64), *(sample.keys for sample in self.kept)])
-        tables = [sample.table for sample in self.kept]
+        tables = [sample.table for sample in self.kept if sample.table is not None]
         table = pa.concat_tables(tables, promote_options="permissive") if tables else None
         joined = RowSample(keys, table, self.limit).cut(self.size)
         self.kept, self.n_rows, self.limit = [joined], len(joined.keys), joined.limit
 
     def sample(self) -> RowSample:
         """Return the sample of the rows so far."""
-        self._join()
+        self._trim()
         return self.kept[0]
 
 

@@ -25,7 +25,7 @@ from deciban.model.fold_ledgers import join_fold, split_by_fold
 from deciban.model.learned_rows import MAX_HASHED_ROWS, MIN_SOURCE_ROWS, LearnedRows
 from deciban.model.matrices import row_blocks
 from deciban.model.model_options import Origin
-from deciban.model.row_samples import RowSample, RowSampler, SampleSize, assign_by_key
+from deciban.model.row_samples import RowSample, RowSampler, SampleSize, assign_folds_by_key
 from deciban.model.summarise_table import MAX_FOLD_CELLS, TableSummariser, describe_empty_table
 from deciban.sources.distributed import PartView, distributed_base, fetch_first_rows, replace_base
 from deciban.sources.source import ColumnReading, Source
@@ -130,7 +130,7 @@ class SummaryPlan:
 
 def _assign_folds(part: int, n_folds: int, codes: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the folds of rows of a part; see `FoldAssigner`."""
-    return assign_by_key(hash_rows_of_part(part, number), n_folds)
+    return assign_folds_by_key(hash_rows_of_part(part, number), n_folds)
 
 
 def sample_rows(source: Source, wanted: Mapping[str, ColumnReading], layout: Layout, size: SampleSize) -> RowSample:

@@ -63,19 +63,19 @@ class StoredGenerativeModel(GenerativeModel):
 
     @cached_property
     def level_names(self) -> Sequence[Sequence[str]]:
-        """The names of the levels over the file's own bytes."""
+        """The names of the levels of each categorical feature, as sequences over the bytes of the file."""
         if "ledger" in vars(self):
             return super().level_names
         schema = self._section.part("ledger").part("schema")
         return [LevelNames(names) for names in ledgers.read_level_arrays(schema)]
 
     def unsolved(self) -> GenerativeModel:
-        """Return the model without the solution that the file holds."""
+        """Return the model of the assumption and ledger alone: without stored solution, calibration and novelty."""
         return GenerativeModel(self.assumption, self.ledger)
 
     @cached_property
     def solved(self) -> Solved:
-        """The solution that the file holds; the ledger is not read."""
+        """The solution that the file holds, read without the ledger; that of the ledger if the file holds none."""
         if not self._section.has("solved"):
             return self.unsolved().solved
         section, ledger = self._section.part("solved"), self._section.part("ledger")
@@ -196,9 +196,10 @@ def _read_optional_calibration(section: Section, K: int) -> Calibration | None:
 
 
 def write_fitted_model(model: FittedModel) -> Section:
-    """Return the section of a fitted model: forms, intercepts, the weight of each class and the report.
+    """Return the section of a fitted model: forms, priors, intercepts, needs, weight of the rows by class, report.
 
-    The schema or the generative model that it is based on are written by the caller.
+    The section is read back once, so that no model is written that could not be read. The caller writes the schema,
+    or the generative model that it is based on.
     """
     solved = model.solved
     assert solved.bias is not None
@@ -233,6 +234,7 @@ def read_fitted_model(section: Section, schema: Schema, basis: GenerativeModel |
 
 
 def _read_needs(section: Section, block: Block) -> Needs:
+    """Read how the values of a block are read: threshold, sign, missing values and unit; the kind is the block's."""
     threshold = section.optional(section.number, "threshold", -np.inf, np.inf)
     flags = {name: section.flag(name) for name in ("signed", "skips", "unit")}
     return Needs(block.kind, threshold, **flags, words=block.reading if block.kind == "bags" else "")

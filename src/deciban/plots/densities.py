@@ -161,9 +161,10 @@ def draw_curve_rows(ax: Any, conditional: Conditional, K: int, rows: Rows) -> No
         height = 0.9 * y[:, k] / top[k]
         look = {"color": style.pale(k), "linewidth": 0, "zorder": 2 + k / K}
         ax.fill_between(x, k, k - height, step="mid" if conditional.is_count else None, **look)
-        ax.plot(x, k - height, color=colour(k), linewidth=1.1, zorder=2 + k / K, gid="density")
+        steps = "steps-mid" if conditional.is_count else "default"
+        ax.plot(x, k - height, color=colour(k), linewidth=1.1, zorder=2 + k / K, gid="density", drawstyle=steps)
         if rows is not None:
-            _draw_rug(ax, rows, k, k + 0.02, small=True)
+            _draw_rug(ax, rows, k, k + 0.02, as_ticks=True)
     ax.set_ylim(K - 0.7, -1.05)
     _set_limits(ax, conditional, x)
 
@@ -190,11 +191,12 @@ def _set_limits(ax: Any, conditional: Conditional, x: Array) -> None:
         ax.xaxis.set_major_locator(MaxNLocator(7, integer=True))
 
 
-def _draw_rug(ax: Any, rows: Rows, k: int, height: float, small: bool = False) -> None:
+def _draw_rug(ax: Any, rows: Rows, k: int, height: float, as_ticks: bool = False) -> None:
+    """Draw the distinct numbers of class k at this height, as its markers, or as small ticks."""
     assert rows is not None
     x = np.unique(rows[0][rows[1] == k])
     look = style.marker_look(k, 3.6, 0.3)
-    if small:
+    if as_ticks:
         look = {"color": colour(k), "marker": "|", "markersize": 3, "markeredgewidth": 0.5}
     ax.plot(x, np.full(len(x), height), linestyle="none", gid="data", zorder=3.5, **look)
 

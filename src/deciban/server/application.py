@@ -21,7 +21,7 @@ from deciban.server.gate import Gate, Handler
 from deciban.server.handlers import Service
 from deciban.server.inference_protocol import InferenceProtocol
 from deciban.server.logs import configure_logs, log_failure
-from deciban.server.metrics import Metrics, forget_dead_workers
+from deciban.server.metrics import Metrics, remove_dead_workers
 from deciban.server.openapi import OPERATIONS, make_document
 from deciban.server.operations import show_warning
 from deciban.server.settings import Settings
@@ -37,7 +37,7 @@ def create_app(settings: Settings, parent: int | None = None) -> Gate:
     warnings.simplefilter("always", DecibanWarning)
     warnings.showwarning = show_warning
     metrics = Metrics()
-    forget_dead_workers()
+    remove_dead_workers()
     service = Service(settings, metrics)
 
     @asynccontextmanager

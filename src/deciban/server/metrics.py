@@ -18,7 +18,7 @@ FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class Metrics:
-    """The metrics of a worker."""
+    """The counters, histogram and gauge of one worker; `format` adds up those of all workers of the common folder."""
 
     def __init__(self) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -31,14 +31,14 @@ class Metrics:
             "deciban_request_seconds", "Time of a request.", by, buckets=TIME_BUCKETS, registry=registry
         )
         rows = Counter("deciban_rows", "Rows predicted, explained, learned or forgotten.", by, registry=registry)
-        self._requests, self._times, self._rows = _Labelled(requests), _Labelled(times), _Labelled(rows)
+        self._requests, self._times, self._rows = _SeriesCache(requests), _SeriesCache(times), _SeriesCache(rows)
         self.in_progress = Gauge(
             "deciban_requests_in_progress", "Requests being answered.", registry=registry, multiprocess_mode="livesum"
         )
         self.loads = Counter("deciban_model_loads", "Loads of model files.", ("model",), registry=registry)
 
     def count(self, operation: str, model: str, status: int, seconds: float, rows: int) -> None:
-        """Count one answered request."""
+        """Record one answered request: its status, its time and its rows."""
         self._requests.find(operation, model, str(status)).inc()
         self._times.find(operation, model).observe(seconds)
         if rows:
@@ -57,7 +57,7 @@ class Metrics:
         return generate_latest(registry), CONTENT_TYPE_LATEST
 
 
-class _Labelled:
+class _SeriesCache:
     """The series of a metric by their labels, found without prometheus_client's checks and lock."""
 
     def __init__(self, metric: Any) -> None:
@@ -72,8 +72,8 @@ class _Labelled:
         return found
 
 
-def forget_dead_workers() -> None:
-    """Remove the numbers of requests in progress of workers that are gone."""
+def remove_dead_workers() -> None:
+    """Delete the gauges of requests in progress of dead workers from the common folder."""
     folder = os.environ.get(FOLDER_VARIABLE)
     if folder is None:
         return
@@ -81,6 +81,17 @@ def forget_dead_workers() -> None:
 
     for name in os.listdir(folder):
         pid = name.removesuffix(".db").rpartition("_")[2]
-        if pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+        if pid.isdigit() and not _is_alive(int(pid)):
             with suppress(OSError):
                 mark_process_dead(int(pid), folder)  # type: ignore[no-untyped-call]
+
+
+def _is_alive(pid: int) -> bool:
+    """Return whether a process of this number runs."""
+    try:
+        os.kill(pid, 0)  # signal 0 is not sent
+    except ProcessLookupError:
+        return False
+    except OSError:  # a process of another user
+        return True
+    return True

@@ -109,7 +109,7 @@ class DecibanClassifier(Estimator, _ClassifierParams, DefaultParamsReadable, Def
 
     def _fit(self, dataset: Any) -> DecibanClassificationModel:
         """Train a model on features, label and weight of a DataFrame; it has the params of this estimator."""
-        width = 0 if self.isSet(self.inputCols) else _vector_width(dataset, self.getFeaturesCol())
+        width = 0 if self.isSet(self.inputCols) else _read_vector_width(dataset, self.getFeaturesCol())
         label, weight = self.getLabelCol(), self.getWeightCol() if self.isSet(self.weightCol) else None
         others = [dataset[quote(name)] for name in (label, *([weight] if weight else []))]
         names = ("learner", "numbers", "calibrate", "alpha", "roles")
@@ -119,8 +119,8 @@ class DecibanClassifier(Estimator, _ClassifierParams, DefaultParamsReadable, Def
         return self._copyValues(DecibanClassificationModel(model, width))
 
 
-def _vector_width(dataset: Any, name: str) -> int:
-    """Return the number of elements of the vectors of a column; refuse a DataFrame without any."""
+def _read_vector_width(dataset: Any, name: str) -> int:
+    """Read the length of the first vector of a column that is not null; raise an InputError if there is none."""
     row = dataset.select(sql.size(vector_to_array(dataset[quote(name)])).alias("width")).where("width >= 0").first()
     if row is None:
         raise InputError(f"column {name!r} has no vector, so there is nothing to learn from")

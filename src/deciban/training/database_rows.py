@@ -54,16 +54,19 @@ def can_push_down(task: Task) -> bool:
     return not task.needs_rows and task.structure == "naive" and find_database(task.source) is not None
 
 
-def describe_dependence(task: Task) -> str:
-    """Describe how the dependence of columns was counted; empty for sources that are no tables of a database."""
+def describe_limits(task: Task) -> str:
+    """Return a note, after "; ", on what a database could not compute: no pairs counted, or all rows read.
+
+    It is empty if the database computed all statistics, and for other sources.
+    """
     if task.skips_pairs:
         return f"; {SKIPPED_PAIRS_NOTE}"
-    is_read = (task.needs_rows or task.structure != "naive") and find_database(task.source) is not None
+    is_read = find_database(task.source) is not None and not can_push_down(task)
     return f"; {READ_ROWS_NOTE}" if is_read else ""
 
 
 def snapshot(task: Task) -> AbstractContextManager[None]:
-    """Return a context in which all statements see the same rows."""
+    """Return a context in which all statements see the same rows; an empty one for other sources than databases."""
     table = find_database(task.source)
     return nullcontext() if table is None else table.driver.snapshot()
 

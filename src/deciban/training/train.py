@@ -247,7 +247,7 @@ class Trained:
         words = f"{len(self.folds)}-fold{grouped}: {which}, each scored by the model without its fold{calibrated}"
         base = distributed_base(self.task.source)
         words += f"; {base.advice}" if base is not None and base.advice else ""
-        words += database_rows.describe_dependence(self.task)
+        words += database_rows.describe_limits(self.task)
         return scored.scorecard(log_posterior).report(self.model.classes, words)
 
 

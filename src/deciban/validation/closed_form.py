@@ -69,6 +69,7 @@ class LeftOutBlock:
 def score_without_row(family: Any, block: LeftOutBlock) -> Array | None:
     """Compute ln p(x|k), n×K, of each row by the statistics of all other rows; None if there is no closed form.
 
+    Rows whose score is not valid in closed form are marked in `block.rows.needs_refit`, which is changed in place.
     Each family registers its own form.
     """
     return None

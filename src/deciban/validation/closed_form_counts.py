@@ -21,13 +21,14 @@ from deciban.validation import closed_form
 from deciban.validation.closed_form import LeftOutBlock, LeftOutRows, score_without_row, subtract_weight
 
 MAX_COUNT_CELLS = 1 << 33
-"""Rows × classes × features up to which every class may change with every row; beyond it folds are the way."""
+"""The largest rows × classes × features for which every class is recomputed for every row; else folds are used."""
 
 LevelCodes = NDArray[np.int64]
 
 
 @score_without_row.register
 def _score_counts(family: Bernoulli | Multinomial | Complement | Poisson, block: LeftOutBlock) -> Array | None:
+    """Score sparse rows by their stored entries if possible, else by counts of the row's class or of all classes."""
     sparse = closed_form.score_sparse_rows(family, block)
     if sparse is not None:
         return sparse
@@ -39,7 +40,7 @@ def _score_counts(family: Bernoulli | Multinomial | Complement | Poisson, block:
 def _score_own_class(family: Bernoulli | Multinomial, block: LeftOutBlock) -> Array | None:
     """Score each row by its own class's counts without it; those of the other classes stay.
 
-    None where a class has no counts but those that all classes share, which would change too.
+    None if α is 0 and a class has no counts: it has the pooled counts of all classes, which change with every row.
     """
     part, X, rows, alpha = to_dense(block.part), block.X, block.rows, np.asarray(family.alpha)
     weight = part.weight if isinstance(family, Bernoulli) else part.total.sum(axis=1, keepdims=True)
@@ -47,13 +48,13 @@ def _score_own_class(family: Bernoulli | Multinomial, block: LeftOutBlock) -> Ar
         return None
     own = np.empty(X.shape[0])
     for some in rows.chunks(part.n_features):
-        x = _values(X[some], family)
+        x = _to_dense_values(X[some], family)
         others = closed_form.counts_excluding(part, x, rows.codes[some], rows.weight[some])
         total = others.weight if isinstance(family, Bernoulli) else others.total.sum(axis=2, keepdims=True)
         rows.needs_refit[some] |= ((total == 0) & (alpha == 0)).any(axis=(1, 2))
-        score = _times(x, log(family.theta(others))[:, 0])
+        score = _multiply_log(x, log(family.theta(others))[:, 0])
         if isinstance(family, Bernoulli):
-            score += _times(1 - x, log(family.absent(others))[:, 0])
+            score += _multiply_log(1 - x, log(family.absent(others))[:, 0])
         own[some] = score.sum(axis=1)
     scores = block.joint_scores()
     scores[np.arange(len(own)), rows.codes] = own
@@ -61,15 +62,18 @@ def _score_own_class(family: Bernoulli | Multinomial, block: LeftOutBlock) -> Ar
 
 
 def _score_every_class(family: Poisson | Complement, block: LeftOutBlock) -> Array | None:
-    """Score each row by all classes' counts without it: the mean of a column, or the counts of other classes."""
+    """Score each row by counts without it in every class: its removal changes column means and complement counts.
+
+    None if an α is 0, or if rows × classes × features exceed `MAX_COUNT_CELLS`.
+    """
     part, X, rows, alpha = to_dense(block.part), block.X, block.rows, np.asarray(family.alpha)
     if (alpha == 0).any() or part.total.size * X.shape[0] > MAX_COUNT_CELLS:
         return None
     out = np.empty((X.shape[0], part.n_classes))
     for some in rows.chunks(part.total.size):
-        x = _values(X[some], family)
+        x = _to_dense_values(X[some], family)
         own = closed_form.counts_excluding(part, x, rows.codes[some], rows.weight[some])
-        others = _all_classes(part, own, rows, some)
+        others = _expand_to_all_classes(part, own, rows, some)
         x = x[:, None]
         if isinstance(family, Complement):
             out[some] = (x * family.log_theta(others)).sum(axis=2)
@@ -79,13 +83,13 @@ def _score_every_class(family: Poisson | Complement, block: LeftOutBlock) -> Arr
             terms = BoundedRates(rate, MAX_DEVIANCE).bounded_terms(x, slice(None))
             base = sum_best_log_probabilities(x[:, 0])
         else:
-            terms = _times(x, np.where(rate == 0, 0.0, log(rate))) - rate
+            terms = _multiply_log(x, np.where(rate == 0, 0.0, log(rate))) - rate
             base = -sum_log_factorials(x[:, 0])
         out[some] = np.where(np.isnan(x), 0.0, terms).sum(axis=2) + base[:, None]
     return out
 
 
-def _all_classes(part: Counts, own: Counts, rows: LeftOutRows, some: slice) -> Counts:
+def _expand_to_all_classes(part: Counts, own: Counts, rows: LeftOutRows, some: slice) -> Counts:
     """Return the counts of all classes, c×K×d, those of the row's own class without it."""
     shape = (len(own.total), *part.total.shape)
     total, weight = (np.broadcast_to(each, shape).copy() for each in (part.total, part.weight))
@@ -94,18 +98,18 @@ def _all_classes(part: Counts, own: Counts, rows: LeftOutRows, some: slice) -> C
     return Counts(total, weight)
 
 
-def _values(X: Any, family: Any) -> Array:
+def _to_dense_values(X: Any, family: Any) -> Array:
     dense = X.toarray() if is_sparse(X) else np.asarray(X)
     return apply_threshold(dense, getattr(family, "threshold", None))
 
 
-def _times(x: Array, log_theta: Array) -> Array:
+def _multiply_log(x: Array, log_theta: Array) -> Array:
     """Return x · ln θ; 0 where x is 0 or missing, even if θ is 0."""
     nothing = np.isnan(x) | (x == 0)
     return np.where(nothing, 0.0, np.where(nothing, 0.0, x) * np.where(nothing, 0.0, log_theta))
 
 
-def _level_codes(block: LeftOutBlock) -> LevelCodes:
+def _to_level_codes(block: LeftOutBlock) -> LevelCodes:
     codes: LevelCodes = engines.prepare_rows(block.X.toarray() if is_sparse(block.X) else block.X, block.need)
     return codes
 
@@ -116,7 +120,7 @@ def _score_categorical(family: Categorical, block: LeftOutBlock) -> Array | None
 
     None where pooled levels change places, or a class has no counts of a feature but those that all classes share.
     """
-    X, rows = _level_codes(block), block.rows
+    X, rows = _to_level_codes(block), block.rows
     part = family.full(block.part)
     V = family.separate_levels(part).counts.sizes
     if family.most is not None and (family.most < V).any():
@@ -161,14 +165,17 @@ def _score_level_chunk(
 
 @score_without_row.register
 def _score_joint(family: Joint, block: LeftOutBlock) -> Array | None:
-    """Compute ln p(x|k) by the joint table without the row; rows with a missing value are in no cell of it."""
-    part, form, X, rows = block.part, block.form, _level_codes(block), block.rows
+    """Compute ln p(x|k) by the joint table without the row; rows with a missing value are in no cell of it.
+
+    None if α is 0 and a class has no counts.
+    """
+    part, form, X, rows = block.part, block.form, _to_level_codes(block), block.rows
     inside = (X >= 0).all(axis=1)
     seen = part.count.sum(axis=1)
     if family.alpha == 0 and (seen == 0).any():
         return None
     rows.needs_refit[:] |= inside & ~closed_form.has_remainder(seen[rows.codes], rows.weight)
-    rows.needs_refit[:] |= _shrinks_table(family, part, X, rows) & inside
+    rows.needs_refit[:] |= _is_last_of_highest_level(family, part, X, rows) & inside
     count, free = form.count_matches(X)
     own = np.arange(len(X)), rows.codes
     removed = rows.weight * inside
@@ -179,7 +186,7 @@ def _score_joint(family: Joint, block: LeftOutBlock) -> Array | None:
     return np.logaddexp(log(count), log_alpha + free) - np.logaddexp(log(total), form.log_imagined)
 
 
-def _shrinks_table(family: Joint, part: Cells, X: LevelCodes, rows: LeftOutRows) -> NDArray[np.bool_]:
+def _is_last_of_highest_level(family: Joint, part: Cells, X: LevelCodes, rows: LeftOutRows) -> NDArray[np.bool_]:
     """Return which rows are the only ones with the highest level of a feature: without them the table is smaller."""
     out, total = np.zeros(len(X), dtype=np.bool_), part.count.sum(axis=0)
     least = family.min_levels or (0,) * part.n_features

@@ -30,7 +30,7 @@ MIN_SAMPLE_ROWS = 1 << 14
 """The least number of rows of a sample."""
 
 SAMPLE_ROWS_PER_WEIGHT = 20
-"""The least number of rows of a sample for each weight of a class."""
+"""The number of rows of a sample for each weight of a class, up to MIN_SAMPLE_ROWS // 4 weights."""
 
 SAMPLING_FACTOR = 4
 """A sample is fitted first where there are at least this many times more rows."""
@@ -47,13 +47,16 @@ GRADIENT_SHRINKAGE = 0.7
 ROUNDING_TOLERANCE = 1e-6
 """The minimum is found to rounding where no step leads down and the gradient is below this tolerance."""
 
-STEPS_PER_ITERATION = 10
-"""Steps within bounds are cheaper and more numerous than those without: this many are allowed for each of those."""
+L1_STEPS_PER_ITERATION = 10
+"""The number of L-BFGS-B steps under an L1 penalty for each iteration of `max_iter`; they are cheaper."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Weights of every block (÷ their units), the bias of centred features, and the progress of the search."""
+    """Weights `ts` of every block (÷ their units), the bias of centred features, and the progress of the search.
+
+    `gradient` is the greatest absolute derivative of the mean objective; after `minimise_l1` a length.
+    """
 
     ts: list[Array]
     bias: Array
@@ -70,23 +73,26 @@ def sample_rows(n: int, wanted: int) -> NDArray[np.intp]:
 
 
 def count_sample_rows(width: int) -> int:
-    """Return the number of rows of a sample, for blocks of at most this many features."""
+    """Return the sample size for blocks of at most `width` features; beyond 4096 features it grows no further."""
     return max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(width, MIN_SAMPLE_ROWS // 4))
 
 
 def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
-    """Minimise Σ wℓ + ½ Σ l2 t² from a given state."""
+    """Minimise Σ wℓ + ½ Σ l2 t² from a given state.
+
+    A sample is fitted first if rows are many and it has every class; its steps are not counted in `n_iter`.
+    """
     penalties = [penalty / max(rows.total, np.finfo(float).tiny) for penalty in l2]
     widest = max((block.width for block in rows.blocks), default=1)
     sample = sample_rows(len(rows.codes), count_sample_rows(widest))
     if len(sample) == len(rows.codes):
-        return _search(rows, rows, penalties, state, tol, max_iter)
+        return _search_rows(rows, rows, penalties, state, tol, max_iter)
     some = rows.take(sample)
     counts = np.bincount(some.codes, weights=some.weight, minlength=max(rows.n_scores, 2))
     if (counts > 0).all():  # a sample without rows of a class would fit a probability of zero for it
         rough = choose_rough_tolerance(sum(t.size for t in state.ts), len(sample))
-        state = _search(some, some, penalties, state, max(tol, rough), max_iter)
-    return _search(rows, some, penalties, State(state.ts, state.bias), tol, max_iter)
+        state = _search_rows(some, some, penalties, state, max(tol, rough), max_iter)
+    return _search_rows(rows, some, penalties, State(state.ts, state.bias), tol, max_iter)
 
 
 def choose_rough_tolerance(n_weights: int, n_rows: int) -> float:
@@ -94,7 +100,7 @@ def choose_rough_tolerance(n_weights: int, n_rows: int) -> float:
     return 0.1 * float(np.sqrt(n_weights / max(n_rows, 1)))
 
 
-def _search(
+def _search_rows(
     rows: Rows, some: Rows, penalties: Sequence[Array | float], state: State, tol: float, max_iter: int
 ) -> State:
     """Search over `rows`, preconditioned by the curvature of `some` rows where each round begins."""
@@ -102,21 +108,24 @@ def _search(
 
 
 def search(build: Callable[[State], "PreconditionedObjective"], state: State, tol: float, max_iter: int) -> State:
-    """Run rounds of L-BFGS from a state, each on the objective that `build` makes where it begins."""
+    """Run rounds of L-BFGS from a state, each on the objective that `build` returns for the state it begins in.
+
+    The search ends at convergence or after `max_iter` steps; gradient steps end it if a round finds no descent.
+    """
     while True:
         most = min(STEPS_PER_PRECONDITIONER, max_iter - state.n_iter)
         before, state = state.n_iter, _run_round(build(state), state, tol, most)
         if state.converged or state.n_iter >= max_iter:
             return state
         if state.n_iter - before < most:
-            return _polish(build, state, tol)
+            return _refine_by_gradient(build, state, tol)
 
 
-def _polish(build: Callable[[State], "PreconditionedObjective"], state: State, tol: float) -> State:
+def _refine_by_gradient(build: Callable[[State], "PreconditionedObjective"], state: State, tol: float) -> State:
     """Improve the last digits by gradients alone, which are still accurate where values differ only by rounding.
 
     In preconditioned coordinates the minimum is about one gradient away; a step counts if it makes the gradient much
-    shorter.
+    shorter. Convergence is judged by `ROUNDING_TOLERANCE` where `tol` is smaller; `n_iter` may exceed the limit.
     """
     best, previous_length = state, np.inf
     for _ in range(MAX_GRADIENT_STEPS):
@@ -144,8 +153,9 @@ def _run_round(objective: "PreconditionedObjective", state: State, tol: float, m
     """
     u = objective.pack()
     _, gradient = objective.value_and_gradient(u)
-    if objective.is_near_minimum(tol):
-        return State(state.ts, state.bias, state.n_iter, True, objective.max_gradient)
+    is_near = objective.is_near_minimum(tol)
+    if is_near or max_steps <= 0:
+        return State(state.ts, state.bias, state.n_iter, is_near, objective.max_gradient)
     unit = float(np.sqrt(gradient @ gradient))
 
     def value(v: Array) -> tuple[float, Array]:
@@ -153,7 +163,7 @@ def _run_round(objective: "PreconditionedObjective", state: State, tol: float, m
         return f, g * unit
 
     stop = partial(objective.is_near_minimum, tol)
-    found = _minimise_by_scipy(value, u / unit, stop, max(max_steps, 1), 50 * STEPS_PER_PRECONDITIONER)
+    found = _minimise_by_scipy(value, u / unit, stop, max_steps, 50 * STEPS_PER_PRECONDITIONER)
     *ts, bias = objective.unpack(found.x * unit)
     converged = objective.is_near_minimum(tol)
     return State(ts, bias, state.n_iter + int(found.nit), converged, objective.max_gradient)
@@ -218,7 +228,11 @@ class PreconditionedObjective:
         return f, g
 
     def is_near_minimum(self, tol: float) -> bool:
-        """Return whether the possible gain, about ½‖g‖² in these coordinates, is below tol² of the objective or 1."""
+        """Return whether the last evaluation is near the minimum.
+
+        It is if the possible gain, about ½‖g‖² in these coordinates, is at most tol² f, or if f itself is at most
+        tol²; also if nothing is penalised and the rows are fitted perfectly, where there is no minimum.
+        """
         assert self.last is not None
         _, f, g = self.last
         is_unpenalised = not any(np.any(penalty) for penalty in self.penalties)
@@ -249,14 +263,17 @@ class SplitObjective:
         return self.last, gradient
 
     def is_near_minimum(self, tol: float) -> bool:
-        """Return whether the possible gain is below tol² of the objective, or of 1."""
+        """Return whether the possible gain, half of `free_gradient`, is at most tol² f, or f is at most tol²."""
         return bool(self.last <= tol * tol or self.free_gradient <= tol * tol * 2.0 * self.last)
 
 
 def minimise_l1(
     rows: Rows, l2: Sequence[Array | float], l1: Sequence[Array | float], state: State, tol: float, max_iter: int
 ) -> State:
-    """Minimise Σ wℓ + ½ Σ l2 t² + Σ l1 |t| from a given state."""
+    """Minimise Σ wℓ + ½ Σ l2 t² + Σ l1 |t| from a given state by at most `max_iter` steps of L-BFGS-B over all rows.
+
+    The returned `gradient` is the length of the free gradient in scaled coordinates.
+    """
     from scipy.optimize import Bounds
 
     total = max(rows.total, np.finfo(float).tiny)

@@ -90,7 +90,7 @@ def fit_parts(
         rows = prepared or prepare_rows(parts, codes, weight, n_classes, intercept and fixed_bias is None, threads)
         rows = rows if fixed_bias is None else replace(rows, fixed_bias=fixed_bias)
         first = _build_initial_state(parts, rows, start)
-        max_iter *= lbfgs.STEPS_PER_ITERATION if any(part.l1 for part in parts) else 1
+        max_iter *= lbfgs.L1_STEPS_PER_ITERATION if any(part.l1 for part in parts) else 1
         if any(map(_is_screened, parts)):
             return _search_with_screening(parts, rows, first, tol, max_iter)
         return _summarise(parts, rows, _search(parts, rows, first, tol, max_iter))
