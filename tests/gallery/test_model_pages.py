@@ -135,8 +135,8 @@ def test_ng_and_jordan():
     for name, errors in page.values["lab"].items():
         assert errors == [numbers_in(cell)[0] for cell in rows[name]]
     crossing = next(row[-1] for row in lab_rows("ng-jordan", "## Where the curves cross") if row[0] == "adult")
-    assert numbers_in(crossing)[0] == 531
-    assert any("531" in text.get_text() for text in page.figures[0].axes[1].texts)
+    assert numbers_in(crossing)[0] == 435
+    assert any("435" in text.get_text() for text in page.figures[0].axes[1].texts)
     draw, sizes = page.values["draw"], page.values["sizes"]
     held_out, truth = draw(4000, seed=1000)
     for seed in range(3):
