@@ -277,7 +277,7 @@ def parse_arguments() -> argparse.Namespace:
     target = data.ROOT / "docs" / "lab" / "calibration.md"
     parser.add_argument("--page", type=Path, default=target, help="the page to write")
     parser.add_argument("--only", metavar="TABLE", nargs="+", help="these tables alone; writes no page")
-    parser.add_argument("--repeats", type=int, default=REPEATS, help="shuffles; fewer than all write no page")
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="shuffles; another number writes no page")
     return parser.parse_args()
 
 
@@ -290,7 +290,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     text, succeeded = format_page(results)
-    if arguments.only or arguments.repeats < REPEATS:
+    if arguments.only or arguments.repeats != REPEATS:
         print(text)
         return int(not succeeded)
     arguments.page.write_text(text, encoding="utf-8")

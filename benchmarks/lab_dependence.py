@@ -28,6 +28,7 @@ NAIVE: Mapping[str, Any] = {"structure": "naive", "calibrate": "none"}
 STRUCTURES: Mapping[str, Mapping[str, Any]] = {
     "blocks": {"structure": "blocks", "calibrate": "none"},
     "tan": {"structure": "tan", "calibrate": "none"},
+    "default, uncalibrated": {"calibrate": "none"},
     "default": {},
 }
 """What is compared with the advice, by the name of its column."""
@@ -37,8 +38,8 @@ PAGE = """# Does the advice of `dependence` help?
 `deciban.dependence` analyses one half of a table and recommends columns to join or to drop. The advice is tested on
 the other half, in {folds} folds of `deciban.evaluate`, the same for both models; then the halves are exchanged. The
 halves are stratified (seed {seed}). Both models have independent columns (`structure="naive"`) and no calibration.
-The last columns show what `structure` finds by itself in the tested half: pairs of columns, a forest, and the default
-of `train`, which is calibrated. Written by `python -m benchmarks.lab_dependence` on {date}; do not edit.
+The last columns show what `structure` finds by itself in the tested half: pairs of columns, a forest, and the default of
+`train`, without its calibration and with it. Written by `python -m benchmarks.lab_dependence` on {date}; do not edit.
 
 Machine: {machine}.
 
@@ -52,26 +53,31 @@ the advised one, in percent.
 
 @dataclass(frozen=True)
 class Trial:
-    """The advice from one half of a table, tested on the other."""
+    """The advice from one half of a table, tested on the other, and what `structure` finds there by itself."""
 
     table: str
     advice: str
     before: deciban.Report
-    after: deciban.Report
-    structures: Sequence[deciban.Report]
+    after: deciban.Report | None
+    """The report as advised; None without advice."""
+    structures: Mapping[str, deciban.Report]
     """The reports of `STRUCTURES`."""
 
     @property
     def gain(self) -> tuple[float, float]:
         """The reduction of the log-loss by the advice, and its standard error."""
+        assert self.after is not None
         return compare_losses(self.before, self.after)
 
     def format_line(self) -> list[str]:
         """Format a line of the table."""
+        found = [f"{report.log_loss:.4f}" for report in self.structures.values()]
+        if self.after is None:
+            return [self.table, "none", f"{self.before.log_loss:.4f}", "", "", "", *found]
         shares = f"{100 * self.before.accuracy:.1f} → {100 * self.after.accuracy:.1f}"
         gain = "{:+.4f} ± {:.4f}".format(*self.gain)
-        figures = [f"{report.log_loss:.4f}" for report in (self.before, self.after, *self.structures)]
-        return [self.table, self.advice, *figures[:2], gain, shares, *figures[2:]]
+        figures = [f"{report.log_loss:.4f}" for report in (self.before, self.after)]
+        return [self.table, self.advice, *figures, gain, shares, *found]
 
 
 def compare_losses(before: deciban.Report, after: deciban.Report) -> tuple[float, float]:
@@ -97,8 +103,8 @@ def row_losses(report: deciban.Report) -> "np.typing.NDArray[np.float64]":
     return np.asarray(-report.log_proba[np.arange(len(codes)), codes])
 
 
-def run_trials(table: Table) -> Iterator[Trial | None]:
-    """Yield a trial for each half; None where there is no advice."""
+def run_trials(table: Table) -> Iterator[Trial]:
+    """Yield a trial for each half."""
     halves = [
         half for _, half in StratifiedKFold(2, shuffle=True, random_state=SEED).split(table.labels, table.labels)
     ]
@@ -106,15 +112,20 @@ def run_trials(table: Table) -> Iterator[Trial | None]:
         yield run_trial(table, table.frame.iloc[analysed], table.frame.iloc[tested])
 
 
-def run_trial(table: Table, analysed: pd.DataFrame, tested: pd.DataFrame) -> Trial | None:
-    """Test the advice from one half on the other."""
+def run_trial(table: Table, analysed: pd.DataFrame, tested: pd.DataFrame) -> Trial:
+    """Test the advice from one half, if there is any, and every structure on the other."""
     found = deciban.dependence(analysed, target=table.target)
-    if not found.advice:
-        return None
     roles = dict.fromkeys(found.drop, "skip")
     before = deciban.evaluate(tested, target=table.target, folds=FOLDS, **NAIVE)
-    after = deciban.evaluate(tested, target=table.target, folds=FOLDS, roles=roles, blocks=found.blocks, **NAIVE)
-    found_alone = [deciban.evaluate(tested, target=table.target, folds=FOLDS, **each) for each in STRUCTURES.values()]
+    after = (
+        deciban.evaluate(tested, target=table.target, folds=FOLDS, roles=roles, blocks=found.blocks, **NAIVE)
+        if found.advice
+        else None
+    )
+    found_alone = {
+        name: deciban.evaluate(tested, target=table.target, folds=FOLDS, **settings)
+        for name, settings in STRUCTURES.items()
+    }
     joined = "; ".join(abbreviate(block) for block in found.blocks)
     words = [f"join {joined}"] * bool(found.blocks) + [f"drop {abbreviate(found.drop)}"] * bool(found.drop)
     return Trial(table.name, "; ".join(words), before, after, found_alone)
@@ -129,23 +140,24 @@ def abbreviate(columns: Sequence[str], max_names: int = 4) -> str:
 def measure_page(chosen: Sequence[str]) -> tuple[str, bool]:
     """Measure; return the page, and whether advice lost nowhere."""
     found: list[Trial] = []
-    without_advice: list[str] = []
     for name in chosen:
-        every = list(run_trials(read_table(name)))
-        print(f"{name}: {sum(each is not None for each in every)} trials", file=sys.stderr, flush=True)
-        found += [each for each in every if each is not None]
-        without_advice += [name] * all(each is None for each in every)
-    lost = [each.table for each in found if each.gain[0] < -MAX_LOSS_ERRORS * each.gain[1]]
-    won = sum(each.gain[0] > MAX_LOSS_ERRORS * each.gain[1] for each in found)
-    verdict = f"Of {len(found)} trials, {won} gain and {len(lost)} lose more than two standard errors."
-    for name, pairs in {
-        "pairs of columns against independent ones": [(each.before, each.structures[0]) for each in found],
-        "a forest against pairs": [(each.structures[0], each.structures[1]) for each in found],
-        "the default against the advice": [(each.after, each.structures[2]) for each in found],
-    }.items():
-        verdict += f" Beyond two standard errors, {name}: {count_verdicts(pairs)}."
-    if without_advice:
-        verdict += f" No advice in either half: {', '.join(without_advice)}."
+        found += run_trials(read_table(name))
+        print(name, file=sys.stderr, flush=True)
+    advised = [each for each in found if each.after is not None]
+    lost = [each.table for each in advised if each.gain[0] < -MAX_LOSS_ERRORS * each.gain[1]]
+    won = sum(each.gain[0] > MAX_LOSS_ERRORS * each.gain[1] for each in advised)
+    verdict = (
+        f"Of {len(advised)} halves with advice, {won} gain and {len(lost)} lose more than two standard errors. "
+        f"Beyond two standard errors, on all {len(found)} halves: "
+    )
+    counts = {
+        "pairs of columns against independent ones": [(each.before, each.structures["blocks"]) for each in found],
+        "a forest against pairs": [(each.structures["blocks"], each.structures["tan"]) for each in found],
+        "the default without its calibration against independent columns": [
+            (each.before, each.structures["default, uncalibrated"]) for each in found
+        ],
+    }
+    verdict += "; ".join(f"{name} {count_verdicts(pairs)}" for name, pairs in counts.items()) + "."
     head = ["table", "advice of the other half", "naive", "as advised", "gain", "accuracy", *STRUCTURES]
     text = PAGE.format(
         folds=FOLDS, seed=SEED, date=date.today().isoformat(), machine=machine.describe(),

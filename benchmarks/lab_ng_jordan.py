@@ -334,7 +334,7 @@ def parse_arguments() -> argparse.Namespace:
     target = data.ROOT / "docs" / "lab" / "ng-jordan.md"
     parser.add_argument("--page", type=Path, default=target, help="the page to write")
     parser.add_argument("--only", metavar="TABLE", nargs="+", help="these tables alone; writes no page")
-    parser.add_argument("--draws", type=int, default=DRAWS, help="splits; fewer than all write no page")
+    parser.add_argument("--draws", type=int, default=DRAWS, help="splits; another number writes no page")
     return parser.parse_args()
 
 
@@ -348,7 +348,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     text = format_page(every, time.perf_counter() - start)
-    if arguments.only or arguments.draws < DRAWS:
+    if arguments.only or arguments.draws != DRAWS:
         print(text)
         return 0
     arguments.page.write_text(text, encoding="utf-8")

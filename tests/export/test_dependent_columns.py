@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
 
 MODELS = {
     "tree": {"structure": "tan"},
+    "tree of pairs": {"structure": "blocks"},
     "averaged one-dependence": {"learner": "aode"},
     "mixed covariance": {
         "covariance": "mixed", "blocks": [["x", "y"]], "roles": {"x": "number", "y": "number"}, "structure": "naive",

@@ -19,7 +19,7 @@ def test_a_data_frame_gives_the_same_model(name, spark):
     local = deciban.train(ROWS, target="kind", **settings)
     model = deciban.train(in_partitions(spark, ROWS, 3), target="kind", **settings)
     assert model.structure == local.structure
-    assert bool(model.structure) == (name in ("tree", "default"))
+    assert bool(model.structure) == (name in ("tree", "tree of pairs", "default"))
     np.testing.assert_allclose(posterior(model, NEW_ROWS), posterior(local, NEW_ROWS), rtol=0, atol=1e-9)
 
 

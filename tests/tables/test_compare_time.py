@@ -239,7 +239,6 @@ def test_what_a_process_needs_can_be_sent():
     assert rows.candidates[0].task.source is None
 
 
-@pytest.mark.thorough
 def test_ctrl_c_ends_the_processes_too():
     psutil = pytest.importorskip("psutil")
     script = (

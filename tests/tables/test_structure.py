@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import deciban
-from deciban.errors import DecibanWarning, InputError, UndefinedError
+from deciban.errors import DecibanWarning, InputError, SchemaError, UndefinedError
 from tests.cli.terminal import call, done
 
 TARGET = "kind"
@@ -60,6 +60,22 @@ def test_blocks_join_columns_in_pairs(tmp_path):
     assert again.structure == blocks.structure
     halves = [deciban.train(rows[i::2], target=TARGET, like=loaded, judge=False) for i in (0, 1)]
     np.testing.assert_allclose(posterior(halves[0] + halves[1], rows), posterior(again, rows), rtol=1e-9)
+
+
+def test_a_model_like_another_has_its_pairs_unless_others_are_asked_for():
+    rows, given = echoes(), {"target": TARGET, "judge": False}
+    naive, blocks = (deciban.train(rows, structure=name, **given) for name in ("naive", "blocks"))
+    tree = deciban.train(rows, like=blocks, structure="tan", **given)
+    assert tree.options.dependence == "forest"
+    assert deciban.train(rows, like=blocks, **given).options.dependence == "pairs"
+    for other in (
+        deciban.train(rows, like=blocks, structure="naive", **given),
+        deciban.train(rows, like=naive, structure="blocks", **given),
+    ):
+        assert other.structure == {}
+        assert (naive + other).ledger.n_rows == 2 * len(rows)
+    with pytest.raises(SchemaError, match=r"differ in dependence: structure='blocks' and structure='tan'"):
+        blocks + tree
 
 
 def test_blocks_are_for_naive_bayes():

@@ -169,7 +169,7 @@ CALIBRATE: Final = choice(
 STRUCTURE: Final = choice(
     "--structure", "auto|naive|blocks|tan",
     "Columns independent given the class (naive), joined in pairs (blocks), or each dependent on at most one other "
-    "(tan); auto: naive or tan, as predicts held-out rows better.",
+    "(tan); auto: naive or tan, whichever predicts held-out rows better.",
 )  # fmt: skip
 SECONDS: Final = number(
     "--seconds", "NUMBER", "With --learner auto, leave out learners that would take longer than this.", kind=float,

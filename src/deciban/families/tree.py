@@ -120,18 +120,18 @@ def edge_gains(part: Pairs) -> Array:
 
 
 def join_pairs(gain: Array) -> NDArray[np.int64]:
-    """Return the parent of each feature, −1 for none, where features are joined in pairs, the largest gain first.
+    """Return the parent of each feature, −1 for none, in a greedy matching: pairs in the order of their gains.
 
     >>> join_pairs(np.array([[0.0, 2.0, 1.0], [2.0, 0.0, -1.0], [1.0, -1.0, 0.0]])).tolist()
     [-1, 0, -1]
     """
     parent, is_free = np.full(len(gain), -1, dtype=np.int64), np.ones(len(gain), dtype=np.bool_)
-    left = np.triu(gain, 1)
-    while left.max(initial=0.0) > 0:
-        i, j = np.unravel_index(int(left.argmax()), left.shape)
+    remaining = np.triu(gain, 1)
+    while remaining.max(initial=0.0) > 0:
+        i, j = np.unravel_index(int(remaining.argmax()), remaining.shape)
         parent[j] = i
         is_free[[i, j]] = False
-        left = np.where(is_free[:, None] & is_free, left, 0.0)
+        remaining = np.where(is_free[:, None] & is_free, remaining, 0.0)
     return parent
 
 

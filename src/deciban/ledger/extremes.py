@@ -59,6 +59,7 @@ class Extremes:
 
     def add_rows(self, columns: Sequence[Array]) -> Self:
         """Return the extremes with those of further rows, given column by column in the order of the names."""
+        assert len({len(column) for column in columns}) <= 1, "columns of different lengths"
         started = self._add_values([column[:FIRST_ROWS] for column in columns])
         return started._add_values([column[FIRST_ROWS:] for column in columns])
 
@@ -66,13 +67,13 @@ class Extremes:
         """Add the values up to the limit: of large columns few, and only chunks with such a value are searched."""
         if not columns or not len(columns[0]):
             return self
-        found, counted = self.empty(self.names), self._counted_limit
+        found, search_limit = self.empty(self.names), self._counted_limit
         starts = np.arange(0, len(columns[0]), CHUNK_ROWS)
         for side, (reduce, sign) in enumerate(((np.fmin.reduceat, 1.0), (np.fmax.reduceat, -1.0))):
             for j, column in enumerate(columns):
-                beyond = starts[sign * reduce(column, starts) <= counted[side, j]].tolist()
-                if beyond:
-                    near = sign * np.concatenate([column[start : start + CHUNK_ROWS] for start in beyond])
+                searched = starts[sign * reduce(column, starts) <= search_limit[side, j]].tolist()
+                if searched:
+                    near = sign * np.concatenate([column[start : start + CHUNK_ROWS] for start in searched])
                     for i, (value, rows) in enumerate(_count_least(near[near <= self.limit[side, j]])):
                         found.value[side, j, i], found.rows[side, j, i] = value, rows
         return self + type(self)(self.names, found.value, found.rows, self._limit_of(found))

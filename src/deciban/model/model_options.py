@@ -36,7 +36,10 @@ MAX_DISTINCT_LEVELS = 1000
 """Number of levels of a category that are distinguished; the rarer ones are counted as one."""
 
 Dependence = Literal["forest", "pairs", "averaged"]
-"""How columns that have cells depend on each other: in a forest, in pairs, or on each other one in turn (AODE)."""
+"""How columns that have cells depend on each other: in a forest, in pairs, or averaged over every parent (AODE)."""
+
+DEPENDENCE_ARGUMENTS = {"forest": "structure='tan'", "pairs": "structure='blocks'", "averaged": "learner='aode'"}
+"""The arguments of `train` by which columns depend on each other so, for messages."""
 
 LIKE_HINT = "Hint: train one with the schema of the other, `deciban train … --like MODEL` (train(…, like=model))"
 
@@ -247,7 +250,8 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
     for name in [*names, "markers"] if a._layout.levels or a._layout.texts else names:
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:
-            raise SchemaError(f"the two models differ in {name}: {x!r} and {y!r}. {LIKE_HINT}")
+            x, y = (DEPENDENCE_ARGUMENTS[v] if name == "dependence" else repr(v) for v in (x, y))
+            raise SchemaError(f"the two models differ in {name}: {x} and {y}. {LIKE_HINT}")
 
 
 def combine_formats(columns: Sequence[Column], others: Sequence[Column]) -> tuple[Column, ...]:

@@ -87,11 +87,13 @@ def remove_dead_workers() -> None:
 
 
 def _is_alive(pid: int) -> bool:
-    """Return whether a process of this number runs."""
+    """Return whether a process with this number runs; always True on Windows, where signal 0 is Ctrl+C."""
+    if os.name == "nt":
+        return True
     try:
-        os.kill(pid, 0)  # signal 0 is not sent
+        os.kill(pid, 0)  # checks the process, sends nothing
     except ProcessLookupError:
         return False
-    except OSError:  # a process of another user
+    except PermissionError:  # a process of another user
         return True
     return True

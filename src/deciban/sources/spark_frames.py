@@ -42,6 +42,8 @@ MAX_UNMEASURED_BYTES = 1 << 28
 """The size up to which batches of `FIXED_SIZE_TYPES` are handed over without being measured."""
 
 BATCH_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
+"""The greatest number of rows of a batch that is handed over to Python."""
+
 BATCH_BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
 """The greatest size of a batch that is handed over to Python."""
 
@@ -201,17 +203,20 @@ def suspend_batch_limit(frame: Any) -> Iterator[None]:
     rows of a batch is limited too. A limit that the user has set stays.
     """
     settings = frame.sparkSession.conf
-    n_bytes = 8 * len(frame.columns) * int(settings.get(BATCH_ROWS_SETTING))
-    has_fixed_size = all(field.dataType.typeName() in FIXED_SIZE_TYPES for field in frame.schema.fields)
-    is_suspended = has_fixed_size and 0 < n_bytes <= MAX_UNMEASURED_BYTES
-    if not is_suspended or settings.get(BATCH_BYTES_SETTING, None) is not None:
-        yield
-        return
-    settings.set(BATCH_BYTES_SETTING, NO_BATCH_LIMIT)
+    try:
+        n_bytes = 8 * len(frame.columns) * int(settings.get(BATCH_ROWS_SETTING))
+        has_fixed_size = all(field.dataType.typeName() in FIXED_SIZE_TYPES for field in frame.schema.fields)
+        is_given = settings.get(BATCH_BYTES_SETTING, None) is not None
+        is_suspended = has_fixed_size and 0 < n_bytes <= MAX_UNMEASURED_BYTES and not is_given
+        if is_suspended:
+            settings.set(BATCH_BYTES_SETTING, NO_BATCH_LIMIT)
+    except Exception:  # a session whose settings cannot be read or changed: the limit stays
+        is_suspended = False
     try:
         yield
     finally:
-        settings.unset(BATCH_BYTES_SETTING)
+        if is_suspended:
+            settings.unset(BATCH_BYTES_SETTING)
 
 
 def count_partitions(frame: Any) -> float:

@@ -1,9 +1,9 @@
 """The dependence between columns: the cells on which it is counted, and whether a model has it.
 
-`tan` is a forest in which each column may depend on one other (`families/tree.py`); of the `blocks` two columns are
-joined at a time, and explained as one depending on the other. All pairs of columns are counted
-in the same pass as the columns alone, on few cells, whose cuts come from the first rows: so the counts of two tables
-with the same cells add. Held-out rows decide between the forest and independent columns.
+`tan` is a forest in which each column may depend on one other (`families/tree.py`); `blocks` joins columns in pairs,
+and a pair is explained as one column that depends on the other. All pairs of columns are counted in the same pass as
+the columns alone, on few cells, whose cuts come from the first rows: so the counts of two tables with the same cells
+add. Held-out rows decide between the forest and independent columns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deciban.training.table_folds import TableFoldScores
 
 STRUCTURES = ("auto", "naive", "blocks", "tan")
-"""The values of `structure`: independent columns, pairs of columns, a forest; "auto": the first or the last."""
+"""The values of `structure`: independent columns, pairs of columns, a forest; "auto" chooses "naive" or "tan"."""
 
 STANDARD_ERRORS = 2.0
 """How many standard errors of the difference the log-loss must fall by: with one, a forest was found on small tables

@@ -94,7 +94,9 @@ class Task:
     C: float | str = "auto"
     """One over the weight of the penalty of logistic and evidence regression."""
     structure: str = "naive"
-    """Whether columns depend on each other, see `structure.STRUCTURES`."""
+    """Whether pairs of columns are counted: "naive" no, "tan" yes, "auto" yes, and held-out rows decide if they are used.
+
+    `options.dependence` says how."""
     seconds: float | None = None
     """The time that the choice of a learner may take."""
     skips_pairs: bool = False
@@ -166,7 +168,7 @@ def plan(
     if words is None and learner == "evidence" and given.get("alpha") != "auto":
         words = EVIDENCE_WORDS
     options = Options(**given, words=Words.from_argument(words), markers=markers)
-    dependence: Dependence = "averaged" if learner == "aode" else "pairs" if structure == "blocks" else "forest"
+    dependence = _resolve_dependence(structure, learner, like)
     structure, skips_pairs = _resolve_structure(structure, learner), False
     if options.covariance == "mixed" and learner != "bayes":
         raise InputError(
@@ -174,8 +176,6 @@ def plan(
         )
     if like is not None:
         options, prior = _options_like(like, prior)
-    is_alike = like is not None and dependence == "forest" and options.dependence == "pairs"
-    options = replace(options, dependence="pairs" if is_alike else dependence)
     if structure == "auto" and like is None and is_database_table(opened):
         structure, skips_pairs = "naive", True  # pairs of columns are counted row by row
     target = find_column(opened, target, "target")
@@ -202,11 +202,22 @@ def plan(
         if structure != "naive":
             columns = add_cells(columns, head, target)
     columns = columns if structure != "naive" else without_cells(columns)
+    if dependence == "pairs" and not any(column.cells for column in columns):
+        dependence = "forest"  # no pairs are counted: the options are those of any model of independent columns
+    options = replace(options, dependence=dependence)
     target_type = _target_type(opened, head, target)
     return Task(
         opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure, seconds,
         skips_pairs,
     )  # fmt: skip
+
+
+def _resolve_dependence(structure: Any, learner: str, like: Model | None) -> Dependence:
+    """Return how columns depend on each other: as the learner or the structure says, else as in the model `like`."""
+    if learner == "aode":
+        return "averaged"
+    is_like_pairs = structure == "auto" and like is not None and like.options.dependence == "pairs"
+    return "pairs" if structure == "blocks" or is_like_pairs else "forest"
 
 
 def _resolve_structure(structure: Any, learner: str) -> str:
@@ -278,7 +289,7 @@ def check_fold_settings(function: str, settings: Mapping[str, Any]) -> Mapping[s
     if settings.get("structure") not in (None, "naive"):
         raise InputError(
             f"models are evaluated here with independent columns, not with structure={settings['structure']!r}. "
-            f"Hint: evaluate(…, structure='tan')"
+            f"Hint: evaluate(…, structure={settings['structure']!r})"
         )
     kept = {name: value for name, value in settings.items() if name not in ("calibrate", "structure")}
     return check_settings(function, kept)

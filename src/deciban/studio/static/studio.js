@@ -147,6 +147,7 @@ const studio = (() => {
   }
 
   async function submitOnce(form) {
+    if (document.readyState === "loading") await new Promise((done) => { document.addEventListener("DOMContentLoaded", done, { once: true }); });
     const buttons = form.querySelectorAll("button");
     buttons.forEach((button) => { button.disabled = true; });
     try { await submitForm(form); } catch (error) {
@@ -160,7 +161,8 @@ const studio = (() => {
   function listen(names, selector, handle) {
     for (const name of names) {
       document.addEventListener(name, (event) => {
-        const found = event.target.closest?.(selector);
+        const element = event.target.nodeType === Node.TEXT_NODE ? event.target.parentElement : event.target;
+        const found = element?.closest?.(selector);
         if (found) handle(found, event);
       });
     }
@@ -172,7 +174,7 @@ const studio = (() => {
     submitOnce(form);
   });
   listen(["change"], "form[data-submit]", (form) => form.requestSubmit());
-  listen(["change"], "[data-drop]", (zone, event) => { if (event.target.files.length) openFile(event.target.files[0], zone); });
+  listen(["change"], "[data-drop]", (zone, event) => { if (event.target.files?.length) openFile(event.target.files[0], zone); });
   listen(["click"], "[data-copy]", copyText);
   listen(["click"], "[data-job-stop]", () => { post("/job/stop").catch((error) => showAlert(error.message)); });
   listen(["dragenter", "dragover"], "[data-drop]", (zone) => zone.classList.add("over"));
