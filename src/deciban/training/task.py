@@ -94,7 +94,7 @@ class Task:
     C: float | str = "auto"
     """One over the weight of the penalty of logistic and evidence regression."""
     structure: str = "naive"
-    """Whether pairs of columns are counted: "naive" no, "tan" yes, "auto" yes, and held-out rows decide if they are used.
+    """Whether pairs of columns are counted: "naive" no, "tan" yes, "auto" yes, and held-out rows decide on them.
 
     `options.dependence` says how."""
     seconds: float | None = None
