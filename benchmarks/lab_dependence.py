@@ -39,7 +39,8 @@ PAGE = """# Does the advice of `dependence` help?
 the other half, in {folds} folds of `deciban.evaluate`, the same for both models; then the halves are exchanged. The
 halves are stratified (seed {seed}). Both models have independent columns (`structure="naive"`) and no calibration.
 The last columns show what `structure` finds by itself in the tested half: pairs of columns, a forest, and the default
-of `train`, without its calibration and with it. Written by `python -m benchmarks.lab_dependence` on {date}; do not edit.
+of `train`, without its calibration and with it.
+Written by `python -m benchmarks.lab_dependence` on {date}; do not edit.
 
 Machine: {machine}.
 
