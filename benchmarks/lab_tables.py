@@ -56,8 +56,8 @@ those with missing cells. 16.12 % is published for naive Bayes with supervised b
 MISSING_SECTION = """
 ## Missing cells: skipped or imputed
 
-The same model (`numbers="number"`) with missing cells left out, and with missing cells imputed by mean and most
-frequent level of the training folds; accuracy in {folds} folds. The target: over
+The same model (`numbers="number"`, independent columns, no calibration) with missing cells left out, and with missing
+cells imputed by mean and most frequent level of the training folds; accuracy in {folds} folds. The target: over
 {target_tables}, weighted by rows, skipping costs at most one percentage point.
 """
 
