@@ -31,7 +31,7 @@ STRUCTURES: Mapping[str, Mapping[str, Any]] = {
     "default, uncalibrated": {"calibrate": "none"},
     "default": {},
 }
-"""What is compared with the advice, by the name of its column."""
+"""The settings that are compared with the advice, by the name of their column."""
 
 PAGE = """# Does the advice of `dependence` help?
 

@@ -88,12 +88,11 @@ def remove_dead_workers() -> None:
 
 def _is_alive(pid: int) -> bool:
     """Return whether a process with this number runs; always True on Windows, where signal 0 is Ctrl+C."""
-    if os.name == "nt":
-        return True
-    try:
-        os.kill(pid, 0)  # checks the process, sends nothing
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # a process of another user
-        return True
+    if os.name != "nt":
+        try:
+            os.kill(pid, 0)  # checks the process, sends nothing
+        except ProcessLookupError:
+            return False
+        except PermissionError:  # a process of another user
+            pass
     return True

@@ -19,7 +19,7 @@ MAX_OFFSET = (1 << 31) - 1
 
 
 def from_numpy(values: NDArray[Any]) -> Any:
-    """Return contiguous numbers as an Arrow array that shares their memory; `pa.array` would import pandas."""
+    """Return contiguous numbers, no Booleans, as an Arrow array of their memory; `pa.array` would import pandas."""
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 

@@ -57,7 +57,7 @@ MAX_STATE_BYTES = 1 << 30
 def make_runner(task: Runner) -> Runner:
     """Return a function for `mapInArrow` that runs a task where the executor has the driver's version of deciban.
 
-    Being defined within a function it is sent by its code, so that it can report that there is no deciban at all.
+    The function is nested, so Spark sends its code and not its name: it can report that deciban is not installed.
     """
     from pyspark import cloudpickle
 

@@ -73,7 +73,7 @@ def sample_rows(n: int, wanted: int) -> NDArray[np.intp]:
 
 
 def count_sample_rows(width: int) -> int:
-    """Return the sample size for blocks of at most `width` features; beyond 4096 features it grows no further."""
+    """Return the sample size for blocks of at most `width` features; it grows up to MIN_SAMPLE_ROWS // 4 features."""
     return max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(width, MIN_SAMPLE_ROWS // 4))
 
 
