@@ -23,6 +23,7 @@ ROUNDS = 9
 
 CLASSES = 10
 
+WARM_UP_SECONDS = 1.0
 SAME_LOSS = 1e-6
 """The peer of logistic regression may stop this fraction above deciban's objective."""
 
@@ -42,17 +43,23 @@ class Result:
 
 
 def measure(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
-    """Return the median seconds of a call, the device synchronised before and after it."""
+    """Return the median seconds of a call, the device synchronised before and after it.
+
+    Calls before the timed ones, for WARM_UP_SECONDS and at least two, compile the kernels and raise the clocks.
+    """
     import torch
 
-    times = []
-    for i in range(rounds + 2):
+    times: list[float] = []
+    warm_up = time.perf_counter() + WARM_UP_SECONDS
+    n_calls = 0
+    while len(times) < rounds:
         torch.cuda.synchronize()
         start = time.perf_counter()
         result = work()
         torch.cuda.synchronize()
-        if i >= 2:
+        if n_calls >= 2 and start >= warm_up:
             times.append(time.perf_counter() - start)
+        n_calls += 1
         del result
     return statistics.median(times)
 
