@@ -29,6 +29,12 @@ def memory_gib() -> float:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 
+def read_status(field: str) -> float:
+    """Read a figure of this process from /proc/self/status, in MiB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(field + ":")).split()[1]) / 1024
+
+
 def describe() -> str:
     """Describe processor, cores, memory, system and versions in one line."""
     parts = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)

@@ -18,17 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from . import child
+from . import child, machine
 from .array_cases import find_case
 from .case import Case, Line, format_mib
 
-STATUS_FILE, HIGH_WATER_RESET_FILE = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-
-
-def read_status(field: str) -> float:
-    """Read a figure of /proc/self/status, in MiB."""
-    line = next(line for line in STATUS_FILE.read_text().splitlines() if line.startswith(field + ":"))
-    return int(line.split()[1]) / 1024
+HIGH_WATER_RESET_FILE = Path("/proc/self/clear_refs")
 
 
 def reset_high_water_mark() -> None:
@@ -51,10 +45,10 @@ def measure_peak(case: Case, side: str, operation: str, scale: float) -> float:
     model = make() if operation == "fit" else make().fit(X, y)
     arguments = (X, y) if operation == "fit" else (X,)
     reset_high_water_mark()
-    before = read_status("VmRSS")
+    before = machine.read_status("VmRSS")
     result: Any = getattr(model, operation)(*arguments)
     returned = result.nbytes / 2**20 if isinstance(result, np.ndarray) else 0.0
-    return max(0.0, read_status("VmHWM") - before - returned)
+    return max(0.0, machine.read_status("VmHWM") - before - returned)
 
 
 def memory_lines(case: Case, scale: float) -> Iterator[Line]:

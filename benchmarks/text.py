@@ -15,7 +15,7 @@ import numpy as np
 import deciban
 from deciban.ledger import Vocabulary
 
-from . import child, memory, text_data, text_peers
+from . import child, machine, text_data, text_peers
 from .case import Group, Job, Line, format_mib, format_seconds
 from .data import DataMissingError
 from .text_data import MEGABYTE, Corpus
@@ -197,7 +197,7 @@ def train_once(path: str) -> dict[str, float]:
     found: list[Any] = []
     roles = {text_data.TEXT: "text"}
     seconds = measure_seconds(lambda: found.append(deciban.train(path, target=text_data.TARGET, roles=roles)))
-    return {"peak": memory.read_status("VmHWM"), "ledger": ledger_mib(found[0].ledger), "seconds": seconds}
+    return {"peak": machine.read_status("VmHWM"), "ledger": ledger_mib(found[0].ledger), "seconds": seconds}
 
 
 def ledger_mib(ledger: Any) -> float:

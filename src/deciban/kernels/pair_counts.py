@@ -12,21 +12,59 @@ from deciban.kernels.execution import kernel
 
 @kernel
 def fill_pairs(X: NDArray[np.int16], codes: Codes, w: Array, single: Any, pair: Any) -> None:
-    """Add the weight of each row to its cells in `single` (K×d×V) and to their pairs in `pair` (K×m×V×V)."""
-    d = X.shape[1]
-    for r in range(len(X)):
-        k, weight, m = codes[r], w[r] if len(w) else 1.0, 0
-        for i in range(d):
-            a = X[r, i]
-            if a < 0:
-                m += d - i - 1
-                continue
-            single[k, i, a] += weight
+    """Add the weight of each row to its cells in `single` (K×d×V) and to their pairs in `pair` (K×m×V×V).
+
+    A pair of one class is counted at a time, in a table that stays in the cache; its first row and column are those
+    of missing values. Without weights (none in `w`) the counts are integers, which is faster.
+    """
+    d, V = X.shape[1], single.shape[2]
+    cells, weight, ends = _sort_by_class(X, codes, w, len(single))
+    width = np.uint32(V + 1)
+    counts, sums = np.empty(width * width, dtype=np.int32), np.empty(width * width)
+    for k in range(len(single)):
+        own = slice(ends[k], ends[k + 1])
+        m = 0
+        for i in range(d if ends[k] < ends[k + 1] else 0):
+            first, weights = cells[i, own], weight[own]
+            for r in range(len(first)):
+                if first[r] > 0:
+                    single[k, i, first[r] - 1] += weights[r] if len(w) else 1.0
             for j in range(i + 1, d):
-                b = X[r, j]
-                if b >= 0:
-                    pair[k, m, a, b] += weight
+                second = cells[j, own]
+                if len(w):
+                    sums[:] = 0
+                    for r in range(len(first)):
+                        sums[width * first[r] + second[r]] += weights[r]
+                    pair[k, m] += sums.reshape(V + 1, V + 1)[1:, 1:]
+                else:
+                    counts[:] = 0
+                    for r in range(len(first)):
+                        counts[width * first[r] + second[r]] += 1
+                    pair[k, m] += counts.reshape(V + 1, V + 1)[1:, 1:]
                 m += 1
+
+
+@kernel
+def _sort_by_class(
+    X: NDArray[np.int16], codes: Codes, w: Array, K: int
+) -> tuple[NDArray[np.uint16], Array, NDArray[np.int64]]:
+    """Return cells plus one, d×n, and weights, the rows of the first class first, and where each class ends (K+1)."""
+    n, d = X.shape
+    ends = np.zeros(K + 1, dtype=np.int64)
+    for k in codes:
+        ends[k + 1] += 1
+    for k in range(K):
+        ends[k + 1] += ends[k]
+    place = ends[:-1].copy()
+    cells, weight = np.empty((d, n), dtype=np.uint16), np.empty(len(w))
+    for r in range(n):
+        at = place[codes[r]]
+        place[codes[r]] += 1
+        for j in range(d):
+            cells[j, at] = max(X[r, j], -1) + 1
+        if len(w):
+            weight[at] = w[r]
+    return cells, weight, ends
 
 
 @kernel

@@ -5,7 +5,6 @@ Weights are rescaled to sum to the effective number of rows (Kish 1965), whateve
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +51,9 @@ MAX_SLOPE_CHANGE = 0.75
 
 MAX_NEWTON_STEPS, MAX_STEP_HALVINGS, CONVERGENCE_GAIN = 200, 40, 1e-12
 """Newton's method: the number of steps, of halvings of a step, and the relative gain below which it ends."""
+
+BLOCK_CELLS = 1 << 14
+"""Posteriors of this many rows times classes are summed at a time: they stay in the cache."""
 
 
 def targets(truth: IntegerCodes, weight: Array, K: int, prior_rows: float) -> Array:
@@ -120,8 +122,9 @@ def platt(
     L: Array, truth: IntegerCodes, weight: Array, prior_rows: float = PLATT_PRIOR_ROWS, near: Platt | None = None
 ) -> Platt:
     """Fit slope and biases by maximum likelihood; for two classes this is Platt's own fit."""
-    start = np.append(_starting_slope(L), np.zeros(L.shape[1] - 1))
-    if near is not None:
+    if near is None:
+        start = np.append(_starting_slope(L), np.zeros(L.shape[1] - 1))
+    else:
         start = np.append(near.slope, near.bias[1:] - near.bias[0])
     theta = _fit_line(L, truth, weight, prior_rows, start)
     bias = np.append(0.0, theta[1:])
@@ -144,8 +147,17 @@ def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, s
     finite = np.isfinite(L)
     L = L if finite.all() else np.where(finite, L, L[finite].min() - 1.0)
     goal = targets(truth, weight, L.shape[1], prior_rows)
-    scores_by_class, goal_by_class = np.ascontiguousarray(L.T), np.ascontiguousarray(goal.T)
-    return _minimise(partial(_calibration_loss, scores_by_class, goal_by_class, weight), start)
+    size = max(1, BLOCK_CELLS // L.shape[1])
+    blocks = [
+        (np.ascontiguousarray(L[rows].T), np.ascontiguousarray(goal[rows].T), weight[rows])
+        for rows in (slice(i, i + size) for i in range(0, len(L), size))
+    ]
+
+    def sum_losses(theta: Array) -> tuple[float, Array, Array]:
+        losses, gradients, hessians = zip(*(_calibration_loss(*block, theta) for block in blocks))
+        return float(sum(losses)), sum(gradients, np.zeros(1)), sum(hessians, np.zeros(1))
+
+    return _minimise(sum_losses, start)
 
 
 def isotonic(

@@ -96,8 +96,10 @@ class Matrices:
         cells, codes = self.layout.cells[feature.column], read.get((True, feature.name))
         if codes is None:
             numbers = read[False, feature.name]
-            found = np.searchsorted(np.array(cells, dtype=np.float64), numbers, side="right")
-            return np.where(np.isnan(numbers), -1, found).astype(np.int16)
+            found = np.zeros(len(numbers), dtype=np.int16)
+            for cut in cells:  # of few cuts faster than a search
+                found += numbers >= cut
+            return np.where(np.isnan(numbers), np.int16(-1), found)
         place = {name: v for v, name in enumerate(cells)}
         names = next(names for own, names in zip(self.layout.levels, self.names) if own.name == feature.name)
         of_code = [place.get(name, len(cells)) for name in names.list]
