@@ -160,20 +160,31 @@ def format_share(digits: int, share: float) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
-def format_draws(done: Submitted) -> str:
-    """Format mean and spread over the draws."""
+def format_draws(done: Submitted) -> tuple[str, list[Figure]]:
+    """Format mean and spread over the draws, and compare the default model with bogofilter."""
     lines = []
+    peer = [future.result().to_dict() for future in done.peer_draws]
+    values = {name: [metrics[name] for metrics in peer] for name in SPREAD}
+    metrics: list[Figure] = []
     for model, futures in done.draws.items():
         report = DrawsReport(tuple(future.result() for future in futures))
         lines.append([model, *(spread(*report.spread(name), name) for name in SPREAD)])
-    peer = [future.result() for future in done.peer_draws]
-    values = {name: [metrics.to_dict()[name] for metrics in peer] for name in SPREAD}
+        if model == MODELS[0]:
+            metrics = [
+                Figure(f"400/50/50: {what}", f"≤ {words}bogofilter's {show(np.mean(values[name]))}",
+                       report.spread(name)[0], None, partial(at_most, share * np.mean(values[name])), show)
+                for what, name, words, share, show in (
+                    ("ham lost", "ham_lost", "", 1.0, format_count),
+                    ("unsure", "unsure", "half of ", 0.5, format_count),
+                    ("1 − AUC", "one_minus_auc", "", 1.0, partial(format_share, 4)),
+                )
+            ]  # fmt: skip
     lines.append([
         mail_peers.Bogofilter.name,
         *(spread(float(np.mean(found)), float(np.std(found, ddof=1)), name) for name, found in values.items()),
     ])  # fmt: skip
     heads = ["filter", "errors at p ≥ ½", "1 − AUC", "log-loss", "ham lost", "spam missed", "unsure"]
-    return DRAWS + "\n" + format_table(heads, lines)
+    return f"{DRAWS}\n{format_table(heads, lines)}\n{format_targets(metrics)}", metrics
 
 
 def spread(mean_value: float, deviation: float, name: str) -> str:
@@ -245,14 +256,14 @@ def measure(quick: bool, picture: Path) -> tuple[str, list[Figure]]:
         work = submit(pool, seeds, draw_seeds, boxes)
         switches = lab_mail_switches.submit(pool, quick)
         slow = submit_slow(pool, SLOW_SEEDS[: len(seeds)])
-        draws, (arrival, recalls_found) = format_draws(work), format_mailboxes(work)
+        (draws, draws_found), (arrival, recalls_found) = format_draws(work), format_mailboxes(work)
         print(draws, arrival, file=sys.stderr)
         options_table = lab_mail_switches.format_tables(switches)
         print(options_table, file=sys.stderr)
         peers, metrics = format_splits(work, slow, seeds)
         draw_curves(work, slow, picture)
     sections = f"{peers}{draws}{arrival}{CURVES}{options_table}"
-    return sections, [*metrics, *recalls_found]
+    return sections, [*metrics, *draws_found, *recalls_found]
 
 
 def main() -> int:
