@@ -169,7 +169,7 @@ def plan(
         words = EVIDENCE_WORDS
     options = Options(**given, words=Words.from_argument(words), markers=markers)
     dependence = _resolve_dependence(structure, learner, like)
-    structure, skips_pairs = _resolve_structure(structure, learner), False
+    given_structure, structure, skips_pairs = structure, _resolve_structure(structure, learner), False
     if options.covariance == "mixed" and learner != "bayes":
         raise InputError(
             f"covariance='mixed' is for naive Bayes, not for learner={learner!r}. Hint: 'full' or 'tied'"
@@ -186,14 +186,16 @@ def plan(
     if like is not None:
         found = _columns_like(like, target, roles or blocks, numbers, has_words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
-        structure = "tan" if structure != "naive" and any(column.cells for column in columns) else "naive"
         if learner == "auto":
             raise InputError("learner='auto' chooses for a table, not for a model of like=. Hint: leave one out")
-        if learner == "aode" and structure == "naive" and like.learner != "aode":
+        has_cells = any(column.cells for column in columns)
+        if structure == "tan" and not has_cells and not like.learner == learner == "aode":
+            argument = "learner='aode'" if learner == "aode" else f"structure={given_structure!r}"
             raise InputError(
-                "learner='aode' needs counts of pairs of columns, and the model of like= has none. "
-                "Hint: a model that was trained by learner='aode', or with structure='tan'"
+                f"{argument} needs counts of pairs of columns, and the model of like= has none. "
+                f"Hint: a model that was trained with {argument}, or leave it out"
             )
+        structure = "tan" if structure != "naive" and has_cells else "naive"
     else:
         leave_out = [target, *([weights] if weights else []), *unlearned]
         inferred = _infer_columns(opened, head, leave_out, roles or {}, numbers, reading.dates)
