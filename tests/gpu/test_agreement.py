@@ -48,6 +48,8 @@ CASES = {
     "ComplementNB": (deciban.ComplementNB(), counts, np.int32),
     "PoissonNB": (deciban.PoissonNB(), counts, np.float64),
     "CategoricalNB": (deciban.CategoricalNB(), levels, np.int32),
+    "CategoricalNB bytes": (deciban.CategoricalNB(), levels, np.uint8),
+    "CategoricalNB half": (deciban.CategoricalNB(), levels, np.float16),
     "CategoricalNB smooth": (deciban.CategoricalNB(unseen="smooth"), levels, np.float32),
     "JointBayes": (deciban.JointBayes(alpha=0.5), levels, np.int64),
 }

@@ -112,7 +112,8 @@ def _lookup(form: Lookup, x: Any) -> Callable[[Any], Any]:
 
     def score(rows: Any) -> Any:
         missing = torch.isnan(rows) | (rows < 0) if rows.dtype.is_floating_point else rows < 0
-        level = torch.where(missing, 0, rows).clamp(max=1 << 30).long()
+        known = torch.where(missing, 0, rows)
+        level = (known.double() if rows.dtype.is_floating_point else known.long()).clamp(max=1 << 30).long()
         at = torch.where(missing, nothing, torch.where(level < sizes, starts + level, beyond))
         return torch.nn.functional.embedding_bag(at, table, mode="sum")
 
