@@ -28,6 +28,9 @@ DEVICE_SAMPLE_ROWS = 256
 LABEL_TILE_ROWS = 1024
 """Rows of a tile of labels."""
 
+MAX_TILE_ROWS = 256
+"""The largest number of rows of a tile of values."""
+
 MAX_BLOCK_TILES = 63
 """Tiles of labels in a block that is sorted by class."""
 
@@ -93,6 +96,11 @@ def ceil_div(a: int, b: int) -> int:
 def find_unit(x: Any) -> int:
     """Return the number that divides the columns and the stride of rows: 16, 4 or 1."""
     return next(unit for unit in (16, 4, 1) if x.shape[1] % unit == 0 and x.stride(0) % unit == 0)
+
+
+def is_wide(x: Any) -> bool:
+    """Return whether offsets within a tile of rows need 64 bits, as of large tensors that lie column by column."""
+    return bool((x.shape[1] - 1) * x.stride(1) + MAX_TILE_ROWS * x.stride(0) >= 1 << 31)
 
 
 def count_block_tiles(n: int) -> int:
@@ -168,6 +176,7 @@ def _find_centre(x: Any, out: Any) -> None:
         min(ceil_div(n, step), DEVICE_SAMPLE_ROWS),
         DEVICE_SAMPLE_ROWS,
         16,
+        is_wide(x),
         num_warps=4,
     )
 
@@ -193,7 +202,7 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
     splits = 0 if INTERPRETED else 3 if by_class or n * d < 1 << 22 else 2
     _kernels().sum_moments[(programs, ceil_div(d, columns), ceil_div(K, classes))](
         x, codes, near, rest, out, n, d // unit, K, x.stride(0) // unit, x.stride(1),
-        rows, columns, classes, by_class, missing, splits, stages, unit, num_warps=warps,
+        rows, columns, classes, by_class, missing, splits, stages, unit, is_wide(x), num_warps=warps,
     )  # fmt: skip
     total = to_numpy(out.sum(0))
     return total[:-1].reshape(size, K, d), total[-1] if centre is None else centre
@@ -214,7 +223,7 @@ def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64]
     limit = 0.0 if threshold is None else float(np.floor(threshold)) if type_name(x) != "float32" else threshold
     _kernels().sum_counts[grid](
         x, order.rows, order.offsets, out, bad, order.n_blocks, order.width, d // unit, x.stride(0) // unit,
-        x.stride(1), limit, 32, columns, threshold is not None, checked, 3, unit, num_warps=2,
+        x.stride(1), limit, 32, columns, threshold is not None, checked, 3, unit, is_wide(x), num_warps=2,
     )  # fmt: skip
     if checked and bool(bad.any()):
         return None

@@ -15,6 +15,7 @@ from deciban.gpu.launch import (
     ceil_div,
     count_programs,
     find_unit,
+    is_wide,
     power_of_two,
     split_single,
 )
@@ -63,7 +64,7 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
     _kernels().sum_products[(K, order.n_blocks, slabs**2)](
         x, order.rows, order.offsets, near, rest, unit, out, order.n_blocks, order.width, d // step,
         x.stride(0) // step, x.stride(1), 64, columns, 8, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, step,
-        num_warps=8 if columns == 128 else 4,
+        is_wide(x), num_warps=8 if columns == 128 else 4,
     )  # fmt: skip
     products = out.sum(0, dtype=torch.float64)
     scale = 0.5 / (unit[:, :, None].double() * unit[:, None, :].double())
@@ -119,7 +120,7 @@ def _score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any, hal
     _kernels().score_gaussian[(programs,)](
         x, *weights.tensors, out, bad, n, d // step, K, x.stride(0) // step, x.stride(1),
         rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K + 1, 16, MAX_SCORED_CLASSES + 1), wanted,
-        halves, "ieee" if INTERPRETED else "tf32x3", stages, step, num_warps=warps,
+        halves, "ieee" if INTERPRETED else "tf32x3", stages, step, is_wide(x), num_warps=warps,
     )  # fmt: skip
     return not to_numpy(bad).any()
 
@@ -146,7 +147,7 @@ def sum_logistic(
     _kernels().sum_logistic[(programs,)](
         x, codes, *tensors, out, loss, n, d // step, K, x.stride(0) // step, x.stride(1),
         rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K, 16, MAX_LOGISTIC_CLASSES), stages,
-        step, num_warps=warps,
+        step, is_wide(x), num_warps=warps,
     )  # fmt: skip
     both = to_numpy(torch.cat([out.sum(0, dtype=torch.float64).flatten(), loss.sum()[None]]))
     return (float(both[-1]), both[:-1].reshape(K, d + 1)) if np.isfinite(both).all() else None
