@@ -148,3 +148,17 @@ def test_matrices_of_cupy_are_read(device):
     model = deciban.MultinomialNB().fit(X, cupy.asarray(y))
     assert model.ledger_ == deciban.MultinomialNB().fit(matrix, y).ledger_
     assert isinstance(model.predict(X), cupy.ndarray)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.int32, np.uint8, np.float32])
+@pytest.mark.parametrize("threshold", [1.7e9, 1.7e9 + 0.5, 2.0, 300.0])
+@pytest.mark.cases(None)
+def test_thresholds_among_large_stored_numbers(dtype, threshold, way):
+    matrix, y = draw()
+    values = np.random.default_rng(0).integers(-10, 10, matrix.nnz) + threshold if threshold > 1e3 else matrix.data
+    matrix.data = values.astype(dtype)
+    theirs = deciban.BernoulliNB(binarize=threshold).fit(matrix, y)
+    ours = deciban.BernoulliNB(binarize=threshold).fit(to_tensor(matrix, way), torch.as_tensor(y, device=way))
+    assert ours.ledger_ == theirs.ledger_
+    found = ours.predict_proba(to_tensor(matrix, way)).cpu().numpy()
+    np.testing.assert_allclose(found, theirs.predict_proba(matrix), rtol=1e-5)

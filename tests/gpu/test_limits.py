@@ -28,3 +28,30 @@ def test_offsets_beyond_32_bits(row_stride, column_stride, way):
     for make in (deciban.GaussianNB, deciban.GaussianBayes, deciban.BernoulliNB, deciban.CategoricalNB):
         theirs, ours = make().fit(X, y), make().fit(x, labels)
         np.testing.assert_allclose(ours.predict_proba(x).cpu().numpy(), theirs.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+@pytest.mark.parametrize("threshold", [1.7e9, 1.7e9 + 0.5])
+@pytest.mark.cases(None)
+def test_thresholds_among_large_numbers(dtype, threshold, way):
+    rng = np.random.default_rng(0)
+    X = (1.7e9 + rng.integers(-10, 10, (300, 4))).astype(dtype)
+    assert_same_bernoulli(X, threshold, way)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.float32, np.float16])
+@pytest.mark.parametrize("threshold", [0.0, 1.0, 16.0, 3.7, 200.0, 300.0, 1e300])
+@pytest.mark.cases(8)
+def test_thresholds_beyond_the_numbers_of_a_type(dtype, threshold, way):
+    assert_same_bernoulli(np.random.default_rng(0).integers(0, 100, (300, 4)).astype(dtype), threshold, way)
+
+
+def assert_same_bernoulli(X, threshold, device):
+    y = np.random.default_rng(1).integers(0, 2, len(X))
+    theirs = deciban.BernoulliNB(binarize=threshold).fit(X, y)
+    x, labels = torch.as_tensor(X, device=device), torch.as_tensor(y, device=device)
+    ours = deciban.BernoulliNB(binarize=threshold).fit(x, labels)
+    assert ours.ledger_ == theirs.ledger_
+    np.testing.assert_allclose(ours.predict_proba(x).cpu().numpy(), theirs.predict_proba(X), rtol=1e-5)
+    weighted = deciban.BernoulliNB(binarize=threshold).fit(x, labels, torch.ones(len(X), device=device))
+    assert (weighted.feature_count_ == theirs.feature_count_).all()

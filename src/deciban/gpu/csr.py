@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.gpu import launch
-from deciban.gpu.tensors import import_torch, is_csr, to_device, to_numpy
+from deciban.gpu.tensors import import_torch, is_above, is_csr, round_threshold, to_device, to_numpy
 from deciban.scores import Linear, ScoreForm
 
 MAX_STORED_PER_BLOCK = 1 << 25
@@ -59,8 +59,7 @@ def keep_csr_rows(x: Any, kept: Any) -> Any:
 
 def sum_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray[np.int64] | None:
     """Return Σ x, or the number of stored values above the threshold, by class; None unless x are whole numbers."""
-    if threshold is not None and str(x.dtype) == "torch.float32":
-        threshold = float(np.float32(threshold))
+    threshold = None if threshold is None else round_threshold(threshold, x)
     total = launch.count_stored(x, codes, K, threshold)
     return define_stored(x, codes, K, threshold) if total is None else total
 
@@ -72,7 +71,7 @@ def define_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArra
     check_columns(x)
     for rows, lengths, columns, values in split_csr(x):
         is_finite = bool(torch.isfinite(values).all())
-        counts = values if threshold is None else values > threshold
+        counts = values if threshold is None else is_above(values, threshold)
         if not is_finite or not bool(
             (counts >= 0).all() & (counts < MAX_WHOLE).all() & (counts == counts.long()).all()
         ):
@@ -111,9 +110,10 @@ def score_csr(form: Linear, x: Any, log_prior: Array) -> Iterator[tuple[slice, A
     """Yield blocks of rows and their scores ln π_k + ln p(x|k), in double precision."""
     torch = import_torch()
     check_columns(x)
+    threshold = 0.0 if form.threshold is None else round_threshold(form.threshold, x)
     weights, bias = to_device(form.weights.T, x.values()), to_device(log_prior + form.complete_bias, x.values())
     for rows, lengths, columns, values in split_csr(x):
-        used = values.double() if form.threshold is None else (values > form.threshold).double()
+        used = values.double() if form.threshold is None else is_above(values, threshold).double()
         starts = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
         size = rows.stop - rows.start, x.shape[1]
         yield (

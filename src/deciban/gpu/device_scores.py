@@ -8,7 +8,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.gpu import launch, matrix_launch
-from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
+from deciban.gpu.tensors import import_torch, is_above, round_threshold, to_device, to_numpy, type_name
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm
 
 MAX_CENTRED_SQUARES = 256.0
@@ -92,8 +92,7 @@ def _read_values(form: Linear, rows: Any) -> Any:
     """Return the values that a linear score uses: indicators, or values within the limits, in double precision."""
     torch = import_torch()
     if form.threshold is not None:
-        threshold = float(np.float32(form.threshold)) if type_name(rows) == "float32" else form.threshold
-        seen = (rows > threshold).double()
+        seen = is_above(rows, round_threshold(form.threshold, rows)).double()
         return torch.where(torch.isnan(rows), torch.nan, seen) if rows.dtype.is_floating_point else seen
     values = rows.double()
     if form.limits is not None:

@@ -4,6 +4,7 @@ Every function returns None where no kernel can do the work: on a device or for 
 that none handles; the caller then uses the definition.
 """
 
+import math
 import os
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -220,10 +221,11 @@ def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64]
     checked = type_name(x) != "uint8" and not (threshold is not None and type_name(x).startswith("int"))
     out = torch.empty((order.n_blocks, K, d), dtype=torch.int64, device=x.device)
     bad = torch.empty(grid[0] * grid[1] * grid[2] if checked else 1, dtype=torch.int32, device=x.device)
-    limit = 0.0 if threshold is None else float(np.floor(threshold)) if type_name(x) != "float32" else threshold
+    limit = 0.0 if threshold is None else threshold
     _kernels().sum_counts[grid](
         x, order.rows, order.offsets, out, bad, order.n_blocks, order.width, d // unit, x.stride(0) // unit,
-        x.stride(1), limit, 32, columns, threshold is not None, checked, 3, unit, is_wide(x), num_warps=2,
+        x.stride(1), limit if x.dtype.is_floating_point else math.floor(limit), 32, columns, threshold is not None,
+        checked, 3, unit, is_wide(x), num_warps=2,
     )  # fmt: skip
     if checked and bool(bad.any()):
         return None
@@ -279,14 +281,17 @@ def count_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray
     values = x.values()
     if not can_launch(values) or type_name(values) not in ("float32", "float64", "int32", "int64", "uint8", "int16"):
         return None
+    limit = 0.0 if threshold is None else threshold
+    if type_name(values) == "float64" and float(np.float32(limit)) != limit:  # Triton passes it in single precision
+        return None
     torch, (n, d) = import_torch(), x.shape
     rows = 8
     programs = ceil_div(n, rows)
     out = torch.zeros((K, d), dtype=torch.int64, device=values.device)
     bad = torch.empty(programs, dtype=torch.int32, device=values.device)
     _kernels().count_stored[(programs,)](
-        x.crow_indices(), x.col_indices(), values, codes, out, bad, n, d, 0.0 if threshold is None else threshold,
-        rows, 64, threshold is not None, num_warps=1,
+        x.crow_indices(), x.col_indices(), values, codes, out, bad, n, d,
+        limit if values.dtype.is_floating_point else math.floor(limit), rows, 64, threshold is not None, num_warps=1,
     )  # fmt: skip
     return None if bool(bad.any()) else to_numpy(out)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.gpu import launch, matrix_launch
 from deciban.gpu.labels import DeviceCodes
-from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
+from deciban.gpu.tensors import import_torch, is_above, round_threshold, to_device, to_numpy
 from deciban.ledger import Counts, Levels, Moments, Needs, Scatter
 from deciban.ledger.double_double import Pair
 from deciban.ledger.statistic import divide
@@ -136,9 +136,7 @@ def _indicators(codes: Any, weight: Any, block: slice, K: int) -> Any:
 
 def summarise_counts(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Counts:
     """Compute counts: exact for whole numbers."""
-    threshold = needs.threshold
-    if threshold is not None and type_name(x) == "float32":
-        threshold = float(np.float32(threshold))
+    threshold = None if needs.threshold is None else round_threshold(needs.threshold, x)
     total = None if weight is not None or needs.unit else launch.sum_counts(x, codes, threshold)
     if total is not None:
         return Counts(total.astype(np.float64), codes.rows.astype(np.float64)[:, None])
@@ -155,7 +153,7 @@ def define_counts(x: Any, codes: Any, weight: Any, K: int, threshold: float | No
         one, values = _indicators(codes[block], weight, block, K), x[block]
         known = values == values  # not NaN
         some = some or not bool(known.all())
-        seen = values.double() if threshold is None else (values > threshold).double()
+        seen = values.double() if threshold is None else is_above(values, threshold).double()
         sums += torch.stack([one @ torch.where(known, seen, 0.0), one @ known.double()])
     total, n = to_numpy(sums)
     return Counts(total, n if some else n[:, :1].copy())

@@ -1,5 +1,6 @@
 """Tensors of torch and arrays of CuPy: they are recognised without importing either, and read as torch tensors."""
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ from deciban.errors import DeviceMemoryError, InputError, MissingExtraError
 
 ROW_TYPES = ("float16", "bfloat16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
 """Types that the values of a tensor may have; others are refused."""
+
+MAX_INT64 = (1 << 63) - 1
+"""The largest whole number of 64 bits."""
 
 
 def is_tensor(X: Any) -> bool:
@@ -85,6 +89,21 @@ def count_cells(tensor: Any) -> int:
 def type_name(tensor: Any) -> str:
     """Return the name of a tensor's type, as NumPy spells it."""
     return str(tensor.dtype).removeprefix("torch.")
+
+
+def round_threshold(threshold: float, tensor: Any) -> float:
+    """Round a threshold to a tensor's type: down for whole numbers, which are compared as 64-bit integers.
+
+    torch compares whole numbers with a float in single precision, where 1.7e9 and 1.7e9 + 10 are equal.
+    """
+    if tensor.dtype.is_floating_point:
+        return float(import_torch().tensor(threshold, dtype=tensor.dtype))
+    return math.floor(min(threshold, MAX_INT64))
+
+
+def is_above(tensor: Any, threshold: float) -> Any:
+    """Return whether each value is above a threshold that was rounded to the tensor's type."""
+    return (tensor if tensor.dtype.is_floating_point else tensor.long()) > threshold
 
 
 def to_numpy(tensor: Any) -> NDArray[Any]:
