@@ -122,7 +122,7 @@ def _apply_csr(forms: Sequence[ScoreForm], x: Any, needs: Sequence[Needs], log_p
     form = forms[0]
     with on_device(x):
         is_host = len(forms) > 1 or is_for_host(x) or not csr.can_score(form) or needs[0].unit
-        if is_host or not csr.is_valid(x, needs[0].signed):
+        if is_host or not csr.is_valid(x, needs[0].signed, needs[0].threshold is not None):
             scores = sparse.apply(form, csr.to_scipy(x), needs[0], log_prior, wanted, thread_count(None))
             result = to_device(scores, x.values())
             return result if wanted == "winner" else result.to(choose_type(x))

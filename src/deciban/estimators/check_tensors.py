@@ -10,7 +10,8 @@ from deciban.engines import encode, is_tensor
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import check_label_type
 from deciban.estimators.check_arguments import check_weight as check_host_weight
-from deciban.gpu.tensors import check_same_device, to_device, to_torch
+from deciban.gpu.csr import check_pointers
+from deciban.gpu.tensors import check_same_device, is_csr, to_device, to_torch
 
 
 def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -27,6 +28,8 @@ def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
                 f"Found array with 0 {what}(s) (shape={tuple(x.shape)}) while a minimum of 1 is required by "
                 f"{type(estimator).__name__}."
             )
+    if is_csr(x):
+        check_pointers(x)
     if reset:  # as `validate_data` does for arrays without names of columns, which takes a tenth of a millisecond
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = int(x.shape[1])

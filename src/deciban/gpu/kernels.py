@@ -330,7 +330,8 @@ def count_stored(
     """Add the stored values of CSR rows, or with INDICATOR one for each above the threshold, to K×d whole numbers.
 
     Sums of whole numbers are the same in any order, so they are added in memory. Values must be whole numbers from 0
-    to 65535, or finite with INDICATOR; a program writes whether it found others.
+    to 65535, or finite with INDICATOR and in increasing order of columns, so that none is repeated in a row; a program
+    writes whether it found others.
     """
     program = tl.program_id(0).to(tl.int64)
     is_bad = tl.zeros([CELLS], tl.int32)
@@ -347,7 +348,8 @@ def count_stored(
             is_cell &= (j >= 0) & (j < d)
             value = tl.load(value_ptr + at, mask=is_cell, other=0)
             if INDICATOR:
-                is_bad |= ((value - value) != 0).to(tl.int32)
+                before = tl.load(index_ptr + at - 1, mask=is_cell & (at > start), other=-1).to(tl.int64)
+                is_bad |= (((value - value) != 0) | (is_cell & (j <= before))).to(tl.int32)
                 count = (value > threshold).to(tl.int64)
             else:
                 count = value.to(tl.int64)
