@@ -55,3 +55,16 @@ def assert_same_bernoulli(X, threshold, device):
     np.testing.assert_allclose(ours.predict_proba(x).cpu().numpy(), theirs.predict_proba(X), rtol=1e-5)
     weighted = deciban.BernoulliNB(binarize=threshold).fit(x, labels, torch.ones(len(X), device=device))
     assert (weighted.feature_count_ == theirs.feature_count_).all()
+
+
+@pytest.mark.parametrize(("K", "d", "is_equal"), [(2, 32, True), (3, 32, True), (5, 32, False), (3, 2, False)])
+@pytest.mark.cases(None)
+def test_scores_of_classes_of_unequal_deviations(K, d, is_equal, way):
+    rng = np.random.default_rng(1)
+    deviation = np.exp(np.linspace(0, np.log(100), K)[:, None] * np.ones(d))
+    deviation = deviation if is_equal else np.exp(rng.uniform(0, np.log(100), (K, d)))
+    X = (np.repeat(deviation, 100, 0) * rng.normal(size=(100 * K, d))).astype(np.float32)
+    model = deciban.GaussianNB().fit(X, np.repeat(np.arange(K), 100))
+    for method in ("score_samples", "predict_joint_log_proba", "predict_log_proba", "predict_proba"):
+        found = getattr(model, method)(torch.as_tensor(X, device=way)).cpu().numpy()
+        np.testing.assert_allclose(found, getattr(model, method)(X), rtol=1e-5, atol=1e-5)

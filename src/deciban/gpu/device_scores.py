@@ -5,6 +5,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.gpu import launch, matrix_launch
@@ -156,20 +157,26 @@ def _find_weights(form: Diagonal, x: Any, log_prior: Array) -> matrix_launch.Gau
 
 
 def _make_weights(form: Diagonal, x: Any, log_prior: Array) -> matrix_launch.GaussianWeights | None:
-    """Return the weights of squares and values about a centre, those of all classes less what they share."""
+    """Return the weights of squares and values about a centre, those of all classes less those of the widest one."""
     (K, d), centre = form.mean.shape, form.mean.mean(axis=0).astype(np.float32)
     shift = form.mean - centre
     half_squares = 0.5 * (form.precision * shift**2).sum(axis=1)
     is_wide = d > matrix_launch.MAX_SCORED_COLUMNS or K > matrix_launch.MAX_SCORED_CLASSES
     if is_wide or half_squares.max() > MAX_CENTRED_SQUARES:
         return None
-    square, slope = _contrast(-0.5 * form.precision), _contrast(form.precision * shift)
+    widest = form.precision.argmin(axis=0)
+    square, slope = _contrast(-0.5 * form.precision, widest), _contrast(form.precision * shift, widest)
     constant = log_prior + form.constant - half_squares
+    constant = np.append(constant - constant.max(), constant.max())
     unit = matrix_launch.choose_units(np.sqrt(form.variance).mean(axis=0))
     return matrix_launch.GaussianWeights.of(x, centre, unit, square, slope, constant)
 
 
-def _contrast(weights: Array) -> Array:
-    """Return the weights of the classes less what they share, and below them what they share, (K+1)×d."""
-    shared = weights.mean(axis=0)
+def _contrast(weights: Array, widest: NDArray[np.intp]) -> Array:
+    """Return the weights of the classes less those of the widest one, and below them the latter, (K+1)×d.
+
+    The weights of its squares are the smallest, so no sum of the two is smaller than what is added: less the mean
+    over classes, ln p(x|k) of a class 100 times as wide as another was wrong by 6e-4 of itself.
+    """
+    shared = weights[widest, np.arange(weights.shape[1])]
     return np.concatenate([weights - shared, shared[None]])

@@ -103,6 +103,7 @@ def score_gaussian(
         square, square_low = split_half(square)
         slope, slope_low = split_half(slope)
     constant = tl.load(constant_ptr + classes, mask=classes < K, other=float("-inf"))[None, :]
+    shared_constant = tl.load(constant_ptr + K)
     is_bad = tl.zeros([ROWS], tl.int32)
     for i in tl.range(0, tl.cdiv(tl.cdiv(n, ROWS) - program, tl.num_programs(0)), num_stages=STAGES):
         first = (program.to(tl.int64) + i * tl.num_programs(0)) * ROWS
@@ -124,7 +125,7 @@ def score_gaussian(
             score = tl.dot(gap * gap, square, input_precision=PRECISION)
             score = tl.dot(gap, slope, score, input_precision=PRECISION)
         if WANTED == "joint" or WANTED == "density":
-            shared = tl.sum(tl.where(classes[None, :] == K, score, 0.0), axis=1)
+            shared = tl.sum(tl.where(classes[None, :] == K, score, 0.0), axis=1) + shared_constant
         score += constant
         top = tl.max(score, axis=1)
         is_bad |= (is_row & ~(tl.abs(top) < float("inf"))).to(tl.int32)

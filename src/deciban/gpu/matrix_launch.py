@@ -30,8 +30,11 @@ MAX_SCORED_CLASSES = 127
 MAX_LOGISTIC_CLASSES = 32
 """The largest number of classes in a pass of logistic regression."""
 
-MAX_HALF = 32768.0
-"""A factor in half precision is at most this."""
+MAX_HALF_FACTORS = 128.0
+"""The largest root of the sum of a class's squared factors in half precision.
+
+Numbers below 2⁻³ are split into two of half precision to 2⁻²⁵, and not to 2⁻²² of themselves: times this, 4e-6.
+"""
 
 MAX_UNIT_EXPONENT = 100
 """Units of columns are powers of two between 2⁻¹⁰⁰ and 2¹⁰⁰, so that numbers in them are of single precision."""
@@ -75,10 +78,10 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
 
 @dataclass(frozen=True)
 class GaussianWeights:
-    """Numbers of Gaussian scores on a device, of K classes, and whether half precision holds them.
+    """Numbers of Gaussian scores on a device, of K classes, and whether half precision suffices.
 
     They are the centre and the unit (d), for the K classes and the part that they share the factors of squares and
-    of values in these units, each (K+1)×d, and the constants (K).
+    of values in these units, each (K+1)×d, and the constants (K+1).
     """
 
     tensors: tuple[Any, ...]
@@ -89,8 +92,8 @@ class GaussianWeights:
     def of(cls, x: Any, centre: Array, unit: Array, square: Array, slope: Array, constant: Array) -> Self:
         """Copy the numbers to the device of x."""
         scaled = centre, unit, square / unit**2, slope / unit, constant
-        is_in_range = max(np.abs(factor).max() for factor in scaled[2:4]) <= MAX_HALF
-        return cls(_copy_together(scaled, x), len(constant), bool(is_in_range))
+        is_in_range = (scaled[2] ** 2 + scaled[3] ** 2).sum(axis=1).max() <= MAX_HALF_FACTORS**2
+        return cls(_copy_together(scaled, x), len(constant) - 1, bool(is_in_range))
 
 
 def _copy_together(arrays: Sequence[Array], x: Any) -> tuple[Any, ...]:
@@ -102,7 +105,7 @@ def _copy_together(arrays: Sequence[Array], x: Any) -> tuple[Any, ...]:
 def score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any) -> bool:
     """Write finished scores to `out`; return whether no row has missing values, ±∞ or scores that overflow.
 
-    Where numbers in half precision overflow, they are multiplied as numbers of type tf32.
+    Where numbers in half precision overflow, or do not suffice, they are multiplied as numbers of type tf32.
     """
     return any(
         _score_gaussian(x, weights, wanted, out, halves)
