@@ -204,6 +204,18 @@ def test_labels_come_back_as_they_were(labels, way):
     assert (model.predict(T) == target).all()
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8])
+@pytest.mark.cases(None)
+def test_labels_may_span_their_type(dtype, way):
+    ends = np.array([np.iinfo(dtype).min, 3, np.iinfo(dtype).max]).astype(dtype)
+    X, y = np.arange(90.0)[:, None], np.repeat(ends, 30)
+    T, target = torch.as_tensor(X, device=way), torch.as_tensor(y, device=way)
+    model = deciban.GaussianNB().fit(T, target)
+    assert model.classes_.tolist() == ends.tolist()
+    assert (model.theta_ == deciban.GaussianNB().fit(X, y).theta_).all()
+    assert (model.predict(T) == torch.as_tensor(deciban.GaussianNB().fit(X, y).predict(X), device=way)).all()
+
+
 def test_labels_may_be_texts_in_host_memory(way):
     rng = np.random.default_rng(0)
     y = np.array(["ham", "spam"])[rng.integers(0, 2, 50)]

@@ -73,7 +73,7 @@ def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
     if not y.dtype.is_floating_point and len(y):
         low, high = (int(end) for end in torch.aminmax(y))
         if high - low < MAX_DEVICE_TABLE_RANGE:
-            return _encode_small(y, to_numpy(torch.bincount((y - low).long())), low)
+            return _encode_small(y, to_numpy(torch.bincount(y.long() - low)), low)
     classes, codes, counts = torch.unique(y, return_inverse=True, return_counts=True)
     return to_numpy(classes), DeviceCodes(codes.int(), to_numpy(counts))
 
@@ -88,7 +88,7 @@ def _encode_small(
         return classes, DeviceCodes(y, counts[present], blocks)
     table = np.zeros(len(counts), dtype=np.int32)
     table[present] = np.arange(len(present))
-    return classes, DeviceCodes(to_device(table, y)[(y - low).long()], counts[present])
+    return classes, DeviceCodes(to_device(table, y)[y.long() - low], counts[present])
 
 
 def take(labels: NDArray[Any], codes: Any) -> Any:
