@@ -68,3 +68,20 @@ def test_scores_of_classes_of_unequal_deviations(K, d, is_equal, way):
     for method in ("score_samples", "predict_joint_log_proba", "predict_log_proba", "predict_proba"):
         found = getattr(model, method)(torch.as_tensor(X, device=way)).cpu().numpy()
         np.testing.assert_allclose(found, getattr(model, method)(X), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("deviation", [1e-12, 1e-18, 1e-22, 1e-30, 1e-36])
+@pytest.mark.parametrize("make", [deciban.GaussianNB, deciban.GaussianBayes])
+@pytest.mark.cases(None)
+def test_tiny_deviations_do_not_underflow(deviation, make, way):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 600)
+    X = (deviation * (rng.normal(size=(600, 3)) + y[:, None])).astype(np.float32)
+    X[:, 1] = 7.0
+    X[:, 2] *= np.float32(1 / deviation)
+    theirs, ours = make().fit(X, y), make().fit(torch.as_tensor(X, device=way), torch.as_tensor(y, device=way))
+    squares = [model.ledger_.parts[0].squares.high for model in (ours, theirs)]
+    np.testing.assert_allclose(*squares, rtol=1e-5, atol=1e-5 * deviation * squares[1].max())
+    if make is deciban.GaussianNB:
+        np.testing.assert_allclose(*squares, rtol=1e-5)
+        assert (squares[0][:, 1] == 0).all()

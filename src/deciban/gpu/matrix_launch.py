@@ -58,6 +58,8 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
     """
     if not can_launch(x) or type_name(x) not in SMALL_TYPES:
         return None
+    if ((deviation > 0) & (deviation < 2.0**-MAX_UNIT_EXPONENT)).any():
+        return None
     torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
     columns = power_of_two(d, 16, 128)
     out = torch.empty((order.n_blocks, K, d, d), dtype=torch.float32, device=x.device)

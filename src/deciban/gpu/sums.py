@@ -39,6 +39,9 @@ MAX_DOUBLE_ERROR = 1e-12
 """The largest such error of numbers in double precision."""
 
 
+MIN_SINGLE_SQUARE = 1e-30
+"""The smallest mean of squares that is summed in single precision, whose smallest number of all digits is 1e-38."""
+
 ROUNDING_FRACTION_OF_SQUARES = 4e-15
 """Squares about the mean below this share of those about the centre are rounding: the values are equal."""
 
@@ -92,11 +95,20 @@ def _sum_moments(
         if found is not None and np.isfinite(found[0]).all():
             sums, about = found
             n = sums[2] if missing else rows
+            if _is_underflow(n, sums[0], sums[1]):
+                break
             return (n, sums[0], sums[1], about), (SPLIT_ERROR, SUM_ERROR, MAX_SINGLE_ERROR)
     check()
     about = find_centre(x) if centre is None else centre
     defined = define_moments(x, codes.tensor, weight, about, K)
     return (*defined, about), (DOUBLE_ERROR, DOUBLE_ERROR, MAX_DOUBLE_ERROR)
+
+
+def _is_underflow(n: Array, total: Array, squares: Array) -> bool:
+    """Return whether any squares are too small for single precision, or have become zero."""
+    if squares.min() >= MIN_SINGLE_SQUARE * n.max():
+        return False
+    return bool(np.where(squares > 0, squares < MIN_SINGLE_SQUARE * n, total != 0).any())
 
 
 def _is_far_off(n: Array, total: Array, squares: Array, unit: float, least: float, most: float) -> bool:
