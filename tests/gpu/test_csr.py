@@ -165,7 +165,7 @@ def test_thresholds_among_large_stored_numbers(dtype, threshold, way):
 
 
 POINTERS = {
-    "decreasing": lambda p: p[:5] + [p[5] + 400] + p[6:],
+    "decreasing": lambda p: [*p[:5], p[5] + 400, *p[6:]],
     "beyond the stored values": lambda p: [*p[:-1], p[-1] + 10**6],
     "too few": lambda p: [*p[:-1], p[-1] - 1],
     "negative": lambda p: [-3, *p[1:]],

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import deciban
+from deciban.engines import gpu as engine
+from deciban.errors import DeviceMemoryError
+from deciban.gpu import labels
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test-gpu")
 
@@ -24,9 +27,9 @@ def spread(X, row_stride, column_stride, device):
 def test_offsets_beyond_32_bits(row_stride, column_stride, way):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 9, (200, 3)).astype(np.uint8), rng.integers(0, 2, 200)
-    x, labels = spread(X, row_stride, column_stride, way), torch.as_tensor(y, device=way)
+    x, target = spread(X, row_stride, column_stride, way), torch.as_tensor(y, device=way)
     for make in (deciban.GaussianNB, deciban.GaussianBayes, deciban.BernoulliNB, deciban.CategoricalNB):
-        theirs, ours = make().fit(X, y), make().fit(x, labels)
+        theirs, ours = make().fit(X, y), make().fit(x, target)
         np.testing.assert_allclose(ours.predict_proba(x).cpu().numpy(), theirs.predict_proba(X), atol=1e-5)
 
 
@@ -49,11 +52,11 @@ def test_thresholds_beyond_the_numbers_of_a_type(dtype, threshold, way):
 def assert_same_bernoulli(X, threshold, device):
     y = np.random.default_rng(1).integers(0, 2, len(X))
     theirs = deciban.BernoulliNB(binarize=threshold).fit(X, y)
-    x, labels = torch.as_tensor(X, device=device), torch.as_tensor(y, device=device)
-    ours = deciban.BernoulliNB(binarize=threshold).fit(x, labels)
+    x, target = torch.as_tensor(X, device=device), torch.as_tensor(y, device=device)
+    ours = deciban.BernoulliNB(binarize=threshold).fit(x, target)
     assert ours.ledger_ == theirs.ledger_
     np.testing.assert_allclose(ours.predict_proba(x).cpu().numpy(), theirs.predict_proba(X), rtol=1e-5)
-    weighted = deciban.BernoulliNB(binarize=threshold).fit(x, labels, torch.ones(len(X), device=device))
+    weighted = deciban.BernoulliNB(binarize=threshold).fit(x, target, torch.ones(len(X), device=device))
     assert (weighted.feature_count_ == theirs.feature_count_).all()
 
 
@@ -85,3 +88,38 @@ def test_tiny_deviations_do_not_underflow(deviation, make, way):
     if make is deciban.GaussianNB:
         np.testing.assert_allclose(*squares, rtol=1e-5)
         assert (squares[0][:, 1] == 0).all()
+
+
+PLACES = {
+    "labels that are not their codes": (lambda m, X, y, w: m.predict(X), labels, "to_device"),
+    "labels in host memory": (lambda m, X, y, w: m.partial_fit(X, y.cpu().numpy()), labels.DeviceCodes, "of"),
+    "rows without weight": (lambda m, X, y, w: m.partial_fit(X, y, sample_weight=w), labels.DeviceCodes, "of"),
+    "weights of classes": (lambda m, X, y, w: m.partial_fit(X, y, sample_weight=w), torch, "sort"),
+    "weights": (lambda m, X, y, w: m.partial_fit(X, y, sample_weight=w.float()), torch.Tensor, "double"),
+    "highest values": (lambda m, X, y, w: engine.find_highest(X), torch.Tensor, "amax"),
+    "results of the host": (lambda m, X, y, w: engine.match_rows(np.ones(3), X), engine, "to_device"),
+    "known labels": (lambda m, X, y, w: m.partial_fit(X[:200], y[:200]), engine, "to_device"),
+    "contiguous labels": (lambda m, X, y, w: engine.encode(y), torch.Tensor, "contiguous"),
+    "means of columns": (lambda m, X, y, w: engine.average_columns(X, None, True), torch, "zeros"),
+    "rows in host memory": (lambda m, X, y, w: engine.to_host(X), engine.csr, "to_host"),
+}
+"""Calls that allocate on the device, and the object and attribute that do so."""
+
+
+@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.cases(None)
+def test_a_full_device_is_an_error_of_deciban_everywhere(name, device, monkeypatch):
+    X, y = torch.randn(300, 4, device=device), 5 + torch.arange(300, device=device) // 100
+    weight = torch.arange(300, dtype=torch.float64, device=device)
+    model = deciban.GaussianNB().fit(X, y)
+    before = model.ledger_
+
+    def fail(*args, **more):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 64.00 GiB. GPU 0 has ...")
+
+    call, where, attribute = PLACES[name]
+    monkeypatch.setattr(where, attribute, fail)
+    with pytest.raises(DeviceMemoryError, match=r"out of memory.*Nothing was changed"):
+        call(model, X, y, weight)
+    monkeypatch.undo()
+    assert model.ledger_ is before

@@ -169,9 +169,9 @@ def _apply_by_definition(
 
 def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
     """Return the classes in order, in host memory, and each row's index among them, on the device."""
-    tensor = to_torch(y).contiguous()
+    tensor = to_torch(y)
     with on_device(tensor):
-        classes, codes = labels.encode(tensor)
+        classes, codes = labels.encode(tensor.contiguous())
     return classes.astype(np.bool_) if "bool" in str(y.dtype) else classes, codes
 
 
@@ -183,41 +183,50 @@ def encode_known(y: Any, classes: NDArray[Any], hint: str) -> DeviceCodes:
     place = checks.encode_known(present, classes, hint)
     rows = np.zeros(len(classes), dtype=np.int64)
     rows[place] = codes.rows
-    return DeviceCodes(to_device(place, codes.tensor)[codes.tensor.long()], rows)
+    with on_device(codes.tensor):
+        return DeviceCodes(to_device(place, codes.tensor)[codes.tensor.long()], rows)
 
 
 def match_codes(codes: Any, X: Any, n_classes: int) -> DeviceCodes:
     """Return class codes on the device of X."""
-    return codes if isinstance(codes, DeviceCodes) else DeviceCodes.of(to_device(codes, to_torch(X)), n_classes)
+    if isinstance(codes, DeviceCodes):
+        return codes
+    x = to_torch(X)
+    with on_device(x):
+        return DeviceCodes.of(to_device(codes, x), n_classes)
 
 
 def keep_rows(X: Any, codes: DeviceCodes, weight: Any) -> tuple[Any, DeviceCodes, Any]:
     """Return rows, their codes and weights without rows of weight zero."""
-    kept, x = weight != 0, to_torch(X)
-    if is_csr(x):
-        return csr.keep_csr_rows(x, kept), codes[kept], weight[kept]
-    return match_library(x[kept], X), codes[kept], weight[kept]
+    x = to_torch(X)
+    with on_device(x):
+        kept = weight != 0
+        rows = csr.keep_csr_rows(x, kept) if is_csr(x) else match_library(x[kept], X)
+        return rows, codes[kept], weight[kept]
 
 
 def to_host(X: Any) -> Any:
     """Copy a tensor to an array of NumPy, or to a CSR matrix of SciPy."""
-    return csr.to_host(to_torch(X))
+    x = to_torch(X)
+    with on_device(x):
+        return csr.to_host(x)
 
 
 def find_highest(X: Any) -> Array:
     """Return the highest value of each column, in host memory; NaN is left out."""
-    x = to_torch(X)
-    if is_csr(x):
-        return np.asarray(csr.to_scipy(x).max(axis=0).toarray().ravel(), dtype=np.float64)
-    torch = import_torch()
-    known = torch.where(torch.isnan(x), -torch.inf, x) if x.dtype.is_floating_point else x
-    return to_numpy(known.amax(0)).astype(np.float64)
+    x, torch = to_torch(X), import_torch()
+    with on_device(x):
+        if is_csr(x):
+            return np.asarray(csr.to_scipy(x).max(axis=0).toarray().ravel(), dtype=np.float64)
+        known = torch.where(torch.isnan(x), -torch.inf, x) if x.dtype.is_floating_point else x
+        return to_numpy(known.amax(0)).astype(np.float64)
 
 
 def average_columns(X: Any, weight: Any, skips: bool) -> Array:
     """Return the mean of the values of each column, in host memory; NaN is left out, or refused unless it `skips`."""
     x, torch = to_torch(X), import_torch()
-    one_class = DeviceCodes(torch.zeros(len(x), dtype=torch.uint8, device=x.device), np.array([len(x)]))
+    with on_device(x):
+        one_class = DeviceCodes(torch.zeros(len(x), dtype=torch.uint8, device=x.device), np.array([len(x)]))
     moments: Any = summarise(Needs("moments", skips=skips), X, one_class, weight, 1, 1)
     return np.asarray(moments.mean[0] + moments.rest[0])
 
@@ -234,8 +243,9 @@ def fill_missing(X: Any, means: Array) -> Any:
 def match_rows(result: NDArray[Any], X: Any) -> Any:
     """Copy a result to the device of X, in its library; scores of rows in single precision become single."""
     x = to_torch(X)
-    tensor = to_device(result, x)
-    return match_library(tensor.to(choose_type(x)) if result.dtype == np.float64 else tensor, X)
+    with on_device(x):
+        tensor = to_device(result, x)
+        return match_library(tensor.to(choose_type(x)) if result.dtype == np.float64 else tensor, X)
 
 
 def take_classes(classes: NDArray[Any], codes: Any) -> Any:

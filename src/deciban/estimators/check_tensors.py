@@ -11,7 +11,7 @@ from deciban.errors import InputError
 from deciban.estimators.check_arguments import check_label_type
 from deciban.estimators.check_arguments import check_weight as check_host_weight
 from deciban.gpu.csr import check_pointers
-from deciban.gpu.tensors import check_same_device, is_csr, to_device, to_torch
+from deciban.gpu.tensors import check_same_device, is_csr, on_device, to_device, to_torch
 
 
 def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -62,14 +62,15 @@ def check_tensor_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[A
 def check_tensor_weight(weight: Any, X: Any, some_positive: bool) -> Any:
     """Return row weights in double precision on the device of X, `some_positive` of them above zero."""
     x = to_torch(X)
-    if is_tensor(weight):
-        check_same_device(x, to_torch(weight), "sample_weight")
-        w = to_torch(weight).double()
-        if w.shape == (len(x),) and bool((w > 0).all()) and bool((w < np.inf).all()):
-            return w
-        weight = w.cpu().numpy()
-    checked = check_host_weight(weight, np.empty((len(x), 1), dtype=np.int8), some_positive)
-    return to_device(checked, x)
+    with on_device(x):
+        if is_tensor(weight):
+            check_same_device(x, to_torch(weight), "sample_weight")
+            w = to_torch(weight).double()
+            if w.shape == (len(x),) and bool((w > 0).all()) and bool((w < np.inf).all()):
+                return w
+            weight = w.cpu().numpy()
+        checked = check_host_weight(weight, np.empty((len(x), 1), dtype=np.int8), some_positive)
+        return to_device(checked, x)
 
 
 def _check_length(X: Any, n: int, name: str) -> None:

@@ -330,8 +330,8 @@ def count_stored(
     """Add the stored values of CSR rows, or with INDICATOR one for each above the threshold, to K×d whole numbers.
 
     Sums of whole numbers are the same in any order, so they are added in memory. Values must be whole numbers from 0
-    to 65535, or finite with INDICATOR and in increasing order of columns, so that none is repeated in a row; a program
-    writes whether it found others.
+    to 65535, or finite with INDICATOR and in increasing order of columns, so that none is repeated; a program writes
+    whether it found others.
     """
     program = tl.program_id(0).to(tl.int64)
     is_bad = tl.zeros([CELLS], tl.int32)
