@@ -6,7 +6,7 @@ import pytest
 import deciban
 from deciban.engines import gpu as engine
 from deciban.errors import DeviceMemoryError
-from deciban.gpu import labels
+from deciban.gpu import labels, launch
 
 torch = pytest.importorskip("torch", reason="torch is not installed: make test-gpu")
 
@@ -123,3 +123,27 @@ def test_a_full_device_is_an_error_of_deciban_everywhere(name, device, monkeypat
         call(model, X, y, weight)
     monkeypatch.undo()
     assert model.ledger_ is before
+
+
+@pytest.mark.parametrize("way", ["kernel"], indirect=True)
+def test_partial_sums_are_bounded(way, monkeypatch):
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(launch, "LABEL_TILE_ROWS", 64)
+    monkeypatch.setattr(launch, "SMALL_BLOCK_TILES", 1)
+    X, y = rng.integers(0, 9, (190, 8)).astype(np.uint8), rng.integers(0, 5, 190)
+    x, target = torch.as_tensor(X, device=way), torch.as_tensor(y, device=way)
+    makers = deciban.GaussianNB, deciban.BernoulliNB, deciban.MultinomialNB, deciban.GaussianBayes
+    whole = [make().fit(x, target).ledger_ for make in makers]
+    sizes, empty = [], torch.empty
+    monkeypatch.setattr(launch, "count_programs", lambda tensor, n_tiles, per_processor: n_tiles)
+    monkeypatch.setattr(launch, "MAX_PARTIAL_SUMS", 100)
+    monkeypatch.setattr(
+        torch, "empty", lambda shape, **more: sizes.append(tuple(np.atleast_1d(shape))) or empty(shape, **more)
+    )
+    for make, ledger in zip(makers, whole):
+        part = make().fit(x, target).ledger_.parts[0]
+        for name, array in ledger.parts[0].arrays().items():
+            np.testing.assert_allclose(part.arrays()[name], array, rtol=1e-6, atol=1e-12)
+    assert [shape for shape in sizes if shape == (1, 11, 8)] == 2 * [(1, 11, 8)]  # moments, of one program
+    assert [shape for shape in sizes if shape[1:] == (5, 8)] == [(1, 5, 8), (1, 5, 8), (2, 5, 8), (1, 5, 8)]
+    assert [shape for shape in sizes if shape[1:] == (5, 8, 8)] == 3 * [(1, 5, 8, 8)]  # products, a block at a time

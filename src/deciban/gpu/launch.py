@@ -6,10 +6,11 @@ that none handles; the caller then uses the definition.
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,9 @@ LEVELS_PER_WORD = 32
 
 MAX_PLACE_ROWS = (1 << 15) - 1
 """The largest number of rows that one place of a tile of `kernels.count_levels` counts."""
+
+MAX_PARTIAL_SUMS = 1 << 26
+"""Sums (512 MiB) that programs write before they are added; one program, or one block of rows, may write more."""
 
 MAX_LEVEL_COUNTS = 1 << 26
 """Counts of levels (256 MiB) that programs write before they are added; one group of blocks may write more."""
@@ -137,6 +141,11 @@ class ClassOrder:
         """The number of classes, or of places for them."""
         return int(self.offsets.shape[1]) - 1
 
+    def split(self, block_sums: int) -> Sequence[Any]:
+        """Return the offsets of blocks in parts with at most `MAX_PARTIAL_SUMS`, so many of each block."""
+        most = max(1, MAX_PARTIAL_SUMS // block_sums)
+        return (self.offsets,) if self.n_blocks <= most else cast(Sequence[Any], self.offsets.split(most))
+
 
 def order_rows(codes: Any, counts: Any, K: int) -> ClassOrder:
     """Sort the rows of each block by class; `counts` is what `count_labels` returned for these codes, or None."""
@@ -196,6 +205,7 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
     columns, classes = power_of_two(d, 16, 32), power_of_two(K, 16, 32)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     size = 3 if missing else 2
+    programs = min(programs, max(1, MAX_PARTIAL_SUMS // ((size * K + 1) * d)))
     out = torch.empty((programs, size * K + 1, d), dtype=torch.float64, device=x.device)
     if centre is None:
         _find_centre(x, out[0, -1])
@@ -217,19 +227,27 @@ def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64]
     if threshold is not None and 0 <= threshold < 128 and can_read_words(x):
         return _count_bytes(x, order, K, int(threshold))
     columns, unit = power_of_two(d, 16, 64), find_unit(x)
-    grid = (K, order.n_blocks, ceil_div(d, columns))
     checked = type_name(x) != "uint8" and not (threshold is not None and type_name(x).startswith("int"))
-    out = torch.empty((order.n_blocks, K, d), dtype=torch.int64, device=x.device)
-    bad = torch.empty(grid[0] * grid[1] * grid[2] if checked else 1, dtype=torch.int32, device=x.device)
     limit = 0.0 if threshold is None else threshold
-    _kernels().sum_counts[grid](
-        x, order.rows, order.offsets, out, bad, order.n_blocks, order.width, d // unit, x.stride(0) // unit,
-        x.stride(1), limit if x.dtype.is_floating_point else math.floor(limit), 32, columns, threshold is not None,
-        checked, 3, unit, is_wide(x), num_warps=2,
-    )  # fmt: skip
-    if checked and bool(bad.any()):
-        return None
-    return to_numpy(out.sum(0))
+
+    def sum_part(offsets: Any) -> Any:
+        grid = (K, len(offsets), ceil_div(d, columns))
+        out = torch.empty((len(offsets), K, d), dtype=torch.int64, device=x.device)
+        bad = torch.empty(grid[0] * grid[1] * grid[2] if checked else 1, dtype=torch.int32, device=x.device)
+        _kernels().sum_counts[grid](
+            x, order.rows, offsets, out, bad, len(offsets), order.width, d // unit, x.stride(0) // unit,
+            x.stride(1), limit if x.dtype.is_floating_point else math.floor(limit), 32, columns,
+            threshold is not None, checked, 3, unit, is_wide(x), num_warps=2,
+        )  # fmt: skip
+        return None if checked and bool(bad.any()) else out.sum(0)
+
+    total = None
+    for offsets in order.split(K * d):
+        part = sum_part(offsets)
+        if part is None:
+            return None
+        total = part if total is None else total + part
+    return to_numpy(total)
 
 
 def can_read_words(x: Any) -> bool:
@@ -243,13 +261,17 @@ def _count_bytes(x: Any, order: ClassOrder, K: int, threshold: int) -> NDArray[n
     torch, d = import_torch(), x.shape[1] // 4
     words = power_of_two(d, 16, 256)
     rows, warps, blocks = 1024 // words, 2, 2
-    groups = ceil_div(order.n_blocks, blocks)
-    out = torch.empty((groups, K, 4 * d), dtype=torch.int32, device=x.device)
-    _kernels().count_bytes[(K, groups, ceil_div(d, words))](
-        x.view(torch.int32), order.rows, order.offsets, out, order.n_blocks, order.width, d, x.stride(0) // 4,
-        threshold, rows, words, blocks, num_warps=warps,
-    )  # fmt: skip
-    return to_numpy(out.sum(0))
+
+    def count_part(offsets: Any) -> Any:
+        groups = ceil_div(len(offsets), blocks)
+        out = torch.empty((groups, K, 4 * d), dtype=torch.int32, device=x.device)
+        _kernels().count_bytes[(K, groups, ceil_div(d, words))](
+            x.view(torch.int32), order.rows, offsets, out, len(offsets), order.width, d, x.stride(0) // 4,
+            threshold, rows, words, blocks, num_warps=warps,
+        )  # fmt: skip
+        return out.sum(0)
+
+    return to_numpy(reduce(add, map(count_part, order.split(K * 4 * d))))
 
 
 def count_levels(x: Any, codes: Any, V: int) -> NDArray[np.int64] | None:

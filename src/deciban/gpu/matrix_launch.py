@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -62,16 +64,20 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
         return None
     torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
     columns = power_of_two(d, 16, 128)
-    out = torch.empty((order.n_blocks, K, d, d), dtype=torch.float32, device=x.device)
     units = choose_units(deviation)[None].astype(np.float32)
     near, rest, unit = to_device(np.concatenate([split_single(centre), units]), x)
     slabs, step = ceil_div(d, columns), find_unit(x)
-    _kernels().sum_products[(K, order.n_blocks, slabs**2)](
-        x, order.rows, order.offsets, near, rest, unit, out, order.n_blocks, order.width, d // step,
-        x.stride(0) // step, x.stride(1), 64, columns, 8, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, step,
-        is_wide(x), num_warps=8 if columns == 128 else 4,
-    )  # fmt: skip
-    products = out.sum(0, dtype=torch.float64)
+
+    def sum_part(offsets: Any) -> Any:
+        out = torch.empty((len(offsets), K, d, d), dtype=torch.float32, device=x.device)
+        _kernels().sum_products[(K, len(offsets), slabs**2)](
+            x, order.rows, offsets, near, rest, unit, out, len(offsets), order.width, d // step,
+            x.stride(0) // step, x.stride(1), 64, columns, 8, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, step,
+            is_wide(x), num_warps=8 if columns == 128 else 4,
+        )  # fmt: skip
+        return out.sum(0, dtype=torch.float64)
+
+    products = reduce(add, map(sum_part, order.split(K * d * d)))
     scale = 0.5 / (unit[:, :, None].double() * unit[:, None, :].double())
     products = (products + products.mT) * scale
     found: Array = to_numpy(products)
