@@ -169,7 +169,7 @@ def _apply_by_definition(
 
 def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
     """Return the classes in order, in host memory, and each row's index among them, on the device."""
-    tensor = to_torch(y)
+    tensor = to_torch(y, "y")
     with on_device(tensor):
         classes, codes = labels.encode(tensor.contiguous())
     return classes.astype(np.bool_) if "bool" in str(y.dtype) else classes, codes

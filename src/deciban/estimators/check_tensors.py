@@ -49,7 +49,7 @@ def check_tensor_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[A
         labels = check_label_type(_check_y(y, estimator=estimator))
         _check_length(X, len(labels), "y")
         return X, labels
-    tensor = to_torch(y)
+    tensor = to_torch(y, "y")
     check_same_device(to_torch(X), tensor, "y")
     if tensor.ndim != 1:
         raise InputError(f"y should be a 1d array, got an array of shape {tuple(tensor.shape)} instead.")
@@ -64,8 +64,9 @@ def check_tensor_weight(weight: Any, X: Any, some_positive: bool) -> Any:
     x = to_torch(X)
     with on_device(x):
         if is_tensor(weight):
-            check_same_device(x, to_torch(weight), "sample_weight")
-            w = to_torch(weight).double()
+            w = to_torch(weight, "sample_weight")
+            check_same_device(x, w, "sample_weight")
+            w = w.double()
             if w.shape == (len(x),) and bool((w > 0).all()) and bool((w < np.inf).all()):
                 return w
             weight = w.cpu().numpy()

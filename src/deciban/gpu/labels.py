@@ -93,10 +93,10 @@ def _encode_small(
 
 
 def take(labels: NDArray[Any], codes: Any) -> Any:
-    """Return the label of each code, on the device; in host memory where labels are not numbers."""
-    if labels.dtype.kind not in "iufb":
+    """Return the label of each code, on the device; in host memory where labels are not numbers that torch has."""
+    if labels.dtype.kind not in "iufb" or labels.dtype.itemsize > 8:
         return labels[to_numpy(codes)]
     if labels.dtype == np.int64 and np.array_equal(labels, np.arange(len(labels))):
         return codes
     with on_device(codes):
-        return to_device(labels, codes)[codes]
+        return to_device(labels.astype(labels.dtype.newbyteorder("="), copy=False), codes)[codes]

@@ -25,9 +25,9 @@ def is_tensor(X: Any) -> bool:
     A torch tensor in host memory is handled as one only where scikit-learn's `array_api_dispatch` is set; else it is
     read as a NumPy array.
     """
+    if is_torch(X):
+        return X.device.type != "cpu" or _is_dispatching()
     library = type(X).__module__.partition(".")[0]
-    if library == "torch":
-        return hasattr(X, "device") and (X.device.type != "cpu" or _is_dispatching())
     if library == "cupyx":
         return hasattr(X, "tocsr")
     return library == "cupy" and hasattr(X, "__cuda_array_interface__")
@@ -48,20 +48,25 @@ def import_torch() -> ModuleType:
     return torch
 
 
-def to_torch(X: Any) -> Any:
-    """Return X as a torch tensor of the same memory, dense booleans as uint8; refuse sparse ones but CSR."""
+def to_torch(X: Any, name: str = "X") -> Any:
+    """Return X as a torch tensor of the same memory, dense booleans as uint8; refuse sparse ones but CSR.
+
+    Errors give it the name of its argument.
+    """
     torch = import_torch()
     if isinstance(X, torch.Tensor):
         tensor = X.detach()
+        if type(tensor) is not torch.Tensor:
+            tensor = tensor.as_subclass(torch.Tensor)
     else:
         tensor = _read_cupy_csr(X) if hasattr(X, "tocsr") else torch.from_dlpack(X)
     if tensor.layout not in (torch.strided, torch.sparse_csr):
         raise InputError(
-            f"X is a sparse tensor ({tensor.layout}), and sparse rows on a GPU are CSR. Hint: X.to_sparse_csr(), or "
-            f"X.to_dense()"
+            f"{name} is a sparse tensor ({tensor.layout}), and sparse rows on a GPU are CSR. "
+            f"Hint: {name}.to_sparse_csr(), or {name}.to_dense()"
         )
     if type_name(tensor) not in ROW_TYPES:
-        raise InputError(f"X holds values of type {type_name(tensor)}. Hint: one of {', '.join(ROW_TYPES)}")
+        raise InputError(f"{name} holds values of type {type_name(tensor)}. Hint: one of {', '.join(ROW_TYPES)}")
     is_dense_bool = tensor.dtype == torch.bool and tensor.layout == torch.strided
     return tensor.view(torch.uint8) if is_dense_bool else tensor
 
@@ -112,13 +117,19 @@ def to_numpy(tensor: Any) -> NDArray[Any]:
         tensor = to_torch(tensor)
     if type_name(tensor) in ("float16", "bfloat16"):
         tensor = tensor.float()
-    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    try:
+        array: NDArray[Any] = tensor.detach().cpu().numpy()
+    except NotImplementedError:
+        raise InputError(
+            f"a tensor on {tensor.device} has no values that can be copied. Hint: tensors on a GPU or in host memory"
+        ) from None
     return array
 
 
 def is_torch(X: Any) -> bool:
-    """Return whether X is a torch tensor."""
-    return type(X).__module__.partition(".")[0] == "torch"
+    """Return whether X is a torch tensor, or of a subclass; there is none unless torch is imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, getattr(torch, "Tensor", ()))
 
 
 def to_device(array: Any, like: Any) -> Any:
