@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.gpu import launch, matrix_launch
+from deciban.gpu.sums import row_blocks
 from deciban.gpu.tensors import import_torch, is_above, round_threshold, to_device, to_numpy, type_name
 from deciban.scores import Diagonal, Full, Linear, Lookup, ScoreForm
 
 MAX_CENTRED_SQUARES = 256.0
 """The largest Σ_j (μ_kj − c_j)² / 2σ²_kj at which scores are multiplied out in single precision. Scores are
 differences of such numbers, and about 1e-7 of them is their error."""
+
+MAX_DOUBLE_SQUARES = 4096.0
+"""The largest such sum at which scores are multiplied out in double precision: 1e-16 of it is far below 1e-11."""
 
 
 def has_definition(form: ScoreForm) -> bool:
@@ -30,7 +34,8 @@ def count_terms(form: ScoreForm) -> int:
         return len(form.offset) + form.n_classes
     if isinstance(form, Full):
         return max(len(form.all_whitens), form.n_classes)
-    return int(form.mean.size) if isinstance(form, Diagonal) else int(form.weights.shape[1]) + form.n_classes  # type: ignore[attr-defined]
+    width = form.mean.shape[1] if isinstance(form, Diagonal) else form.weights.shape[1]  # type: ignore[attr-defined]
+    return int(width) + form.n_classes
 
 
 def make_scorer(form: ScoreForm, x: Any) -> Callable[[Any], Any]:
@@ -41,14 +46,41 @@ def make_scorer(form: ScoreForm, x: Any) -> Callable[[Any], Any]:
 
 
 def _diagonal(form: Diagonal, x: Any) -> Callable[[Any], Any]:
+    """Multiply squares and values about a centre by the weights of the classes; NaN is left out."""
+    torch, centre = import_torch(), form.mean.mean(axis=0)
+    shift = form.mean - centre
+    half_squares = 0.5 * form.precision * shift**2
+    if not half_squares.sum(axis=1).max() <= MAX_DOUBLE_SQUARES:
+        return _define_diagonal(form, x)
+    numbers = centre, -0.5 * form.precision.T, (form.precision * shift).T, (form.log_norm - half_squares).T
+    c, square, slope, offset = (to_device(a, x) for a in numbers)
+    constant = offset.sum(0)
+
+    def score(rows: Any) -> Any:
+        gap = rows.double() - c
+        missing = torch.isnan(gap)
+        some = bool(missing.any())
+        gap = torch.where(missing, 0.0, gap) if some else gap
+        joint = torch.addmm((~missing).double() @ offset if some else constant, gap, slope)
+        joint = joint.addmm_(gap * gap, square)
+        far = ~torch.isfinite(joint).all(1)  # squares overflow
+        if bool(far.any()):
+            joint[far] = _define_diagonal(form, x)(rows[far])
+        return joint
+
+    return score
+
+
+def _define_diagonal(form: Diagonal, x: Any) -> Callable[[Any], Any]:
+    """Sum the squares of the distances from the mean of each class, of a few rows at a time."""
     torch = import_torch()
     mean, precision, log_norm = (to_device(a, x) for a in (form.mean, form.precision, form.log_norm))
 
-    def score(rows: Any) -> Any:
+    def score_block(rows: Any) -> Any:
         gap = rows.double()[:, None, :] - mean
         return torch.where(torch.isnan(gap), 0.0, log_norm - 0.5 * precision * gap * gap).sum(2)
 
-    return score
+    return lambda rows: torch.cat([score_block(rows[block]) for block in row_blocks(len(rows), form.mean.size)])
 
 
 def _full(form: Full, x: Any) -> Callable[[Any], Any]:
