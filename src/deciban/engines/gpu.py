@@ -51,7 +51,9 @@ def summarise(needs: Needs, X: Any, codes: Any, weight: Any, n_classes: int, thr
             return dense.summarise(needs, to_numpy(x), *_copy_labels(codes, weight), n_classes, thread_count(None))
         codes = match_codes(codes, x, n_classes)
         w = to_device(weight, x) if isinstance(weight, np.ndarray) else weight
-        statistic = sums.SUMMARISE[needs.kind](needs, x, codes, w, lambda: check_tensor(x, needs, learning=True))
+        statistic = sums.SUMMARISE[needs.kind](
+            needs, x, codes, w, lambda: check_tensor_values(x, needs, learning=True)
+        )
     return dense.merge_blocks([statistic]) if type_name(x) == "float64" else statistic  # no other type can overflow
 
 
@@ -77,7 +79,7 @@ def _summarise_csr(needs: Needs, x: Any, codes: Any, weight: Any, n_classes: int
     return Tallies.from_counts(counts) if total.size > sparse.DENSE_CELLS else counts
 
 
-def check_tensor(x: Any, needs: Needs, first_row: int = 0, *, learning: bool = False) -> None:
+def check_tensor_values(x: Any, needs: Needs, first_row: int = 0, *, learning: bool = False) -> None:
     """Raise an error for values that a family cannot use; see `engines.checks.check`, which words it."""
     torch = import_torch()
     for block in sums.row_blocks(len(x), x.shape[1]):
@@ -157,7 +159,7 @@ def _apply_by_definition(
     n_impossible, is_overflow = 0, False
     width = max(x.shape[1], device_scores.count_terms(form))
     for block in sums.row_blocks(len(x), width):
-        check_tensor(x[block], needs, block.start)
+        check_tensor_values(x[block], needs, block.start)
         joint = prior + score(x[block])
         is_overflow = is_overflow or not bool((joint < np.inf).all())
         result[block], impossible = device_scores.finish(joint, prior, wanted)
