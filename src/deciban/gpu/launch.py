@@ -173,7 +173,7 @@ def _sort_rows(codes: Any, K: int, block_rows: int) -> ClassOrder:
     return ClassOrder(torch.sort(small, stable=True).indices, ends[starts])
 
 
-def _find_centre(x: Any, out: Any) -> None:
+def _find_centre(x: Any, out: Any, wide: bool) -> None:
     """Write the mean of a few rows, spread over all, of each column."""
     n, d = x.shape
     step = max(1, n // DEVICE_SAMPLE_ROWS)
@@ -186,7 +186,7 @@ def _find_centre(x: Any, out: Any) -> None:
         min(ceil_div(n, step), DEVICE_SAMPLE_ROWS),
         DEVICE_SAMPLE_ROWS,
         16,
-        is_wide(x),
+        wide,
         num_warps=4,
     )
 
@@ -200,7 +200,7 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
     if not can_launch(x) or type_name(x) not in SMALL_TYPES:
         return None
     torch, (n, d), unit = import_torch(), x.shape, find_unit(x)
-    by_class = centre is not None
+    by_class, wide = centre is not None, is_wide(x)
     rows, warps, per_processor, stages = (64, 4, 16, 1) if by_class else (256, 4, 4, 3)
     columns, classes = power_of_two(d, 16, 32), power_of_two(K, 16, 32)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
@@ -208,12 +208,12 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
     programs = min(programs, max(1, MAX_PARTIAL_SUMS // ((size * K + 1) * d)))
     out = torch.empty((programs, size * K + 1, d), dtype=torch.float64, device=x.device)
     if centre is None:
-        _find_centre(x, out[0, -1])
+        _find_centre(x, out[0, -1], wide)
     near, rest = (x, x) if centre is None else to_device(split_single(centre), x)
     splits = 0 if INTERPRETED else 3 if by_class or n * d < 1 << 22 else 2
     _kernels().sum_moments[(programs, ceil_div(d, columns), ceil_div(K, classes))](
         x, codes, near, rest, out, n, d // unit, K, x.stride(0) // unit, x.stride(1),
-        rows, columns, classes, by_class, missing, splits, stages, unit, is_wide(x), num_warps=warps,
+        rows, columns, classes, by_class, missing, splits, stages, unit, wide, num_warps=warps,
     )  # fmt: skip
     total = to_numpy(out.sum(0))
     return total[:-1].reshape(size, K, d), total[-1] if centre is None else centre

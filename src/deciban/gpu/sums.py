@@ -42,6 +42,9 @@ MAX_DOUBLE_ERROR = 1e-12
 MIN_SINGLE_SQUARE = 1e-30
 """The smallest mean of squares that is summed in single precision, whose smallest number of all digits is 1e-38."""
 
+MAX_ROWS = float(1 << 40)
+"""More rows than a device holds: squares above so many of the smallest are large enough, whatever their number."""
+
 ROUNDING_FRACTION_OF_SQUARES = 4e-15
 """Squares about the mean below this share of those about the centre are rounding: the values are equal."""
 
@@ -106,7 +109,7 @@ def _sum_moments(
 
 def _is_underflow(n: Array, total: Array, squares: Array) -> bool:
     """Return whether any squares are too small for single precision, or have become zero."""
-    if squares.min() >= MIN_SINGLE_SQUARE * n.max():
+    if squares.min() >= MIN_SINGLE_SQUARE * MAX_ROWS:
         return False
     return bool(np.where(squares > 0, squares < MIN_SINGLE_SQUARE * n, total != 0).any())
 
