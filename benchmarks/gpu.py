@@ -1,8 +1,9 @@
 """`python -m benchmarks.gpu`: rows on a GPU, against torch by hand and against the cores of its machine; one page.
 
 The ceiling is the rate of a copy on the device, bytes read and written. The share of it is that of the bytes that a
-case has to read and write. Times are those of whole calls, host included, the device synchronised; medians. The
-module needs torch, NumPy and deciban alone, so that it runs where only these are installed.
+case has to read and write; it is left out where other work takes the time. Times are those of whole calls, host
+included, the device synchronised; medians. The module needs torch, NumPy and deciban alone, so that it runs where
+only these are installed.
 """
 
 import argparse
@@ -18,12 +19,12 @@ PAGE = "benchmarks-gpu.md"
 NOTES = """
 
 The host's speed varies: in single processes on it the loop took 85 or 150 µs, with nothing else running. Three full
-runs of the same code gave these, the last being the table above. Every measurement begins after a second of the same
-calls; in runs without it the first case had a slower host, and `GaussianNB` 60 to 67 %. The rate of products is that
-after a second of products, 111 to 115 TFLOP/s; a few calls alone reach 138, of which the fit of `GaussianBayes` is
-39 %. The verdict on `CategoricalNB` is not safe; the others were the same each time:
+runs of the same code on 2026-11-18 gave the table below. Every measurement begins after a second of the same calls;
+in runs without it the first case had a slower host, and `GaussianNB` 60 to 67 %. The rate of products is that after a
+second of products, 111 to 115 TFLOP/s in these runs; a few calls alone reach 138, of which the fit of `GaussianBayes`
+is 39 %. The verdict on `CategoricalNB` is not safe; the others were the same each time:
 
-| case | first | second | third (above) | target |
+| case | first | second | third | target |
 |---|---|---|---|---|
 | GaussianNB: fit | 71 % | 73 % | 75 % (just below) | 75 % |
 | BernoulliNB: fit | 75 % | 74 % | 72 % | 70 % |
@@ -60,7 +61,7 @@ def describe(result: Result, ceiling: float) -> str:
     """Return a line of the page."""
     peer = "–" if result.peer is None else f"{result.peer * 1e3:.2f} ms ({result.peer_name})"
     ratio = "–" if result.peer is None else f"{result.peer / result.ours:.1f}×"
-    share = f"{result.n_bytes / result.ours / ceiling:.0%}"
+    share = "–" if result.n_bytes is None else f"{result.n_bytes / result.ours / ceiling:.0%}"
     verdict = {True: "met", False: "missed", None: "–"}[result.met]
     cells = result.case, f"{result.ours * 1e3:.2f} ms", share, peer, ratio, result.target, verdict, result.note
     return "| " + " | ".join(cells) + " |"
@@ -76,7 +77,8 @@ def write_page(lines: list[str], ceiling: float, host: list[float], path: Path) 
         f"{time.strftime('%Y-%m-%d')}; {libraries}. Rows lie on the device; single precision unless said, "
         f"{CLASSES} classes.\nTimes are medians of whole calls, host included. A copy on the device moves "
         f"{ceiling / 1e12:.2f} TB/s, bytes read and written: the ceiling.\n"
-        f"The share of it is that of the bytes that the case has to read and write. On the host a loop of 2 000 "
+        f"The share of it is that of the bytes that the case has to read and write; it is left out where "
+        f"other work takes the time. On the host a loop of 2 000 "
         f"steps in Python, before each case, took {min(host):.0f} to {max(host):.0f} µs. [Guide](guides/gpu.md).\n\n"
         f"| case | deciban | of the ceiling | peer | ratio | target | | |\n|---|---|---|---|---|---|---|---|\n"
     )

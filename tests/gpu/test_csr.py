@@ -148,3 +148,56 @@ def test_matrices_of_cupy_are_read(device):
     model = deciban.MultinomialNB().fit(X, cupy.asarray(y))
     assert model.ledger_ == deciban.MultinomialNB().fit(matrix, y).ledger_
     assert isinstance(model.predict(X), cupy.ndarray)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.int32, np.uint8, np.float32])
+@pytest.mark.parametrize("threshold", [1.7e9, 1.7e9 + 0.5, 2.0, 300.0])
+@pytest.mark.cases(None)
+def test_thresholds_among_large_stored_numbers(dtype, threshold, way):
+    matrix, y = draw()
+    values = np.random.default_rng(0).integers(-10, 10, matrix.nnz) + threshold if threshold > 1e3 else matrix.data
+    matrix.data = values.astype(dtype)
+    theirs = deciban.BernoulliNB(binarize=threshold).fit(matrix, y)
+    ours = deciban.BernoulliNB(binarize=threshold).fit(to_tensor(matrix, way), torch.as_tensor(y, device=way))
+    assert ours.ledger_ == theirs.ledger_
+    found = ours.predict_proba(to_tensor(matrix, way)).cpu().numpy()
+    np.testing.assert_allclose(found, theirs.predict_proba(matrix), rtol=1e-5)
+
+
+POINTERS = {
+    "decreasing": lambda p: [*p[:5], p[5] + 400, *p[6:]],
+    "beyond the stored values": lambda p: [*p[:-1], p[-1] + 10**6],
+    "too few": lambda p: [*p[:-1], p[-1] - 1],
+    "negative": lambda p: [-3, *p[1:]],
+    "of another number of rows": lambda p: p[:-1],
+}
+
+
+@pytest.mark.parametrize("case", POINTERS)
+@pytest.mark.parametrize("name", ["multinomial", "gaussian"])
+@pytest.mark.cases(None)
+def test_row_pointers_are_checked(case, name, device):
+    matrix, y = draw()
+    model, labels = clone(name).fit(matrix, y), torch.as_tensor(y, device=device)
+    parts = POINTERS[case](matrix.indptr.tolist()), matrix.indices, matrix.data
+    parts = (torch.as_tensor(part, device=device) for part in parts)
+    x = torch.sparse_csr_tensor(*parts, size=matrix.shape, check_invariants=False)
+    for call in (lambda: clone(name).fit(x, labels), lambda: model.predict(x), lambda: csr.to_host(x)):
+        with pytest.raises(InputError, match=r"row pointers must begin with 0, never decrease"):
+            call()
+
+
+@pytest.mark.parametrize("name", ["bernoulli", "bernoulli above one", "multinomial"])
+@pytest.mark.parametrize("is_sorted", [True, False])
+@pytest.mark.cases(None)
+def test_values_that_are_repeated_in_a_cell_are_added_first(name, is_sorted, way):
+    rng = np.random.default_rng(0)
+    columns = rng.integers(0, 9, (200, 6)).astype(np.int64)
+    columns = np.sort(columns) if is_sorted else columns
+    parts = np.arange(0, 1201, 6), columns.ravel(), rng.integers(0, 3, 1200).astype(np.float32)
+    matrix, y = csr_array(parts[::-1], shape=(200, 9)), rng.integers(0, 3, 200)
+    parts = (torch.as_tensor(part, device=way) for part in parts)
+    x = torch.sparse_csr_tensor(*parts, size=(200, 9), check_invariants=False)
+    theirs, ours = clone(name).fit(matrix.copy(), y), clone(name).fit(x, torch.as_tensor(y, device=way))
+    assert ours.ledger_ == theirs.ledger_
+    np.testing.assert_allclose(ours.predict_proba(x).cpu().numpy(), theirs.predict_proba(matrix), rtol=1e-5)

@@ -166,6 +166,40 @@ def test_two_devices_are_refused(device):
         deciban.GaussianNB().fit(X, y.to("meta"))
 
 
+def test_errors_name_their_argument(device):
+    X, y = rows(device)
+    with pytest.raises(InputError, match=r"^y holds values of type uint16"):
+        deciban.GaussianNB().fit(X, y.to(torch.uint16))
+    with pytest.raises(InputError, match=r"^sample_weight holds values of type complex64"):
+        deciban.GaussianNB().fit(X, y, torch.ones(300, dtype=torch.complex64, device=device))
+    for y_and_weight in ((y.to("meta"), None), (y.cpu().numpy(), torch.ones(300, device="meta"))):
+        with pytest.raises(InputError, match=r"tensor on meta has no values that can be copied"):
+            deciban.GaussianNB().fit(X.cpu().numpy(), *y_and_weight)
+
+
+class NamedTensor(torch.Tensor):
+    """A tensor of a class that another module than torch defines."""
+
+
+def test_subclasses_of_tensors_are_tensors(device):
+    X, y = rows(device)
+    assert tensors.is_tensor(X.as_subclass(NamedTensor))
+    model = deciban.GaussianNB().fit(X.as_subclass(NamedTensor), y.as_subclass(NamedTensor))
+    assert model.ledger_ == deciban.GaussianNB().fit(X, y).ledger_
+    assert (model.predict(X.as_subclass(NamedTensor)) == model.predict(X)).all()
+
+
+@pytest.mark.parametrize("dtype", [">i8", ">i4", ">f8", np.longdouble, np.uint16])
+@pytest.mark.cases(None)
+def test_labels_in_host_memory_may_be_of_any_type(dtype, device):
+    X, y = rows(device)
+    labels = (y.cpu().numpy() * 3 + 1).astype(dtype)
+    model = deciban.GaussianNB().fit(X, labels)
+    expected = deciban.GaussianNB().fit(X.cpu().numpy(), labels).predict(X.cpu().numpy())
+    found = model.predict(X)
+    assert (np.asarray(found.cpu() if torch.is_tensor(found) else found) == expected).all()
+
+
 def test_a_full_device_is_an_error_that_changes_nothing(device, monkeypatch):
     X, y = rows(device)
     model = deciban.GaussianNB().fit(X, y)

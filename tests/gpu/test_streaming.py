@@ -88,11 +88,43 @@ def test_what_cannot_be_streamed_is_refused(tmp_path):
         streaming.stream_arrays(X, y[1:])
     with pytest.raises(InputError, match="batch_rows=0"):
         streaming.stream_arrays(X, y, batch_rows=0)
+    with pytest.raises(InputError, match=r"type object.*astype"):
+        streaming.stream_arrays(X.astype(object), y)
+    with pytest.raises(InputError, match=r"type (float128|longdouble).*astype"):
+        streaming.stream_arrays(X.astype(np.longdouble), y)
+    with pytest.raises(InputError, match=r"X is on meta; rows in host memory are streamed.*partial_fit"):
+        streaming.stream_arrays(torch.as_tensor(X).to("meta"), y)
+    for device in ("gpu", "mps", "meta"):
+        with pytest.raises(InputError, match=rf"device='{device}' must be a GPU.*'cuda:1', or 'cpu'"):
+            next(streaming.stream_arrays(X, y, device=device))
     pq.write_table(pa.table({"name": ["a"], "label": [1]}), tmp_path / "t.parquet")
     with pytest.raises(InputError, match=r"no column 'target'.*name, label"):
         streaming.stream_parquet(tmp_path / "t.parquet", "target")
     with pytest.raises(InputError, match=r"'name'.*string"):
         streaming.stream_parquet(tmp_path / "t.parquet", "label")
+
+
+ARRAYS = {
+    "backwards": lambda X, y: (X[::-1], y[::-1]),
+    "every second": lambda X, y: (X[::2, ::-1], y[::2]),
+    "big-endian": lambda X, y: (X.astype(">f4"), y.astype(">i8")),
+    "lists": lambda X, y: (X.astype(np.float64).tolist(), y.tolist()),
+    "tensors in host memory": lambda X, y: (torch.as_tensor(X), torch.as_tensor(y)),
+    "long labels": lambda X, y: (X, y.astype(np.longdouble)),
+    "unsigned labels": lambda X, y: (X, y.astype(np.uint16)),
+    "a field of records": lambda X, y: (np.rec.fromarrays([X[:, 0], y.astype("i1")], names="x,y").x[:, None], y),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.cases(None)
+def test_arrays_of_any_kind_are_streamed(name, device):
+    X, y = draw()
+    X, y = ARRAYS[name](X, y)
+    parts = [(rows.cpu().numpy().copy(), np.array(labels.tolist()))
+             for rows, labels in streaming.stream_arrays(X, y, device=device, batch_rows=64)]  # fmt: skip
+    assert (np.concatenate([rows for rows, _ in parts]) == np.asarray(X)).all()
+    assert (np.concatenate([labels for _, labels in parts]) == np.asarray(y)).all()
 
 
 def test_a_missing_driver_is_named(monkeypatch):

@@ -51,7 +51,9 @@ def summarise(needs: Needs, X: Any, codes: Any, weight: Any, n_classes: int, thr
             return dense.summarise(needs, to_numpy(x), *_copy_labels(codes, weight), n_classes, thread_count(None))
         codes = match_codes(codes, x, n_classes)
         w = to_device(weight, x) if isinstance(weight, np.ndarray) else weight
-        statistic = sums.SUMMARISE[needs.kind](needs, x, codes, w, lambda: check_tensor(x, needs, learning=True))
+        statistic = sums.SUMMARISE[needs.kind](
+            needs, x, codes, w, lambda: check_tensor_values(x, needs, learning=True)
+        )
     return dense.merge_blocks([statistic]) if type_name(x) == "float64" else statistic  # no other type can overflow
 
 
@@ -77,7 +79,7 @@ def _summarise_csr(needs: Needs, x: Any, codes: Any, weight: Any, n_classes: int
     return Tallies.from_counts(counts) if total.size > sparse.DENSE_CELLS else counts
 
 
-def check_tensor(x: Any, needs: Needs, first_row: int = 0, *, learning: bool = False) -> None:
+def check_tensor_values(x: Any, needs: Needs, first_row: int = 0, *, learning: bool = False) -> None:
     """Raise an error for values that a family cannot use; see `engines.checks.check`, which words it."""
     torch = import_torch()
     for block in sums.row_blocks(len(x), x.shape[1]):
@@ -122,7 +124,7 @@ def _apply_csr(forms: Sequence[ScoreForm], x: Any, needs: Sequence[Needs], log_p
     form = forms[0]
     with on_device(x):
         is_host = len(forms) > 1 or is_for_host(x) or not csr.can_score(form) or needs[0].unit
-        if is_host or not csr.is_valid(x, needs[0].signed):
+        if is_host or not csr.is_valid(x, needs[0].signed, needs[0].threshold is not None):
             scores = sparse.apply(form, csr.to_scipy(x), needs[0], log_prior, wanted, thread_count(None))
             result = to_device(scores, x.values())
             return result if wanted == "winner" else result.to(choose_type(x))
@@ -157,7 +159,7 @@ def _apply_by_definition(
     n_impossible, is_overflow = 0, False
     width = max(x.shape[1], device_scores.count_terms(form))
     for block in sums.row_blocks(len(x), width):
-        check_tensor(x[block], needs, block.start)
+        check_tensor_values(x[block], needs, block.start)
         joint = prior + score(x[block])
         is_overflow = is_overflow or not bool((joint < np.inf).all())
         result[block], impossible = device_scores.finish(joint, prior, wanted)
@@ -169,9 +171,9 @@ def _apply_by_definition(
 
 def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
     """Return the classes in order, in host memory, and each row's index among them, on the device."""
-    tensor = to_torch(y).contiguous()
+    tensor = to_torch(y, "y")
     with on_device(tensor):
-        classes, codes = labels.encode(tensor)
+        classes, codes = labels.encode(tensor.contiguous())
     return classes.astype(np.bool_) if "bool" in str(y.dtype) else classes, codes
 
 
@@ -183,41 +185,50 @@ def encode_known(y: Any, classes: NDArray[Any], hint: str) -> DeviceCodes:
     place = checks.encode_known(present, classes, hint)
     rows = np.zeros(len(classes), dtype=np.int64)
     rows[place] = codes.rows
-    return DeviceCodes(to_device(place, codes.tensor)[codes.tensor.long()], rows)
+    with on_device(codes.tensor):
+        return DeviceCodes(to_device(place, codes.tensor)[codes.tensor.long()], rows)
 
 
 def match_codes(codes: Any, X: Any, n_classes: int) -> DeviceCodes:
     """Return class codes on the device of X."""
-    return codes if isinstance(codes, DeviceCodes) else DeviceCodes.of(to_device(codes, to_torch(X)), n_classes)
+    if isinstance(codes, DeviceCodes):
+        return codes
+    x = to_torch(X)
+    with on_device(x):
+        return DeviceCodes.of(to_device(codes, x), n_classes)
 
 
 def keep_rows(X: Any, codes: DeviceCodes, weight: Any) -> tuple[Any, DeviceCodes, Any]:
     """Return rows, their codes and weights without rows of weight zero."""
-    kept, x = weight != 0, to_torch(X)
-    if is_csr(x):
-        return csr.keep_csr_rows(x, kept), codes[kept], weight[kept]
-    return match_library(x[kept], X), codes[kept], weight[kept]
+    x = to_torch(X)
+    with on_device(x):
+        kept = weight != 0
+        rows = csr.keep_csr_rows(x, kept) if is_csr(x) else match_library(x[kept], X)
+        return rows, codes[kept], weight[kept]
 
 
 def to_host(X: Any) -> Any:
     """Copy a tensor to an array of NumPy, or to a CSR matrix of SciPy."""
-    return csr.to_host(to_torch(X))
+    x = to_torch(X)
+    with on_device(x):
+        return csr.to_host(x)
 
 
 def find_highest(X: Any) -> Array:
     """Return the highest value of each column, in host memory; NaN is left out."""
-    x = to_torch(X)
-    if is_csr(x):
-        return np.asarray(csr.to_scipy(x).max(axis=0).toarray().ravel(), dtype=np.float64)
-    torch = import_torch()
-    known = torch.where(torch.isnan(x), -torch.inf, x) if x.dtype.is_floating_point else x
-    return to_numpy(known.amax(0)).astype(np.float64)
+    x, torch = to_torch(X), import_torch()
+    with on_device(x):
+        if is_csr(x):
+            return np.asarray(csr.to_scipy(x).max(axis=0).toarray().ravel(), dtype=np.float64)
+        known = torch.where(torch.isnan(x), -torch.inf, x) if x.dtype.is_floating_point else x
+        return to_numpy(known.amax(0)).astype(np.float64)
 
 
 def average_columns(X: Any, weight: Any, skips: bool) -> Array:
     """Return the mean of the values of each column, in host memory; NaN is left out, or refused unless it `skips`."""
     x, torch = to_torch(X), import_torch()
-    one_class = DeviceCodes(torch.zeros(len(x), dtype=torch.uint8, device=x.device), np.array([len(x)]))
+    with on_device(x):
+        one_class = DeviceCodes(torch.zeros(len(x), dtype=torch.uint8, device=x.device), np.array([len(x)]))
     moments: Any = summarise(Needs("moments", skips=skips), X, one_class, weight, 1, 1)
     return np.asarray(moments.mean[0] + moments.rest[0])
 
@@ -234,8 +245,9 @@ def fill_missing(X: Any, means: Array) -> Any:
 def match_rows(result: NDArray[Any], X: Any) -> Any:
     """Copy a result to the device of X, in its library; scores of rows in single precision become single."""
     x = to_torch(X)
-    tensor = to_device(result, x)
-    return match_library(tensor.to(choose_type(x)) if result.dtype == np.float64 else tensor, X)
+    with on_device(x):
+        tensor = to_device(result, x)
+        return match_library(tensor.to(choose_type(x)) if result.dtype == np.float64 else tensor, X)
 
 
 def take_classes(classes: NDArray[Any], codes: Any) -> Any:

@@ -10,7 +10,8 @@ from deciban.engines import encode, is_tensor
 from deciban.errors import InputError
 from deciban.estimators.check_arguments import check_label_type
 from deciban.estimators.check_arguments import check_weight as check_host_weight
-from deciban.gpu.tensors import check_same_device, to_device, to_torch
+from deciban.gpu.csr import check_pointers
+from deciban.gpu.tensors import check_same_device, is_csr, on_device, to_device, to_torch
 
 
 def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -27,6 +28,8 @@ def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
                 f"Found array with 0 {what}(s) (shape={tuple(x.shape)}) while a minimum of 1 is required by "
                 f"{type(estimator).__name__}."
             )
+    if is_csr(x):
+        check_pointers(x)
     if reset:  # as `validate_data` does for arrays without names of columns, which takes a tenth of a millisecond
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = int(x.shape[1])
@@ -46,7 +49,7 @@ def check_tensor_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[A
         labels = check_label_type(_check_y(y, estimator=estimator))
         _check_length(X, len(labels), "y")
         return X, labels
-    tensor = to_torch(y)
+    tensor = to_torch(y, "y")
     check_same_device(to_torch(X), tensor, "y")
     if tensor.ndim != 1:
         raise InputError(f"y should be a 1d array, got an array of shape {tuple(tensor.shape)} instead.")
@@ -59,14 +62,16 @@ def check_tensor_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[A
 def check_tensor_weight(weight: Any, X: Any, some_positive: bool) -> Any:
     """Return row weights in double precision on the device of X, `some_positive` of them above zero."""
     x = to_torch(X)
-    if is_tensor(weight):
-        check_same_device(x, to_torch(weight), "sample_weight")
-        w = to_torch(weight).double()
-        if w.shape == (len(x),) and bool((w > 0).all()) and bool((w < np.inf).all()):
-            return w
-        weight = w.cpu().numpy()
-    checked = check_host_weight(weight, np.empty((len(x), 1), dtype=np.int8), some_positive)
-    return to_device(checked, x)
+    with on_device(x):
+        if is_tensor(weight):
+            w = to_torch(weight, "sample_weight")
+            check_same_device(x, w, "sample_weight")
+            w = w.double()
+            if w.shape == (len(x),) and bool((w > 0).all()) and bool((w < np.inf).all()):
+                return w
+            weight = w.cpu().numpy()
+        checked = check_host_weight(weight, np.empty((len(x), 1), dtype=np.int8), some_positive)
+        return to_device(checked, x)
 
 
 def _check_length(X: Any, n: int, name: str) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.gpu import launch
-from deciban.gpu.tensors import import_torch, is_csr, to_device, to_numpy
+from deciban.gpu.tensors import import_torch, is_above, is_csr, round_threshold, to_device, to_numpy
 from deciban.scores import Linear, ScoreForm
 
 MAX_STORED_PER_BLOCK = 1 << 25
@@ -23,6 +23,8 @@ def to_scipy(x: Any) -> Any:
     """Copy CSR rows to a matrix of SciPy in host memory."""
     from scipy.sparse import csr_array
 
+    check_pointers(x)
+    check_columns(x)
     parts = (to_numpy(part) for part in (x.values(), x.col_indices(), x.crow_indices()))
     return csr_array(tuple(parts), shape=tuple(x.shape))
 
@@ -58,9 +60,12 @@ def keep_csr_rows(x: Any, kept: Any) -> Any:
 
 
 def sum_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray[np.int64] | None:
-    """Return Σ x, or the number of stored values above the threshold, by class; None unless x are whole numbers."""
-    if threshold is not None and str(x.dtype) == "torch.float32":
-        threshold = float(np.float32(threshold))
+    """Return Σ x, or the number of stored values above the threshold, by class; None unless x are whole numbers.
+
+    With a threshold it is None too where columns may be repeated in a row: their values are added before they are
+    compared, in host memory.
+    """
+    threshold = None if threshold is None else round_threshold(threshold, x)
     total = launch.count_stored(x, codes, K, threshold)
     return define_stored(x, codes, K, threshold) if total is None else total
 
@@ -68,11 +73,13 @@ def sum_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray[n
 def define_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray[np.int64] | None:
     """Return what `sum_stored` does; whole numbers are added in any order."""
     torch, d = import_torch(), x.shape[1]
-    total = torch.zeros(K * d, dtype=torch.int64, device=x.device)
     check_columns(x)
+    if threshold is not None and not is_canonical(x):
+        return None
+    total = torch.zeros(K * d, dtype=torch.int64, device=x.device)
     for rows, lengths, columns, values in split_csr(x):
         is_finite = bool(torch.isfinite(values).all())
-        counts = values if threshold is None else values > threshold
+        counts = values if threshold is None else is_above(values, threshold)
         if not is_finite or not bool(
             (counts >= 0).all() & (counts < MAX_WHOLE).all() & (counts == counts.long()).all()
         ):
@@ -80,6 +87,28 @@ def define_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArra
         cell = codes[rows].long().repeat_interleave(lengths) * d + columns
         total.index_add_(0, cell, counts.long())
     return to_numpy(total).reshape(K, d)
+
+
+def check_pointers(x: Any) -> None:
+    """Refuse row pointers that do not divide the stored values into rows, which torch does not check."""
+    torch, pointers, stored = import_torch(), x.crow_indices(), len(x.values())
+    if len(pointers) == x.shape[0] + 1 and len(x.col_indices()) == stored:
+        is_falling = (pointers.diff() < 0).any().to(pointers.dtype)
+        if to_numpy(torch.stack([pointers[0], pointers[-1], is_falling])).tolist() == [0, stored, 0]:
+            return
+    raise InputError(
+        f"X is a CSR tensor of {x.shape[0]} rows with {stored} stored values and {len(x.col_indices())} column "
+        f"indices; its {len(pointers)} row pointers must begin with 0, never decrease, and end with the number of "
+        f"stored values. Hint: torch.sparse.check_sparse_tensor_invariants finds such tensors"
+    )
+
+
+def is_canonical(x: Any) -> bool:
+    """Return whether the columns of every row are in increasing order, so that none is repeated."""
+    columns, starts = x.col_indices(), x.crow_indices()[1:-1]
+    is_next = columns[1:] > columns[:-1]
+    is_next[starts[(starts > 0) & (starts < len(columns))] - 1] = True  # a row begins after these
+    return bool(is_next.all())
 
 
 def check_columns(x: Any) -> None:
@@ -101,19 +130,24 @@ def can_score(form: ScoreForm) -> bool:
     return form.threshold is None or form.threshold >= 0
 
 
-def is_valid(x: Any, signed: bool) -> bool:
-    """Return whether all stored values are finite, and none is negative unless `signed`."""
+def is_valid(x: Any, signed: bool, is_compared: bool) -> bool:
+    """Return whether all stored values are finite, none is negative unless `signed`, none repeated if compared.
+
+    Values that are repeated in a cell are added before they are compared with a threshold.
+    """
     torch, values = import_torch(), x.values()
-    return bool(torch.isfinite(values).all()) and (signed or not bool((values < 0).any()))
+    is_usable = bool(torch.isfinite(values).all()) and (signed or not bool((values < 0).any()))
+    return is_usable and (not is_compared or is_canonical(x))
 
 
 def score_csr(form: Linear, x: Any, log_prior: Array) -> Iterator[tuple[slice, Any]]:
     """Yield blocks of rows and their scores ln π_k + ln p(x|k), in double precision."""
     torch = import_torch()
     check_columns(x)
+    threshold = 0.0 if form.threshold is None else round_threshold(form.threshold, x)
     weights, bias = to_device(form.weights.T, x.values()), to_device(log_prior + form.complete_bias, x.values())
     for rows, lengths, columns, values in split_csr(x):
-        used = values.double() if form.threshold is None else (values > form.threshold).double()
+        used = values.double() if form.threshold is None else is_above(values, threshold).double()
         starts = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
         size = rows.stop - rows.start, x.shape[1]
         yield (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.gpu import launch
-from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
+from deciban.gpu.tensors import import_torch, on_device, to_device, to_numpy, type_name
 
 MAX_DEVICE_TABLE_RANGE = 1 << 16
 """Whole numbers within this range are coded through a table."""
@@ -53,13 +53,14 @@ class DeviceCodes:
         if weight is None:
             return self.rows.astype(np.float64)
         torch = import_torch()
-        total = torch.zeros(len(self.rows), dtype=torch.float64, device=weight.device)
-        # the rows of a class are summed in their order: `index_add_` would add them in any
-        ends = np.concatenate([[0], np.cumsum(self.rows)])
-        in_order = weight[self.sorted_rows]
-        for k in np.flatnonzero(self.rows).tolist():
-            total[k] = in_order[ends[k] : ends[k + 1]].sum()
-        return to_numpy(total)
+        with on_device(weight):
+            total = torch.zeros(len(self.rows), dtype=torch.float64, device=weight.device)
+            # the rows of a class are summed in their order: `index_add_` would add them in any
+            ends = np.concatenate([[0], np.cumsum(self.rows)])
+            in_order = weight[self.sorted_rows]
+            for k in np.flatnonzero(self.rows).tolist():
+                total[k] = in_order[ends[k] : ends[k + 1]].sum()
+            return to_numpy(total)
 
 
 def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
@@ -73,7 +74,7 @@ def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
     if not y.dtype.is_floating_point and len(y):
         low, high = (int(end) for end in torch.aminmax(y))
         if high - low < MAX_DEVICE_TABLE_RANGE:
-            return _encode_small(y, to_numpy(torch.bincount((y - low).long())), low)
+            return _encode_small(y, to_numpy(torch.bincount(y.long() - low)), low)
     classes, codes, counts = torch.unique(y, return_inverse=True, return_counts=True)
     return to_numpy(classes), DeviceCodes(codes.int(), to_numpy(counts))
 
@@ -88,13 +89,14 @@ def _encode_small(
         return classes, DeviceCodes(y, counts[present], blocks)
     table = np.zeros(len(counts), dtype=np.int32)
     table[present] = np.arange(len(present))
-    return classes, DeviceCodes(to_device(table, y)[(y - low).long()], counts[present])
+    return classes, DeviceCodes(to_device(table, y)[y.long() - low], counts[present])
 
 
 def take(labels: NDArray[Any], codes: Any) -> Any:
-    """Return the label of each code, on the device; in host memory where labels are not numbers."""
-    if labels.dtype.kind not in "iufb":
+    """Return the label of each code, on the device; in host memory where labels are not numbers that torch has."""
+    if labels.dtype.kind not in "iufb" or labels.dtype.itemsize > 8:
         return labels[to_numpy(codes)]
     if labels.dtype == np.int64 and np.array_equal(labels, np.arange(len(labels))):
         return codes
-    return to_device(labels, codes)[codes]
+    with on_device(codes):
+        return to_device(labels.astype(labels.dtype.newbyteorder("="), copy=False), codes)[codes]

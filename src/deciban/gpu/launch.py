@@ -4,11 +4,13 @@ Every function returns None where no kernel can do the work: on a device or for 
 that none handles; the caller then uses the definition.
 """
 
+import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,9 @@ DEVICE_SAMPLE_ROWS = 256
 LABEL_TILE_ROWS = 1024
 """Rows of a tile of labels."""
 
+MAX_TILE_ROWS = 256
+"""The largest number of rows of a tile of values."""
+
 MAX_BLOCK_TILES = 63
 """Tiles of labels in a block that is sorted by class."""
 
@@ -45,6 +50,9 @@ LEVELS_PER_WORD = 32
 
 MAX_PLACE_ROWS = (1 << 15) - 1
 """The largest number of rows that one place of a tile of `kernels.count_levels` counts."""
+
+MAX_PARTIAL_SUMS = 1 << 26
+"""Sums (512 MiB) that programs write before they are added; one program, or one block of rows, may write more."""
 
 MAX_LEVEL_COUNTS = 1 << 26
 """Counts of levels (256 MiB) that programs write before they are added; one group of blocks may write more."""
@@ -95,6 +103,11 @@ def find_unit(x: Any) -> int:
     return next(unit for unit in (16, 4, 1) if x.shape[1] % unit == 0 and x.stride(0) % unit == 0)
 
 
+def is_wide(x: Any) -> bool:
+    """Return whether offsets within a tile of rows need 64 bits, as of large tensors that lie column by column."""
+    return bool((x.shape[1] - 1) * x.stride(1) + MAX_TILE_ROWS * x.stride(0) >= 1 << 31)
+
+
 def count_block_tiles(n: int) -> int:
     """Return the number of tiles of labels in a block of rows."""
     return MAX_BLOCK_TILES if n >= MIN_LARGE_ROWS else SMALL_BLOCK_TILES
@@ -128,6 +141,11 @@ class ClassOrder:
         """The number of classes, or of places for them."""
         return int(self.offsets.shape[1]) - 1
 
+    def split(self, block_sums: int) -> Sequence[Any]:
+        """Return the offsets of blocks in parts with at most `MAX_PARTIAL_SUMS`, so many of each block."""
+        most = max(1, MAX_PARTIAL_SUMS // block_sums)
+        return (self.offsets,) if self.n_blocks <= most else cast(Sequence[Any], self.offsets.split(most))
+
 
 def order_rows(codes: Any, counts: Any, K: int) -> ClassOrder:
     """Sort the rows of each block by class; `counts` is what `count_labels` returned for these codes, or None."""
@@ -155,7 +173,7 @@ def _sort_rows(codes: Any, K: int, block_rows: int) -> ClassOrder:
     return ClassOrder(torch.sort(small, stable=True).indices, ends[starts])
 
 
-def _find_centre(x: Any, out: Any) -> None:
+def _find_centre(x: Any, out: Any, wide: bool) -> None:
     """Write the mean of a few rows, spread over all, of each column."""
     n, d = x.shape
     step = max(1, n // DEVICE_SAMPLE_ROWS)
@@ -168,6 +186,7 @@ def _find_centre(x: Any, out: Any) -> None:
         min(ceil_div(n, step), DEVICE_SAMPLE_ROWS),
         DEVICE_SAMPLE_ROWS,
         16,
+        wide,
         num_warps=4,
     )
 
@@ -181,19 +200,20 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
     if not can_launch(x) or type_name(x) not in SMALL_TYPES:
         return None
     torch, (n, d), unit = import_torch(), x.shape, find_unit(x)
-    by_class = centre is not None
+    by_class, wide = centre is not None, is_wide(x)
     rows, warps, per_processor, stages = (64, 4, 16, 1) if by_class else (256, 4, 4, 3)
     columns, classes = power_of_two(d, 16, 32), power_of_two(K, 16, 32)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     size = 3 if missing else 2
+    programs = min(programs, max(1, MAX_PARTIAL_SUMS // ((size * K + 1) * d)))
     out = torch.empty((programs, size * K + 1, d), dtype=torch.float64, device=x.device)
     if centre is None:
-        _find_centre(x, out[0, -1])
+        _find_centre(x, out[0, -1], wide)
     near, rest = (x, x) if centre is None else to_device(split_single(centre), x)
     splits = 0 if INTERPRETED else 3 if by_class or n * d < 1 << 22 else 2
     _kernels().sum_moments[(programs, ceil_div(d, columns), ceil_div(K, classes))](
         x, codes, near, rest, out, n, d // unit, K, x.stride(0) // unit, x.stride(1),
-        rows, columns, classes, by_class, missing, splits, stages, unit, num_warps=warps,
+        rows, columns, classes, by_class, missing, splits, stages, unit, wide, num_warps=warps,
     )  # fmt: skip
     total = to_numpy(out.sum(0))
     return total[:-1].reshape(size, K, d), total[-1] if centre is None else centre
@@ -207,18 +227,27 @@ def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64]
     if threshold is not None and 0 <= threshold < 128 and can_read_words(x):
         return _count_bytes(x, order, K, int(threshold))
     columns, unit = power_of_two(d, 16, 64), find_unit(x)
-    grid = (K, order.n_blocks, ceil_div(d, columns))
     checked = type_name(x) != "uint8" and not (threshold is not None and type_name(x).startswith("int"))
-    out = torch.empty((order.n_blocks, K, d), dtype=torch.int64, device=x.device)
-    bad = torch.empty(grid[0] * grid[1] * grid[2] if checked else 1, dtype=torch.int32, device=x.device)
-    limit = 0.0 if threshold is None else float(np.floor(threshold)) if type_name(x) != "float32" else threshold
-    _kernels().sum_counts[grid](
-        x, order.rows, order.offsets, out, bad, order.n_blocks, order.width, d // unit, x.stride(0) // unit,
-        x.stride(1), limit, 32, columns, threshold is not None, checked, 3, unit, num_warps=2,
-    )  # fmt: skip
-    if checked and bool(bad.any()):
-        return None
-    return to_numpy(out.sum(0))
+    limit = 0.0 if threshold is None else threshold
+
+    def sum_part(offsets: Any) -> Any:
+        grid = (K, len(offsets), ceil_div(d, columns))
+        out = torch.empty((len(offsets), K, d), dtype=torch.int64, device=x.device)
+        bad = torch.empty(grid[0] * grid[1] * grid[2] if checked else 1, dtype=torch.int32, device=x.device)
+        _kernels().sum_counts[grid](
+            x, order.rows, offsets, out, bad, len(offsets), order.width, d // unit, x.stride(0) // unit,
+            x.stride(1), limit if x.dtype.is_floating_point else math.floor(limit), 32, columns,
+            threshold is not None, checked, 3, unit, is_wide(x), num_warps=2,
+        )  # fmt: skip
+        return None if checked and bool(bad.any()) else out.sum(0)
+
+    total = None
+    for offsets in order.split(K * d):
+        part = sum_part(offsets)
+        if part is None:
+            return None
+        total = part if total is None else total + part
+    return to_numpy(total)
 
 
 def can_read_words(x: Any) -> bool:
@@ -232,13 +261,17 @@ def _count_bytes(x: Any, order: ClassOrder, K: int, threshold: int) -> NDArray[n
     torch, d = import_torch(), x.shape[1] // 4
     words = power_of_two(d, 16, 256)
     rows, warps, blocks = 1024 // words, 2, 2
-    groups = ceil_div(order.n_blocks, blocks)
-    out = torch.empty((groups, K, 4 * d), dtype=torch.int32, device=x.device)
-    _kernels().count_bytes[(K, groups, ceil_div(d, words))](
-        x.view(torch.int32), order.rows, order.offsets, out, order.n_blocks, order.width, d, x.stride(0) // 4,
-        threshold, rows, words, blocks, num_warps=warps,
-    )  # fmt: skip
-    return to_numpy(out.sum(0))
+
+    def count_part(offsets: Any) -> Any:
+        groups = ceil_div(len(offsets), blocks)
+        out = torch.empty((groups, K, 4 * d), dtype=torch.int32, device=x.device)
+        _kernels().count_bytes[(K, groups, ceil_div(d, words))](
+            x.view(torch.int32), order.rows, offsets, out, len(offsets), order.width, d, x.stride(0) // 4,
+            threshold, rows, words, blocks, num_warps=warps,
+        )  # fmt: skip
+        return out.sum(0)
+
+    return to_numpy(reduce(add, map(count_part, order.split(K * 4 * d))))
 
 
 def count_levels(x: Any, codes: Any, V: int) -> NDArray[np.int64] | None:
@@ -270,14 +303,17 @@ def count_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray
     values = x.values()
     if not can_launch(values) or type_name(values) not in ("float32", "float64", "int32", "int64", "uint8", "int16"):
         return None
+    limit = 0.0 if threshold is None else threshold
+    if type_name(values) == "float64" and float(np.float32(limit)) != limit:  # Triton passes it in single precision
+        return None
     torch, (n, d) = import_torch(), x.shape
     rows = 8
     programs = ceil_div(n, rows)
     out = torch.zeros((K, d), dtype=torch.int64, device=values.device)
     bad = torch.empty(programs, dtype=torch.int32, device=values.device)
     _kernels().count_stored[(programs,)](
-        x.crow_indices(), x.col_indices(), values, codes, out, bad, n, d, 0.0 if threshold is None else threshold,
-        rows, 64, threshold is not None, num_warps=1,
+        x.crow_indices(), x.col_indices(), values, codes, out, bad, n, d,
+        limit if values.dtype.is_floating_point else math.floor(limit), rows, 64, threshold is not None, num_warps=1,
     )  # fmt: skip
     return None if bool(bad.any()) else to_numpy(out)
 

@@ -11,7 +11,7 @@ Importing this module imports Triton. Letters and names are those of `gpu.kernel
 import triton
 import triton.language as tl
 
-from deciban.gpu.order_kernels import load_segment
+from deciban.gpu.order_kernels import load_segment, locate_cells
 
 
 @triton.jit
@@ -26,7 +26,7 @@ def sum_products(
     x_ptr, order_ptr, offset_ptr, centre_ptr, rest_ptr, unit_ptr, out_ptr, n_blocks, width, d_units,
     row_units, column_stride,
     ROWS: tl.constexpr, COLS: tl.constexpr, PARTS: tl.constexpr, ONE_SLAB: tl.constexpr, PRECISION: tl.constexpr,
-    STAGES: tl.constexpr, UNIT: tl.constexpr,
+    STAGES: tl.constexpr, UNIT: tl.constexpr, IS_WIDE: tl.constexpr,
 ):  # fmt: skip
     """Write T = Σ h_i h_j + 2 h_i l_j of a class's rows in a block, g = h + l the distance from its centre.
 
@@ -55,16 +55,16 @@ def sum_products(
         for j in tl.range(0, PARTS, num_stages=STAGES):
             place = start + (i * PARTS + j) * ROWS + tl.arange(0, ROWS)
             is_row = (place < stop)[:, None]
-            row = tl.load(order_ptr + place, mask=place < stop, other=0).to(tl.int64)[:, None] * row_stride
-            a = tl.load(x_ptr + row + left[None, :] * column_stride, mask=is_row & (left < d)[None, :], other=0.0)
+            row = tl.load(order_ptr + place, mask=place < stop, other=0).to(tl.int64)
+            at = locate_cells(row, left, row_stride, column_stride, IS_WIDE)
+            a = tl.load(x_ptr + at, mask=is_row & (left < d)[None, :], other=0.0)
             a = tl.where(is_row, ((a.to(tl.float32) - left_centre) - left_rest) * left_unit, 0.0)
             high, low = split_half(a)
             if ONE_SLAB:
                 other, other_low = high, low
             else:
-                b = tl.load(
-                    x_ptr + row + right[None, :] * column_stride, mask=is_row & (right < d)[None, :], other=0.0
-                )
+                at = locate_cells(row, right, row_stride, column_stride, IS_WIDE)
+                b = tl.load(x_ptr + at, mask=is_row & (right < d)[None, :], other=0.0)
                 b = tl.where(is_row, ((b.to(tl.float32) - right_centre) - right_rest) * right_unit, 0.0)
                 other, other_low = split_half(b)
             part = tl.dot(tl.trans(high), other, part, input_precision=PRECISION)
@@ -79,7 +79,7 @@ def score_gaussian(
     x_ptr, centre_ptr, unit_ptr, square_ptr, slope_ptr, constant_ptr, out_ptr, bad_ptr, n, d_units, K,
     row_units, column_stride,
     ROWS: tl.constexpr, COLS: tl.constexpr, CLASSES: tl.constexpr, WANTED: tl.constexpr, HALVES: tl.constexpr,
-    PRECISION: tl.constexpr, STAGES: tl.constexpr, UNIT: tl.constexpr,
+    PRECISION: tl.constexpr, STAGES: tl.constexpr, UNIT: tl.constexpr, IS_WIDE: tl.constexpr,
 ):  # fmt: skip
     """Write the scores g²·a_k + g·b_k + c_k, g = (x − centre)·unit, finished as WANTED; rows with NaN or ±∞ are bad.
 
@@ -103,11 +103,12 @@ def score_gaussian(
         square, square_low = split_half(square)
         slope, slope_low = split_half(slope)
     constant = tl.load(constant_ptr + classes, mask=classes < K, other=float("-inf"))[None, :]
+    shared_constant = tl.load(constant_ptr + K)
     is_bad = tl.zeros([ROWS], tl.int32)
     for i in tl.range(0, tl.cdiv(tl.cdiv(n, ROWS) - program, tl.num_programs(0)), num_stages=STAGES):
         first = (program.to(tl.int64) + i * tl.num_programs(0)) * ROWS
         is_row = r < n - first
-        at = r[:, None] * row_stride + columns[None, :] * column_stride
+        at = locate_cells(r, columns, row_stride, column_stride, IS_WIDE)
         is_cell = is_row[:, None] & is_column[None, :]
         x = tl.load(x_ptr + first * row_stride + at, mask=is_cell, other=0.0).to(tl.float32)
         gap = (x - centre) * unit
@@ -124,7 +125,7 @@ def score_gaussian(
             score = tl.dot(gap * gap, square, input_precision=PRECISION)
             score = tl.dot(gap, slope, score, input_precision=PRECISION)
         if WANTED == "joint" or WANTED == "density":
-            shared = tl.sum(tl.where(classes[None, :] == K, score, 0.0), axis=1)
+            shared = tl.sum(tl.where(classes[None, :] == K, score, 0.0), axis=1) + shared_constant
         score += constant
         top = tl.max(score, axis=1)
         is_bad |= (is_row & ~(tl.abs(top) < float("inf"))).to(tl.int32)
@@ -154,6 +155,7 @@ def sum_logistic(
     x_ptr, code_ptr, centre_ptr, unit_ptr, weight_ptr, bias_ptr, out_ptr, loss_ptr, n, d_units, K,
     row_units, column_stride,
     ROWS: tl.constexpr, COLS: tl.constexpr, CLASSES: tl.constexpr, STAGES: tl.constexpr, UNIT: tl.constexpr,
+    IS_WIDE: tl.constexpr,
 ):  # fmt: skip
     """Write the sums of −ln p(y|x) and of r_k g and r_k, r_k = p(k|x) − [y = k], g = (x − centre)·unit.
 
@@ -179,7 +181,7 @@ def sum_logistic(
     for i in tl.range(0, tl.cdiv(tl.cdiv(n, ROWS) - program, tl.num_programs(0)), num_stages=STAGES):
         first = (program.to(tl.int64) + i * tl.num_programs(0)) * ROWS
         is_row = r < n - first
-        at = r[:, None] * row_stride + columns[None, :] * column_stride
+        at = locate_cells(r, columns, row_stride, column_stride, IS_WIDE)
         x = tl.load(x_ptr + first * row_stride + at, mask=is_row[:, None] & is_column[None, :], other=0.0)
         code = tl.load(code_ptr + first + r, mask=is_row, other=0).to(tl.int32)
         high, low = split_half((x.to(tl.float32) - centre) * unit)

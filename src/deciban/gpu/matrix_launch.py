@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +17,7 @@ from deciban.gpu.launch import (
     ceil_div,
     count_programs,
     find_unit,
+    is_wide,
     power_of_two,
     split_single,
 )
@@ -29,8 +32,11 @@ MAX_SCORED_CLASSES = 127
 MAX_LOGISTIC_CLASSES = 32
 """The largest number of classes in a pass of logistic regression."""
 
-MAX_HALF = 32768.0
-"""A factor in half precision is at most this."""
+MAX_HALF_FACTORS = 128.0
+"""The largest root of the sum of a class's squared factors in half precision.
+
+Numbers below 2⁻³ are split into two of half precision to 2⁻²⁵, and not to 2⁻²² of themselves: times this, 4e-6.
+"""
 
 MAX_UNIT_EXPONENT = 100
 """Units of columns are powers of two between 2⁻¹⁰⁰ and 2¹⁰⁰, so that numbers in them are of single precision."""
@@ -54,18 +60,24 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
     """
     if not can_launch(x) or type_name(x) not in SMALL_TYPES:
         return None
+    if ((deviation > 0) & (deviation < 2.0**-MAX_UNIT_EXPONENT)).any():
+        return None
     torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
     columns = power_of_two(d, 16, 128)
-    out = torch.empty((order.n_blocks, K, d, d), dtype=torch.float32, device=x.device)
     units = choose_units(deviation)[None].astype(np.float32)
     near, rest, unit = to_device(np.concatenate([split_single(centre), units]), x)
     slabs, step = ceil_div(d, columns), find_unit(x)
-    _kernels().sum_products[(K, order.n_blocks, slabs**2)](
-        x, order.rows, order.offsets, near, rest, unit, out, order.n_blocks, order.width, d // step,
-        x.stride(0) // step, x.stride(1), 64, columns, 8, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, step,
-        num_warps=8 if columns == 128 else 4,
-    )  # fmt: skip
-    products = out.sum(0, dtype=torch.float64)
+
+    def sum_part(offsets: Any) -> Any:
+        out = torch.empty((len(offsets), K, d, d), dtype=torch.float32, device=x.device)
+        _kernels().sum_products[(K, len(offsets), slabs**2)](
+            x, order.rows, offsets, near, rest, unit, out, len(offsets), order.width, d // step,
+            x.stride(0) // step, x.stride(1), 64, columns, 8, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, step,
+            is_wide(x), num_warps=8 if columns == 128 else 4,
+        )  # fmt: skip
+        return out.sum(0, dtype=torch.float64)
+
+    products = reduce(add, map(sum_part, order.split(K * d * d)))
     scale = 0.5 / (unit[:, :, None].double() * unit[:, None, :].double())
     products = (products + products.mT) * scale
     found: Array = to_numpy(products)
@@ -74,10 +86,10 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
 
 @dataclass(frozen=True)
 class GaussianWeights:
-    """Numbers of Gaussian scores on a device, of K classes, and whether half precision holds them.
+    """Numbers of Gaussian scores on a device, of K classes, and whether half precision suffices.
 
     They are the centre and the unit (d), for the K classes and the part that they share the factors of squares and
-    of values in these units, each (K+1)×d, and the constants (K).
+    of values in these units, each (K+1)×d, and the constants (K+1).
     """
 
     tensors: tuple[Any, ...]
@@ -88,8 +100,8 @@ class GaussianWeights:
     def of(cls, x: Any, centre: Array, unit: Array, square: Array, slope: Array, constant: Array) -> Self:
         """Copy the numbers to the device of x."""
         scaled = centre, unit, square / unit**2, slope / unit, constant
-        is_in_range = max(np.abs(factor).max() for factor in scaled[2:4]) <= MAX_HALF
-        return cls(_copy_together(scaled, x), len(constant), bool(is_in_range))
+        is_in_range = (scaled[2] ** 2 + scaled[3] ** 2).sum(axis=1).max() <= MAX_HALF_FACTORS**2
+        return cls(_copy_together(scaled, x), len(constant) - 1, bool(is_in_range))
 
 
 def _copy_together(arrays: Sequence[Array], x: Any) -> tuple[Any, ...]:
@@ -101,7 +113,7 @@ def _copy_together(arrays: Sequence[Array], x: Any) -> tuple[Any, ...]:
 def score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any) -> bool:
     """Write finished scores to `out`; return whether no row has missing values, ±∞ or scores that overflow.
 
-    Where numbers in half precision overflow, they are multiplied as numbers of type tf32.
+    Where numbers in half precision overflow, or do not suffice, they are multiplied as numbers of type tf32.
     """
     return any(
         _score_gaussian(x, weights, wanted, out, halves)
@@ -119,7 +131,7 @@ def _score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any, hal
     _kernels().score_gaussian[(programs,)](
         x, *weights.tensors, out, bad, n, d // step, K, x.stride(0) // step, x.stride(1),
         rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K + 1, 16, MAX_SCORED_CLASSES + 1), wanted,
-        halves, "ieee" if INTERPRETED else "tf32x3", stages, step, num_warps=warps,
+        halves, "ieee" if INTERPRETED else "tf32x3", stages, step, is_wide(x), num_warps=warps,
     )  # fmt: skip
     return not to_numpy(bad).any()
 
@@ -146,7 +158,7 @@ def sum_logistic(
     _kernels().sum_logistic[(programs,)](
         x, codes, *tensors, out, loss, n, d // step, K, x.stride(0) // step, x.stride(1),
         rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K, 16, MAX_LOGISTIC_CLASSES), stages,
-        step, num_warps=warps,
+        step, is_wide(x), num_warps=warps,
     )  # fmt: skip
     both = to_numpy(torch.cat([out.sum(0, dtype=torch.float64).flatten(), loss.sum()[None]]))
     return (float(both[-1]), both[:-1].reshape(K, d + 1)) if np.isfinite(both).all() else None

@@ -118,3 +118,11 @@ def load_segment(offset_ptr, block, n_blocks, k, width):
     """Return where the rows of class k in a block begin and end in the order; nothing beyond the last block."""
     at = offset_ptr + block.to(tl.int64) * (width + 1) + k
     return tl.load(at, mask=block < n_blocks, other=0), tl.load(at + 1, mask=block < n_blocks, other=0)
+
+
+@triton.jit
+def locate_cells(rows, columns, row_stride, column_stride, IS_WIDE: tl.constexpr):
+    """Return the offsets of a tile's cells; with IS_WIDE in 64 bits, where 32 do not hold a column's offset."""
+    if IS_WIDE:
+        return rows[:, None].to(tl.int64) * row_stride + columns[None, :].to(tl.int64) * column_stride
+    return rows[:, None] * row_stride + columns[None, :] * column_stride

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError
-from deciban.gpu.tensors import import_torch, on_device
+from deciban.gpu.tensors import ROW_TYPES, import_torch, is_torch, on_device
 
 STREAM_BATCH_BYTES = 1 << 28
 """Bytes of a batch, unless its number of rows is given.
@@ -50,7 +50,7 @@ class HostBatch(NamedTuple):
     def write(self, buffer: Any, width: int, pool: ThreadPoolExecutor) -> None:
         """Copy the rows to their place in a flat tensor in host memory, by several threads."""
         target = self.view(buffer, width)
-        if isinstance(self.X, np.ndarray) and self.X.flags.writeable:
+        if isinstance(self.X, np.ndarray) and _can_share(self.X):
             target.copy_(import_torch().from_numpy(self.X))  # by the threads of torch
             return
         array = target.numpy()
@@ -63,7 +63,7 @@ class HostBatch(NamedTuple):
 
 
 def stream_arrays(
-    X: NDArray[Any], y: NDArray[Any], *, device: str = "cuda", batch_rows: int | None = None
+    X: Any, y: Any, *, device: str = "cuda", batch_rows: int | None = None
 ) -> Iterator[tuple[Any, Any]]:
     """Yield batches of rows of an array, which may be a memory map, and of their labels, as tensors on a device.
 
@@ -71,18 +71,37 @@ def stream_arrays(
     pinned memory (`torch.empty(..., pin_memory=True).numpy()`) are copied at the rate of the link, others at that of
     a copy in host memory.
     """
-    if X.ndim != 2 or len(X) != len(y):
+    X, y = _read_array(X, "X"), _read_array(y, "y")
+    if X.dtype.name not in ROW_TYPES:
+        raise InputError(f"X holds values of type {X.dtype}. Hint: X.astype(np.float64)")
+    if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
         raise InputError(
             f"X has the shape {X.shape} and y {y.shape}; rows × features and a label for each row are streamed"
         )
     step = _choose_batch_rows(batch_rows, X.shape[1] * X.dtype.itemsize)
-    batches = (HostBatch(np.asarray(X[a : a + step]), np.asarray(y[a : a + step])) for a in range(0, len(X), step))
+    batches = (HostBatch(X[a : a + step], y[a : a + step]) for a in range(0, len(X), step))
     return _copy_ahead(batches, (min(step, max(len(X), 1)), X.shape[1]), X.dtype, device, _is_pinned(X))
+
+
+def _read_array(values: Any, name: str) -> NDArray[Any]:
+    """Return rows or labels as an array, of the same memory where they are one; refuse those on a device."""
+    if is_torch(values) and values.device.type != "cpu":
+        raise InputError(
+            f"{name} is on {values.device}; rows in host memory are streamed. Hint: a tensor on a device is learned "
+            f"by fit, or in parts by partial_fit(X[a:b], y[a:b], classes=...)"
+        )
+    return np.asarray(values)
+
+
+def _can_share(array: NDArray[Any]) -> bool:
+    """Return whether torch reads the memory of an array: of its own byte order, and with whole positive strides."""
+    is_regular = all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
+    return array.flags.writeable and array.dtype.isnative and is_regular
 
 
 def _is_pinned(X: NDArray[Any]) -> bool:
     """Return whether a GPU can read the rows from where they are: contiguous, in pinned memory."""
-    is_plain = X.flags.c_contiguous and X.flags.writeable and X.size > 0
+    is_plain = X.flags.c_contiguous and _can_share(X) and X.size > 0
     return bool(is_plain and import_torch().from_numpy(X).is_pinned())
 
 
@@ -148,7 +167,7 @@ def _copy_ahead(
 ) -> Iterator[tuple[Any, Any]]:
     """Yield batches on a device, the next one on its way; in host memory they are tensors of the same memory."""
     torch = import_torch()
-    if torch.device(device).type == "cpu":
+    if _find_device_type(device) == "cpu":
         with ThreadPoolExecutor(1) as pool:
             for batch in batches:
                 buffer = torch.empty(len(batch.y) * shape[1], dtype=getattr(torch, dtype.name))
@@ -162,6 +181,17 @@ def _copy_ahead(
         )
     with on_device(torch.empty(0, device=device)):
         yield from _Copies(shape, getattr(torch, dtype.name), device, pinned).run(batches)
+
+
+def _find_device_type(device: Any) -> str:
+    """Return "cuda" or "cpu"; refuse other devices."""
+    try:
+        kind = str(import_torch().device(device).type)
+    except RuntimeError:
+        kind = ""
+    if kind not in ("cuda", "cpu"):
+        raise InputError(f"device={device!r} must be a GPU or host memory. Hint: 'cuda', 'cuda:1', or 'cpu'")
+    return kind
 
 
 class _Copies:
@@ -232,7 +262,7 @@ class _Copies:
 
 
 def _read_labels(y: NDArray[Any]) -> Any:
-    """Return labels as a tensor of the same memory; those that are not numbers stay as they are."""
-    if y.dtype.kind not in "iufb":
+    """Return labels as a tensor, of the same memory if possible; those of types that none has stay as they are."""
+    if y.dtype.name not in ROW_TYPES:
         return y
-    return import_torch().from_numpy(np.require(y, requirements=["C", "W"]))
+    return import_torch().from_numpy(np.require(y, y.dtype.newbyteorder("="), ["C", "W"]))

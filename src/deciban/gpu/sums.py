@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.gpu import launch, matrix_launch
 from deciban.gpu.labels import DeviceCodes
-from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
+from deciban.gpu.tensors import import_torch, is_above, round_threshold, to_device, to_numpy
 from deciban.ledger import Counts, Levels, Moments, Needs, Scatter
 from deciban.ledger.double_double import Pair
 from deciban.ledger.statistic import divide
@@ -38,6 +38,12 @@ MAX_SINGLE_ERROR = 2e-6
 MAX_DOUBLE_ERROR = 1e-12
 """The largest such error of numbers in double precision."""
 
+
+MIN_SINGLE_SQUARE = 1e-30
+"""The smallest mean of squares that is summed in single precision, whose smallest number of all digits is 1e-38."""
+
+MAX_ROWS = float(1 << 40)
+"""More rows than a device holds: squares above so many of the smallest are large enough, whatever their number."""
 
 ROUNDING_FRACTION_OF_SQUARES = 4e-15
 """Squares about the mean below this share of those about the centre are rounding: the values are equal."""
@@ -92,11 +98,20 @@ def _sum_moments(
         if found is not None and np.isfinite(found[0]).all():
             sums, about = found
             n = sums[2] if missing else rows
+            if _is_underflow(n, sums[0], sums[1]):
+                break
             return (n, sums[0], sums[1], about), (SPLIT_ERROR, SUM_ERROR, MAX_SINGLE_ERROR)
     check()
     about = find_centre(x) if centre is None else centre
     defined = define_moments(x, codes.tensor, weight, about, K)
     return (*defined, about), (DOUBLE_ERROR, DOUBLE_ERROR, MAX_DOUBLE_ERROR)
+
+
+def _is_underflow(n: Array, total: Array, squares: Array) -> bool:
+    """Return whether any squares are too small for single precision, or have become zero."""
+    if squares.min() >= MIN_SINGLE_SQUARE * MAX_ROWS:
+        return False
+    return bool(np.where(squares > 0, squares < MIN_SINGLE_SQUARE * n, total != 0).any())
 
 
 def _is_far_off(n: Array, total: Array, squares: Array, unit: float, least: float, most: float) -> bool:
@@ -136,9 +151,7 @@ def _indicators(codes: Any, weight: Any, block: slice, K: int) -> Any:
 
 def summarise_counts(needs: Needs, x: Any, codes: DeviceCodes, weight: Any, check: Check) -> Counts:
     """Compute counts: exact for whole numbers."""
-    threshold = needs.threshold
-    if threshold is not None and type_name(x) == "float32":
-        threshold = float(np.float32(threshold))
+    threshold = None if needs.threshold is None else round_threshold(needs.threshold, x)
     total = None if weight is not None or needs.unit else launch.sum_counts(x, codes, threshold)
     if total is not None:
         return Counts(total.astype(np.float64), codes.rows.astype(np.float64)[:, None])
@@ -155,7 +168,7 @@ def define_counts(x: Any, codes: Any, weight: Any, K: int, threshold: float | No
         one, values = _indicators(codes[block], weight, block, K), x[block]
         known = values == values  # not NaN
         some = some or not bool(known.all())
-        seen = values.double() if threshold is None else (values > threshold).double()
+        seen = values.double() if threshold is None else is_above(values, threshold).double()
         sums += torch.stack([one @ torch.where(known, seen, 0.0), one @ known.double()])
     total, n = to_numpy(sums)
     return Counts(total, n if some else n[:, :1].copy())

@@ -1,5 +1,6 @@
 """Tensors of torch and arrays of CuPy: they are recognised without importing either, and read as torch tensors."""
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,9 @@ from deciban.errors import DeviceMemoryError, InputError, MissingExtraError
 ROW_TYPES = ("float16", "bfloat16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
 """Types that the values of a tensor may have; others are refused."""
 
+MAX_INT64 = (1 << 63) - 1
+"""The largest whole number of 64 bits."""
+
 
 def is_tensor(X: Any) -> bool:
     """Return whether X is to be handled as a tensor: an array or matrix of CuPy, a torch tensor on a device.
@@ -21,9 +25,9 @@ def is_tensor(X: Any) -> bool:
     A torch tensor in host memory is handled as one only where scikit-learn's `array_api_dispatch` is set; else it is
     read as a NumPy array.
     """
+    if is_torch(X):
+        return X.device.type != "cpu" or _is_dispatching()
     library = type(X).__module__.partition(".")[0]
-    if library == "torch":
-        return hasattr(X, "device") and (X.device.type != "cpu" or _is_dispatching())
     if library == "cupyx":
         return hasattr(X, "tocsr")
     return library == "cupy" and hasattr(X, "__cuda_array_interface__")
@@ -44,20 +48,25 @@ def import_torch() -> ModuleType:
     return torch
 
 
-def to_torch(X: Any) -> Any:
-    """Return X as a torch tensor of the same memory, dense booleans as uint8; refuse sparse ones but CSR."""
+def to_torch(X: Any, name: str = "X") -> Any:
+    """Return X as a torch tensor of the same memory, dense booleans as uint8; refuse sparse ones but CSR.
+
+    Errors give it the name of its argument.
+    """
     torch = import_torch()
     if isinstance(X, torch.Tensor):
         tensor = X.detach()
+        if type(tensor) is not torch.Tensor:
+            tensor = tensor.as_subclass(torch.Tensor)
     else:
         tensor = _read_cupy_csr(X) if hasattr(X, "tocsr") else torch.from_dlpack(X)
     if tensor.layout not in (torch.strided, torch.sparse_csr):
         raise InputError(
-            f"X is a sparse tensor ({tensor.layout}), and sparse rows on a GPU are CSR. Hint: X.to_sparse_csr(), or "
-            f"X.to_dense()"
+            f"{name} is a sparse tensor ({tensor.layout}), and sparse rows on a GPU are CSR. "
+            f"Hint: {name}.to_sparse_csr(), or {name}.to_dense()"
         )
     if type_name(tensor) not in ROW_TYPES:
-        raise InputError(f"X holds values of type {type_name(tensor)}. Hint: one of {', '.join(ROW_TYPES)}")
+        raise InputError(f"{name} holds values of type {type_name(tensor)}. Hint: one of {', '.join(ROW_TYPES)}")
     is_dense_bool = tensor.dtype == torch.bool and tensor.layout == torch.strided
     return tensor.view(torch.uint8) if is_dense_bool else tensor
 
@@ -87,19 +96,40 @@ def type_name(tensor: Any) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
+def round_threshold(threshold: float, tensor: Any) -> float:
+    """Round a threshold to a tensor's type: down for whole numbers, which are compared as 64-bit integers.
+
+    torch compares whole numbers with a float in single precision, where 1.7e9 and 1.7e9 + 10 are equal.
+    """
+    if tensor.dtype.is_floating_point:
+        return float(import_torch().tensor(threshold, dtype=tensor.dtype))
+    return math.floor(min(threshold, MAX_INT64))
+
+
+def is_above(tensor: Any, threshold: float) -> Any:
+    """Return whether each value is above a threshold that was rounded to the tensor's type."""
+    return (tensor if tensor.dtype.is_floating_point else tensor.long()) > threshold
+
+
 def to_numpy(tensor: Any) -> NDArray[Any]:
     """Copy a tensor to a NumPy array; one in host memory is not copied. Half precision becomes single."""
     if not is_torch(tensor):
         tensor = to_torch(tensor)
     if type_name(tensor) in ("float16", "bfloat16"):
         tensor = tensor.float()
-    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    try:
+        array: NDArray[Any] = tensor.detach().cpu().numpy()
+    except NotImplementedError:
+        raise InputError(
+            f"a tensor on {tensor.device} has no values that can be copied. Hint: tensors on a GPU or in host memory"
+        ) from None
     return array
 
 
 def is_torch(X: Any) -> bool:
-    """Return whether X is a torch tensor."""
-    return type(X).__module__.partition(".")[0] == "torch"
+    """Return whether X is a torch tensor, or of a subclass; there is none unless torch is imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, getattr(torch, "Tensor", ()))
 
 
 def to_device(array: Any, like: Any) -> Any:
