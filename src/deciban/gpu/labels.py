@@ -93,8 +93,9 @@ def _encode_small(
 
 
 def take(labels: NDArray[Any], codes: Any) -> Any:
-    """Return the label of each code, on the device; in host memory where labels are not numbers that torch has."""
-    if labels.dtype.kind not in "iufb" or labels.dtype.itemsize > 8:
+    """Return the label of each code, on the device; in host memory where torch cannot index labels of their type."""
+    kind, size = labels.dtype.kind, labels.dtype.itemsize
+    if kind not in "iufb" or size > 8 or (kind == "u" and size > 1):
         return labels[to_numpy(codes)]
     if labels.dtype == np.int64 and np.array_equal(labels, np.arange(len(labels))):
         return codes

@@ -124,5 +124,5 @@ def load_segment(offset_ptr, block, n_blocks, k, width):
 def locate_cells(rows, columns, row_stride, column_stride, IS_WIDE: tl.constexpr):
     """Return the offsets of a tile's cells; with IS_WIDE in 64 bits, where 32 do not hold a column's offset."""
     if IS_WIDE:
-        return rows[:, None].to(tl.int64) * row_stride + columns[None, :].to(tl.int64) * column_stride
+        rows, columns = rows.to(tl.int64), columns.to(tl.int64)
     return rows[:, None] * row_stride + columns[None, :] * column_stride
