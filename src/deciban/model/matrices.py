@@ -197,7 +197,7 @@ def row_blocks(source: Source, wanted: Mapping[str, ColumnReading], layout: Layo
     n_rows = min(MAX_BLOCK_ROWS, max(MIN_BLOCK_ROWS, 1 << (n_wanted.bit_length() - 1)))  # a power of two
     counts = [column.name for column in layout.columns if column.role == "count"]
     blocks = split_into_blocks(read_converted(source, wanted, counts), n_rows, texts)
-    return prefetch(blocks, max_ahead=1)
+    return prefetch(blocks, max_ahead=1 if texts else 2)
 
 
 def split_into_blocks(
