@@ -165,12 +165,12 @@ def format_draws(done: Submitted) -> tuple[str, list[Figure]]:
     lines = []
     peer = [future.result().to_dict() for future in done.peer_draws]
     values = {name: [metrics[name] for metrics in peer] for name in SPREAD}
-    metrics: list[Figure] = []
+    figures: list[Figure] = []
     for model, futures in done.draws.items():
         report = DrawsReport(tuple(future.result() for future in futures))
         lines.append([model, *(spread(*report.spread(name), name) for name in SPREAD)])
         if model == MODELS[0]:
-            metrics = [
+            figures = [
                 Figure(f"400/50/50: {what}", f"≤ {words}bogofilter's {show(np.mean(values[name]))}",
                        report.spread(name)[0], None, partial(at_most, share * np.mean(values[name])), show)
                 for what, name, words, share, show in (
@@ -184,7 +184,7 @@ def format_draws(done: Submitted) -> tuple[str, list[Figure]]:
         *(spread(float(np.mean(found)), float(np.std(found, ddof=1)), name) for name, found in values.items()),
     ])  # fmt: skip
     heads = ["filter", "errors at p ≥ ½", "1 − AUC", "log-loss", "ham lost", "spam missed", "unsure"]
-    return f"{DRAWS}\n{format_table(heads, lines)}\n{format_targets(metrics)}", metrics
+    return f"{DRAWS}\n{format_table(heads, lines)}\n{format_targets(figures)}", figures
 
 
 def spread(mean_value: float, deviation: float, name: str) -> str:

@@ -1,4 +1,4 @@
-"""What the benchmarks of tables time and whose memory they measure: training, one SELECT, predicting, loading.
+"""Actions whose time or memory the benchmarks of tables measure: training, one SELECT, predicting, loading.
 
 `python -m benchmarks.table_actions ACTION …` runs one in a process that has imported nothing else: pandas and
 scikit-learn would add 100 MiB to its memory.

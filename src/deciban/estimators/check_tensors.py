@@ -29,7 +29,8 @@ def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
                 f"{type(estimator).__name__}."
             )
     if is_csr(x):
-        check_pointers(x)
+        with on_device(x):
+            check_pointers(x)
     if reset:  # as `validate_data` does for arrays without names of columns, which takes a tenth of a millisecond
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = int(x.shape[1])

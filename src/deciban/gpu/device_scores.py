@@ -18,7 +18,8 @@ MAX_CENTRED_SQUARES = 256.0
 differences of such numbers, and about 1e-7 of them is their error."""
 
 MAX_DOUBLE_SQUARES = 4096.0
-"""The largest such sum at which scores are multiplied out in double precision: 1e-16 of it is far below 1e-11."""
+"""The largest Σ_j (μ_kj − c_j)² / 2σ²_kj at which scores are multiplied out in double precision: 1e-16 of it is far
+below 1e-11."""
 
 
 def has_definition(form: ScoreForm) -> bool:
@@ -205,7 +206,7 @@ def _make_weights(form: Diagonal, x: Any, log_prior: Array) -> matrix_launch.Gau
 
 
 def _contrast(weights: Array, widest: NDArray[np.intp]) -> Array:
-    """Return the weights of the classes less those of the widest one, and below them the latter, (K+1)×d.
+    """Return the weights of the classes less those of the widest class of each column, then these, (K+1)×d.
 
     The weights of its squares are the smallest, so no sum of the two is smaller than what is added: less the mean
     over classes, ln p(x|k) of a class 100 times as wide as another was wrong by 6e-4 of itself.

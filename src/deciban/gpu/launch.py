@@ -99,7 +99,9 @@ def ceil_div(a: int, b: int) -> int:
 
 
 def find_unit(x: Any) -> int:
-    """Return the number that divides the columns and the stride of rows: 16, 4 or 1."""
+    """Return the number that divides the columns and the stride of rows: 16, 4 or 1; 1 for strides beyond 32 bits."""
+    if x.stride(0) >= 1 << 31:
+        return 1
     return next(unit for unit in (16, 4, 1) if x.shape[1] % unit == 0 and x.stride(0) % unit == 0)
 
 

@@ -33,7 +33,7 @@ MAX_LOGISTIC_CLASSES = 32
 """The largest number of classes in a pass of logistic regression."""
 
 MAX_HALF_FACTORS = 128.0
-"""The largest root of the sum of a class's squared factors in half precision.
+"""The largest Euclidean norm of a class's factors in half precision.
 
 Numbers below 2⁻³ are split into two of half precision to 2⁻²⁵, and not to 2⁻²² of themselves: times this, 4e-6.
 """

@@ -187,7 +187,7 @@ def _find_device_type(device: Any) -> str:
     """Return "cuda" or "cpu"; refuse other devices."""
     try:
         kind = str(import_torch().device(device).type)
-    except RuntimeError:
+    except (RuntimeError, TypeError):
         kind = ""
     if kind not in ("cuda", "cpu"):
         raise InputError(f"device={device!r} must be a GPU or host memory. Hint: 'cuda', 'cuda:1', or 'cpu'")
@@ -265,4 +265,4 @@ def _read_labels(y: NDArray[Any]) -> Any:
     """Return labels as a tensor, of the same memory if possible; those of types that none has stay as they are."""
     if y.dtype.name not in ROW_TYPES:
         return y
-    return import_torch().from_numpy(np.require(y, y.dtype.newbyteorder("="), ["C", "W"]))
+    return import_torch().from_numpy(y if _can_share(y) else y.astype(y.dtype.newbyteorder("=")))

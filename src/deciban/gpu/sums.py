@@ -40,7 +40,7 @@ MAX_DOUBLE_ERROR = 1e-12
 
 
 MIN_SINGLE_SQUARE = 1e-30
-"""The smallest mean of squares that is summed in single precision, whose smallest number of all digits is 1e-38."""
+"""The smallest mean of squares that is summed in single precision, whose smallest normal number is 1e-38."""
 
 MAX_ROWS = float(1 << 40)
 """More rows than a device holds: squares above so many of the smallest are large enough, whatever their number."""

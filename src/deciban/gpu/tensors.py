@@ -61,9 +61,10 @@ def to_torch(X: Any, name: str = "X") -> Any:
     else:
         tensor = _read_cupy_csr(X) if hasattr(X, "tocsr") else torch.from_dlpack(X)
     if tensor.layout not in (torch.strided, torch.sparse_csr):
+        rows_hint = "X.to_sparse_csr(), or " if name == "X" else ""
         raise InputError(
-            f"{name} is a sparse tensor ({tensor.layout}), and sparse rows on a GPU are CSR. "
-            f"Hint: {name}.to_sparse_csr(), or {name}.to_dense()"
+            f"{name} is a sparse tensor ({tensor.layout}), and only sparse rows in CSR are taken. "
+            f"Hint: {rows_hint}{name}.to_dense()"
         )
     if type_name(tensor) not in ROW_TYPES:
         raise InputError(f"{name} holds values of type {type_name(tensor)}. Hint: one of {', '.join(ROW_TYPES)}")

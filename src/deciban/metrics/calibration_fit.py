@@ -52,7 +52,7 @@ MAX_SLOPE_CHANGE = 0.75
 MAX_NEWTON_STEPS, MAX_STEP_HALVINGS, CONVERGENCE_GAIN = 200, 40, 1e-12
 """Newton's method: the number of steps, of halvings of a step, and the relative gain below which it ends."""
 
-BLOCK_CELLS = 1 << 14
+CALIBRATION_BLOCK_CELLS = 1 << 14
 """Posteriors of this many rows times classes are summed at a time: they stay in the cache."""
 
 
@@ -147,15 +147,19 @@ def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, s
     finite = np.isfinite(L)
     L = L if finite.all() else np.where(finite, L, L[finite].min() - 1.0)
     goal = targets(truth, weight, L.shape[1], prior_rows)
-    size = max(1, BLOCK_CELLS // L.shape[1])
+    K = L.shape[1]
+    size = max(K, CALIBRATION_BLOCK_CELLS // K)  # a Hessian has K² numbers
     blocks = [
         (np.ascontiguousarray(L[rows].T), np.ascontiguousarray(goal[rows].T), weight[rows])
         for rows in (slice(i, i + size) for i in range(0, len(L), size))
     ]
 
     def sum_losses(theta: Array) -> tuple[float, Array, Array]:
-        losses, gradients, hessians = zip(*(_calibration_loss(*block, theta) for block in blocks))
-        return float(sum(losses)), sum(gradients, np.zeros(1)), sum(hessians, np.zeros(1))
+        loss, gradient, hessian = 0.0, np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
+        for block in blocks:
+            more = _calibration_loss(*block, theta)
+            loss, gradient, hessian = loss + more[0], gradient + more[1], hessian + more[2]
+        return loss, gradient, hessian
 
     return _minimise(sum_losses, start)
 

@@ -77,14 +77,14 @@ def find_fault(path: str, record_number: int | None, form: RecordForm) -> str | 
     """Describe why a record cannot be read, as the predicate of an error message; None if no fault is found.
 
     Records are counted from 1, and called lines in the message. Line ends are compared up to `record_number` (None:
-    in all records); other faults are sought in that record only.
+    in all records); other faults are sought in that record only, and in one that is too long.
     """
     first_end = ""
     for number, (record, end) in enumerate(read_records(path, form.delimiter, form.quote), 1):
         first_end = first_end or end
         if end and end != first_end:
             return describe_line_end(number, end, first_end)
-        if number == record_number:
+        if number == record_number or len(record) > MAX_RECORD_BYTES:
             return _describe_fault(record, number, form)
     return None
 

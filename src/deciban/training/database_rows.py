@@ -36,7 +36,7 @@ OVERSAMPLING = 1.1
 
 STREAMED_NOTE = "read row by row"
 
-SKIPPED_PAIRS_NOTE = "columns taken as independent, as structure='tan' would read all rows"
+SKIPPED_PAIRS_NOTE = "columns taken as independent, because structure='tan' would read all rows"
 
 READ_ROWS_NOTE = "all rows were read from the database"
 

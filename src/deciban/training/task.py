@@ -189,11 +189,12 @@ def plan(
         if learner == "auto":
             raise InputError("learner='auto' chooses for a table, not for a model of like=. Hint: leave one out")
         has_cells = any(column.cells for column in columns)
-        if structure == "tan" and not has_cells and not like.learner == learner == "aode":
+        is_like_aode = learner == "aode" and like.learner == "aode"
+        if structure == "tan" and not has_cells and not is_like_aode:
             argument = "learner='aode'" if learner == "aode" else f"structure={given_structure!r}"
             raise InputError(
                 f"{argument} needs counts of pairs of columns, and the model of like= has none. "
-                f"Hint: a model that was trained with {argument}, or leave it out"
+                f"Hint: leave {argument} out; structure='tan' counts the pairs of two columns or more"
             )
         structure = "tan" if structure != "naive" and has_cells else "naive"
     else:

@@ -88,7 +88,7 @@ def train(
     blocks : sequence of sequences of str, 'numbers' or None
         Columns to join, [['height', 'weight'], …], that are not independent given the class: numbers as a Gaussian
         with all covariances, flags and categories as one category of their combinations. 'numbers': all numbers.
-        With `structure='blocks'` the rows determine pairs of columns instead.
+        With `structure='blocks'` pairs of columns are chosen from the data instead.
     like : Model or None
         A model whose options are taken, so that the two can be added.
     numbers : 'number', 'binned', 'auto' or None
