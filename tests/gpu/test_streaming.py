@@ -106,6 +106,7 @@ def test_what_cannot_be_streamed_is_refused(tmp_path):
 
 ARRAYS = {
     "backwards": lambda X, y: (X[::-1], y[::-1]),
+    "a last batch of one row": lambda X, y: (X[64::-1], y[64::-1]),
     "every second": lambda X, y: (X[::2, ::-1], y[::2]),
     "big-endian": lambda X, y: (X.astype(">f4"), y.astype(">i8")),
     "lists": lambda X, y: (X.astype(np.float64).tolist(), y.tolist()),
