@@ -22,7 +22,7 @@ from deciban.sources.date_formats import DateFormat
 from deciban.sources.document_files import estimate_lines
 from deciban.sources.markers import MISSING_NUMBERS, MarkerCounts, count_markers
 from deciban.sources.number_formats import OTHER_MARK, PLAIN, NumberFormat
-from deciban.sources.records import MAX_RECORD_BYTES, RecordForm, find_fault, read_records, split_cells
+from deciban.sources.records import RecordForm, find_fault, read_records, split_cells
 from deciban.sources.source import NO_QUOTE, ColumnReading, FileOptions, FileSource, convert_read_errors, quote_path
 from deciban.sources.utf8_copies import Utf8Copies, copy_to_utf8
 
@@ -35,10 +35,6 @@ MIN_TEXT_ROWS = 1 << 11
 SMALL_FILE_BYTES = 1 << 22
 """Size of files whose numbers are read as texts from the start: a mark of a missing number costs little then, where
 a second reading of thousands of columns doubles the time."""
-
-CSV_BUFFER_BYTES = 2 * MAX_RECORD_BYTES
-"""The size of DuckDB's buffers of a file, twice the longest line. Its default of 32 MB for each of several
-buffers took 100 MiB more for a file of 10⁷ rows, and as much time."""
 
 NEW_LINE = {"\n": r"\n", "\r": r"\r", "\r\n": r"\r\n"}
 """Line ends as DuckDB's option names them. The option is set where the name of a column holds a line break: DuckDB
@@ -195,7 +191,6 @@ class Delimited(FileSource):
             f"read_csv([{format_paths(paths)}], auto_detect=false, header={self.form.has_header}, "
             f"delim={quote_text(self.form.delimiter)}, quote={quote}, escape={quote}, comment='', {line_end}"
             f"skip={self.form.n_skipped}, nullstr=[{nothing}], null_padding=false, encoding='utf-8', "
-            f"buffer_size={CSV_BUFFER_BYTES}, max_line_size={MAX_RECORD_BYTES}, "
             f"decimal_separator={quote_text(self.number_format.decimal)}, "
             f"compression={quote_text(common_compression(paths))}, {PLAIN_FILES}, columns={{{types}}})"
         )
