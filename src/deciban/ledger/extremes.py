@@ -22,9 +22,6 @@ MANY_ROWS = 1 << 10
 CHUNK_ROWS = 1 << 12
 """Rows whose least and greatest value are found together."""
 
-FIRST_ROWS = 1 << 10
-"""Rows that are searched first: all others are compared only with the values found there."""
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Extremes:
@@ -60,22 +57,16 @@ class Extremes:
     def add_rows(self, columns: Sequence[Array]) -> Self:
         """Return the extremes with those of further rows, given column by column in the order of the names."""
         assert len({len(column) for column in columns}) <= 1, "columns of different lengths"
-        started = self._add_values([column[:FIRST_ROWS] for column in columns])
-        return started._add_values([column[FIRST_ROWS:] for column in columns])
-
-    def _add_values(self, columns: Sequence[Array]) -> Self:
-        """Add the values up to the limit: of large columns few, and only chunks with such a value are searched."""
         if not columns or not len(columns[0]):
             return self
         found, search_limit = self.empty(self.names), self._counted_limit
         starts = np.arange(0, len(columns[0]), CHUNK_ROWS)
-        for side, (reduce, sign) in enumerate(((np.fmin.reduceat, 1.0), (np.fmax.reduceat, -1.0))):
-            for j, column in enumerate(columns):
-                searched = starts[sign * reduce(column, starts) <= search_limit[side, j]].tolist()
-                if searched:
-                    near = sign * np.concatenate([column[start : start + CHUNK_ROWS] for start in searched])
-                    for i, (value, rows) in enumerate(_count_least(near[near <= self.limit[side, j]])):
-                        found.value[side, j, i], found.rows[side, j, i] = value, rows
+        for j, column in enumerate(columns):
+            for side, (reduce, sign) in enumerate(((np.fmin.reduceat, 1.0), (np.fmax.reduceat, -1.0))):
+                least = sign * reduce(column, starts)
+                near = _find_least(column, starts, least, sign, search_limit[side, j])
+                for i, (value, rows) in enumerate(_count_least(near)):
+                    found.value[side, j, i], found.rows[side, j, i] = value, rows
         return self + type(self)(self.names, found.value, found.rows, self._limit_of(found))
 
     @property
@@ -141,6 +132,20 @@ class Extremes:
         place = {name: j for j, name in enumerate(self.names)}
         order = [place[name] for name in names]
         return type(self)(tuple(names), self.value[:, order], self.rows[:, order], self.limit[:, order])
+
+
+def _find_least(column: Array, starts: NDArray[np.intp], least: Array, sign: float, limit: float) -> Array:
+    """Return values of a column times `sign`, up to `limit`: at least the rows of the `N_VALUES` least distinct ones.
+
+    `least` is the least value, times `sign`, of the chunk that begins at each of `starts`. The N-th of these is a
+    bound of the N-th least value, so that few chunks are searched.
+    """
+    distinct = np.unique(least[least <= limit])[:N_VALUES]
+    if len(distinct) == N_VALUES:
+        limit = distinct[-1]
+    chunks = [column[start : start + CHUNK_ROWS] for start in starts[least <= limit].tolist()]
+    near = sign * np.concatenate([*chunks, np.zeros(0)])
+    return near[near <= limit]
 
 
 def _count_least(values: Array) -> list[tuple[float, int]]:
