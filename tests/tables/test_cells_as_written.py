@@ -117,6 +117,8 @@ def test_lines_that_are_no_json_objects_are_refused_in_one_line(content, words, 
         ("x,y\n1,a\n2,b\n" + '3,"a\n', "in line 4: a quote is not closed"),
         ("x,y\n1,a\n2,b\n" + "3," + "b" * 3_000_000 + "\n", "in line 4: the line is longer than"),
         ("x,y\n1,a\n2,b\n" + "3," + "b" * 9_000_000 + "\n", "in line 4: the line is longer than"),
+        ("x,y\n1,a\n2,b\n" + "3," + "b" * 40_000_000 + "\n", "in line 4: the line is longer than"),
+        ("x,y\n1,a\n2,b\n" + "3," + "b" * 40_000_000, "in line 4: the line is longer than"),
         ("x,y\n1,a\r2,b\r\n3,a\n", "cannot be read"),
     ],
 )

@@ -19,10 +19,10 @@ from deciban.sources.cell_conversion import BadCellError, convert_batch
 from deciban.sources.csv_start import SAMPLE_BYTES, FileStart, name_columns, read_start
 from deciban.sources.database import PLAIN_FILES, common_compression, format_paths, quote_text
 from deciban.sources.date_formats import DateFormat
-from deciban.sources.document_files import estimate_lines
+from deciban.sources.document_files import compression_by_name, estimate_lines
 from deciban.sources.markers import MISSING_NUMBERS, MarkerCounts, count_markers
 from deciban.sources.number_formats import OTHER_MARK, PLAIN, NumberFormat
-from deciban.sources.records import RecordForm, find_fault, read_records, split_cells
+from deciban.sources.records import MAX_RECORD_BYTES, RecordForm, find_fault, read_records, split_cells
 from deciban.sources.source import NO_QUOTE, ColumnReading, FileOptions, FileSource, convert_read_errors, quote_path
 from deciban.sources.utf8_copies import Utf8Copies, copy_to_utf8
 
@@ -175,11 +175,24 @@ class Delimited(FileSource):
         """
         for path in self.paths:
             database.check_gzip(self.text_path(path))
+            self._check_last_line(path)
         alias = {name: f"c{i}" for i, name in enumerate(self.columns)}
         chosen = ", ".join(alias[name] for name in kinds) or "c0"  # rows are counted even if no column is wanted
         types = ", ".join(f"{alias[name]}: '{kinds.get(name, 'VARCHAR')}'" for name in self.columns)
         connection = database.connect([self.text_path(path) for path in self.paths])
         return connection.sql(f"select {chosen} from {self._reader(types)} {more}")
+
+    def _check_last_line(self, path: str) -> None:
+        """Raise an InputError where the last line of a file is too long: DuckDB silently leaves out one of 32 MB.
+
+        Other long lines it refuses. Compressed files are not checked.
+        """
+        text_path = self.text_path(path)
+        if compression_by_name(text_path) is None:
+            with convert_read_errors(quote_path(path)), open(text_path, "rb") as file:
+                n_before = os.path.getsize(text_path) - MAX_RECORD_BYTES - len(b"\r\n")
+                if n_before > 0 and file.seek(n_before) and not re.search(rb"[\r\n]", file.read().rstrip(b"\r\n")):
+                    raise InputError(f"{quote_path(path)} {find_fault(text_path, None, self.form)}")
 
     def _reader(self, types: str) -> str:
         """Return a call of DuckDB's reader that states everything: names, types, dialect, compression, partitions."""
