@@ -129,7 +129,7 @@ def find_highest(X: Any) -> Array:
     """Return the highest value of each column; NaN is left out."""
     if is_tensor(X):
         return _gpu().find_highest(X)
-    return np.asarray(X.max(axis=0).toarray().ravel() if is_sparse(X) else np.fmax.reduce(X, axis=0))
+    return np.asarray(X.nanmax(axis=0).toarray().ravel() if is_sparse(X) else np.fmax.reduce(X, axis=0))
 
 
 def average_columns(X: Any, weight: Any, skips: bool) -> Array:

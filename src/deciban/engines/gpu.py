@@ -219,7 +219,7 @@ def find_highest(X: Any) -> Array:
     x, torch = to_torch(X), import_torch()
     with on_device(x):
         if is_csr(x):
-            return np.asarray(csr.to_scipy(x).max(axis=0).toarray().ravel(), dtype=np.float64)
+            return np.asarray(csr.to_scipy(x).nanmax(axis=0).toarray().ravel(), dtype=np.float64)
         known = torch.where(torch.isnan(x), -torch.inf, x) if x.dtype.is_floating_point else x
         return to_numpy(known.amax(0)).astype(np.float64)
 
