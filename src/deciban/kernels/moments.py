@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.kernels.double_double import add, divide, multiply, two_sum
 from deciban.kernels.execution import kernel
-from deciban.ledger.moments import MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING
+from deciban.ledger.moments import MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING_FRACTION
 
 MomentArrays = tuple[Array, Array, Array, Array, Array, Array]
 """The arrays of `Moments`: weight, mean, rest of the mean, squares, rest of the weight, rest of the squares."""
@@ -303,7 +303,7 @@ def _merge(
         shift, shift_low = multiply(drift[j], drift_low[j], inverse, inverse_low)
         p, p_low = multiply(drift[j], drift_low[j], shift, shift_low)
         inner, inner_low = add(squares[j], squares_low[j], -p, -p_low)
-        nothing = inner <= PAIR_ROUNDING * squares[j]  # false if it overflowed
+        nothing = inner <= PAIR_ROUNDING_FRACTION * squares[j]  # false if it overflowed
         inner, inner_low = 0.0 if nothing else inner, 0.0 if nothing else inner_low
         gap, gap_low = add(shift, shift_low, -rest[j], 0.0)
         p, p_low = multiply(gap, gap_low, share, share_low)

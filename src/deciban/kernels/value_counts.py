@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.kernels.execution import kernel
-from deciban.ledger.grid import BIAS, FIRST_CELL, IGNORED_BITS, MAGNITUDE, MANTISSA
+from deciban.ledger.grid import BIAS, FIRST_CELL, IGNORED_BITS, MAGNITUDE_MASK, MANTISSA_BITS
 
 Bits = NDArray[np.int64]
 Places = NDArray[np.uint32]
@@ -19,10 +19,10 @@ Places = NDArray[np.uint32]
 BLOCK_ROWS = 1024
 """Rows whose slots are found before they are counted."""
 
-MANTISSA_MASK = (1 << MANTISSA) - 1
+MANTISSA_MASK = (1 << MANTISSA_BITS) - 1
 """All bits of the mantissa."""
 
-INFINITY_BITS = 0x7FF << MANTISSA
+INFINITY_BITS = 0x7FF << MANTISSA_BITS
 """The bits of +∞; those of NaN are above."""
 
 SPECIAL_SLOT = 2 * BIAS - 1
@@ -39,7 +39,7 @@ POWER_COUNT = 1 << 12
 
 
 START = np.concatenate([FIRST_CELL[:-1], [SPECIAL_SLOT], BIAS + FIRST_CELL[:-1], [SPECIAL_SLOT]])
-SHIFT = np.tile(np.append(IGNORED_BITS[:-1], MANTISSA), 2)
+SHIFT = np.tile(np.append(IGNORED_BITS[:-1], MANTISSA_BITS), 2)
 """The first slot of each sign and exponent, and the bits of the mantissa that are ignored; at NaN and ±∞ all are."""
 
 
@@ -151,7 +151,7 @@ def count_column(
             p = place[np.uint32(slot)]  # an unsigned index needs no test for negative values
             if p >= used or slots[p] != slot:
                 if slot == SPECIAL_SLOT:
-                    size = bits[i] & MAGNITUDE
+                    size = bits[i] & MAGNITUDE_MASK
                     if size > INFINITY_BITS and skips:
                         continue
                     if size > 0:
@@ -175,7 +175,7 @@ def _find_slots(bits: Bits, out: Codes) -> None:
     """Write the slot of each number to `out`, in a separate loop that can be vectorised."""
     for i in range(len(bits)):
         size = bits[i] + (bits[i] >> 63)  # one less below zero, to round towards zero; −0.0 becomes a NaN
-        power = (size >> MANTISSA) & (POWER_COUNT - 1)
+        power = (size >> MANTISSA_BITS) & (POWER_COUNT - 1)
         out[i] = START[power] + ((size & MANTISSA_MASK) >> SHIFT[power])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.ledger.statistic import Statistic, subtract_checked
+from deciban.ledger.statistic import Statistic, compute_offsets, subtract_checked
 
 MAX_PAIRWISE_FEATURES = 64
 """Up to this many features are summed one by one, each by NumPy's pairwise sum, which is more accurate."""
@@ -47,7 +47,7 @@ class ColumnCounts(Statistic):
         """See `Statistic.take_features`; features that `order` leaves out are dropped."""
         order = np.asarray(order, dtype=np.intp)
         sizes = self.sizes[order]
-        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offset = compute_offsets(sizes)
         columns = np.arange(int(offset[-1])) + np.repeat(self.offset[:-1][order] - offset[:-1], sizes)
         taken = {name: array[..., columns] for name, array in self.arrays().items() if name != "offset"}
         return type(self)(**taken, offset=offset)  # type: ignore[call-arg]
@@ -72,7 +72,7 @@ class Levels(ColumnCounts):
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count level codes into their classes; negative (missing) codes are left out."""
         sizes = level_counts(X)
-        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offset = compute_offsets(sizes)
         w = np.ones(len(X)) if weight is None else weight
         width = int(offset[-1])
         present = X >= 0
@@ -128,7 +128,7 @@ class Levels(ColumnCounts):
 
     def _move_levels(self, level: NDArray[np.int64], sizes: NDArray[np.int64]) -> Self:
         """Return the counts with each column at a new level of its feature; levels outside the sizes are dropped."""
-        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offset = compute_offsets(sizes)
         kept = (level >= 0) & (level < sizes[self.owner])
         to = (offset[self.owner] + level)[kept]
         table = np.zeros((self.n_classes, int(offset[-1])))
@@ -233,7 +233,7 @@ class Cells(Statistic):
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`."""
-        return self._sorted(self.cell[:, order])
+        return self._with_cells(self.cell[:, order])
 
     def map_levels(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """See `Statistic.map_levels`."""
@@ -241,9 +241,9 @@ class Cells(Statistic):
         for j, where in enumerate(places):
             if where is not None:
                 cell[:, j] = where[self.cell[:, j]]
-        return self._sorted(cell)
+        return self._with_cells(cell)
 
-    def _sorted(self, cell: NDArray[np.int64]) -> Self:
+    def _with_cells(self, cell: NDArray[np.int64]) -> Self:
         """Return the table with these level codes of its combinations, sorted by them."""
         order = np.lexsort(cell.T[::-1]) if cell.shape[1] else np.arange(len(cell))
         return type(self)(cell[order], self.count[:, order])

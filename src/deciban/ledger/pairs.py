@@ -79,12 +79,9 @@ class Pairs(Statistic):
         return type(self)(self.single + other.single, self.pair + other.pair)
 
     def __sub__(self, other: Self) -> Self:
-        def locate(k: int, place: int | None) -> tuple[int, int | None]:
-            return k, None
-
         def subtract(a: Array, b: Array, what: str) -> Array:
             K = len(a)
-            return subtract_checked(a.reshape(K, -1), b.reshape(K, -1), what, locate).reshape(a.shape)
+            return subtract_checked(a.reshape(K, -1), b.reshape(K, -1), what, lambda k, _: (k, None)).reshape(a.shape)
 
         single = subtract(self.single, other.single, "count of a cell")
         return type(self)(single, subtract(self.pair, other.pair, "count of a pair of cells"))
@@ -96,5 +93,5 @@ def list_pairs(d: int) -> NDArray[np.intp]:
 
 
 def _pair_index(i: int, j: int, d: int) -> int:
-    """Return the place of the pair i < j."""
+    """Return the place of the pair i < j of d features in the order of `list_pairs`."""
     return i * d - i * (i + 1) // 2 + j - i - 1
