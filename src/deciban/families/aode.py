@@ -11,28 +11,19 @@ independent features, as a forest is (`families/tree.py`), from the same counts 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.errors import UndefinedError
-from deciban.families.family import Family
-from deciban.families.tree import NO_SAMPLE, cell_shares, degrees_of_freedom, log_ratios
-from deciban.ledger import Needs
+from deciban.families.tree import CellPairFamily, cell_shares, degrees_of_freedom, log_ratios
 from deciban.ledger.pairs import Pairs
 from deciban.scores.pair_form import AveragedEdges
 
 
 @dataclass(frozen=True)
-class Aode(Family):
+class Aode(CellPairFamily):
     """The mean of one-dependence models on cells, with p(b|a,k) as in `Tree`.
 
     A parent whose cell has few rows says nearly what independent features say: no parent has to be left out.
     """
-
-    n_cells: int
-
-    def needs(self) -> Needs:
-        """See `Family.needs`."""
-        return Needs("pairs", cells=self.n_cells)
 
     def solve(self, part: Pairs) -> AveragedEdges:
         """See `Family.solve`."""
@@ -43,10 +34,6 @@ class Aode(Family):
                 if i != j:
                     log_ratio[:, i, :, j] = log_ratios(part.pair_table(i, j), theta[:, j])
         return AveragedEdges(log_ratio)
-
-    def sample(self, part: Pairs, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Refuse: the cells of dependent columns do not give their values."""
-        raise UndefinedError(NO_SAMPLE)
 
     def log_likelihood(self, part: Pairs, solved: Pairs) -> float:
         """Refuse: the mean over parents is not a sum over pairs."""

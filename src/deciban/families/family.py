@@ -227,6 +227,7 @@ def parameter_count(
 
 
 def _check_integer(name: str, value: int, minimum: int) -> int:
+    """Return the argument of this name as an int; refuse a fraction, or a number below the minimum."""
     if int(value) != value or value < minimum:
         raise InputError(f"{name} must be a whole number of at least {minimum}, not {value!r}")
     return int(value)

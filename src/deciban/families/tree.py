@@ -28,11 +28,26 @@ CELL_ALPHA = 1.0
 MIN_GAIN_STANDARD_DEVIATIONS = 2.0
 """How far the likelihood must rise above what independence gives on average, in its standard deviations there."""
 
-NO_SAMPLE = "rows cannot be drawn from a model whose columns depend on each other. Hint: train with structure='naive'"
+
+@dataclass(frozen=True)
+class CellPairFamily(Family):
+    """A correction of independent features for their dependence, from counts of pairs of their cells, V each."""
+
+    n_cells: int
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs("pairs", cells=self.n_cells)
+
+    def sample(self, part: Pairs, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Refuse: the cells of dependent columns do not give their values."""
+        raise UndefinedError(
+            "rows cannot be drawn from a model whose columns depend on each other. Hint: train with structure='naive'"
+        )
 
 
 @dataclass(frozen=True)
-class Tree(Family):
+class Tree(CellPairFamily):
     """A forest of features on cells: p(b|a,k) = (n_kab + mθ_kb) / (n_ka + m), θ_kb = (n_kb + α) / (n_k + αV_j).
 
     The forest has the largest sum of gains; edges without a gain are left out. An edge raises the log-likelihood of
@@ -45,12 +60,7 @@ class Tree(Family):
     m is `PRIOR_ROWS`, α is `CELL_ALPHA`.
     """
 
-    n_cells: int
     pairs_only: bool = False
-
-    def needs(self) -> Needs:
-        """See `Family.needs`."""
-        return Needs("pairs", cells=self.n_cells)
 
     def solve(self, part: Pairs) -> Edges:
         """See `Family.solve`."""
@@ -65,12 +75,8 @@ class Tree(Family):
         """Return the parent of each feature, −1 where it has none."""
         return (join_pairs if self.pairs_only else grow_forest)(edge_gains(part))
 
-    def sample(self, part: Pairs, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Refuse: the cells of dependent columns do not give their values."""
-        raise UndefinedError(NO_SAMPLE)
-
     def log_likelihood(self, part: Pairs, solved: Pairs) -> float:
-        """See `Family.log_likelihood`: the sum of the corrections."""
+        """Return the sum of the corrections: what the edges add to the log-likelihood of independent features."""
         form = self.solve(solved)
         edges = [(int(p), j) for j, p in enumerate(form.parent) if p >= 0]
         return float(sum((part.pair_table(p, j) * form.log_ratio[:, j]).sum() for p, j in edges))
