@@ -91,8 +91,7 @@ class Tree(CellPairFamily):
 def cell_shares(part: Pairs) -> Array:
     """Return θ_kjb, the smoothed share of each cell of each feature, K×d×V; 0 for cells that no class has."""
     theta = np.where(part.single.any(axis=0), part.single + CELL_ALPHA, 0.0)
-    shares: Array = theta / np.maximum(theta.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
-    return shares
+    return theta / np.maximum(theta.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
 
 
 def log_ratios(count: Array, theta: Array) -> Array:

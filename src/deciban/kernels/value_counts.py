@@ -1,7 +1,7 @@
 """Kernels that count values: of each class and feature, of the levels of a feature, and of the cells of a `Grid`.
 
-A kernel returns False (`fill_levels` another number, `count_column` a row of −1) when it meets a value that it cannot
-count: NaN, ±∞, or negative where that has no meaning. Then the caller uses the definition in NumPy.
+A kernel returns False (`fill_levels` 1 or −1, `count_column` a row of −1) when it meets a value that it cannot count:
+NaN, ±∞, or negative where that has no meaning. Then the caller uses the definition in NumPy.
 """
 
 from typing import Any
@@ -38,8 +38,8 @@ POWER_COUNT = 1 << 12
 """Number of combinations of sign and exponent."""
 
 
-START = np.concatenate([FIRST_CELL[:-1], [SPECIAL_SLOT], BIAS + FIRST_CELL[:-1], [SPECIAL_SLOT]])
-SHIFT = np.tile(np.append(IGNORED_BITS[:-1], MANTISSA_BITS), 2)
+FIRST_SLOT = np.concatenate([FIRST_CELL[:-1], [SPECIAL_SLOT], BIAS + FIRST_CELL[:-1], [SPECIAL_SLOT]])
+SLOT_SHIFT_BITS = np.tile(np.append(IGNORED_BITS[:-1], MANTISSA_BITS), 2)
 """The first slot of each sign and exponent, and the bits of the mantissa that are ignored; at NaN and ±∞ all are."""
 
 
@@ -87,11 +87,11 @@ def fill_counts_with_missing(
 
 
 @kernel
-def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np.int64]) -> bool:
+def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np.int64]) -> None:
     """Add the number of x > threshold to `total` (K×d), for unsigned bytes or Booleans of unit weight.
 
     Intermediate counters have sixteen bits: four times as many vector lanes as with doubles (200 000×784 bytes: see
-    docs/benchmarks.md); they are emptied before they can overflow. Always returns True.
+    docs/benchmarks.md); they are emptied before they can overflow.
     """
     rows, d = X.shape
     K = total.shape[0]
@@ -105,7 +105,6 @@ def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np
             for j in range(d):
                 total[k, j] += small[k, j]
                 small[k, j] = 0
-    return True
 
 
 @kernel
@@ -176,7 +175,7 @@ def _find_slots(bits: Bits, out: Codes) -> None:
     for i in range(len(bits)):
         size = bits[i] + (bits[i] >> 63)  # one less below zero, to round towards zero; −0.0 becomes a NaN
         power = (size >> MANTISSA_BITS) & (POWER_COUNT - 1)
-        out[i] = START[power] + ((size & MANTISSA_MASK) >> SHIFT[power])
+        out[i] = FIRST_SLOT[power] + ((size & MANTISSA_MASK) >> SLOT_SHIFT_BITS[power])
 
 
 def slots_to_cells(slots: Codes) -> Bits:
