@@ -89,7 +89,7 @@ def count_programs(tensor: Any, n_tiles: int, per_processor: int) -> int:
 
 
 def choose_tile_size(number: int, most: int) -> int:
-    """Return the smallest power of two that is not below the number, at least 16, as products need, and at most `most`."""
+    """Return the smallest power of two not below the number, at least 16, as products need, and at most `most`."""
     return min(most, max(16, 1 << (number - 1).bit_length()))
 
 
