@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.ledger.levels import ColumnCounts, feature_runs
-from deciban.ledger.statistic import align_by_key, compute_offsets, subtract_checked
+from deciban.ledger.statistic import align_by_key, compute_offsets, subtract_checked, sum_by_class
 
 CELL_BITS = 7
 """Leading bits of the mantissa that distinguish cells: 2⁷ cells from each power of two to the next."""
@@ -109,14 +109,13 @@ class Grid(ColumnCounts):
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count numbers into their cells; NaN is left out."""
-        w = np.ones(len(X)) if weight is None else weight
         present = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, dtype=np.bool_)
         row, feature = np.nonzero(present)
         seen = (feature << KEY_BITS) + BIAS + cell_numbers(X[present])
         keys, inverse = np.unique(seen, return_inverse=True)
-        at = codes[row].astype(np.int64) * len(keys) + inverse.reshape(-1)
-        table = np.bincount(at, weights=w[row], minlength=n_classes * len(keys)).astype(np.float64, copy=False)
-        return cls.from_keys(keys, table.reshape(n_classes, len(keys)), X.shape[1])
+        w = None if weight is None else weight[row]
+        table = sum_by_class(codes[row], inverse.reshape(-1), w, n_classes, len(keys))
+        return cls.from_keys(keys, table, X.shape[1])
 
     @classmethod
     def from_keys(cls, keys: NDArray[np.int64], table: Array, n_features: int) -> Self:

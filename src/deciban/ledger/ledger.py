@@ -193,13 +193,13 @@ def _subtract(a: Any, b: Ledger) -> Any:
     """Subtract b from a, both of one schema; a refusal names class and feature."""
     with _names_in_errors(a.schema, None):
         rows = subtract_checked(a.rows, b.rows, "weight")
-    parts = []
-    for block, (x, y) in zip(a.schema.blocks, map(_dense_if_mixed, a.parts, b.parts)):
+    pairs, parts = list(map(_dense_if_mixed, a.parts, b.parts)), []
+    for block, (x, y) in zip(a.schema.blocks, pairs):
         with _names_in_errors(a.schema, block), np.errstate(over="ignore", invalid="ignore"):
             parts.append(x - y)
     left = type(a)(a.schema, rows, tuple(parts))._refuse_overflow()
-    for block, x, y in zip(a.schema.blocks, a.parts, parts):
-        _warn_of_lost_digits(a.schema, block, x, y)
+    for block, (before, _), part in zip(a.schema.blocks, pairs, parts):
+        _warn_of_lost_digits(a.schema, block, before, part)
     return left
 
 
@@ -226,10 +226,9 @@ def _warn_of_lost_digits(schema: Schema, block: Block, before: Statistic, left: 
 def _find_lost_digits_of_counts(before: Any, left: Any) -> tuple[int, int, int] | None:
     """Return class, feature and digits of the least accurate fractional count, if it has fewer than six digits."""
     before, left = (part.occurrences if isinstance(part, Bags) else part for part in (before, left))
-    if isinstance(left, Counts):
-        old, new = before.to_dense().total if isinstance(before, Tallies) else before.total, left.total
-    else:
-        old, new = before.total[np.searchsorted(before.keys(), left.keys())], left.total
+    old, new = before.total, left.total
+    if isinstance(left, Tallies):
+        old = old[np.searchsorted(before.keys(), left.keys())]
     few = (new > 0) & (new < ROUNDING_FRACTION * old) & (new != np.rint(new))
     if not few.any():
         return None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.ledger.statistic import Statistic, compute_offsets, subtract_checked
+from deciban.ledger.statistic import Statistic, compute_offsets, subtract_checked, sum_by_class
 
 MAX_PAIRWISE_FEATURES = 64
 """Up to this many features are summed one by one, each by NumPy's pairwise sum, which is more accurate."""
@@ -71,15 +71,11 @@ class Levels(ColumnCounts):
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count level codes into their classes; negative (missing) codes are left out."""
-        sizes = level_counts(X)
-        offset = compute_offsets(sizes)
-        w = np.ones(len(X)) if weight is None else weight
-        width = int(offset[-1])
-        present = X >= 0
-        cell = codes[:, None].astype(np.int64) * width + X + offset[:-1]
-        weights = np.broadcast_to(w[:, None], X.shape)[present]
-        table = np.bincount(cell[present], weights=weights, minlength=n_classes * width)
-        return cls(table.astype(np.float64, copy=False).reshape(n_classes, width), offset).trim()
+        offset = compute_offsets(level_counts(X))
+        row, feature = np.nonzero(X >= 0)
+        column = X[row, feature] + offset[feature]
+        w = None if weight is None else weight[row]
+        return cls(sum_by_class(codes[row], column, w, n_classes, int(offset[-1])), offset).trim()
 
     def tables(self) -> list[Array]:
         """Return the table of each feature, K×V_j."""
@@ -191,11 +187,9 @@ class Cells(Statistic):
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count complete rows of level codes; a row with a negative (missing) code is left out."""
         complete = (X >= 0).all(axis=1)
-        w = np.ones(len(X)) if weight is None else weight
         cell, inverse = np.unique(X[complete].astype(np.int64), axis=0, return_inverse=True)
-        key = codes[complete].astype(np.int64) * len(cell) + inverse.reshape(-1)
-        count = np.bincount(key, weights=w[complete], minlength=n_classes * len(cell)).astype(np.float64)
-        return cls(cell, count.reshape(n_classes, len(cell))).trim()
+        w = None if weight is None else weight[complete]
+        return cls(cell, sum_by_class(codes[complete], inverse.reshape(-1), w, n_classes, len(cell))).trim()
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.ledger.statistic import Statistic, subtract_checked
+from deciban.ledger.statistic import Statistic, subtract_checked, sum_by_class
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,13 +30,12 @@ class Pairs(Statistic):
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, n_cells: int = 1) -> Self:
         """Count the cells of rows, n×d, into their classes."""
         d, V = X.shape[1], n_cells
-        w = np.ones(len(X)) if weight is None else weight
 
         def count(cell: NDArray[Any], present: NDArray[np.bool_], size: int) -> Array:
-            key = codes[present].astype(np.int64) * size + cell[present]
-            return np.bincount(key, weights=w[present], minlength=n_classes * size).astype(np.float64)
+            w = None if weight is None else weight[present]
+            return sum_by_class(codes[present], cell[present], w, n_classes, size)
 
-        single = [count(x, x >= 0, V).reshape(n_classes, V) for x in X.T]
+        single = [count(x, x >= 0, V) for x in X.T]
         pair = [
             count(X[:, i].astype(np.int64) * V + X[:, j], (X[:, i] >= 0) & (X[:, j] >= 0), V * V)
             for i, j in combinations(range(d), 2)

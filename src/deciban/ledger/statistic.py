@@ -118,6 +118,13 @@ def rows_by_class(codes: Codes) -> Iterator[tuple[int, NDArray[np.intp]]]:
         yield int(k), rows
 
 
+def sum_by_class(codes: Codes, columns: NDArray[Any], weight: Array | None, n_classes: int, n_columns: int) -> Array:
+    """Return the sums of the weights of entries by class and column, K×m; without weights each entry weighs one."""
+    at = codes.astype(np.int64) * n_columns + columns
+    sums = np.bincount(at, weights=weight, minlength=n_classes * n_columns).astype(np.float64, copy=False)
+    return sums.reshape(n_classes, n_columns)
+
+
 class NotLearnedError(ForgetError):
     """More would be subtracted than was learned; the ledger reports it with the names of class and feature."""
 
