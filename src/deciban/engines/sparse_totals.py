@@ -8,7 +8,7 @@ to inherit across a fork.
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,19 +33,10 @@ ENTRIES_PER_THREAD = 1 << 15
 COMMON_SHARE = 0.5
 
 
-class SparseRows(Protocol):
-    """The attributes of a CSR matrix or array that are used here."""
-
-    indptr: Any
-    indices: Any
-    data: Any
-    shape: Any
-
-
 def tally_dense(
-    X: SparseRows, codes: Codes, weight: Floats | None, n_classes: int, threshold: float | None, n_threads: int
+    X: Any, codes: Codes, weight: Floats | None, n_classes: int, threshold: float | None, n_threads: int
 ) -> tuple[Floats, int]:
-    """Sum each feature by class, as a full table.
+    """Sum each feature of CSR rows by class, as a full table.
 
     totals[k, v] = Σ wᵢ·f(xᵢᵥ) over the rows i of class k, with f(x) = x, or 1{x > threshold} when one is given.
     Also returns the position in `X.data` of the first entry that cannot be counted (not finite, or negative
@@ -71,9 +62,9 @@ def tally_dense(
 
 
 def tally_sparse(
-    X: SparseRows, codes: Codes, weight: Floats | None, n_classes: int, threshold: float | None, n_threads: int
+    X: Any, codes: Codes, weight: Floats | None, n_classes: int, threshold: float | None, n_threads: int
 ) -> tuple[Ints, Codes, Floats, int]:
-    """Sum each feature by class, as a list of classes for each feature.
+    """Sum each feature of CSR rows by class, as a list of classes for each feature.
 
     Returns (start, class_code, total, position). Feature v occurs in the classes
     `class_code[start[v]:start[v + 1]]`, ascending, with the sums at the same places of `total`; totals of zero are
@@ -117,10 +108,10 @@ def tally_sparse(
 
 
 def score_dense(
-    X: SparseRows, weights_t: Floats, bias: Floats, threshold: float | None, out: Floats | None, n_threads: int,
+    X: Any, weights_t: Floats, bias: Floats, threshold: float | None, out: Floats | None, n_threads: int,
     *, winner: Codes | None = None,
 ) -> int:  # fmt: skip
-    """Score each row for each class, from a full table of feature × class.
+    """Score each CSR row for each class, from a full table of feature × class.
 
     out[i, k] = bias[k] + Σᵥ f(xᵢᵥ)·weights_t[v, k], and `winner[i]` the best class (of equals, the lowest);
     either may be None. Returns the position in `X.data` of the first entry that is not finite, or −1.
@@ -146,11 +137,11 @@ def score_dense(
 
 
 def score_sparse(
-    X: SparseRows, start: Ints, class_code: Codes, delta: Floats, bias: Floats, slope: Floats, base: Floats,
+    X: Any, start: Ints, class_code: Codes, delta: Floats, bias: Floats, slope: Floats, base: Floats,
     scale: Floats, threshold: float | None, out: Floats | None, n_threads: int, *, winner: Codes | None = None,
     mute: Flags | None = None,
 ) -> int:  # fmt: skip
-    """Score each row for each class, from each feature's list of classes in which it occurs.
+    """Score each CSR row for each class, from each feature's list of classes in which it occurs.
 
     out[i, k] = bias[k] + slope[k]·Σᵥ z + scale[k]·Σᵥ z·base[v] + Σᵥ z·delta[k, v] with z = f(xᵢᵥ), the lists laid
     out as in `tally_sparse`; z is zero for features that are `mute`. With `winner` alone no rows × classes table is
@@ -242,7 +233,7 @@ def _run_all(work: Callable[[Any, Any], T], pairs: list[Any]) -> list[T]:
     return list(map_in_threads(lambda pair: work(*pair), pairs, len(pairs)))
 
 
-def _read_csr_arrays(X: SparseRows) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+def _read_csr_arrays(X: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
     """Return the three arrays of a CSR matrix as the kernels read them."""
     data = np.asarray(X.data)
     if data.dtype == np.bool_:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.covariances import (
+    PrincipalAxes,
     ShrinkageTarget,
+    count_parameters_of_axes,
     floor_correlations,
     floor_eigenvalues,
     shrink_covariance,
@@ -18,7 +20,6 @@ from deciban.families.covariances import (
     tied_covariance,
 )
 from deciban.families.family import GAUSSIAN_PARAMETERS, Family, pool_empty
-from deciban.families.principal_axes import PrincipalAxes, count_parameters_of_axes
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import divide
 from deciban.scores import BoundedDiagonal, Diagonal, Full, LimitedFull, ScoreForm

@@ -1,13 +1,21 @@
-"""The tree family: dependence between columns, as a correction of their independent distributions.
+"""Families of dependent columns, as corrections of their independent distributions, from counts of pairs of cells.
 
-Each feature may depend on one other, its parent (Friedman, Geiger & Goldszmidt 1997, "Bayesian network classifiers";
-Chow & Liu 1968). p(x_j | x_p, k) is estimated on cells, and its ratio to p(x_j | k) on the same cells multiplies the
-distribution that the feature has alone, whatever its family:
+In a tree each feature may depend on one other, its parent (Friedman, Geiger & Goldszmidt 1997, "Bayesian network
+classifiers"; Chow & Liu 1968). p(x_j | x_p, k) is estimated on cells, and its ratio to p(x_j | k) on the same cells
+multiplies the distribution that the feature has alone, whatever its family:
 
     ln p(x|k) = Σ_j ln p(x_j|k) + Σ_j ln p(x_j|x_p,k)/p(x_j|k).
+
+Averaged one-dependence estimators (Webb, Boughton & Wang 2005, "Not so naive Bayes: aggregating one-dependence
+estimators") average over models in each of which one feature i is the parent of all others:
+
+    p_i(x|k) = Π_j p(x_j|k) · Π_{j≠i} p(x_j|x_i,k)/p(x_j|k),
+
+whose first product is that of independent features.
 """
 
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +25,7 @@ from deciban.errors import UndefinedError
 from deciban.families.family import Family
 from deciban.ledger import Needs
 from deciban.ledger.pairs import Pairs, list_pairs
-from deciban.scores.pair_form import Edges
+from deciban.scores.pair_form import AveragedEdges, Edges
 
 PRIOR_ROWS = 5.0
 """Pseudo-observations of each cell of a parent, distributed as the feature is without it."""
@@ -86,6 +94,33 @@ class Tree(CellPairFamily):
         freedom = dict(zip(map(tuple, list_pairs(part.n_features).tolist()), degrees_of_freedom(part).tolist()))
         parent = self.find_parents(part).tolist()
         return int(sum(freedom[min(p, j), max(p, j)] for j, p in enumerate(parent) if p >= 0))
+
+
+@dataclass(frozen=True)
+class Aode(CellPairFamily):
+    """The mean of one-dependence models on cells, with p(b|a,k) as in `Tree`.
+
+    A parent whose cell has few rows says nearly what independent features say: no parent has to be left out.
+    """
+
+    def solve(self, part: Pairs) -> AveragedEdges:
+        """See `Family.solve`."""
+        K, d, V = part.single.shape
+        log_ratio, theta = np.zeros((K, d, V, d, V)), cell_shares(part)
+        for i, j in permutations(range(d), 2):
+            log_ratio[:, i, :, j] = log_ratios(part.pair_table(i, j), theta[:, j])
+        return AveragedEdges(log_ratio)
+
+    def log_likelihood(self, part: Pairs, solved: Pairs) -> float:
+        """Refuse: the mean over parents is not a sum over pairs."""
+        raise UndefinedError(
+            "the likelihood of averaged one-dependence estimators does not follow from counts of pairs. "
+            "Hint: evaluate(…, learner='aode') has the log-loss"
+        )
+
+    def n_parameters(self, part: Pairs) -> int:
+        """Return Σ_k (V_i − 1)(V_j − 1), over all pairs: the parameters beyond those of independent features."""
+        return int(degrees_of_freedom(part).sum())
 
 
 def cell_shares(part: Pairs) -> Array:
