@@ -116,7 +116,7 @@ class Urns:
         return cls(*drawn, *_merge_equal(total, urn_owner, np.ones(len(total))), levels)
 
     @classmethod
-    def alike(cls, count: Array, total: Array, levels: float, times: Array | None = None) -> "Urns":
+    def of_one_alpha(cls, count: Array, total: Array, levels: float, times: Array | None = None) -> "Urns":
         """Build urns with equal numbers of kinds, under one α."""
         return cls.of(count, np.zeros(len(count)), total, np.zeros(len(total)), np.array([levels]), times)
 
@@ -187,7 +187,7 @@ def _build_flag_urns(family: Bernoulli, part: Counts | Tallies) -> Urns:
         return _build_sparse_flag_urns(part)
     absent = np.maximum(part.weight - part.total, 0.0)
     total = np.broadcast_to(part.weight, part.total.shape).ravel()
-    return Urns.alike(np.concatenate([part.total.ravel(), absent.ravel()]), total, 2.0)
+    return Urns.of_one_alpha(np.concatenate([part.total.ravel(), absent.ravel()]), total, 2.0)
 
 
 def _build_sparse_flag_urns(part: Tallies) -> Urns:
@@ -196,14 +196,14 @@ def _build_sparse_flag_urns(part: Tallies) -> Urns:
     absent = np.maximum(n[part.class_code] - part.total, 0.0)
     listed = part.per_class(np.ones(len(part.total)))
     times = np.concatenate([np.ones(2 * len(part.total)), V - listed])
-    urns = Urns.alike(np.concatenate([part.total, absent, n]), n, 2.0, times)
+    urns = Urns.of_one_alpha(np.concatenate([part.total, absent, n]), n, 2.0, times)
     return replace(urns, urns=urns.urns * V)
 
 
 def _build_word_urns(family: Multinomial, part: Counts | Tallies) -> Urns:
     """Return an urn for each class, whose kinds are the words."""
     sums = part.per_class(part.total) if isinstance(part, Tallies) else part.total.sum(axis=1)
-    return Urns.alike(part.total.ravel(), sums, part.n_features)
+    return Urns.of_one_alpha(part.total.ravel(), sums, part.n_features)
 
 
 def _build_urns_of_others(family: Complement, part: Counts | Tallies) -> Urns:
@@ -217,7 +217,7 @@ def _build_urns_of_others(family: Complement, part: Counts | Tallies) -> Urns:
     elsewhere = np.maximum(everywhere[sparse.feature] - sparse.total, 0.0)
     times = np.concatenate([np.ones(len(elsewhere)), K - np.diff(sparse.start)])
     total = np.maximum(everywhere.sum() - sparse.per_class(sparse.total), 0.0)
-    return Urns.alike(np.concatenate([elsewhere, everywhere]), total, sparse.n_features, times)
+    return Urns.of_one_alpha(np.concatenate([elsewhere, everywhere]), total, sparse.n_features, times)
 
 
 def _build_level_urns(family: Categorical, part: Levels) -> Urns:
@@ -232,7 +232,9 @@ def _build_level_urns(family: Categorical, part: Levels) -> Urns:
 def _build_cell_urns(family: Joint, part: Cells) -> Urns:
     """Return an urn for each class, whose kinds are the cells of the joint table."""
     logs = sum(math.log(v) for v in family.solve(part).level_counts)
-    return Urns.alike(part.count.ravel(), part.count.sum(axis=1), math.exp(min(logs, math.log(MAX_JOINT_CELLS))))
+    return Urns.of_one_alpha(
+        part.count.ravel(), part.count.sum(axis=1), math.exp(min(logs, math.log(MAX_JOINT_CELLS)))
+    )
 
 
 def _build_rates(family: Poisson, part: Counts | Tallies) -> Rates:

@@ -100,7 +100,7 @@ class Tree(CellPairFamily):
 class Aode(CellPairFamily):
     """The mean of one-dependence models on cells, with p(b|a,k) as in `Tree`.
 
-    A parent whose cell has few rows says nearly what independent features say: no parent has to be left out.
+    A parent whose cell has few rows gives nearly the score of independent features: no parent has to be left out.
     """
 
     def solve(self, part: Pairs) -> AveragedEdges:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.ledger.statistic import Statistic, compute_offsets, subtract_checked, sum_by_class
 
-MAX_PAIRWISE_FEATURES = 64
-"""Up to this many features are summed one by one, each by NumPy's pairwise sum, which is more accurate."""
+MIN_REDUCEAT_FEATURES = 64
+"""Fewer features than this are summed one by one, each by NumPy's pairwise sum, which is more accurate."""
 
 
 class ColumnCounts(Statistic):
@@ -143,7 +143,7 @@ def level_counts(X: NDArray[Any]) -> NDArray[np.int64]:
 def sums_by_feature(table: Array, offset: NDArray[np.int64]) -> Array:
     """Return the sum over each feature's columns, offset[j] to offset[j+1] of the table; K×d."""
     sums = np.zeros((len(table), len(offset) - 1))
-    if len(offset) <= MAX_PAIRWISE_FEATURES:
+    if len(offset) - 1 < MIN_REDUCEAT_FEATURES:
         for j, (a, b) in enumerate(pairwise(offset)):
             sums[:, j] = table[:, a:b].sum(axis=1)
         return sums
