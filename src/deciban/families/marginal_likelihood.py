@@ -232,9 +232,8 @@ def _build_level_urns(family: Categorical, part: Levels) -> Urns:
 def _build_cell_urns(family: Joint, part: Cells) -> Urns:
     """Return an urn for each class, whose kinds are the cells of the joint table."""
     logs = sum(math.log(v) for v in family.solve(part).level_counts)
-    return Urns.of_one_alpha(
-        part.count.ravel(), part.count.sum(axis=1), math.exp(min(logs, math.log(MAX_JOINT_CELLS)))
-    )
+    n_cells = math.exp(min(logs, math.log(MAX_JOINT_CELLS)))
+    return Urns.of_one_alpha(part.count.ravel(), part.count.sum(axis=1), n_cells)
 
 
 def _build_rates(family: Poisson, part: Counts | Tallies) -> Rates:
