@@ -72,10 +72,11 @@ class Levels(ColumnCounts):
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count level codes into their classes; negative (missing) codes are left out."""
         offset = compute_offsets(level_counts(X))
-        row, feature = np.nonzero(X >= 0)
-        column = X[row, feature] + offset[feature]
-        w = None if weight is None else weight[row]
-        return cls(sum_by_class(codes[row], column, w, n_classes, int(offset[-1])), offset).trim()
+        present = X >= 0
+        column = (X + offset[:-1])[present]
+        k = np.broadcast_to(codes[:, None], X.shape)[present]
+        w = None if weight is None else np.broadcast_to(weight[:, None], X.shape)[present]
+        return cls(sum_by_class(k, column, w, n_classes, int(offset[-1])), offset).trim()
 
     def tables(self) -> list[Array]:
         """Return the table of each feature, K×V_j."""
