@@ -56,7 +56,7 @@ def _make_diagonal_scorer(form: Diagonal, x: Any) -> Callable[[Any], Any]:
     shift = form.mean - centre
     half_squares = 0.5 * form.precision * shift**2
     if not half_squares.sum(axis=1).max() <= MAX_DOUBLE_SQUARES:
-        return _make_diagonal_scorer_by_definition(form, x)
+        return _define_diagonal(form, x)
     numbers = centre, -0.5 * form.precision.T, (form.precision * shift).T, (form.log_norm - half_squares).T
     c, square, slope, offset = (to_device(a, x) for a in numbers)
     constant = offset.sum(0)
@@ -70,13 +70,13 @@ def _make_diagonal_scorer(form: Diagonal, x: Any) -> Callable[[Any], Any]:
         joint = joint.addmm_(gap * gap, square)
         far = ~torch.isfinite(joint).all(1)  # squares overflow
         if bool(far.any()):
-            joint[far] = _make_diagonal_scorer_by_definition(form, x)(rows[far])
+            joint[far] = _define_diagonal(form, x)(rows[far])
         return joint
 
     return score
 
 
-def _make_diagonal_scorer_by_definition(form: Diagonal, x: Any) -> Callable[[Any], Any]:
+def _define_diagonal(form: Diagonal, x: Any) -> Callable[[Any], Any]:
     """Sum the squares of the distances from the mean of each class, of a few rows at a time."""
     torch = import_torch()
     mean, precision, log_norm = (to_device(a, x) for a in (form.mean, form.precision, form.log_norm))
