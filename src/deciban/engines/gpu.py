@@ -135,8 +135,8 @@ def _apply_csr(forms: Sequence[ScoreForm], x: Any, needs: Sequence[Needs], log_p
             result = to_device(scores, x.values())
             return result if wanted == "winner" else result.to(choose_type(x))
         result = allocate_result(x, len(log_prior), wanted)
-        scores = csr.score_csr(cast(Linear, form), x, log_prior)
-        _finish_blocks(scores, to_device(log_prior, x.values()), wanted, result)
+        blocks = csr.score_csr(cast(Linear, form), x, log_prior)
+        _finish_blocks(blocks, to_device(log_prior, x.values()), wanted, result)
         return result
 
 
