@@ -105,7 +105,7 @@ class Scorer(ABC):
     def is_novel(self, parts: Sequence[Any], share: float, threads: int) -> NDArray[np.bool_]:
         """Return which rows have a lower density per cell than all but this share of the training rows."""
         typicality = self.scores(parts, "typicality", threads)
-        return require_novelty(self.novelty).novel(typicality, share)
+        return require_novelty(self.novelty).is_novel(typicality, share)
 
     def boundary(self) -> Boundary:
         """Return the score as weights · x + bias, for one block of features."""

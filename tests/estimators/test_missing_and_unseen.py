@@ -151,6 +151,14 @@ def test_an_unseen_level_may_be_refused_naming_column_and_value(model):
         strict.predict(frame.assign(colour=9))
 
 
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_an_unseen_level_is_refused_in_a_column_with_missing_cells(storage):
+    strict = deciban.CategoricalNB(unseen="error").fit(codes, labels)
+    with pytest.raises(InputError, match="level 9"):
+        strict.predict(storage(np.array([[np.nan, 1.0], [9.0, 1.0]])))
+    assert len(strict.predict(storage(np.array([[np.nan, 1.0], [1.0, np.nan]])))) == 2
+
+
 @pytest.mark.parametrize("unseen", ["ignore", "smooth"])
 def test_the_joint_table_answers_unseen_levels(unseen):
     model = deciban.JointBayes(alpha=1.0, unseen=unseen).fit(codes, labels)

@@ -7,8 +7,7 @@ import pytest
 
 from deciban.engines import apply, part_of_work
 from deciban.errors import UndefinedError
-from deciban.families.aode import Aode
-from deciban.families.tree import PRIOR_ROWS, Tree
+from deciban.families.pair_families import PRIOR_ROWS, Aode, Tree
 from deciban.kernels.execution import MIN_KERNEL_STEPS
 from deciban.ledger import Needs, Pairs
 from deciban.scores import AveragedEdges

@@ -159,7 +159,9 @@ def test_the_best_pseudo_count_is_the_highest_of_a_fine_grid_and_its_slope_is_th
     for alpha in (0.05, 1.0, 900.0, 3000.0):
         step = alpha * 1e-5
         up, down = (likelihood.log_marginal_likelihood(np.array([alpha + s]))[0] for s in (step, -step))
-        assert likelihood.slope(np.array([alpha]))[0] == pytest.approx((up - down) / (2 * step), rel=2e-3, abs=1e-8)
+        assert likelihood.derivative(np.array([alpha]))[0] == pytest.approx(
+            (up - down) / (2 * step), rel=2e-3, abs=1e-8
+        )
 
 
 def test_every_feature_of_levels_has_its_own_and_it_does_not_hear_of_the_others():

@@ -8,7 +8,14 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.metrics import mutual_info_score
 
 from deciban.engines import part_of_work, summarise
-from deciban.families.tree import MIN_GAIN_STANDARD_DEVIATIONS, PRIOR_ROWS, Tree, edge_gains, grow_forest, join_pairs
+from deciban.families.pair_families import (
+    MIN_GAIN_STANDARD_DEVIATIONS,
+    PRIOR_ROWS,
+    Tree,
+    edge_gains,
+    grow_forest,
+    join_pairs,
+)
 from deciban.kernels.execution import MIN_KERNEL_STEPS
 from deciban.ledger import Needs, Pairs
 

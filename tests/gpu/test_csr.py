@@ -59,6 +59,15 @@ def test_csr_tensors_give_the_model_of_matrices(name, dtype, way):
         np.testing.assert_allclose(found.cpu().numpy(), getattr(theirs, method)(matrix), rtol=rtol, atol=rtol)
 
 
+def test_scores_that_overflow_are_refused(way):
+    matrix, y = draw(dtype=np.float64)
+    model = clone("complement").fit(matrix, y)  # its weights are positive
+    matrix.data[3] = 1e308
+    for rows in (matrix, to_tensor(matrix, way)):
+        with pytest.raises(InputError, match="scores overflow"):
+            model.predict_proba(rows)
+
+
 @given(st.integers(1, 300), st.integers(1, 50), st.integers(1, 30), st.integers(0, 99))
 @settings(max_examples=10)
 def test_definition_and_product_with_indicators_agree(n, d, K, seed):

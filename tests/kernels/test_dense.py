@@ -83,7 +83,7 @@ def test_scatter(table):
 def test_small_counters_do_not_overflow(rows):
     X = np.ones((rows, 1), np.uint8)
     total = np.zeros((1, 1), np.int64)
-    assert value_counts.count_small(to_kernel_array(X), np.zeros(rows, np.int32), 0, total)
+    value_counts.count_small(to_kernel_array(X), np.zeros(rows, np.int32), 0, total)
     assert total.item() == rows
 
 
@@ -213,7 +213,7 @@ def test_linear_scores(table, seed, threshold, holes):
             0.5
             + np.abs(form.bias)
             + np.abs(form.offsets).sum(axis=1)
-            + np.nan_to_num(form.binarise(X)) @ np.abs(form.weights).T
+            + np.nan_to_num(form.read_values(X)) @ np.abs(form.weights).T
         )
         assert_near(out, 0.5 + form.log_likelihoods(X), size)
 

@@ -51,7 +51,7 @@ def test_forgetting_fewer_values_than_are_kept_at_an_end_gives_the_range_of_the_
 
 
 def test_a_value_of_many_rows_is_not_taken_for_forgotten(monkeypatch):
-    monkeypatch.setattr(extremes, "MANY_ROWS", 5)
+    monkeypatch.setattr(extremes, "MAX_COUNTED_ROWS", 5)
     many = of([0.0] * 9 + [1.0, 2.0, 9.0])
     assert many.rows[0].tolist() == [[5, 0, 0, 0]]
     assert (many - of([0.0] * 9)).ranges() == {"x": (0.0, 9.0)}

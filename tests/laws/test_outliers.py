@@ -15,7 +15,7 @@ from deciban.errors import PrecisionWarning
 from deciban.kernels import moments
 from deciban.ledger import Block, Counts, Ledger, Moments, Needs, Scatter, Schema, Tallies
 from deciban.ledger.double_double import Pair, matrix_product
-from deciban.ledger.statistic import ROUNDING
+from deciban.ledger.statistic import ROUNDING_FRACTION
 from tests import oracle
 
 EXACT = Q(1, 10**12)
@@ -242,8 +242,8 @@ def test_counts_of_whole_numbers_are_exact_and_fractions_are_to_1e12_of_the_sum_
     left = Counts.of(X[8:], codes[8:], np.full(192, 0.1), 1)
     for i in range(8, 200):
         left = left - Counts.of(X[i : i + 1], codes[:1], np.full(1, 0.1), 1)
-    assert (left.total <= ROUNDING).all()
-    assert (left.weight <= ROUNDING).all()
+    assert (left.total <= ROUNDING_FRACTION).all()
+    assert (left.weight <= ROUNDING_FRACTION).all()
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])

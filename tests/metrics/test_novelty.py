@@ -20,7 +20,7 @@ from tests.tables.reviews import reviews
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.05, 0.5])
 def test_at_most_the_share_of_usual_rows_is_novel(n, share):
     values = np.random.default_rng(n).normal(size=n)
-    found = Novelty.of(values).novel(values, share).mean()
+    found = Novelty.of(values).is_novel(values, share).mean()
     assert share - 1 / min(n, 1000) - 1e-9 <= found <= share + 1e-9
 
 
@@ -44,7 +44,7 @@ def test_no_rows_tell_nothing():
 
 def test_a_row_of_which_nothing_is_known_has_no_typicality_and_is_novel():
     np.testing.assert_array_equal(density_per_cell(np.array([-6.0, 0.0]), np.array([3.0, 0.0])), [-2.0, np.nan])
-    assert Novelty.of(np.arange(5.0)).novel(np.array([np.nan, 4.0]), 0.0).tolist() == [True, False]
+    assert Novelty.of(np.arange(5.0)).is_novel(np.array([np.nan, 4.0]), 0.0).tolist() == [True, False]
 
 
 def test_what_is_usual_is_read_as_it_was_written():

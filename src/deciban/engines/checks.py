@@ -38,7 +38,8 @@ class TooLargeError(InputError):
 def check(X: NDArray[Any], needs: Needs, first_row: int = 0, *, learning: bool = False) -> None:
     """Raise an error for values that a family cannot use: infinite, and by its needs NaN, negative, or above one.
 
-    When `learning`, also for level codes too large for any table; in prediction they are just unseen.
+    When `learning`, also for level codes too large for any table; in prediction they are just unseen. The error
+    numbers the rows from `first_row` on.
     """
     rules: list[tuple[Rule, NDArray[np.bool_]]] = []
     if X.dtype.kind == "f":

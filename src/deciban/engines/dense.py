@@ -92,8 +92,7 @@ def summarise_by_definition(
         return Pairs.of(X, codes, weight, n_classes, needs.cells)
     rows = to_level_codes(X) if needs.kind in ("levels", "cells") else X
     kinds: Any = {"grid": Grid, "levels": Levels, "cells": Cells, "moments": Moments, "scatter": Scatter}
-    statistic: Statistic = kinds[needs.kind].of(rows, codes, weight, n_classes)
-    return statistic
+    return kinds[needs.kind].of(rows, codes, weight, n_classes)
 
 
 def apply(

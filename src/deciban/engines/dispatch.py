@@ -27,8 +27,7 @@ def is_sparse(X: Any) -> bool:
 def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classes: int, threads: int) -> Statistic:
     """Summarise these rows into the statistic that a family needs."""
     engine = _gpu() if is_tensor(X) else _sparse() if is_sparse(X) else dense
-    statistic: Statistic = engine.summarise(needs, X, codes, weight, n_classes, threads)
-    return statistic
+    return engine.summarise(needs, X, codes, weight, n_classes, threads)
 
 
 def summarise_bags(
@@ -68,12 +67,9 @@ def apply(
         return _gpu().apply(forms, parts, needs, log_prior, wanted, threads)
     if not any(map(is_sparse, parts)):
         return dense.apply(forms, parts, needs, log_prior, wanted, threads)
-    result: NDArray[Any]
     if len(parts) == 1:
-        result = _sparse().apply(forms[0], parts[0], needs[0], log_prior, wanted, threads)
-    else:
-        result = _sparse().apply_mixed(forms, parts, needs, log_prior, wanted, threads)
-    return result
+        return _sparse().apply(forms[0], parts[0], needs[0], log_prior, wanted, threads)
+    return _sparse().apply_mixed(forms, parts, needs, log_prior, wanted, threads)
 
 
 def prepare_rows(X: Any, needs: Needs) -> Any:
@@ -114,8 +110,7 @@ def match_codes(codes: Any, X: Any, n_classes: int) -> Any:
 
 def keep_rows(X: Any, codes: Any, weight: Any) -> tuple[Any, Any, Any]:
     """Return rows on a device, their codes and weights, without rows of weight zero."""
-    kept: tuple[Any, Any, Any] = _gpu().keep_rows(X, codes, weight)
-    return kept
+    return _gpu().keep_rows(X, codes, weight)
 
 
 def count_rows(codes: Any, weight: Any, n_classes: int) -> Array:
@@ -126,16 +121,15 @@ def count_rows(codes: Any, weight: Any, n_classes: int) -> Array:
 
 
 def find_highest(X: Any) -> Array:
-    """Return the highest value of each column; NaN is left out."""
+    """Return the highest value of each column, in host memory; NaN is left out, a cell that is not stored is 0."""
     if is_tensor(X):
         return _gpu().find_highest(X)
-    return np.asarray(X.max(axis=0).toarray().ravel() if is_sparse(X) else np.fmax.reduce(X, axis=0))
+    return np.asarray(X.nanmax(axis=0).toarray().ravel() if is_sparse(X) else np.fmax.reduce(X, axis=0))
 
 
 def average_columns(X: Any, weight: Any, skips: bool) -> Array:
     """Return the mean of each column of rows on a device, in host memory; NaN is left out or refused."""
-    means: Array = _gpu().average_columns(X, weight, skips)
-    return means
+    return _gpu().average_columns(X, weight, skips)
 
 
 def fill_missing(X: Any, means: Array) -> Any:

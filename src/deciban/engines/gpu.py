@@ -4,7 +4,7 @@ Small tensors, statistics and score forms that have no definition on a device ar
 engine of dense arrays. Results come back on the device, in the library of X.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -42,7 +42,10 @@ def is_for_host(x: Any) -> bool:
 
 
 def summarise(needs: Needs, X: Any, codes: Any, weight: Any, n_classes: int, threads: int) -> Statistic:
-    """Summarise these rows into the statistic that a family needs, in host memory."""
+    """Summarise these rows into the statistic that a family needs, which is in host memory.
+
+    `threads` is not used: work that is left to the host takes all threads that the process may use.
+    """
     x = to_torch(X)
     if is_csr(x):
         return _summarise_csr(needs, x, codes, weight, n_classes)
@@ -103,7 +106,10 @@ def apply(
     wanted: Finish,
     threads: int,
 ) -> Any:
-    """Compute ln π_k + Σ ln p(x|k) of rows, finished as wanted, on their device; single precision stays single."""
+    """Compute ln π_k + Σ ln p(x|k) of rows, finished as wanted, on their device; single precision stays single.
+
+    `threads` is not used, as in `summarise`.
+    """
     x = to_torch(parts[0])
     if is_csr(x):
         return match_library(_apply_csr(forms, x, needs, log_prior, wanted), parts[0])
@@ -128,11 +134,9 @@ def _apply_csr(forms: Sequence[ScoreForm], x: Any, needs: Sequence[Needs], log_p
             scores = sparse.apply(form, csr.to_scipy(x), needs[0], log_prior, wanted, thread_count(None))
             result = to_device(scores, x.values())
             return result if wanted == "winner" else result.to(choose_type(x))
-        result, prior, n_impossible = allocate_result(x, len(log_prior), wanted), to_device(log_prior, x.values()), 0
-        for rows, joint in csr.score_csr(cast(Linear, form), x, log_prior):
-            result[rows], impossible = device_scores.finish(joint, prior, wanted)
-            n_impossible += 0 if impossible is None else int(impossible.sum())
-        warn_impossible(n_impossible)
+        result = allocate_result(x, len(log_prior), wanted)
+        blocks = csr.score_csr(cast(Linear, form), x, log_prior)
+        _finish_blocks(blocks, to_device(log_prior, x.values()), wanted, result)
         return result
 
 
@@ -154,15 +158,27 @@ def allocate_result(x: Any, K: int, wanted: Finish) -> Any:
 def _apply_by_definition(
     form: ScoreForm, x: Any, needs: Needs, log_prior: Array, wanted: Finish, result: Any
 ) -> None:
-    """Write finished scores to `result`, a block of rows at a time, in double precision."""
+    """Write finished scores to `result`, a block of rows at a time, in double precision; refuse invalid values."""
     prior, score = to_device(log_prior, x), device_scores.make_scorer(form, x)
-    n_impossible, is_overflow = 0, False
     width = max(x.shape[1], device_scores.count_terms(form))
-    for block in sums.row_blocks(len(x), width):
-        check_tensor_values(x[block], needs, block.start)
-        joint = prior + score(x[block])
+
+    def score_blocks() -> Iterator[tuple[slice, Any]]:
+        for block in sums.row_blocks(len(x), width):
+            check_tensor_values(x[block], needs, block.start)
+            yield block, prior + score(x[block])
+
+    _finish_blocks(score_blocks(), prior, wanted, result)
+
+
+def _finish_blocks(blocks: Iterator[tuple[slice, Any]], prior: Any, wanted: Finish, result: Any) -> None:
+    """Write the joint scores of blocks of rows to `result`, finished as wanted.
+
+    Warn of rows that are impossible under every class; refuse overflow, after errors of any values.
+    """
+    n_impossible, is_overflow = 0, False
+    for rows, joint in blocks:
         is_overflow = is_overflow or not bool((joint < np.inf).all())
-        result[block], impossible = device_scores.finish(joint, prior, wanted)
+        result[rows], impossible = device_scores.finish(joint, prior, wanted)
         n_impossible += 0 if impossible is None else int(impossible.sum())
     if is_overflow:
         raise InputError(dense.OVERFLOW)
@@ -219,7 +235,7 @@ def find_highest(X: Any) -> Array:
     x, torch = to_torch(X), import_torch()
     with on_device(x):
         if is_csr(x):
-            return np.asarray(csr.to_scipy(x).max(axis=0).toarray().ravel(), dtype=np.float64)
+            return np.asarray(csr.to_scipy(x).nanmax(axis=0).toarray().ravel(), dtype=np.float64)
         known = torch.where(torch.isnan(x), -torch.inf, x) if x.dtype.is_floating_point else x
         return to_numpy(known.amax(0)).astype(np.float64)
 

@@ -26,8 +26,10 @@ from deciban.kernels.execution import load_kernels as load_kernels
 from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Pairs, Scatter, Statistic
 from deciban.ledger.double_double import Pair
 from deciban.ledger.grid import KEY_BITS
+from deciban.ledger.levels import level_counts
 from deciban.ledger.moments import moments_about
 from deciban.ledger.scatter import comoment_about
+from deciban.ledger.statistic import compute_offsets
 from deciban.scores import (
     AveragedEdges,
     BoundedDiagonal,
@@ -131,7 +133,7 @@ def _compute_column_moments(
 def _compute_moments_with_missing(
     kernels: ModuleType, X: NDArray[Any], codes: Codes, w: Array, K: int
 ) -> Moments | None:
-    """Compute moments of rows with missing values, columns with outliers in pairs of doubles; None if it fails."""
+    """Compute moments of rows with missing values, columns with outliers in pairs of doubles; None at ±∞."""
     moments = Moments(*np.zeros((6, K, X.shape[1])))
     if not kernels.fill_moments_with_missing(X, codes, w, tuple(moments.arrays().values())):
         return None
@@ -225,10 +227,10 @@ def _count_levels(
         return None
     x = to_level_codes(X)
     for known in (x[:4096], x):
-        sizes = np.maximum(known.max(axis=0).astype(np.int64) + 1, 0)
+        sizes = level_counts(known)
         if sizes.max() > MAX_LEVELS:
             return None
-        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offset = compute_offsets(sizes)
         table = np.zeros((K, int(offset[-1])))
         short = kernels.fill_levels(x, codes, w, offset, X.dtype.kind == "f" or needs.signed, table)
         if short <= 0:

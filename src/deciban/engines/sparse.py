@@ -38,12 +38,12 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
     use_kernel = kernel_dispatch.load_kernels("tallies", X.nnz) is not None
     if adds_up and (X.data < 0).any():  # sums with negative terms, which the kernels would report as invalid
         use_kernel = False
-    count = _count_by_kernel if use_kernel else _count_by_product
-    sums, invalid = count(needs, X, codes, weight, n_classes, as_tallies, threads)
+    rows = needs, X, codes, weight, n_classes, as_tallies
+    sums, invalid = _count_by_kernel(*rows, threads) if use_kernel else _count_by_product(*rows)
     if invalid < 0:
-        rows = np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)[:, None]
+        class_weights = np.bincount(codes, weights=weight, minlength=n_classes).astype(np.float64)[:, None]
         statistic: Any = Tallies if as_tallies else Counts
-        return dense.merge_blocks([statistic(*sums, rows)])
+        return dense.merge_blocks([statistic(*sums, class_weights)])
     if np.isnan(X.data[invalid]) and needs.skips:
         if not as_tallies:
             return dense.summarise(needs, X, codes, weight, n_classes, threads)
@@ -55,7 +55,7 @@ def summarise(needs: Needs, X: Any, codes: Codes, weight: Array | None, n_classe
 
 
 def _count_by_product(
-    needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, as_tallies: bool, threads: int
+    needs: Needs, X: Any, codes: Codes, weight: Array | None, K: int, as_tallies: bool
 ) -> tuple[Any, int]:
     """Count by the definition, a K×n matrix of row weights times X; with `as_tallies` as lists of classes.
 
@@ -66,9 +66,8 @@ def _count_by_product(
     n = X.shape[0]
     w = np.ones(n) if weight is None else weight
     invalid = find_suspect_entry(X, needs)
-    total = csr_array((w, (codes, np.arange(n))), shape=(K, n)) @ csr_array(
-        apply_threshold(X, needs.threshold), dtype=float
-    )
+    values = csr_array(to_indicators(X, needs.threshold), dtype=float)
+    total = csr_array((w, (codes, np.arange(n))), shape=(K, n)) @ values
     if not as_tallies:
         return (total.toarray(),), invalid
     by_feature = csr_array(total.T)
@@ -164,7 +163,7 @@ def _write_joint(form: Any, X: Any, log_prior: Array, joint: Array, wanted: Fini
             if isinstance(form, SparseLinear):
                 joint[:] = form.log_likelihoods_without_carrier(X) + log_prior
             else:
-                joint[:] = apply_threshold(X, form.threshold) @ form.weights.T + (form.complete_bias + log_prior)
+                joint[:] = to_indicators(X, form.threshold) @ form.weights.T + (form.complete_bias + log_prior)
     if form.carrier is not None and wanted in ("joint", "density"):
         joint -= _sum_log_factorials(X)[:, None]
 
@@ -183,7 +182,7 @@ def _score_by_kernel(
         bias = form.bias + log_prior
         lists = form.start, form.class_code, form.delta, bias, form.slope, form.base, form.scale
         if form.evidence_weight is not None:
-            X, threshold = form.apply_evidence_weight(apply_threshold(X, form.threshold)), None
+            X, threshold = form.apply_evidence_weight(to_indicators(X, form.threshold)), None
         sparse_totals.score_sparse(X, *lists, threshold, joint, threads, winner=best, mute=form.mute)
 
 
@@ -194,7 +193,7 @@ def _sum_log_factorials(X: Any) -> Array:
     return np.bincount(row, weights=logs, minlength=X.shape[0]).astype(np.float64, copy=False)
 
 
-def apply_threshold(X: Any, threshold: float | None) -> Any:
+def to_indicators(X: Any, threshold: float | None) -> Any:
     """Return X, or a copy with the indicators [x > threshold] of its stored entries: 0 for NaN."""
     if threshold is None:
         return X

@@ -8,7 +8,7 @@ to inherit across a fork.
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from deciban._typing import Codes
 from deciban.kernels import tallies
 from deciban.kernels.execution import map_in_threads
+from deciban.ledger.statistic import compute_offsets
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -32,19 +33,10 @@ ENTRIES_PER_THREAD = 1 << 15
 COMMON_SHARE = 0.5
 
 
-class SparseRows(Protocol):
-    """The attributes of a CSR matrix or array that are used here."""
-
-    indptr: Any
-    indices: Any
-    data: Any
-    shape: Any
-
-
 def tally_dense(
-    X: SparseRows, codes: Codes, weight: Floats | None, n_classes: int, threshold: float | None, n_threads: int
+    X: Any, codes: Codes, weight: Floats | None, n_classes: int, threshold: float | None, n_threads: int
 ) -> tuple[Floats, int]:
-    """Sum each feature by class, as a full table.
+    """Sum each feature of CSR rows by class, as a full table.
 
     totals[k, v] = Σ wᵢ·f(xᵢᵥ) over the rows i of class k, with f(x) = x, or 1{x > threshold} when one is given.
     Also returns the position in `X.data` of the first entry that cannot be counted (not finite, or negative
@@ -55,24 +47,24 @@ def tally_dense(
     (array([[5., 0., 2.],
             [0., 3., 0.]]), -1)
     """
-    indptr, indices, data = _arrays(X)
-    codes, weight = _read_only(codes), _read_only(np.ones(codes.size) if weight is None else weight)
+    indptr, indices, data = _read_csr_arrays(X)
+    codes, weight = _to_read_only(codes), _to_read_only(np.ones(codes.size) if weight is None else weight)
     totals = np.zeros((n_classes, X.shape[1]))
-    lowest, limit, binary = _threshold_arguments(threshold)
+    lowest, limit, binary = _read_threshold(threshold)
 
     def count(k0: int, k1: int) -> int:
         return tallies.tally_classes(
             k0, k1, codes, indptr, indices, data, weight, lowest, limit, binary, totals
         )  # fmt: skip
 
-    n_invalid = sum(_run_all(count, _class_spans(codes, indptr, n_classes, n_threads)))
+    n_invalid = sum(_run_all(count, _split_classes(codes, indptr, n_classes, n_threads)))
     return totals, _find_invalid(data, lowest) if n_invalid else -1
 
 
 def tally_sparse(
-    X: SparseRows, codes: Codes, weight: Floats | None, n_classes: int, threshold: float | None, n_threads: int
+    X: Any, codes: Codes, weight: Floats | None, n_classes: int, threshold: float | None, n_threads: int
 ) -> tuple[Ints, Codes, Floats, int]:
-    """Sum each feature by class, as a list of classes for each feature.
+    """Sum each feature of CSR rows by class, as a list of classes for each feature.
 
     Returns (start, class_code, total, position). Feature v occurs in the classes
     `class_code[start[v]:start[v + 1]]`, ascending, with the sums at the same places of `total`; totals of zero are
@@ -83,11 +75,11 @@ def tally_sparse(
     >>> tally_sparse(csr_array([[1, 0, 2], [0, 3, 0], [4, 0, 1]]), np.array([0, 1, 1], np.int32), None, 2, None, 1)
     (array([0, 2, 3, 5]), array([0, 1, 1, 0, 1], dtype=int32), array([1., 4., 3., 2., 1.]), -1)
     """
-    indptr, indices, data = _arrays(X)
-    codes, weight = _read_only(codes), _read_only(np.ones(codes.size) if weight is None else weight)
-    lowest, limit, binary = _threshold_arguments(threshold)
-    order, first = _rows_by_class(codes, n_classes)
-    spans = _class_spans(codes, indptr, n_classes, n_threads)
+    indptr, indices, data = _read_csr_arrays(X)
+    codes, weight = _to_read_only(codes), _to_read_only(np.ones(codes.size) if weight is None else weight)
+    lowest, limit, binary = _read_threshold(threshold)
+    order, first = _sort_by_class(codes, n_classes)
+    spans = _split_classes(codes, indptr, n_classes, n_threads)
     count = np.zeros((len(spans), X.shape[1]), np.int64)
 
     def gather(t: int, span: Span) -> tuple[int, npt.NDArray[Any], Floats, Ints]:
@@ -116,10 +108,10 @@ def tally_sparse(
 
 
 def score_dense(
-    X: SparseRows, weights_t: Floats, bias: Floats, threshold: float | None, out: Floats | None, n_threads: int,
+    X: Any, weights_t: Floats, bias: Floats, threshold: float | None, out: Floats | None, n_threads: int,
     *, winner: Codes | None = None,
 ) -> int:  # fmt: skip
-    """Score each row for each class, from a full table of feature × class.
+    """Score each CSR row for each class, from a full table of feature × class.
 
     out[i, k] = bias[k] + Σᵥ f(xᵢᵥ)·weights_t[v, k], and `winner[i]` the best class (of equals, the lowest);
     either may be None. Returns the position in `X.data` of the first entry that is not finite, or −1.
@@ -132,24 +124,24 @@ def score_dense(
     >>> out, winner
     (array([[2.5, 6. ]]), array([1], dtype=int32))
     """
-    indptr, indices, data = _arrays(X)
-    table, bias = _read_only(weights_t), _read_only(bias)
-    _, limit, binary = _threshold_arguments(threshold)
-    scores, best = _output_arrays(out, winner)
+    indptr, indices, data = _read_csr_arrays(X)
+    table, bias = _to_read_only(weights_t), _to_read_only(bias)
+    _, limit, binary = _read_threshold(threshold)
+    scores, best = _make_outputs(out, winner)
 
     def score(i0: int, i1: int) -> int:
         return tallies.score_rows_dense(i0, i1, indptr, indices, data, table, bias, limit, binary, scores, best)
 
-    n_invalid = sum(_run_all(score, _spans(indptr, _count_threads(indptr, n_threads))))
+    n_invalid = sum(_run_all(score, _split_evenly(indptr, _count_threads(indptr, n_threads))))
     return _find_invalid(data, -tallies.MAX_FLOAT) if n_invalid else -1
 
 
 def score_sparse(
-    X: SparseRows, start: Ints, class_code: Codes, delta: Floats, bias: Floats, slope: Floats, base: Floats,
+    X: Any, start: Ints, class_code: Codes, delta: Floats, bias: Floats, slope: Floats, base: Floats,
     scale: Floats, threshold: float | None, out: Floats | None, n_threads: int, *, winner: Codes | None = None,
     mute: Flags | None = None,
 ) -> int:  # fmt: skip
-    """Score each row for each class, from each feature's list of classes in which it occurs.
+    """Score each CSR row for each class, from each feature's list of classes in which it occurs.
 
     out[i, k] = bias[k] + slope[k]·Σᵥ z + scale[k]·Σᵥ z·base[v] + Σᵥ z·delta[k, v] with z = f(xᵢᵥ), the lists laid
     out as in `tally_sparse`; z is zero for features that are `mute`. With `winner` alone no rows × classes table is
@@ -164,20 +156,20 @@ def score_sparse(
     >>> winner
     array([1, 0], dtype=int32)
     """
-    indptr, indices, data = _arrays(X)
+    indptr, indices, data = _read_csr_arrays(X)
     common, common_delta = _build_common_rows(start, class_code, delta, bias.size, int(indptr[-1]))
-    lists = _read_only(start), _read_only(class_code), _read_only(delta), common, common_delta
+    lists = _to_read_only(start), _to_read_only(class_code), _to_read_only(delta), common, common_delta
     muted = np.empty(0, np.bool_) if mute is None else mute
-    lines = _read_only(bias), _read_only(slope), _read_only(base), _read_only(scale), _read_only(muted)
-    _, limit, binary = _threshold_arguments(threshold)
-    scores, best = _output_arrays(out, winner)
+    lines = _to_read_only(bias), _to_read_only(slope), _to_read_only(base), _to_read_only(scale), _to_read_only(muted)
+    _, limit, binary = _read_threshold(threshold)
+    scores, best = _make_outputs(out, winner)
 
     def score(i0: int, i1: int) -> int:
         return tallies.score_rows_sparse(
             i0, i1, indptr, indices, data, *lists, *lines, limit, binary, scores, best
         )  # fmt: skip
 
-    n_invalid = sum(_run_all(score, _spans(indptr, _count_threads(indptr, n_threads))))
+    n_invalid = sum(_run_all(score, _split_evenly(indptr, _count_threads(indptr, n_threads))))
     return _find_invalid(data, -tallies.MAX_FLOAT) if n_invalid else -1
 
 
@@ -201,29 +193,27 @@ def _build_common_rows(
     return common, rows
 
 
-def _rows_by_class(codes: Codes, n_classes: int) -> tuple[Ints, Ints]:
+def _sort_by_class(codes: Codes, n_classes: int) -> tuple[Ints, Ints]:
     """Return the row numbers class by class, ascending within each, and where each class begins."""
     narrow = codes.astype(np.uint16) if n_classes <= 1 << 16 else codes  # 16 bits: NumPy sorts by counting
-    first = np.zeros(n_classes + 1, np.int64)
-    np.cumsum(np.bincount(codes, minlength=n_classes), out=first[1:])
+    first = compute_offsets(np.bincount(codes, minlength=n_classes))
     return np.argsort(narrow, kind="stable").astype(np.int64, copy=False), first
 
 
 def _list_slots(count: Ints) -> tuple[Ints, Ints]:
     """Return where each feature's list and each thread's entries in it begin; `count` is threads × features."""
-    start = np.zeros(count.shape[1] + 1, np.int64)
-    np.cumsum(count.sum(axis=0), out=start[1:])
+    start = compute_offsets(count.sum(axis=0))
     slots = np.cumsum(count, axis=0)
     slots -= count
     slots += start[:-1]
     return start, slots
 
 
-def _class_spans(codes: Codes, indptr: npt.NDArray[Any], n_classes: int, n_threads: int) -> list[Span]:
+def _split_classes(codes: Codes, indptr: npt.NDArray[Any], n_classes: int, n_threads: int) -> list[Span]:
     """Return ranges of classes with about equally many entries."""
     entries = np.zeros(n_classes + 1)
     np.cumsum(np.bincount(codes, np.diff(indptr), n_classes), out=entries[1:])
-    return _spans(entries, _count_threads(indptr, n_threads))
+    return _split_evenly(entries, _count_threads(indptr, n_threads))
 
 
 def _count_threads(indptr: npt.NDArray[Any], n_threads: int) -> int:
@@ -231,7 +221,7 @@ def _count_threads(indptr: npt.NDArray[Any], n_threads: int) -> int:
     return max(1, min(n_threads, int(indptr[-1]) // ENTRIES_PER_THREAD))
 
 
-def _spans(cumulative: npt.NDArray[Any], n_spans: int) -> list[Span]:
+def _split_evenly(cumulative: npt.NDArray[Any], n_spans: int) -> list[Span]:
     """Return at most `n_spans` ranges, none empty, that cut a running total (from 0) into about equal parts."""
     goals = float(cumulative[-1]) * np.arange(1, n_spans) / n_spans
     cuts = [0, *np.searchsorted(cumulative, goals).tolist(), cumulative.size - 1]
@@ -243,17 +233,17 @@ def _run_all(work: Callable[[Any, Any], T], pairs: list[Any]) -> list[T]:
     return list(map_in_threads(lambda pair: work(*pair), pairs, len(pairs)))
 
 
-def _arrays(X: SparseRows) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+def _read_csr_arrays(X: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
     """Return the three arrays of a CSR matrix as the kernels read them."""
     data = np.asarray(X.data)
     if data.dtype == np.bool_:
         data = data.view(np.uint8)
     elif data.dtype.kind not in "iuf" or data.dtype.itemsize not in (1, 2, 4, 8) or data.dtype == np.float16:
         data = data.astype(np.float64)
-    return _read_only(X.indptr), _read_only(X.indices), _read_only(data)
+    return _to_read_only(X.indptr), _to_read_only(X.indices), _to_read_only(data)
 
 
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _to_read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a contiguous, native, read-only view.
 
     Numba compiles separate code for read-only arrays (a memory map from joblib) and writable ones; if all inputs are
@@ -264,12 +254,12 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-def _threshold_arguments(threshold: float | None) -> tuple[float, float, bool]:
+def _read_threshold(threshold: float | None) -> tuple[float, float, bool]:
     """Return the lowest entry allowed, the threshold, and whether there is one."""
     return (0.0, 0.0, False) if threshold is None else (-tallies.MAX_FLOAT, float(threshold), True)
 
 
-def _output_arrays(out: Floats | None, winner: Codes | None) -> tuple[Floats, Codes]:
+def _make_outputs(out: Floats | None, winner: Codes | None) -> tuple[Floats, Codes]:
     """Return the kernels' outputs: an empty array where none is wanted."""
     return np.empty((0, 0)) if out is None else out, np.empty(0, np.int32) if winner is None else winner
 

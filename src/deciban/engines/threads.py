@@ -73,7 +73,7 @@ def _count_cores() -> int:
 
 @contextmanager
 def limit_products_to_one_core(wanted: bool) -> Iterator[None]:
-    """Run matrix products on one core each while blocks run in threads: no more threads than allowed, same bits."""
+    """If `wanted`, run each matrix product on one core while blocks run in threads: no more threads, same bits."""
     if not wanted:
         yield
         return

@@ -328,7 +328,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         X = to_host(X)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DecibanWarning)  # `predict` has issued the warnings already
-            return usual.novel(self._score(X, "typicality"), share)
+            return usual.is_novel(self._score(X, "typicality"), share)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, atomically; `deciban.load` reads it.

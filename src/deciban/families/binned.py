@@ -21,7 +21,7 @@ from deciban.families.family import Alpha, EnumeratedRows, Family, sum_count_log
 from deciban.families.level_families import Categorical
 from deciban.ledger import Grid, Levels, Needs
 from deciban.ledger.grid import cell_numbers, edges
-from deciban.ledger.statistic import divide
+from deciban.ledger.statistic import compute_offsets, divide
 from deciban.scores import ScoreForm, Steps
 
 TINY = np.finfo(np.float64).tiny
@@ -40,10 +40,10 @@ class Bins:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """B_j."""
+        """B_j, the number of bins of each feature."""
         return np.diff(self.start) + 1
 
-    def of(self, part: Grid) -> NDArray[np.int64]:
+    def find_bins(self, part: Grid) -> NDArray[np.int64]:
         """Return the bin of each cell of a grid, the bins of all features in one sequence."""
         mine, cells = part.owner.astype(np.int64), part.cell.astype(np.int64)
         owner = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
@@ -52,8 +52,8 @@ class Bins:
 
     def counts(self, part: Grid) -> Levels:
         """Return how often each bin occurred in each class."""
-        offset = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
-        at = self.of(part)
+        offset = compute_offsets(self.sizes)
+        at = self.find_bins(part)
         table = [np.bincount(at, weights=row, minlength=offset[-1]) for row in part.table]
         return Levels(np.array(table, dtype=np.float64).reshape(part.n_classes, -1), offset)
 
@@ -83,9 +83,9 @@ class Binned(Family):
         runs = [(run, best_cuts(run.table, run.offset)) for run in part.runs()]
         # the first cell of each bin but the lowest: half-way between the values on either side
         first = [cell_numbers(edges(run.cell[at - 1] + 1) / 2 + edges(run.cell[at]) / 2) for run, at in runs]
-        many = [np.diff(np.searchsorted(at, run.offset)) for run, at in runs]
-        start = np.concatenate([[0], np.cumsum(np.concatenate([[0], *many])[1:])]).astype(np.int64)
-        return Bins(np.concatenate([np.zeros(0, dtype=np.int32), *first]), start)
+        n_cuts = [np.diff(np.searchsorted(at, run.offset)) for run, at in runs]
+        none = np.zeros(0, dtype=np.int32)  # there may be no runs
+        return Bins(np.concatenate([none, *first]), compute_offsets(np.concatenate([none, *n_cuts])))
 
     def _log_theta(self, counts: Levels) -> Array:
         """Return ln θ_kjb; a single bin has probability 1, even for a class or a feature without rows."""
@@ -103,7 +103,7 @@ class Binned(Family):
         """
         bins = self.bins(part)
         counts = bins.counts(part)
-        bin_of_cell, seen = bins.of(part), np.cumsum(np.concatenate([[0.0], part.table.sum(axis=0)]))
+        bin_of_cell, seen = bins.find_bins(part), np.cumsum(np.concatenate([[0.0], part.table.sum(axis=0)]))
         known = counts.weight.sum(axis=0) > 0
         drawn = Categorical(self.alpha).sample(counts, codes, rng) + counts.offset[:-1]
         X = np.full(drawn.shape, np.nan)
@@ -198,6 +198,7 @@ def total_entropy(counts: Array) -> Array:
 
 
 def _x_log_x(x: Array) -> Array:
+    """Return x ln x, 0 at 0."""
     return x * np.log(np.maximum(x, TINY))
 
 

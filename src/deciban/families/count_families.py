@@ -26,7 +26,7 @@ from deciban.families.family import (
     sum_count_log,
     to_dense,
 )
-from deciban.families.level_families import combinations
+from deciban.families.level_families import enumerate_combinations
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
 from deciban.scores import BoundedRates, Linear, ScoreForm, SparseLinear
@@ -130,7 +130,7 @@ class Bernoulli(Family):
 
     def enumerate_rows(self, part: Counts | Tallies) -> EnumeratedRows | None:
         """See `Family.enumerate_rows`."""
-        every = combinations([2] * part.n_features)
+        every = enumerate_combinations([2] * part.n_features)
         return None if every is None else (self._to_values(every[0]), every[1])
 
     def _to_values(self, bits: NDArray[Any]) -> NDArray[np.int64]:
@@ -328,6 +328,7 @@ class Complement(WordFamily):
         return divide(logged, logged.sum(axis=-1, keepdims=True)) if self.norm else -logged
 
     def _refuse_infinite(self, elsewhere: Array, anywhere: Array) -> None:
+        """Refuse a word that occurs, but in no other class than one: the logarithm of its share there is −∞."""
         alone = (elsewhere <= 0) & (anywhere > 0)
         if alone.any():
             k, v = (int(i) for i in np.argwhere(alone)[0])

@@ -15,7 +15,8 @@ from deciban.docstrings import document
 from deciban.errors import InputError, UndefinedError
 from deciban.ledger import Counts, Needs, Tallies
 from deciban.ledger.statistic import divide
-from deciban.scores import ScoreForm
+from deciban.scores.score_form import ScoreForm
+from deciban.scores.score_form import log as log
 
 Alpha = float | Array
 """A pseudo-count: one for all features, or one each."""
@@ -111,12 +112,6 @@ def divide_or_pool(count: Array, total: Array) -> Array:
 def broadcast_alpha(alpha: Alpha, n_features: int) -> Array:
     """Return the pseudo-count of each feature, in a read-only array; ValueError if their number does not fit."""
     return np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n_features,))
-
-
-def log(x: Array) -> Array:
-    """Return ln x, −∞ at 0, without a warning."""
-    with np.errstate(divide="ignore"):
-        return np.log(x)
 
 
 def sum_count_log(count: Array, log_theta: Array) -> float:
@@ -227,6 +222,7 @@ def parameter_count(
 
 
 def _check_integer(name: str, value: int, minimum: int) -> int:
+    """Return the argument of this name as an int; refuse a fraction, or a number below the minimum."""
     if int(value) != value or value < minimum:
         raise InputError(f"{name} must be a whole number of at least {minimum}, not {value!r}")
     return int(value)

@@ -31,7 +31,7 @@ from deciban.families.family import Alpha, broadcast_alpha, log, to_dense
 from deciban.families.gaussian import Gaussian
 from deciban.families.level_families import Categorical
 from deciban.families.text_family import Text, mean_length
-from deciban.ledger import Bags, Levels, Moments, Scatter, Tallies
+from deciban.ledger import Bags, Counts, Levels, Moments, Scatter, Tallies
 from deciban.ledger.grid import RUN_CELLS
 from deciban.ledger.levels import feature_runs
 from deciban.ledger.statistic import divide
@@ -192,6 +192,7 @@ def _interval_about(value: Array, draws: Array) -> Strengths:
 def _gaussian_strengths(
     family: Gaussian, part: Moments | Scatter, prior: Array, rng: np.random.Generator
 ) -> Strengths:
+    """Return the strength of each number by itself, also where the family has covariances."""
     form = family.solve(part)
     assert isinstance(form, (Diagonal, Full))
     own = form.variance if isinstance(form, Diagonal) else np.diagonal(form.covariance, axis1=1, axis2=2)
@@ -209,7 +210,8 @@ def _gaussian_strengths(
     return _interval_about(strength(mean, variance, pi=pi), strength(centre, spread, pi=pi))
 
 
-def _rate_strengths(family: Poisson, part: Any, prior: Array, rng: np.random.Generator) -> Strengths:
+def _rate_strengths(family: Poisson, part: Counts, prior: Array, rng: np.random.Generator) -> Strengths:
+    """Return the strength of each count, bounded as the scores of the family are."""
     n = np.broadcast_to(part.weight, part.total.shape)
     pi, rate = _normalise_prior(prior, n), family.rates(part)
     total = n + family.alpha
@@ -221,6 +223,7 @@ def _rate_strengths(family: Poisson, part: Any, prior: Array, rng: np.random.Gen
 
 
 def _table_strengths(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.Generator) -> Strengths:
+    """Return the strength of each feature by its levels or bins; 0 with fewer than two of these, or two classes."""
     pi, own = _normalise_prior(prior, counts.weight), broadcast_alpha(alpha, counts.n_features)
     most = MAX_TABLE_NUMBERS // max(1, counts.table.size)
     tables, found = counts.tables(), np.zeros((3, counts.n_features))

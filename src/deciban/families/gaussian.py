@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.covariances import (
+    PrincipalAxes,
     ShrinkageTarget,
+    count_parameters_of_axes,
     floor_correlations,
     floor_eigenvalues,
     shrink_covariance,
@@ -18,7 +20,6 @@ from deciban.families.covariances import (
     tied_covariance,
 )
 from deciban.families.family import GAUSSIAN_PARAMETERS, Family, pool_empty
-from deciban.families.principal_axes import PrincipalAxes, count_parameters_of_axes
 from deciban.ledger import Moments, Needs, Scatter
 from deciban.ledger.statistic import divide
 from deciban.scores import BoundedDiagonal, Diagonal, Full, LimitedFull, ScoreForm
@@ -52,7 +53,7 @@ class Gaussian(Family):
 
     A "mixed" covariance is (1−λ) Σ_k + λ Σ, Σ the pooled one and λ `mixing`. `shrinkage` shrinks towards the pooled
     variance of each column ("diagonal"), or s̄·I, their mean ("spherical"; files that do not say mean this one).
-    With `n_components` covariances are those of so many principal components; the other directions have one mean
+    With `n_components` covariances are those of that many principal components; the other directions have one mean
     and one variance, which are the same in all classes (`PrincipalAxes`).
 
     `bounded`, for tables: with pseudo-observations, densities are bounded from below (`log_tails`); a variance is at
@@ -297,7 +298,7 @@ def rounding_variance(part: Moments) -> Array:
 
 
 def class_shares(part: Moments) -> Array:
-    """Return the share of each class in the weight of each column, K×d; equal shares where nobody had it."""
+    """Return the share of each class in the weight of each column, K×d; equal shares where no class has it."""
     n = np.broadcast_to(part.weight, part.mean.shape)
     return divide(n, np.broadcast_to(n.sum(axis=-2, keepdims=True), n.shape), 1 / n.shape[-2])
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.families.family import Alpha, EnumeratedRows, Family, broadcast_alpha, log, pool_empty, sum_count_log
 from deciban.ledger import Cells, Levels, Needs
-from deciban.ledger.levels import sums_by_feature
-from deciban.ledger.statistic import divide
+from deciban.ledger.statistic import compute_offsets, divide
 from deciban.scores import Lookup, ScoreForm, Table
 
 Unseen = Literal["ignore", "smooth", "error"]
@@ -25,8 +24,8 @@ MAX_COMBINATIONS = 1 << 18
 """Largest number of combinations of levels that are enumerated."""
 
 
-def combinations(sizes: Sequence[int]) -> EnumeratedRows | None:
-    """Return every row of level codes once, or None where they are too many."""
+def enumerate_combinations(sizes: Sequence[int]) -> EnumeratedRows | None:
+    """Return every row of level codes once, each for itself; None where there are more than `MAX_COMBINATIONS`."""
     if math.prod(sizes) > MAX_COMBINATIONS:
         return None
     rows = np.stack([axis.ravel() for axis in np.indices(tuple(sizes))], axis=1)
@@ -168,7 +167,7 @@ class Categorical(Family):
         """See `Family.enumerate_rows`; one code represents all pooled levels."""
         part = self.full(part)
         separate = self.separate_levels(part)
-        every = combinations([max(1, int(v) + (self.unseen == "smooth")) for v in separate.counts.sizes])
+        every = enumerate_combinations([max(1, int(v) + (self.unseen == "smooth")) for v in separate.counts.sizes])
         if every is None or separate.counts is part:
             return every
         rows = [separate.codes(part, j)[0][column] for j, column in enumerate(every[0].T)]
@@ -187,10 +186,10 @@ class Categorical(Family):
 
 def _pool_levels(part: Levels, own: NDArray[np.bool_], other: NDArray[np.bool_]) -> SeparateLevels:
     """Return the counts of the separate levels in order, followed for each feature by those of its pooled levels."""
-    alone, pooled = (sums_by_feature(mask[None].astype(np.float64), part.offset)[0] for mask in (own, other))
-    offset = np.concatenate([[0], np.cumsum(alone + (pooled > 0))]).astype(np.int64)
-    before = np.cumsum(own) - own - np.concatenate([[0], np.cumsum(alone)])[part.owner]
-    column = offset[part.owner] + np.where(own, before, alone[part.owner]).astype(np.int64)
+    alone, pooled = (np.bincount(part.owner[mask], minlength=part.n_features) for mask in (own, other))
+    offset = compute_offsets(alone + (pooled > 0))
+    before = np.cumsum(own) - own - compute_offsets(alone)[part.owner]
+    column = offset[part.owner] + np.where(own, before, alone[part.owner])
     column = np.where(own | other, column, -1)
     seen = column >= 0
     table = [np.bincount(column[seen], weights=row[seen], minlength=offset[-1]) for row in part.table]

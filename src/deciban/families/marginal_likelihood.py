@@ -78,7 +78,7 @@ def log_rising(a: Array, n: Array) -> Array:
 
 
 def _log_rising_derivative(a: Array, n: Array) -> Array:
-    """Return the derivative of `log_rising` by a; for large a by a series, where the difference loses digits."""
+    """Return the derivative of `log_rising` with respect to a; for large a by a series, which loses no digits."""
     from scipy.special import digamma
 
     near, a = np.minimum(a, MIN_SERIES_ARGUMENT), np.maximum(a, MIN_SERIES_ARGUMENT)
@@ -116,7 +116,7 @@ class Urns:
         return cls(*drawn, *_merge_equal(total, urn_owner, np.ones(len(total))), levels)
 
     @classmethod
-    def alike(cls, count: Array, total: Array, levels: float, times: Array | None = None) -> "Urns":
+    def of_one_alpha(cls, count: Array, total: Array, levels: float, times: Array | None = None) -> "Urns":
         """Build urns with equal numbers of kinds, under one α."""
         return cls.of(count, np.zeros(len(count)), total, np.zeros(len(total)), np.array([levels]), times)
 
@@ -126,13 +126,14 @@ class Urns:
         urns = self.urns * log_rising((alpha * self.levels)[self.urn_owner], self.total)
         return self._subtract_urns(drawn, urns)
 
-    def slope(self, alpha: Array) -> Array:
-        """Return the derivative of `log_marginal_likelihood` by each α."""
+    def derivative(self, alpha: Array) -> Array:
+        """Return the derivative of `log_marginal_likelihood` with respect to each α."""
         drawn = self.times * _log_rising_derivative(alpha[self.owner], self.count)
         urns = self.urns * _log_rising_derivative((alpha * self.levels)[self.urn_owner], self.total)
         return self._subtract_urns(drawn, urns * self.levels[self.urn_owner])
 
     def _subtract_urns(self, drawn: Array, urns: Array) -> Array:
+        """Return, for each α, the sum of the terms of its counts less that of its urns."""
         m = len(self.levels)
         return _sum_by_owner(self.owner, drawn, m) - _sum_by_owner(self.urn_owner, urns, m)
 
@@ -145,6 +146,7 @@ def _merge_equal(value: Array, owner: Array, times: Array) -> tuple[Array, NDArr
 
 
 def _sum_by_owner(owner: NDArray[np.intp], value: Array, n: int) -> Array:
+    """Return the sum of the values of each of n owners."""
     return np.bincount(owner, value, n).astype(np.float64, copy=False)  # of empty arrays NumPy makes integers
 
 
@@ -162,8 +164,8 @@ class Rates:
         each = log_rising(shape, self.total) + shape * np.log(alpha / rows) - self.total * np.log(rows)
         return each.sum(keepdims=True)
 
-    def slope(self, alpha: Array) -> Array:
-        """See `Urns.slope`."""
+    def derivative(self, alpha: Array) -> Array:
+        """See `Urns.derivative`."""
         rows = self.weight + alpha
         prior = _log_rising_derivative(alpha * self.mean, self.total) + np.log(alpha / rows) + self.weight / rows
         return (self.mean * prior - self.total / rows).sum(keepdims=True)
@@ -175,34 +177,36 @@ CompoundLikelihood = Urns | Rates
 
 def compound_likelihood(family: Family, part: Any) -> CompoundLikelihood | None:
     """Return the marginal likelihood of a family's counts; None where it has no pseudo-count."""
-    build = next((build for kind, build in COMPOUND_LIKELIHOODS.items() if isinstance(family, kind)), None)
+    build = COMPOUND_LIKELIHOODS.get(type(family))
     return None if build is None else build(family, part)
 
 
-def _flags(family: Bernoulli, part: Counts | Tallies) -> Urns:
+def _build_flag_urns(family: Bernoulli, part: Counts | Tallies) -> Urns:
+    """Return an urn for each class and flag, with the kinds present and absent."""
     if isinstance(part, Tallies):
-        return _sparse_flags(part)
+        return _build_sparse_flag_urns(part)
     absent = np.maximum(part.weight - part.total, 0.0)
     total = np.broadcast_to(part.weight, part.total.shape).ravel()
-    return Urns.alike(np.concatenate([part.total.ravel(), absent.ravel()]), total, 2.0)
+    return Urns.of_one_alpha(np.concatenate([part.total.ravel(), absent.ravel()]), total, 2.0)
 
 
-def _sparse_flags(part: Tallies) -> Urns:
+def _build_sparse_flag_urns(part: Tallies) -> Urns:
     """Return the urns of sparse flags; a class without an entry of a word has it in none of its rows."""
     n, V = part.weight[:, 0], part.n_features
     absent = np.maximum(n[part.class_code] - part.total, 0.0)
     listed = part.per_class(np.ones(len(part.total)))
     times = np.concatenate([np.ones(2 * len(part.total)), V - listed])
-    urns = Urns.alike(np.concatenate([part.total, absent, n]), n, 2.0, times)
+    urns = Urns.of_one_alpha(np.concatenate([part.total, absent, n]), n, 2.0, times)
     return replace(urns, urns=urns.urns * V)
 
 
-def _words(family: Multinomial, part: Counts | Tallies) -> Urns:
+def _build_word_urns(family: Multinomial, part: Counts | Tallies) -> Urns:
+    """Return an urn for each class, whose kinds are the words."""
     sums = part.per_class(part.total) if isinstance(part, Tallies) else part.total.sum(axis=1)
-    return Urns.alike(part.total.ravel(), sums, part.n_features)
+    return Urns.of_one_alpha(part.total.ravel(), sums, part.n_features)
 
 
-def _words_of_others(family: Complement, part: Counts | Tallies) -> Urns:
+def _build_urns_of_others(family: Complement, part: Counts | Tallies) -> Urns:
     """Return, for each class, the words of all other classes, from which its weights are estimated.
 
     They overlap, so the product is not a probability of all words together, but of the words from which each class is
@@ -213,10 +217,11 @@ def _words_of_others(family: Complement, part: Counts | Tallies) -> Urns:
     elsewhere = np.maximum(everywhere[sparse.feature] - sparse.total, 0.0)
     times = np.concatenate([np.ones(len(elsewhere)), K - np.diff(sparse.start)])
     total = np.maximum(everywhere.sum() - sparse.per_class(sparse.total), 0.0)
-    return Urns.alike(np.concatenate([elsewhere, everywhere]), total, sparse.n_features, times)
+    return Urns.of_one_alpha(np.concatenate([elsewhere, everywhere]), total, sparse.n_features, times)
 
 
-def _levels(family: Categorical, part: Levels) -> Urns:
+def _build_level_urns(family: Categorical, part: Levels) -> Urns:
+    """Return an urn for each class and feature, whose kinds are its levels; each feature has its own α."""
     counts = family.separate_levels(family.full(part)).counts
     K, owner, each = counts.n_classes, counts.owner, np.arange(counts.n_features)
     sizes = (counts.sizes + (family.unseen == "smooth")).astype(np.float64)
@@ -224,12 +229,15 @@ def _levels(family: Categorical, part: Levels) -> Urns:
     return Urns.of(table, np.tile(owner, K), weight, np.tile(each, K), sizes)
 
 
-def _cells(family: Joint, part: Cells) -> Urns:
+def _build_cell_urns(family: Joint, part: Cells) -> Urns:
+    """Return an urn for each class, whose kinds are the cells of the joint table."""
     logs = sum(math.log(v) for v in family.solve(part).level_counts)
-    return Urns.alike(part.count.ravel(), part.count.sum(axis=1), math.exp(min(logs, math.log(MAX_JOINT_CELLS))))
+    n_cells = math.exp(min(logs, math.log(MAX_JOINT_CELLS)))
+    return Urns.of_one_alpha(part.count.ravel(), part.count.sum(axis=1), n_cells)
 
 
-def _rates(family: Poisson, part: Counts | Tallies) -> Rates:
+def _build_rates(family: Poisson, part: Counts | Tallies) -> Rates:
+    """Return the sums of each class and feature that has rows, of features with any count."""
     counts = to_dense(part)
     weight = np.broadcast_to(counts.weight, counts.total.shape)
     mean = np.broadcast_to(divide(counts.total.sum(axis=0), weight.sum(axis=0)), weight.shape)
@@ -238,13 +246,13 @@ def _rates(family: Poisson, part: Counts | Tallies) -> Rates:
 
 
 COMPOUND_LIKELIHOODS: dict[type, Callable[[Any, Any], CompoundLikelihood | None]] = {
-    Bernoulli: _flags,
-    Multinomial: _words,
-    Complement: _words_of_others,
-    Categorical: _levels,
-    Binned: lambda family, part: _levels(Categorical(), family.bins(part).counts(part)),
-    Joint: _cells,
-    Poisson: _rates,
+    Bernoulli: _build_flag_urns,
+    Multinomial: _build_word_urns,
+    Complement: _build_urns_of_others,
+    Categorical: _build_level_urns,
+    Binned: lambda family, part: _build_level_urns(Categorical(), family.bins(part).counts(part)),
+    Joint: _build_cell_urns,
+    Poisson: _build_rates,
     Text: lambda family, part: compound_likelihood(family.event_family, family.select_words(part).counted),
 }
 """The marginal likelihood of each family that has a pseudo-count."""
@@ -276,7 +284,7 @@ def _maximise(likelihood: CompoundLikelihood, lowest: Array) -> Array:
     low, high = np.log(steps[np.maximum(top - 1, 0), each]), np.log(steps[np.minimum(top + 1, GRID_POINTS - 1), each])
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        up = likelihood.slope(np.exp(middle)) > 0
+        up = likelihood.derivative(np.exp(middle)) > 0
         low, high = np.where(up, middle, low), np.where(up, high, middle)
     flat = np.ptp(height, axis=0) <= FLAT_FRACTION * np.maximum(1.0, np.abs(height).max(axis=0))
     found = np.where(flat, FALLBACK_ALPHA, np.exp((low + high) / 2))

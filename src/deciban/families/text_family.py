@@ -18,7 +18,7 @@ from deciban.errors import InputError, UndefinedError
 from deciban.families.count_families import Bernoulli, Complement, Multinomial
 from deciban.families.family import Family, divide_or_pool
 from deciban.ledger import Bags, Needs, Tallies
-from deciban.ledger.statistic import divide
+from deciban.ledger.statistic import compute_offsets, divide
 from deciban.scores import SparseLinear
 
 By = Literal["information", "chi2"]
@@ -265,7 +265,7 @@ def mean_length(counted: Tallies) -> Array:
 
 
 def _empty_form(K: int, V: int) -> SparseLinear:
-    """Return the score form where no word is kept."""
+    """Return the score form of K classes and V words, none of which is kept: it gives no evidence."""
     start, class_code = np.zeros(V + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     zeros, mute = np.zeros(K), np.ones(V, dtype=np.bool_) if V else None
     return SparseLinear(start, class_code, np.zeros(0), zeros, zeros, np.zeros(V), np.ones(K), mute=mute)
@@ -295,7 +295,7 @@ class _WordUrn:
     def __init__(self, part: Tallies, own: Array, flat: Array, length: Array) -> None:
         order = np.argsort(part.class_code, kind="stable")
         self.word, self.length, self.flat, self.V = part.feature[order], length, flat, part.n_features
-        first = np.concatenate([[0], np.cumsum(np.bincount(part.class_code, minlength=part.n_classes))])
+        first = compute_offsets(np.bincount(part.class_code, minlength=part.n_classes))
         self.first, self.last = first[:-1], first[1:] - 1
         self.total = np.concatenate([[0.0], np.cumsum(own[order])])
         self.below, self.own = self.total[first[:-1]], np.diff(self.total[first])

@@ -41,12 +41,16 @@ def count_terms(form: ScoreForm) -> int:
 
 def make_scorer(form: ScoreForm, x: Any) -> Callable[[Any], Any]:
     """Return the function that computes ln p(x|k) of rows in double precision, with its numbers on the device."""
-    makers: dict[type, Any] = {Diagonal: _diagonal, Full: _full, Linear: _linear, Lookup: _lookup}
-    scorer: Callable[[Any], Any] = makers[type(form)](form, x)
-    return scorer
+    makers: dict[type, Any] = {
+        Diagonal: _make_diagonal_scorer,
+        Full: _make_full_scorer,
+        Linear: _make_linear_scorer,
+        Lookup: _make_lookup_scorer,
+    }
+    return makers[type(form)](form, x)
 
 
-def _diagonal(form: Diagonal, x: Any) -> Callable[[Any], Any]:
+def _make_diagonal_scorer(form: Diagonal, x: Any) -> Callable[[Any], Any]:
     """Multiply squares and values about a centre by the weights of the classes; NaN is left out."""
     torch, centre = import_torch(), form.mean.mean(axis=0)
     shift = form.mean - centre
@@ -84,7 +88,8 @@ def _define_diagonal(form: Diagonal, x: Any) -> Callable[[Any], Any]:
     return lambda rows: torch.cat([score_block(rows[block]) for block in row_blocks(len(rows), form.mean.size)])
 
 
-def _full(form: Full, x: Any) -> Callable[[Any], Any]:
+def _make_full_scorer(form: Full, x: Any) -> Callable[[Any], Any]:
+    """Whiten the rows for every class by one product; rows with missing values are scored in host memory."""
     torch, K, d = import_torch(), form.n_classes, form.mean.shape[1]
     numbers = form.centre, form.all_whitens.T, form.whitened_means, form.half_log_dets
     centre, whiten, means, half_log_dets = (to_device(a, x) for a in numbers)
@@ -100,7 +105,8 @@ def _full(form: Full, x: Any) -> Callable[[Any], Any]:
     return score
 
 
-def _linear(form: Linear, x: Any) -> Callable[[Any], Any]:
+def _make_linear_scorer(form: Linear, x: Any) -> Callable[[Any], Any]:
+    """Multiply the values by the weights of the classes; NaN is left out, with its offset."""
     torch = import_torch()
     offsets = np.zeros_like(form.weights) if form.offsets is None else form.offsets
     weights, bias, complete = to_device(form.weights.T, x), to_device(form.bias, x), to_device(form.complete_bias, x)
@@ -135,7 +141,8 @@ def _read_values(form: Linear, rows: Any) -> Any:
     return values
 
 
-def _lookup(form: Lookup, x: Any) -> Callable[[Any], Any]:
+def _make_lookup_scorer(form: Lookup, x: Any) -> Callable[[Any], Any]:
+    """Sum the rows of one table, of known levels, of unseen ones, and a last row of zeros for missing values."""
     torch = import_torch()
     by_level, unseen = form.by_level
     table = to_device(np.concatenate([by_level, unseen, np.zeros((1, form.n_classes))]), x)
@@ -198,14 +205,17 @@ def _make_weights(form: Diagonal, x: Any, log_prior: Array) -> matrix_launch.Gau
     if is_wide or half_squares.max() > MAX_CENTRED_SQUARES:
         return None
     widest = form.precision.argmin(axis=0)
-    square, slope = _contrast(-0.5 * form.precision, widest), _contrast(form.precision * shift, widest)
+    square, slope = (
+        _contrast_with_widest(-0.5 * form.precision, widest),
+        _contrast_with_widest(form.precision * shift, widest),
+    )
     constant = log_prior + form.constant - half_squares
     constant = np.append(constant - constant.max(), constant.max())
     unit = matrix_launch.choose_units(np.sqrt(form.variance).mean(axis=0))
     return matrix_launch.GaussianWeights.of(x, centre, unit, square, slope, constant)
 
 
-def _contrast(weights: Array, widest: NDArray[np.intp]) -> Array:
+def _contrast_with_widest(weights: Array, widest: NDArray[np.intp]) -> Array:
     """Return the weights of the classes less those of the widest class of each column, then these, (K+1)×d.
 
     The weights of its squares are the smallest, so no sum of the two is smaller than what is added: less the mean

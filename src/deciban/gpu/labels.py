@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.gpu import launch
 from deciban.gpu.tensors import import_torch, on_device, to_device, to_numpy, type_name
+from deciban.ledger.statistic import compute_offsets
 
 MAX_DEVICE_TABLE_RANGE = 1 << 16
 """Whole numbers within this range are coded through a table."""
@@ -56,7 +57,7 @@ class DeviceCodes:
         with on_device(weight):
             total = torch.zeros(len(self.rows), dtype=torch.float64, device=weight.device)
             # the rows of a class are summed in their order: `index_add_` would add them in any
-            ends = np.concatenate([[0], np.cumsum(self.rows)])
+            ends = compute_offsets(self.rows)
             in_order = weight[self.sorted_rows]
             for k in np.flatnonzero(self.rows).tolist():
                 total[k] = in_order[ends[k] : ends[k + 1]].sum()

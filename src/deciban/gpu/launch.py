@@ -88,9 +88,9 @@ def count_programs(tensor: Any, n_tiles: int, per_processor: int) -> int:
     return max(1, min(n_tiles, processors * per_processor))
 
 
-def power_of_two(number: int, least: int, most: int) -> int:
-    """Return the smallest power of two that is not below the number, within bounds."""
-    return min(most, max(least, 1 << (number - 1).bit_length()))
+def choose_tile_size(number: int, most: int) -> int:
+    """Return the smallest power of two not below the number, at least 16, as products need, and at most `most`."""
+    return min(most, max(16, 1 << (number - 1).bit_length()))
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -204,7 +204,7 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
     torch, (n, d), unit = import_torch(), x.shape, find_unit(x)
     by_class, wide = centre is not None, is_wide(x)
     rows, warps, per_processor, stages = (64, 4, 16, 1) if by_class else (256, 4, 4, 3)
-    columns, classes = power_of_two(d, 16, 32), power_of_two(K, 16, 32)
+    columns, classes = choose_tile_size(d, 32), choose_tile_size(K, 32)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     size = 3 if missing else 2
     programs = min(programs, max(1, MAX_PARTIAL_SUMS // ((size * K + 1) * d)))
@@ -228,7 +228,7 @@ def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64]
     torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
     if threshold is not None and 0 <= threshold < 128 and can_read_words(x):
         return _count_bytes(x, order, K, int(threshold))
-    columns, unit = power_of_two(d, 16, 64), find_unit(x)
+    columns, unit = choose_tile_size(d, 64), find_unit(x)
     checked = type_name(x) != "uint8" and not (threshold is not None and type_name(x).startswith("int"))
     limit = 0.0 if threshold is None else threshold
 
@@ -261,7 +261,7 @@ def can_read_words(x: Any) -> bool:
 def _count_bytes(x: Any, order: ClassOrder, K: int, threshold: int) -> NDArray[np.int64]:
     """Return the number of rows with a byte above the threshold, by class and column."""
     torch, d = import_torch(), x.shape[1] // 4
-    words = power_of_two(d, 16, 256)
+    words = choose_tile_size(d, 256)
     rows, warps, blocks = 1024 // words, 2, 2
 
     def count_part(offsets: Any) -> Any:

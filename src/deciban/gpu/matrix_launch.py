@@ -15,10 +15,10 @@ from deciban.gpu.launch import (
     SMALL_TYPES,
     can_launch,
     ceil_div,
+    choose_tile_size,
     count_programs,
     find_unit,
     is_wide,
-    power_of_two,
     split_single,
 )
 from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
@@ -63,7 +63,7 @@ def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array |
     if ((deviation > 0) & (deviation < 2.0**-MAX_UNIT_EXPONENT)).any():
         return None
     torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
-    columns = power_of_two(d, 16, 128)
+    columns = choose_tile_size(d, 128)
     units = choose_units(deviation)[None].astype(np.float32)
     near, rest, unit = to_device(np.concatenate([split_single(centre), units]), x)
     slabs, step = ceil_div(d, columns), find_unit(x)
@@ -130,7 +130,7 @@ def _score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any, hal
     bad = torch.empty(programs, dtype=torch.int32, device=x.device)
     _kernels().score_gaussian[(programs,)](
         x, *weights.tensors, out, bad, n, d // step, K, x.stride(0) // step, x.stride(1),
-        rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K + 1, 16, MAX_SCORED_CLASSES + 1), wanted,
+        rows, choose_tile_size(d, MAX_SCORED_COLUMNS), choose_tile_size(K + 1, MAX_SCORED_CLASSES + 1), wanted,
         halves, "ieee" if INTERPRETED else "tf32x3", stages, step, is_wide(x), num_warps=warps,
     )  # fmt: skip
     return not to_numpy(bad).any()
@@ -147,17 +147,14 @@ def sum_logistic(
     if not can_launch(x) or type_name(x) not in SMALL_TYPES or d > MAX_SCORED_COLUMNS or K > MAX_LOGISTIC_CLASSES:
         return None
     torch = import_torch()
-    parts = centre, unit, weights, bias
-    tensors = to_device(np.concatenate([a.ravel() for a in parts]).astype(np.float32), x).split(
-        [a.size for a in parts]
-    )
+    tensors = _copy_together((centre, unit, weights, bias), x)
     rows, warps, per_processor, stages, step = 64, 4, 4, 2, find_unit(x)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     out = torch.empty((programs, K, d + 1), dtype=torch.float32, device=x.device)
     loss = torch.empty(programs, dtype=torch.float64, device=x.device)
     _kernels().sum_logistic[(programs,)](
         x, codes, *tensors, out, loss, n, d // step, K, x.stride(0) // step, x.stride(1),
-        rows, power_of_two(d, 16, MAX_SCORED_COLUMNS), power_of_two(K, 16, MAX_LOGISTIC_CLASSES), stages,
+        rows, choose_tile_size(d, MAX_SCORED_COLUMNS), choose_tile_size(K, MAX_LOGISTIC_CLASSES), stages,
         step, is_wide(x), num_warps=warps,
     )  # fmt: skip
     both = to_numpy(torch.cat([out.sum(0, dtype=torch.float64).flatten(), loss.sum()[None]]))

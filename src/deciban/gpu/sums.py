@@ -15,7 +15,7 @@ from deciban.gpu.labels import DeviceCodes
 from deciban.gpu.tensors import import_torch, is_above, round_threshold, to_device, to_numpy
 from deciban.ledger import Counts, Levels, Moments, Needs, Scatter
 from deciban.ledger.double_double import Pair
-from deciban.ledger.statistic import divide
+from deciban.ledger.statistic import compute_offsets, divide
 
 Check = Callable[[], None]
 """A check of all values, which raises an error for those that cannot be counted; kernels refuse them on their own."""
@@ -202,7 +202,7 @@ def define_levels(x: Any, codes: Any, weight: Any, K: int) -> Levels:
     torch, (rows, d) = import_torch(), x.shape
     highest = torch.nan_to_num(x.double(), nan=-1.0).amax(0) if x.dtype.is_floating_point else x.amax(0)
     sizes = np.maximum(to_numpy(highest).astype(np.int64) + 1, 0)
-    offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offset = compute_offsets(sizes)
     starts, width = to_device(offset[:-1], x), int(offset[-1])
     table = torch.zeros(K * width, dtype=torch.float64, device=x.device)
     for block in row_blocks(rows, d) if width else ():
@@ -234,7 +234,7 @@ def define_scatter(x: Any, codes: DeviceCodes, weight: Any, centres: Moments) ->
     """Compute products of the rows of each class about its means, in double precision; NaN is left out, by pairs."""
     d, wide = x.shape[1], centres.weight.shape[1] > 1
     out = Scatter.empty(len(codes.rows), d, wide)
-    ends = np.concatenate([[0], np.cumsum(codes.rows)])
+    ends = compute_offsets(codes.rows)
     for k in np.flatnonzero(codes.rows).tolist():
         rows = codes.sorted_rows[ends[k] : ends[k + 1]]
         n, drift, products = _sum_products(x, rows, weight, centres.mean[k], wide)

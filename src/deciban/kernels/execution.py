@@ -39,7 +39,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     try:
         return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:
-        _warn_once()
+        _warn_of_missing_cache()
         return numba.njit(nogil=True)(function)
 
 
@@ -68,7 +68,7 @@ def _announce_compilation() -> None:
 
 
 @cache
-def _warn_once() -> None:
+def _warn_of_missing_cache() -> None:
     warnings.warn(
         "deciban found no folder to keep its compiled kernels in, so each process compiles them again "
         "(a second or two). Hint: set NUMBA_CACHE_DIR to a writable folder.",

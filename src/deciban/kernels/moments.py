@@ -1,7 +1,8 @@
 """Kernels that fill the moments of a block of dense rows, and that centre rows for their scatter.
 
-Each returns False when it meets a value that it cannot sum (NaN or ±∞); then the caller uses the definition in NumPy,
-which handles or reports it. The check costs nothing: it reads sums that are computed anyway.
+Those that check values return False, or a row of −1, when they meet one that they cannot sum (±∞, and NaN unless they
+leave it out); then the caller uses the definition in NumPy, which handles or reports it. The check costs nothing: it
+reads sums that are computed anyway.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.kernels.double_double import add, divide, multiply, two_sum
 from deciban.kernels.execution import kernel
-from deciban.ledger.moments import MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING
+from deciban.ledger.moments import MAX_NEAR_DEVIATION, MAX_SQUARE_RATIO, PAIR_ROUNDING_FRACTION
 
 MomentArrays = tuple[Array, Array, Array, Array, Array, Array]
 """The arrays of `Moments`: weight, mean, rest of the mean, squares, rest of the weight, rest of the squares."""
@@ -105,7 +106,10 @@ def sum_blocks_with_outliers(
     X: NDArray[Any], codes: Codes, w: Array, centre: Array, limit: Array, start: int, block: int, here: Array,
     weight: Array, part: Array, sums: Array, lows: Array,
 ) -> int:  # fmt: skip
-    """Go on after `sum_blocks` has stopped at `start`: wide columns of a block are summed in pairs of doubles."""
+    """Go on after `sum_blocks` has stopped at `start`: wide columns of a block are summed in pairs of doubles.
+
+    Arguments and result are those of `sum_blocks`; `here` and `part` have the sums of the first block already.
+    """
     wide = np.empty(limit.shape[1], dtype=np.bool_)
     for first in range(start, len(X), block):
         stop = first + block
@@ -241,7 +245,7 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, limit: Arr
             wi = w[i] if len(w) else 1.0
             far[0, 0], far_low[0, 0] = multiply(gap, low, wi, 0.0)
             far[1, 0], far_low[1, 0] = multiply(far[0, 0], far_low[0, 0], gap, low)
-            if not _merge((wi, 0.0), (far[0], far_low[0]), (far[1], far_low[1]), moments, k):
+            if not _merge_sums((wi, 0.0), (far[0], far_low[0]), (far[1], far_low[1]), moments, k):
                 return False
             i += 1
         i += _add_to_lanes(x[i:], codes[i:], w[i:], skips, mean, most, lanes)
@@ -298,11 +302,11 @@ def _merge_lanes(unit: bool, lanes: Array, turns: NDArray[np.int64], moments: Mo
     if here[0] == 0.0:
         return True
     turns[k] = min(2 * turns[k], MAX_TURNS)
-    return _merge((here[0], here[1]), (drift[0], drift[1]), (squares[0], squares[1]), moments, k)
+    return _merge_sums((here[0], here[1]), (drift[0], drift[1]), (squares[0], squares[1]), moments, k)
 
 
 @kernel
-def _merge(
+def _merge_sums(
     weight: tuple[float, float], drift_pair: tuple[Array, Array], squares_pair: tuple[Array, Array],
     moments: MomentArrays, k: Any,
 ) -> bool:  # fmt: skip
@@ -324,7 +328,7 @@ def _merge(
         shift, shift_low = multiply(drift[j], drift_low[j], inverse, inverse_low)
         p, p_low = multiply(drift[j], drift_low[j], shift, shift_low)
         inner, inner_low = add(squares[j], squares_low[j], -p, -p_low)
-        nothing = inner <= PAIR_ROUNDING * squares[j]  # false if it overflowed
+        nothing = inner <= PAIR_ROUNDING_FRACTION * squares[j]  # false if it overflowed
         inner, inner_low = 0.0 if nothing else inner, 0.0 if nothing else inner_low
         gap, gap_low = add(shift, shift_low, -rest[j], 0.0)
         p, p_low = multiply(gap, gap_low, share, share_low)

@@ -18,13 +18,13 @@ def fill_pairs(X: NDArray[np.int16], codes: Codes, w: Array, single: Any, pair: 
     of missing values. Without weights (none in `w`) the counts are integers, which is faster.
     """
     d, V = X.shape[1], single.shape[2]
-    cells, weight, ends = _sort_by_class(X, codes, w, len(single))
+    cells, weight, bounds = _sort_by_class(X, codes, w, len(single))
     width = np.uint32(V + 1)
     counts, sums = np.empty(width * width, dtype=np.int32), np.empty(width * width)
     for k in range(len(single)):
-        own = slice(ends[k], ends[k + 1])
+        own = slice(bounds[k], bounds[k + 1])
         m = 0
-        for i in range(d if ends[k] < ends[k + 1] else 0):
+        for i in range(d if bounds[k] < bounds[k + 1] else 0):
             first, weights = cells[i, own], weight[own]
             for r in range(len(first)):
                 if first[r] > 0:
@@ -48,14 +48,14 @@ def fill_pairs(X: NDArray[np.int16], codes: Codes, w: Array, single: Any, pair: 
 def _sort_by_class(
     X: NDArray[np.int16], codes: Codes, w: Array, K: int
 ) -> tuple[NDArray[np.uint16], Array, NDArray[np.int64]]:
-    """Return cells plus one, d×n, and weights, the rows of the first class first, and where each class ends (K+1)."""
+    """Return cells plus one, d×n, and weights, both sorted by class, and the bounds of the classes (K+1)."""
     n, d = X.shape
-    ends = np.zeros(K + 1, dtype=np.int64)
+    bounds = np.zeros(K + 1, dtype=np.int64)
     for k in codes:
-        ends[k + 1] += 1
+        bounds[k + 1] += 1
     for k in range(K):
-        ends[k + 1] += ends[k]
-    place = ends[:-1].copy()
+        bounds[k + 1] += bounds[k]
+    place = bounds[:-1].copy()
     cells, weight = np.empty((d, n), dtype=np.uint16), np.empty(len(w))
     for r in range(n):
         at = place[codes[r]]
@@ -64,7 +64,7 @@ def _sort_by_class(
             cells[j, at] = max(X[r, j], -1) + 1
         if len(w):
             weight[at] = w[r]
-    return cells, weight, ends
+    return cells, weight, bounds
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Kernels that count values: of each class and feature, of the levels of a feature, and of the cells of a `Grid`.
 
-A kernel returns False (`fill_levels` another number, `count_column` a row of −1) when it meets a value that it cannot
-count: NaN, ±∞, or negative where that has no meaning. Then the caller uses the definition in NumPy.
+A kernel returns False (`fill_levels` 1 or −1, `count_column` a row of −1) when it meets a value that it cannot count:
+NaN, ±∞, or negative where that has no meaning. Then the caller uses the definition in NumPy.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.kernels.execution import kernel
-from deciban.ledger.grid import BIAS, FIRST_CELL, IGNORED_BITS, MAGNITUDE, MANTISSA
+from deciban.ledger.grid import BIAS, FIRST_CELL, IGNORED_BITS, MAGNITUDE_MASK, MANTISSA_BITS
 
 Bits = NDArray[np.int64]
 Places = NDArray[np.uint32]
@@ -19,10 +19,10 @@ Places = NDArray[np.uint32]
 BLOCK_ROWS = 1024
 """Rows whose slots are found before they are counted."""
 
-MANTISSA_MASK = (1 << MANTISSA) - 1
+MANTISSA_MASK = (1 << MANTISSA_BITS) - 1
 """All bits of the mantissa."""
 
-INFINITY_BITS = 0x7FF << MANTISSA
+INFINITY_BITS = 0x7FF << MANTISSA_BITS
 """The bits of +∞; those of NaN are above."""
 
 SPECIAL_SLOT = 2 * BIAS - 1
@@ -38,8 +38,8 @@ POWER_COUNT = 1 << 12
 """Number of combinations of sign and exponent."""
 
 
-START = np.concatenate([FIRST_CELL[:-1], [SPECIAL_SLOT], BIAS + FIRST_CELL[:-1], [SPECIAL_SLOT]])
-SHIFT = np.tile(np.append(IGNORED_BITS[:-1], MANTISSA), 2)
+FIRST_SLOT = np.concatenate([FIRST_CELL[:-1], [SPECIAL_SLOT], BIAS + FIRST_CELL[:-1], [SPECIAL_SLOT]])
+SLOT_SHIFT_BITS = np.tile(np.append(IGNORED_BITS[:-1], MANTISSA_BITS), 2)
 """The first slot of each sign and exponent, and the bits of the mantissa that are ignored; at NaN and ±∞ all are."""
 
 
@@ -87,11 +87,11 @@ def fill_counts_with_missing(
 
 
 @kernel
-def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np.int64]) -> bool:
+def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np.int64]) -> None:
     """Add the number of x > threshold to `total` (K×d), for unsigned bytes or Booleans of unit weight.
 
     Intermediate counters have sixteen bits: four times as many vector lanes as with doubles (200 000×784 bytes: see
-    docs/benchmarks.md); they are emptied before they can overflow. Always returns True.
+    docs/benchmarks.md); they are emptied before they can overflow.
     """
     rows, d = X.shape
     K = total.shape[0]
@@ -105,7 +105,6 @@ def count_small(X: NDArray[Any], codes: Codes, threshold: int, total: NDArray[np
             for j in range(d):
                 total[k, j] += small[k, j]
                 small[k, j] = 0
-    return True
 
 
 @kernel
@@ -151,7 +150,7 @@ def count_column(
             p = place[np.uint32(slot)]  # an unsigned index needs no test for negative values
             if p >= used or slots[p] != slot:
                 if slot == SPECIAL_SLOT:
-                    size = bits[i] & MAGNITUDE
+                    size = bits[i] & MAGNITUDE_MASK
                     if size > INFINITY_BITS and skips:
                         continue
                     if size > 0:
@@ -175,8 +174,8 @@ def _find_slots(bits: Bits, out: Codes) -> None:
     """Write the slot of each number to `out`, in a separate loop that can be vectorised."""
     for i in range(len(bits)):
         size = bits[i] + (bits[i] >> 63)  # one less below zero, to round towards zero; −0.0 becomes a NaN
-        power = (size >> MANTISSA) & (POWER_COUNT - 1)
-        out[i] = START[power] + ((size & MANTISSA_MASK) >> SHIFT[power])
+        power = (size >> MANTISSA_BITS) & (POWER_COUNT - 1)
+        out[i] = FIRST_SLOT[power] + ((size & MANTISSA_MASK) >> SLOT_SHIFT_BITS[power])
 
 
 def slots_to_cells(slots: Codes) -> Bits:

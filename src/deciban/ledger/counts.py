@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.errors import SchemaError
 from deciban.ledger.statistic import (
-    ROUNDING,
+    ROUNDING_FRACTION,
     NotLearnedError,
     Statistic,
     align_by_key,
-    place,
+    compute_offsets,
+    place_classes,
     rows_by_class,
     subtract_checked,
 )
@@ -146,9 +147,9 @@ class Tallies(Statistic):
         seen = np.flatnonzero(everywhere)
         keys = (seen[:, None] * self.n_classes + empty).ravel()
         total = np.repeat(everywhere[seen], len(empty))
-        order = np.argsort(np.concatenate([self.keys(), keys]), kind="stable")
-        all_keys = np.concatenate([self.keys(), keys])[order]
-        return self._from_keys(all_keys, np.concatenate([self.total, total])[order], self.weight)
+        all_keys = np.concatenate([self.keys(), keys])
+        order = np.argsort(all_keys, kind="stable")
+        return self._from_keys(all_keys[order], np.concatenate([self.total, total])[order], self.weight)
 
     def sum_consecutive_classes(self, n: int) -> Self:
         """Add up every n consecutive classes to one."""
@@ -197,9 +198,9 @@ class Tallies(Statistic):
 
     def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.map_classes`."""
-        class_code, weight = index[self.class_code].astype(np.int32), place(self.weight, index, n_classes)
+        class_code, weight = index[self.class_code].astype(np.int32), place_classes(self.weight, index, n_classes)
         moved = type(self)(self.start, class_code, self.total, weight)
-        return moved if _is_ascending(index) else moved._sorted(moved.feature)
+        return moved if _is_ascending(index) else moved._sort_entries(moved.feature)
 
     def take_classes(self, index: NDArray[np.intp]) -> Self:
         """See `Statistic.take_classes`."""
@@ -209,7 +210,7 @@ class Tallies(Statistic):
         class_code, feature = place_of[self.class_code[kept]], self.feature[kept]
         start = _starts(feature, self.n_features)
         chosen = type(self)(start, class_code, self.total[kept], self.weight[index])
-        return chosen if _is_ascending(index) else chosen._sorted(feature)
+        return chosen if _is_ascending(index) else chosen._sort_entries(feature)
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`; features that are not in `order` are left out."""
@@ -231,7 +232,7 @@ class Tallies(Statistic):
             class_code, total = class_code[order], total[order]
         return type(self)(start, class_code, total, self.weight)
 
-    def _sorted(self, feature: NDArray[np.intp]) -> Self:
+    def _sort_entries(self, feature: NDArray[np.intp]) -> Self:
         """Return the tallies with the classes of each feature ascending; `feature` is that of each entry."""
         order = np.argsort(feature.astype(np.int64) * self.n_classes + self.class_code, kind="stable")
         return type(self)(self.start, self.class_code[order], self.total[order], self.weight)
@@ -239,9 +240,7 @@ class Tallies(Statistic):
 
 def _starts(feature: NDArray[Any], n_features: int) -> NDArray[np.int64]:
     """Return where the entries of each feature begin and the last end; `feature` is that of each entry, ascending."""
-    start = np.zeros(n_features + 1, dtype=np.int64)
-    np.cumsum(np.bincount(feature, minlength=n_features), out=start[1:])
-    return start
+    return compute_offsets(np.bincount(feature, minlength=n_features))
 
 
 def _is_ascending(index: NDArray[np.intp]) -> bool:
@@ -311,30 +310,30 @@ class Bags(Statistic):
         return type(self)(occurrences, _share_arrays(documents, occurrences))
 
     def __mul__(self, factor: float) -> Self:
-        return self._each(lambda tallies: tallies * factor)
+        return self._map_tallies(lambda tallies: tallies * factor)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Bags) and self.occurrences == other.occurrences and self.documents == other.documents
 
     def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """See `Statistic.map_classes`."""
-        return self._each(lambda tallies: tallies.map_classes(index, n_classes))
+        return self._map_tallies(lambda tallies: tallies.map_classes(index, n_classes))
 
     def take_classes(self, index: NDArray[np.intp]) -> Self:
         """See `Statistic.take_classes`."""
-        return self._each(lambda tallies: tallies.take_classes(index))
+        return self._map_tallies(lambda tallies: tallies.take_classes(index))
 
     def sum_consecutive_classes(self, n: int) -> Self:
         """Add up every n consecutive classes to one."""
-        return self._each(lambda tallies: tallies.sum_consecutive_classes(n))
+        return self._map_tallies(lambda tallies: tallies.sum_consecutive_classes(n))
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`; words that are not in `order` are left out."""
-        return self._each(lambda tallies: tallies.take_features(order))
+        return self._map_tallies(lambda tallies: tallies.take_features(order))
 
     def map_features(self, places: NDArray[np.intp], n_features: int) -> Self:
         """Return the sums with word v at places[v] among n_features; words with place −1 are dropped."""
-        return self._each(lambda tallies: tallies.map_features(places, n_features))
+        return self._map_tallies(lambda tallies: tallies.map_features(places, n_features))
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """See `Statistic.arrays`; where only presence is counted, each array is listed once."""
@@ -344,8 +343,8 @@ class Bags(Statistic):
             own |= {f"documents/{name}": theirs[name] for name in ("start", "klass", "total")}
         return own
 
-    def _each(self, change: Callable[[Tallies], Tallies]) -> Self:
-        """Return bags of both tallies changed."""
+    def _map_tallies(self, change: Callable[[Tallies], Tallies]) -> Self:
+        """Return the bags with both tallies changed; they stay one object where only presence is counted."""
         occurrences = change(self.occurrences)
         if self.presence:
             return type(self)(occurrences, occurrences)
@@ -363,7 +362,7 @@ def _share_arrays(documents: Tallies, occurrences: Tallies) -> Tallies:
 def _refuse_excess_documents(before: Tallies, left: Tallies) -> None:
     """Refuse where more documents would contain a word than there are: some that lacked it were never learned."""
     capacity = left.weight[left.class_code, 0]
-    excess = np.flatnonzero(left.total > capacity + ROUNDING * before.weight[left.class_code, 0])
+    excess = np.flatnonzero(left.total > capacity + ROUNDING_FRACTION * before.weight[left.class_code, 0])
     if excess.size:
         i = int(excess[0])
         k, v = int(left.class_code[i]), int(left.feature[i])

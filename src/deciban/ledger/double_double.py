@@ -76,27 +76,25 @@ class Pair(NamedTuple):
         high, low = (0.0, 0.0) if other is None else other
         return Pair(np.where(keep, self.high, high), np.where(keep, self.low, low))
 
+    def take(self, rows: int | slice) -> Pair:
+        """Return these rows of the first axis."""
+        return Pair(self.high[rows], self.low[rows])
+
     def sum_rows(self) -> Pair:
-        """Return the sum over the first axis, by repeated halving."""
+        """Return the sum over the first axis, by repeated halving; 0 without rows."""
         rows = len(self.high)
         step = max(2, SUM_CHUNK_CELLS // max(1, self.high[:1].size))
         if rows > step:
-            parts = [Pair(self.high[i : i + step], self.low[i : i + step]).sum_rows() for i in range(0, rows, step)]
-            return Pair(np.stack([p.high for p in parts]), np.stack([p.low for p in parts])).sum_rows()
+            parts = [self.take(slice(i, i + step)).sum_rows() for i in range(0, rows, step)]
+            return Pair(*map(np.stack, zip(*parts))).sum_rows()
         total = self
         while rows > 1:
             half = rows // 2
-            paired = Pair(total.high[:half], total.low[:half]).plus(
-                Pair(total.high[half : 2 * half], total.low[half : 2 * half])
-            )
+            paired = total.take(slice(half)).plus(total.take(slice(half, 2 * half)))
             if rows % 2:
-                paired = Pair(
-                    np.concatenate([paired.high, total.high[-1:]]), np.concatenate([paired.low, total.low[-1:]])
-                )
+                paired = Pair(*map(np.concatenate, zip(paired, total.take(slice(-1, None)))))
             total, rows = paired, len(paired.high)
-        if rows == 0:
-            return Pair.of(np.zeros(self.high.shape[1:]))
-        return Pair(total.high[0], total.low[0])
+        return total.take(0) if rows else Pair.of(np.zeros(self.high.shape[1:]))
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -127,8 +125,7 @@ def matrix_product(a: Pair, b: Pair) -> Pair:
     total = Pair.of(np.zeros((a.high.shape[1], b.high.shape[1])))
     for start in range(0, len(a.high), SLICE_ROWS):
         rows = slice(start, start + SLICE_ROWS)
-        left = _slices(Pair(a.high[rows], a.low[rows]))
-        right = _slices(Pair(b.high[rows], b.low[rows]))
+        left, right = _cut_slices(a.take(rows)), _cut_slices(b.take(rows))
         for order in reversed(range(SLICES)):
             for i in range(order + 1):
                 if left[i].any() and right[order - i].any():
@@ -136,8 +133,8 @@ def matrix_product(a: Pair, b: Pair) -> Pair:
     return total
 
 
-def _slices(matrix: Pair) -> list[Array]:
-    """Return matrices whose sum is the matrix; the entries of a column are multiples of one power of two."""
+def _cut_slices(matrix: Pair) -> list[Array]:
+    """Return matrices that add up to the matrix, nearly; entries of a column are multiples of one power of two."""
     largest = np.abs(matrix.high).max(axis=0, initial=0.0)
     exponent = np.frexp(largest)[1]
     high, low = matrix

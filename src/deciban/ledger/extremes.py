@@ -16,8 +16,8 @@ from deciban._typing import Array
 N_VALUES = 4
 """Number of distinct values that are kept at either end of a column."""
 
-MANY_ROWS = 1 << 10
-"""A value of so many rows is not counted further, nor taken for forgotten, and no value beyond it is kept."""
+MAX_COUNTED_ROWS = 1 << 10
+"""The rows of a value are counted up to this number; such a value is never forgotten, and none beyond it is kept."""
 
 CHUNK_ROWS = 1 << 12
 """Rows whose least and greatest value are found together."""
@@ -67,18 +67,18 @@ class Extremes:
                 near = _find_least(column, starts, least, sign, search_limit[side, j])
                 for i, (value, rows) in enumerate(_count_least(near)):
                     found.value[side, j, i], found.rows[side, j, i] = value, rows
-        return self + type(self)(self.names, found.value, found.rows, self._limit_of(found))
+        return self + type(self)(self.names, found.value, found.rows, self._find_limit(found))
 
     @property
     def _counted_limit(self) -> Array:
-        """The limit, just below it where the value there has `MANY_ROWS`: more rows of it would change nothing."""
-        is_many = (self.rows == MANY_ROWS).any(axis=-1)
+        """The limit, or just below it where the value there has `MAX_COUNTED_ROWS`: more of it change nothing."""
+        is_many = (self.rows == MAX_COUNTED_ROWS).any(axis=-1)
         return np.where(is_many, np.nextafter(self.limit, -np.inf), self.limit)
 
-    def _limit_of(self, found: Self) -> Array:
+    def _find_limit(self, found: Self) -> Array:
         """Return up to which value the extremes found among further rows are complete."""
         last = found.value[..., -1]
-        many = np.where(found.rows == MANY_ROWS, found.value, np.inf).min(axis=-1)
+        many = np.where(found.rows == MAX_COUNTED_ROWS, found.value, np.inf).min(axis=-1)
         return np.minimum(self.limit, np.minimum(last, many))
 
     def ranges(self) -> dict[str, tuple[float, float]]:
@@ -100,7 +100,7 @@ class Extremes:
         return self._combine(other, -1)
 
     def _combine(self, other: Self, sign: int) -> Self:
-        """Add or subtract the rows of each value; keep the values up to the lower of both limits."""
+        """Add the rows of each value, or subtract them (sign −1); keep the values up to the lower of both limits."""
         other = other.reorder(self.names)
         value = np.concatenate([self.value, other.value], axis=-1)
         rows = np.concatenate([self.rows, sign * other.rows], axis=-1)
@@ -110,12 +110,12 @@ class Extremes:
         both = rows[..., :-1] + np.where(is_second, rows[..., 1:], 0)
         rows[..., 1:][is_second] = 0
         first = rows[..., :-1]
-        np.copyto(first, np.where(first == MANY_ROWS, MANY_ROWS, both), where=first != 0)
-        return self._cut(value, np.minimum(rows, MANY_ROWS), np.minimum(self.limit, other.limit))
+        np.copyto(first, np.where(first == MAX_COUNTED_ROWS, MAX_COUNTED_ROWS, both), where=first != 0)
+        return self._keep_least(value, np.minimum(rows, MAX_COUNTED_ROWS), np.minimum(self.limit, other.limit))
 
-    def _cut(self, value: Array, rows: NDArray[np.int64], limit: Array) -> Self:
-        """Keep the first values that have rows, up to the limit and to the first of `MANY_ROWS`; lower the limit."""
-        many = np.where(rows == MANY_ROWS, value, np.inf).min(axis=-1)
+    def _keep_least(self, value: Array, rows: NDArray[np.int64], limit: Array) -> Self:
+        """Keep the least values with rows, up to the limit and the first of `MAX_COUNTED_ROWS`; lower the limit."""
+        many = np.where(rows == MAX_COUNTED_ROWS, value, np.inf).min(axis=-1)
         limit = np.minimum(limit, many)
         is_kept = (rows > 0) & (value <= limit[..., None])
         value, rows = np.where(is_kept, value, np.inf), np.where(is_kept, rows, 0)
@@ -154,8 +154,8 @@ def _count_least(values: Array) -> list[tuple[float, int]]:
     while len(values) and len(found) < N_VALUES:
         least = values.min()
         is_least = values == least
-        found.append((float(least), min(int(np.count_nonzero(is_least)), MANY_ROWS)))
-        if found[-1][1] == MANY_ROWS:
+        found.append((float(least), min(int(np.count_nonzero(is_least)), MAX_COUNTED_ROWS)))
+        if found[-1][1] == MAX_COUNTED_ROWS:
             break
         values = values[~is_least]
     return found

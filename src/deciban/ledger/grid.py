@@ -15,30 +15,30 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.ledger.levels import ColumnCounts, feature_runs
-from deciban.ledger.statistic import align_by_key, subtract_checked
+from deciban.ledger.statistic import align_by_key, compute_offsets, subtract_checked, sum_by_class
 
-MANTISSA_BITS = 7
+CELL_BITS = 7
 """Leading bits of the mantissa that distinguish cells: 2⁷ cells from each power of two to the next."""
 
-WHOLE_BITS = 12
+WHOLE_NUMBER_BITS = 12
 """Whole numbers of this many bits have a cell each."""
 
 RUN_CELLS = 1 << 16
 """Number of counts that are processed at a time over many features, so that temporary arrays fit the cache."""
 
-MANTISSA = 52
+MANTISSA_BITS = 52
 """Bits of a double's mantissa."""
 
-MAGNITUDE = (1 << 63) - 1
+MAGNITUDE_MASK = (1 << 63) - 1
 """All bits of a double but its sign."""
 
 POWERS = np.arange(2048) - 1023
 """The power of two of each biased exponent of a double."""
 
-IGNORED_BITS = MANTISSA - np.where((POWERS > MANTISSA_BITS) & (POWERS < WHOLE_BITS), POWERS, MANTISSA_BITS)
+IGNORED_BITS = MANTISSA_BITS - np.where((POWERS > CELL_BITS) & (POWERS < WHOLE_NUMBER_BITS), POWERS, CELL_BITS)
 """Mantissa bits that cells ignore, for each biased exponent."""
 
-FIRST_CELL = np.concatenate([[0], np.cumsum(np.left_shift(1, MANTISSA - IGNORED_BITS))[:-1]]).astype(np.int64)
+FIRST_CELL = compute_offsets(np.left_shift(1, MANTISSA_BITS - IGNORED_BITS))[:-1]
 """The first cell of each exponent, counted from zero upwards; cells of negative numbers mirror those above zero."""
 
 BIAS = int(FIRST_CELL[-1]) + 1
@@ -59,10 +59,10 @@ def cell_numbers(x: NDArray[Any]) -> NDArray[np.int32]:
     [1, 0, 1]
     """
     bits = np.ascontiguousarray(x, dtype=np.float64).view(np.int64)
-    size = bits & MAGNITUDE
-    exponent = size >> MANTISSA
+    size = bits & MAGNITUDE_MASK
+    exponent = size >> MANTISSA_BITS
     drop = IGNORED_BITS[exponent]
-    mantissa = size & ((1 << MANTISSA) - 1)
+    mantissa = size & ((1 << MANTISSA_BITS) - 1)
     below = (bits < 0) & ((mantissa & ((np.int64(1) << drop) - 1)) > 0)  # truncation moves negative numbers up
     cell = FIRST_CELL[exponent] + (mantissa >> drop) + below
     return np.where(bits < 0, -cell, cell).astype(np.int32)
@@ -77,7 +77,7 @@ def edges(cells: NDArray[Any]) -> Array:
     wanted = np.asarray(cells, dtype=np.int64)
     count = np.abs(wanted)
     exponent = np.searchsorted(FIRST_CELL, count, side="right") - 1
-    size = ((exponent << MANTISSA) + ((count - FIRST_CELL[exponent]) << IGNORED_BITS[exponent])).view(np.float64)
+    size = ((exponent << MANTISSA_BITS) + ((count - FIRST_CELL[exponent]) << IGNORED_BITS[exponent])).view(np.float64)
     largest = np.finfo(np.float64).max
     return np.clip(np.where(wanted < 0, -size, size), -largest, largest)
 
@@ -109,14 +109,13 @@ class Grid(ColumnCounts):
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count numbers into their cells; NaN is left out."""
-        w = np.ones(len(X)) if weight is None else weight
         present = ~np.isnan(X) if X.dtype.kind == "f" else np.ones(X.shape, dtype=np.bool_)
         row, feature = np.nonzero(present)
         seen = (feature << KEY_BITS) + BIAS + cell_numbers(X[present])
         keys, inverse = np.unique(seen, return_inverse=True)
-        at = codes[row].astype(np.int64) * len(keys) + inverse.reshape(-1)
-        table = np.bincount(at, weights=w[row], minlength=n_classes * len(keys)).astype(np.float64, copy=False)
-        return cls.from_keys(keys, table.reshape(n_classes, len(keys)), X.shape[1])
+        w = None if weight is None else weight[row]
+        table = sum_by_class(codes[row], inverse.reshape(-1), w, n_classes, len(keys))
+        return cls.from_keys(keys, table, X.shape[1])
 
     @classmethod
     def from_keys(cls, keys: NDArray[np.int64], table: Array, n_features: int) -> Self:

@@ -37,11 +37,11 @@ def hash_word(word: bytes) -> int:
     The top bit is 0 exactly if the word is one part of at most seven bytes; equal hashes then mean equal words.
     """
     first, *others = word.split(b" ")
-    return _join_parts(_hash_part(first), map(_hash_part, others))
+    return _join_hashes(_hash_part(first), map(_hash_part, others))
 
 
-def _join_parts(h: int, parts: Iterable[int]) -> int:
-    """Combine the hash of a word's beginning with those of its further parts."""
+def _join_hashes(h: int, parts: Iterable[int]) -> int:
+    """Return the hash of a word from that of its beginning and those of its further parts, in their order."""
     for part in parts:
         x = (h * C3 + part) & M64
         x ^= x >> 32
@@ -97,10 +97,10 @@ def hash_words(blob: Bytes, offsets: Offsets) -> Hashes:
     last = first + more
     inner[first], inner[last] = True, False
     end[last], end[inner] = offsets[1:], spaces
-    return _join(_hash_parts(blob, start, end - start), first, more)
+    return _join_hashes_of_words(_hash_parts(blob, start, end - start), first, more)
 
 
-def _join(parts: Hashes, first: NDArray[np.int64], more: NDArray[np.int64]) -> Hashes:
+def _join_hashes_of_words(parts: Hashes, first: NDArray[np.int64], more: NDArray[np.int64]) -> Hashes:
     """Combine the hashes of parts to those of words: word i is part first[i] and the `more[i]` parts after it."""
     h = parts[first]
     step, words = 1, np.flatnonzero(more)
@@ -113,7 +113,7 @@ def _join(parts: Hashes, first: NDArray[np.int64], more: NDArray[np.int64]) -> H
         step += 1
         words = words[more[words] >= step]
     for i in words.tolist():  # a few words of very many parts
-        h[i] = _join_parts(int(h[i]), parts[first[i] + step : first[i] + more[i] + 1].tolist())
+        h[i] = _join_hashes(int(h[i]), parts[first[i] + step : first[i] + more[i] + 1].tolist())
     return h
 
 

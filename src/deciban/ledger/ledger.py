@@ -19,7 +19,7 @@ from deciban.ledger.levels import Cells, Levels
 from deciban.ledger.moments import Moments, find_lost_digits
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema, SchemaMapping, map_into, unite_schemas
-from deciban.ledger.statistic import ROUNDING, NotLearnedError, Statistic, subtract_checked
+from deciban.ledger.statistic import ROUNDING_FRACTION, NotLearnedError, Statistic, subtract_checked
 from deciban.ledger.vocabulary import Vocabulary
 
 
@@ -105,6 +105,7 @@ class Ledger:
         return self._with_blocks(pairs)
 
     def _with_blocks(self, pairs: Sequence[tuple[Block, Statistic]]) -> Self:
+        """Return the ledger with these blocks and statistics in place of its own; the classes stay."""
         schema = Schema(self.schema.classes, tuple(block for block, _ in pairs))
         return type(self)(schema, self.rows, tuple(part for _, part in pairs))
 
@@ -185,20 +186,20 @@ def _align(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:
 def _move(ledger: Any, schema: Schema, move: SchemaMapping) -> Any:
     """Return the ledger in another schema, given the mapping into it."""
     parts = tuple(move.apply(i, part) for i, part in enumerate(ledger.parts))
-    return type(ledger)(schema, move.rows(ledger.rows), parts)
+    return type(ledger)(schema, move.move_weights(ledger.rows), parts)
 
 
 def _subtract(a: Any, b: Ledger) -> Any:
     """Subtract b from a, both of one schema; a refusal names class and feature."""
     with _names_in_errors(a.schema, None):
         rows = subtract_checked(a.rows, b.rows, "weight")
-    parts = []
-    for block, (x, y) in zip(a.schema.blocks, map(_dense_if_mixed, a.parts, b.parts)):
+    pairs, parts = list(map(_dense_if_mixed, a.parts, b.parts)), []
+    for block, (x, y) in zip(a.schema.blocks, pairs):
         with _names_in_errors(a.schema, block), np.errstate(over="ignore", invalid="ignore"):
             parts.append(x - y)
     left = type(a)(a.schema, rows, tuple(parts))._refuse_overflow()
-    for block, x, y in zip(a.schema.blocks, a.parts, parts):
-        _warn_of_lost_digits(a.schema, block, x, y)
+    for block, (before, _), part in zip(a.schema.blocks, pairs, parts):
+        _warn_of_lost_digits(a.schema, block, before, part)
     return left
 
 
@@ -225,11 +226,10 @@ def _warn_of_lost_digits(schema: Schema, block: Block, before: Statistic, left: 
 def _find_lost_digits_of_counts(before: Any, left: Any) -> tuple[int, int, int] | None:
     """Return class, feature and digits of the least accurate fractional count, if it has fewer than six digits."""
     before, left = (part.occurrences if isinstance(part, Bags) else part for part in (before, left))
-    if isinstance(left, Counts):
-        old, new = before.to_dense().total if isinstance(before, Tallies) else before.total, left.total
-    else:
-        old, new = before.total[np.searchsorted(before.keys(), left.keys())], left.total
-    few = (new > 0) & (new < ROUNDING * old) & (new != np.rint(new))
+    old, new = before.total, left.total
+    if isinstance(left, Tallies):
+        old = old[np.searchsorted(before.keys(), left.keys())]
+    few = (new > 0) & (new < ROUNDING_FRACTION * old) & (new != np.rint(new))
     if not few.any():
         return None
     share = np.where(few, new / np.where(few, old, 1.0), np.inf)
@@ -289,7 +289,10 @@ def _dense_if_mixed(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def concatenate_features(parts: Sequence[Statistic]) -> Statistic:
-    """Join statistics of some features each to that of all features, as one pass over their matrix gives it."""
+    """Return the statistic of all features, as of one pass, from those of some features each, of one kind and rows.
+
+    The kind is `Counts`, `Moments`, `Levels` or `Grid`.
+    """
     first: Any = parts[0]
     if len(parts) == 1:
         return parts[0]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.ledger.statistic import Statistic, subtract_checked
+from deciban.ledger.statistic import Statistic, compute_offsets, subtract_checked, sum_by_class
 
-MAX_PAIRWISE_FEATURES = 64
-"""Up to this many features are summed one by one, each by NumPy's pairwise sum, which is more accurate."""
+MIN_REDUCEAT_FEATURES = 64
+"""Fewer features than this are summed one by one, each by NumPy's pairwise sum, which is more accurate."""
 
 
 class ColumnCounts(Statistic):
@@ -47,7 +47,7 @@ class ColumnCounts(Statistic):
         """See `Statistic.take_features`; features that `order` leaves out are dropped."""
         order = np.asarray(order, dtype=np.intp)
         sizes = self.sizes[order]
-        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offset = compute_offsets(sizes)
         columns = np.arange(int(offset[-1])) + np.repeat(self.offset[:-1][order] - offset[:-1], sizes)
         taken = {name: array[..., columns] for name, array in self.arrays().items() if name != "offset"}
         return type(self)(**taken, offset=offset)  # type: ignore[call-arg]
@@ -71,15 +71,12 @@ class Levels(ColumnCounts):
     @classmethod
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count level codes into their classes; negative (missing) codes are left out."""
-        sizes = level_counts(X)
-        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        w = np.ones(len(X)) if weight is None else weight
-        width = int(offset[-1])
+        offset = compute_offsets(level_counts(X))
         present = X >= 0
-        cell = codes[:, None].astype(np.int64) * width + X + offset[:-1]
-        weights = np.broadcast_to(w[:, None], X.shape)[present]
-        table = np.bincount(cell[present], weights=weights, minlength=n_classes * width)
-        return cls(table.astype(np.float64, copy=False).reshape(n_classes, width), offset).trim()
+        column = (X + offset[:-1])[present]
+        k = np.broadcast_to(codes[:, None], X.shape)[present]
+        w = None if weight is None else np.broadcast_to(weight[:, None], X.shape)[present]
+        return cls(sum_by_class(k, column, w, n_classes, int(offset[-1])), offset).trim()
 
     def tables(self) -> list[Array]:
         """Return the table of each feature, K×V_j."""
@@ -128,7 +125,7 @@ class Levels(ColumnCounts):
 
     def _move_levels(self, level: NDArray[np.int64], sizes: NDArray[np.int64]) -> Self:
         """Return the counts with each column at a new level of its feature; levels outside the sizes are dropped."""
-        offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offset = compute_offsets(sizes)
         kept = (level >= 0) & (level < sizes[self.owner])
         to = (offset[self.owner] + level)[kept]
         table = np.zeros((self.n_classes, int(offset[-1])))
@@ -147,7 +144,7 @@ def level_counts(X: NDArray[Any]) -> NDArray[np.int64]:
 def sums_by_feature(table: Array, offset: NDArray[np.int64]) -> Array:
     """Return the sum over each feature's columns, offset[j] to offset[j+1] of the table; K×d."""
     sums = np.zeros((len(table), len(offset) - 1))
-    if len(offset) <= MAX_PAIRWISE_FEATURES:
+    if len(offset) - 1 < MIN_REDUCEAT_FEATURES:
         for j, (a, b) in enumerate(pairwise(offset)):
             sums[:, j] = table[:, a:b].sum(axis=1)
         return sums
@@ -191,11 +188,9 @@ class Cells(Statistic):
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int) -> Self:
         """Count complete rows of level codes; a row with a negative (missing) code is left out."""
         complete = (X >= 0).all(axis=1)
-        w = np.ones(len(X)) if weight is None else weight
         cell, inverse = np.unique(X[complete].astype(np.int64), axis=0, return_inverse=True)
-        key = codes[complete].astype(np.int64) * len(cell) + inverse.reshape(-1)
-        count = np.bincount(key, weights=w[complete], minlength=n_classes * len(cell)).astype(np.float64)
-        return cls(cell, count.reshape(n_classes, len(cell))).trim()
+        w = None if weight is None else weight[complete]
+        return cls(cell, sum_by_class(codes[complete], inverse.reshape(-1), w, n_classes, len(cell))).trim()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -233,7 +228,7 @@ class Cells(Statistic):
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`."""
-        return self._sorted(self.cell[:, order])
+        return self._with_cells(self.cell[:, order])
 
     def map_levels(self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]) -> Self:
         """See `Statistic.map_levels`."""
@@ -241,9 +236,9 @@ class Cells(Statistic):
         for j, where in enumerate(places):
             if where is not None:
                 cell[:, j] = where[self.cell[:, j]]
-        return self._sorted(cell)
+        return self._with_cells(cell)
 
-    def _sorted(self, cell: NDArray[np.int64]) -> Self:
+    def _with_cells(self, cell: NDArray[np.int64]) -> Self:
         """Return the table with these level codes of its combinations, sorted by them."""
         order = np.lexsort(cell.T[::-1]) if cell.shape[1] else np.arange(len(cell))
         return type(self)(cell[order], self.count[:, order])

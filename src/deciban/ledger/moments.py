@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.ledger.double_double import Pair, difference
-from deciban.ledger.statistic import ROUNDING, NotLearnedError, Statistic, divide, is_rounding, rows_by_class
+from deciban.ledger.statistic import ROUNDING_FRACTION, NotLearnedError, Statistic, divide, is_rounding, rows_by_class
 
 MEAN_ROUNDING_FRACTION = 64 * np.finfo(np.float64).eps
 """Means carry rounding errors of about this fraction of themselves, so squares below (fraction·mean)² are noise."""
 
-PAIR_ROUNDING = 2.0**-98
+PAIR_ROUNDING_FRACTION = 2.0**-98
 """Squares kept in pairs of doubles carry rounding of at most this fraction of themselves."""
 
 MAX_MEAN_SHIFT = 1e-3
@@ -45,7 +45,7 @@ MAX_NEAR_DEVIATION = 64.0
 
 
 class CentredStatistic(Statistic):
-    """Sums about a mean; weight, mean and squares are pairs of doubles.
+    """Sums about a mean; weight, mean and squares (or products) are pairs of doubles.
 
     At mean 1e8 a double is good to 1e-8; merging by such means would spoil a variance of 1 in its ninth digit.
 
@@ -71,9 +71,8 @@ class CentredStatistic(Statistic):
 
         NaN is left out.
         """
-        if (
-            weight is not None and not weight.all()
-        ):  # a row without weight is not an outlier, and makes none of others
+        # a row without weight is not an outlier, and makes none of others
+        if weight is not None and not weight.all():
             X, codes, weight = X[weight != 0], codes[weight != 0], weight[weight != 0]
         far = find_far_rows(X, codes)
         if not far.any():
@@ -87,7 +86,7 @@ class CentredStatistic(Statistic):
     @classmethod
     @abstractmethod
     def _of_rows(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, exact: bool) -> Self:
-        """Sum rows, in pairs of doubles where they are to be `exact`."""
+        """Compute the statistic of all these rows alike, in pairs of doubles if `exact`; NaN is left out."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -213,8 +212,8 @@ class Moments(CentredStatistic):
         n = left.weight.high
         self._refuse_other_rows(other, n)
         lever = 1 + divide(other.weight, n)
-        m2 = clamp(squares.where(n != 0), self.m2, n, MEAN_ROUNDING_FRACTION * np.abs(self.mean) * lever)
-        mean = mean_of_constant(
+        m2 = clamp_squares(squares.where(n != 0), self.m2, n, MEAN_ROUNDING_FRACTION * np.abs(self.mean) * lever)
+        mean = round_mean_of_constant(
             left.mean, m2.high == 0, MEAN_ROUNDING_FRACTION * np.sqrt(divide(self.m2, self.weight)) * lever
         )
         return type(self)(n, *mean, m2.high, left.weight.low, m2.low)
@@ -250,11 +249,11 @@ def moments_about(centre: Array, n: Pair, drift: Pair, squares: Pair) -> tuple[A
     with np.errstate(over="ignore", invalid="ignore"):
         shift = drift.over(n)
         m2 = squares.minus(drift.times(shift))
-        m2 = m2.where(~(m2.high <= PAIR_ROUNDING * squares.high))  # overflowed values stay as they are
+        m2 = m2.where(~(m2.high <= PAIR_ROUNDING_FRACTION * squares.high))  # overflowed values stay as they are
         return *Pair.of(centre).plus(shift), *m2
 
 
-def clamp(squares: Pair, before: Array, n: Array, slip: Array) -> Pair:
+def clamp_squares(squares: Pair, before: Array, n: Array, slip: Array) -> Pair:
     """Return the squares, with zero for those that differ from it only by rounding; refuse those further below zero.
 
     `before` are the squares before the subtraction, n the weight after it.
@@ -262,16 +261,16 @@ def clamp(squares: Pair, before: Array, n: Array, slip: Array) -> Pair:
     `slip` is the rounding error of means that were summed in single doubles: a few units in the last place of the
     mean before, times the factor by which subtracting most of the rows magnifies it.
     """
-    noise = ROUNDING * before + n * slip**2 + 2 * np.sqrt(before * n) * slip
+    noise = ROUNDING_FRACTION * before + n * slip**2 + 2 * np.sqrt(before * n) * slip
     lacking = squares.high < -noise
     if lacking.any():
         k, j = (int(i) for i in np.argwhere(lacking)[0])
         present = np.broadcast_to(before, squares.high.shape)[k, j]
         raise NotLearnedError("sum of squares", k, j, float(present), float(present - squares.high[k, j]))
-    return squares.where(~(squares.high <= PAIR_ROUNDING * before))
+    return squares.where(~(squares.high <= PAIR_ROUNDING_FRACTION * before))
 
 
-def mean_of_constant(mean: Pair, constant: NDArray[np.bool_], tolerance: Array) -> Pair:
+def round_mean_of_constant(mean: Pair, constant: NDArray[np.bool_], tolerance: Array) -> Pair:
     """Return the mean; where all values are equal it is a single double, and zero if within `tolerance` of zero.
 
     Plain sums leave such rounding in a mean; zeros with a mean of 1e-17 could not be forgotten any more.
@@ -286,7 +285,7 @@ def find_lost_digits(before: Moments, left: Moments) -> tuple[int, int, int] | N
     Squares that cancel to zero are exact where their rounding error is negligible against the column's values.
     """
     n = np.broadcast_to(left.weight, left.mean.shape)
-    error = np.where((n > 0) & (left.weight != before.weight), PAIR_ROUNDING * before.m2, 0.0)
+    error = np.where((n > 0) & (left.weight != before.weight), PAIR_ROUNDING_FRACTION * before.m2, 0.0)
     if not (error > EXACT_RELATIVE_ERROR * left.m2).any():
         return None
     with np.errstate(over="ignore", invalid="ignore"):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
-from deciban.ledger.statistic import Statistic, subtract_checked
+from deciban.ledger.statistic import Statistic, subtract_checked, sum_by_class
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,13 +30,12 @@ class Pairs(Statistic):
     def of(cls, X: NDArray[Any], codes: Codes, weight: Array | None, n_classes: int, n_cells: int = 1) -> Self:
         """Count the cells of rows, n×d, into their classes."""
         d, V = X.shape[1], n_cells
-        w = np.ones(len(X)) if weight is None else weight
 
         def count(cell: NDArray[Any], present: NDArray[np.bool_], size: int) -> Array:
-            key = codes[present].astype(np.int64) * size + cell[present]
-            return np.bincount(key, weights=w[present], minlength=n_classes * size).astype(np.float64)
+            w = None if weight is None else weight[present]
+            return sum_by_class(codes[present], cell[present], w, n_classes, size)
 
-        single = [count(x, x >= 0, V).reshape(n_classes, V) for x in X.T]
+        single = [count(x, x >= 0, V) for x in X.T]
         pair = [
             count(X[:, i].astype(np.int64) * V + X[:, j], (X[:, i] >= 0) & (X[:, j] >= 0), V * V)
             for i, j in combinations(range(d), 2)
@@ -79,12 +78,9 @@ class Pairs(Statistic):
         return type(self)(self.single + other.single, self.pair + other.pair)
 
     def __sub__(self, other: Self) -> Self:
-        def locate(k: int, place: int | None) -> tuple[int, int | None]:
-            return k, None
-
         def subtract(a: Array, b: Array, what: str) -> Array:
             K = len(a)
-            return subtract_checked(a.reshape(K, -1), b.reshape(K, -1), what, locate).reshape(a.shape)
+            return subtract_checked(a.reshape(K, -1), b.reshape(K, -1), what, lambda k, _: (k, None)).reshape(a.shape)
 
         single = subtract(self.single, other.single, "count of a cell")
         return type(self)(single, subtract(self.pair, other.pair, "count of a pair of cells"))
@@ -96,5 +92,5 @@ def list_pairs(d: int) -> NDArray[np.intp]:
 
 
 def _pair_index(i: int, j: int, d: int) -> int:
-    """Return the place of the pair i < j."""
+    """Return the place of the pair i < j of d features in the order of `list_pairs`."""
     return i * d - i * (i + 1) // 2 + j - i - 1

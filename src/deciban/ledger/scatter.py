@@ -17,21 +17,16 @@ from deciban._typing import Array, Codes
 from deciban.ledger.double_double import SUM_CHUNK_CELLS, Pair, difference, matrix_product
 from deciban.ledger.moments import (
     MEAN_ROUNDING_FRACTION,
-    PAIR_ROUNDING,
+    PAIR_ROUNDING_FRACTION,
     CentredStatistic,
     Merged,
     Moments,
-    clamp,
-    mean_of_constant,
+    clamp_squares,
     merge_means,
+    round_mean_of_constant,
     subtract_means,
 )
 from deciban.ledger.statistic import divide, rows_by_class
-
-
-def flip(pairs: Array) -> Array:
-    """Return a view in which entries (i, j) and (j, i) of each class are swapped."""
-    return np.swapaxes(pairs, 1, 2)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,7 +55,7 @@ class Scatter(CentredStatistic):
         missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=np.bool_)
         wide = bool(missing.any())
         out = cls.empty(n_classes, d, wide)
-        of_class = _one_class_exactly if exact else _one_class
+        of_class = _sum_class_exactly if exact else _sum_class
         for k, rows in rows_by_class(codes):
             n, mean, comoment = of_class(X[rows], w[rows], missing[rows], centres.mean[k], wide)
             out.weight[k], out.weight_rest[k] = n
@@ -110,10 +105,10 @@ class Scatter(CentredStatistic):
         own, past = self.moments, before.moments
         lever_own = lever[:, d, d] if lever.shape[1] > 1 else lever[:, :, 0]
         slip = MEAN_ROUNDING_FRACTION * np.abs(past.mean) * lever_own
-        m2 = clamp(own.squares, past.m2, own.weight, slip)
+        m2 = clamp_squares(own.squares, past.m2, own.weight, slip)
         self.comoment[:, d, d], self.comoment_rest[:, d, d] = m2
         tolerance = MEAN_ROUNDING_FRACTION * np.sqrt(divide(past.m2, past.weight)) * lever_own
-        mean = mean_of_constant(self.mean_pair, m2.high[:, :, None] == 0, tolerance[:, :, None])
+        mean = round_mean_of_constant(self.mean_pair, m2.high[:, :, None] == 0, tolerance[:, :, None])
         return replace(self, mean=mean.high, rest=mean.low)
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
@@ -130,7 +125,7 @@ def _add_between(first: Pair, second: Pair, merged: Merged, sign: int = 1) -> Pa
     """Return first ± (second + the products between the two), in blocks of rows that fit the cache."""
     K, d, _ = first.high.shape
     out = Pair(np.empty((K, d, d)), np.empty((K, d, d)))
-    columns = Pair(*(flip(a) for a in merged.weighted_gap))
+    columns = Pair(*(np.swapaxes(a, 1, 2) for a in merged.weighted_gap))
     step = max(1, SUM_CHUNK_CELLS // max(1, d))
     for k in range(K):
         for i in range(0, d, step):
@@ -144,15 +139,15 @@ def _add_between(first: Pair, second: Pair, merged: Merged, sign: int = 1) -> Pa
     return out
 
 
-def _one_class(
+def _sum_class(
     X: NDArray[Any], w: Array, missing: NDArray[np.bool_], centre: Array, wide: bool
 ) -> tuple[Pair, Pair, Pair]:
-    """Compute weight, mean and co-moment of one class's rows by sums about `centre`."""
+    """Return weight, mean and co-moment of one class's rows, by plain sums about `centre`; `wide`: of each pair."""
     gap = np.where(missing, 0.0, X.astype(np.float64, copy=False) - centre)
     weighted = gap * w[:, None]
     present = (~missing).astype(np.float64)
     if wide:
-        n = _pair_weights(present, w)
+        n = _sum_pair_weights(present, w)
         rest = divide(weighted.T @ present, n.high)
         mean = np.where(n.high == 0, 0.0, centre[:, None])
     else:
@@ -163,7 +158,7 @@ def _one_class(
     return n, Pair(mean, rest), Pair.of((product + product.T) / 2)
 
 
-def _pair_weights(present: Array, w: Array) -> Pair:
+def _sum_pair_weights(present: Array, w: Array) -> Pair:
     """Return Σ w over the rows that have both features of each pair, without rounding."""
     weighted = present * w[:, None]
     if (w == np.rint(w)).all():
@@ -171,15 +166,15 @@ def _pair_weights(present: Array, w: Array) -> Pair:
     return matrix_product(Pair.of(weighted), Pair.of(present))
 
 
-def _one_class_exactly(
+def _sum_class_exactly(
     X: NDArray[Any], w: Array, missing: NDArray[np.bool_], centre: Array, wide: bool
 ) -> tuple[Pair, Pair, Pair]:
-    """Compute weight, mean and co-moment of one class in pairs of doubles."""
+    """Return what `_sum_class` does, by sums in pairs of doubles."""
     gap = difference(np.where(missing, centre, X.astype(np.float64, copy=False)), centre)
     weighted = gap.scale(w[:, None])
     present = (~missing).astype(np.float64)
     if wide:
-        n = _pair_weights(present, w)
+        n = _sum_pair_weights(present, w)
         drift = matrix_product(weighted, Pair.of(present))
     else:
         n = Pair.of(w[:, None, None]).sum_rows()
@@ -200,7 +195,7 @@ def comoment_about(products: Pair, n: Pair, shift: Pair) -> Pair:
 
 
 def _subtract_products(products: Pair, between: Pair) -> Pair:
-    """Return the difference, with zero where it is only rounding."""
+    """Return products − between, d×d, with zero where it is only rounding of the squares of the two features."""
     size = np.sqrt(np.abs(np.diag(products.high)))
     left = products.minus(between)
-    return left.where(~(np.abs(left.high) <= PAIR_ROUNDING * np.outer(size, size)))
+    return left.where(~(np.abs(left.high) <= PAIR_ROUNDING_FRACTION * np.outer(size, size)))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError, SchemaError
 from deciban.ledger.counts import Bags
-from deciban.ledger.statistic import Statistic, place
+from deciban.ledger.statistic import Statistic, place_classes
 from deciban.ledger.vocabulary import Vocabulary
 
 Label = Any
@@ -109,7 +109,7 @@ def _canonical(label: Label) -> list[str]:
 
 
 def _choose_names(names: tuple[str, ...] | Vocabulary, features: Sequence[int]) -> tuple[str, ...] | Vocabulary:
-    """Return the names of these features; refuse words of a vocabulary in another order than its own."""
+    """Return the names of these features; refuse words of a vocabulary in another order than its own, or repeated."""
     if not isinstance(names, Vocabulary):
         return tuple(names[j] for j in features)
     index = np.asarray(features, dtype=np.intp)
@@ -204,16 +204,16 @@ class SchemaMapping:
     n_classes: int
     blocks: tuple[BlockMapping, ...]
 
-    def rows(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the class weights at their new places."""
-        return place(weight, self.classes, self.n_classes)
+    def move_weights(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weight of each class at its new place."""
+        return place_classes(weight, self.classes, self.n_classes)
 
     def apply(self, block: int, statistic: Statistic) -> Statistic:
-        """Return the statistic of one block at its new places."""
+        """Return the statistic of block number `block` with classes, features and levels at their new places."""
         return self.blocks[block].apply(statistic).map_classes(self.classes, self.n_classes)
 
 
-JoinedBlock = tuple[Block, BlockMapping, BlockMapping]
+UnitedBlock = tuple[Block, BlockMapping, BlockMapping]
 """A block that counts the features of two blocks, and the mapping of each of them into it."""
 
 
@@ -223,12 +223,12 @@ def unite_schemas(a: Schema, b: Schema) -> tuple[Schema, SchemaMapping, SchemaMa
     Classes, named levels and words are united, in order; features of the same names in another order are reordered.
     """
     classes = _unite_classes(a.classes, b.classes)
-    joined = [_join(x, y, grows=True) for x, y in _pair_blocks(a, b)]
-    schema = Schema(classes, tuple(block for block, _, _ in joined))
+    united = [_unite_blocks(x, y, grows=True) for x, y in _pair_blocks(a, b)]
+    schema = Schema(classes, tuple(block for block, _, _ in united))
     return (
         schema,
-        _map_schema(a, classes, [mine for _, mine, _ in joined]),
-        _map_schema(b, classes, [its for *_, its in joined]),
+        _map_schema(a, classes, [mine for _, mine, _ in united]),
+        _map_schema(b, classes, [its for *_, its in united]),
     )
 
 
@@ -238,7 +238,7 @@ def map_into(b: Schema, into: Schema) -> SchemaMapping:
     unknown = [label for label in b.classes if label not in known]
     if unknown:
         raise SchemaError(f"class {unknown[0]!r} is not known. Hint: one of {list(into.classes)[:5]}")
-    return _map_schema(b, into.classes, [_join(x, y, grows=False)[2] for x, y in _pair_blocks(into, b)])
+    return _map_schema(b, into.classes, [_unite_blocks(x, y, grows=False)[2] for x, y in _pair_blocks(into, b)])
 
 
 def _pair_blocks(a: Schema, b: Schema) -> Iterator[tuple[Block, Block]]:
@@ -249,6 +249,7 @@ def _pair_blocks(a: Schema, b: Schema) -> Iterator[tuple[Block, Block]]:
 
 
 def _map_schema(old: Schema, classes: tuple[Label, ...], blocks: Sequence[BlockMapping]) -> SchemaMapping:
+    """Return the mapping of a schema into one of these classes, given that of each block."""
     return SchemaMapping(_positions(old.classes, classes), len(classes), tuple(blocks))
 
 
@@ -265,21 +266,21 @@ def _unite_classes(a: tuple[Label, ...], b: tuple[Label, ...]) -> tuple[Label, .
         ) from None
 
 
-def _join(a: Block, b: Block, grows: bool) -> JoinedBlock:
-    """Join two blocks; unless `grows`, the result is a, which must have all names of b."""
+def _unite_blocks(a: Block, b: Block, grows: bool) -> UnitedBlock:
+    """Return the union of two blocks; unless `grows` it is a, which must have all names of b. Refuse other blocks."""
     if a.kind != b.kind:
         raise SchemaError(f"one counts {a.kind}, the other {b.kind}. Hint: train both as the same family.")
     if a.reading != b.reading:
         raise SchemaError(f"one counts {a.reading}, the other {b.reading}. Hint: read the data of both the same way.")
     if isinstance(a.names, Vocabulary) or isinstance(b.names, Vocabulary):
-        return _join_words(a, b, grows)
+        return _unite_words(a, b, grows)
     if a.width != b.width:
         raise SchemaError(f"one has {a.width} features, the other {b.width}{_describe_difference(a, b)}")
-    return _join_levels(a, b, _match_order(a, b), grows)
+    return _unite_levels(a, b, _match_order(a, b), grows)
 
 
-def _join_words(a: Block, b: Block, grows: bool) -> JoinedBlock:
-    """See `_join`, of blocks of words."""
+def _unite_words(a: Block, b: Block, grows: bool) -> UnitedBlock:
+    """Return the union of two blocks of words; unless `grows` it is a. Refuse a block without a vocabulary."""
     if not isinstance(a.names, Vocabulary) or not isinstance(b.names, Vocabulary):
         raise SchemaError("one has kept its words, the other has not. Hint: read the texts of both the same way.")
     if grows:
@@ -297,8 +298,8 @@ def _join_words(a: Block, b: Block, grows: bool) -> JoinedBlock:
     return a, BlockMapping(), BlockMapping(words=(its, a.width))
 
 
-def _join_levels(a: Block, b: Block, order: Places | None, grows: bool) -> JoinedBlock:
-    """See `_join`, of blocks with the same features; `order` are the places of b's features that match a."""
+def _unite_levels(a: Block, b: Block, order: Places | None, grows: bool) -> UnitedBlock:
+    """Return the union of two blocks of the same features; `order` has the place in b of each feature of a."""
     if (a.levels is None) != (b.levels is None):
         raise SchemaError(
             "the levels of one have names, those of the other are bare codes. Hint: name both, or neither."
@@ -310,7 +311,7 @@ def _join_levels(a: Block, b: Block, order: Places | None, grows: bool) -> Joine
         return a, BlockMapping(), BlockMapping(order)
     levels = tuple(x if x == y else _unite_names(x, y, grows) for x, y in zip(a.levels, theirs))
     sizes = [len(names) for names in levels]
-    mine, its = (_places(a.levels, levels), sizes), (_places(theirs, levels), sizes)
+    mine, its = (_find_moves(a.levels, levels), sizes), (_find_moves(theirs, levels), sizes)
     return replace(a, levels=levels), BlockMapping(levels=mine), BlockMapping(order, levels=its)
 
 
@@ -324,7 +325,7 @@ def _unite_names(x: Names, y: Names, grows: bool) -> Names:
     return x
 
 
-def _places(old: Sequence[Names], new: Sequence[Names]) -> list[Places | None]:
+def _find_moves(old: Sequence[Names], new: Sequence[Names]) -> list[Places | None]:
     """Return the new places of the names of each feature; None where they have not moved."""
     return [None if x is y else _positions(x, y) for x, y in zip(old, new)]
 
@@ -349,7 +350,7 @@ def _match_order(a: Block, b: Block) -> Places | None:
 
 
 def _describe_difference(a: Block, b: Block) -> str:
-    """Describe the names that only one of the blocks has."""
+    """Return the end of an error message: some of the names that only one block has; "" without names."""
     if a.names is None or b.names is None:
         return ""
     first, second = set(a.names), set(b.names)

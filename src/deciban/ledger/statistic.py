@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.errors import ForgetError
 
-ROUNDING = 1e-9
+ROUNDING_FRACTION = 1e-9
 """A sum may fall below zero by this fraction of itself through rounding; a larger deficit means that rows which were
 never learned are subtracted."""
 
@@ -77,7 +77,7 @@ class Statistic(ABC):
 
     def map_classes(self, index: NDArray[np.intp], n_classes: int) -> Self:
         """Return the sums with class k at place index[k] among n_classes."""
-        return self._change_classes(lambda array: place(array, index, n_classes))
+        return self._change_classes(lambda array: place_classes(array, index, n_classes))
 
     def take_classes(self, index: NDArray[np.intp]) -> Self:
         """Return the sums of these classes alone, in this order, trimmed."""
@@ -106,6 +106,7 @@ class Statistic(ABC):
 
 @cache
 def _field_names(kind: type) -> tuple[str, ...]:
+    """Return the names of a dataclass's fields, in their order."""
     return tuple(field.name for field in fields(kind))
 
 
@@ -115,6 +116,13 @@ def rows_by_class(codes: Codes) -> Iterator[tuple[int, NDArray[np.intp]]]:
     classes, starts = np.unique(codes[order], return_index=True)
     for k, rows in zip(classes, np.split(order, starts[1:])):
         yield int(k), rows
+
+
+def sum_by_class(codes: Codes, columns: NDArray[Any], weight: Array | None, n_classes: int, n_columns: int) -> Array:
+    """Return the sums of the weights of entries by class and column, K×m; without weights each entry weighs one."""
+    at = codes.astype(np.int64) * n_columns + columns
+    sums = np.bincount(at, weights=weight, minlength=n_classes * n_columns).astype(np.float64, copy=False)
+    return sums.reshape(n_classes, n_columns)
 
 
 class NotLearnedError(ForgetError):
@@ -148,7 +156,7 @@ def subtract_checked(before: Array, removed: Array, what: str, locate: Locate = 
 
 def is_rounding(left: Array, before: Array, removed: Array, what: str) -> NDArray[np.bool_]:
     """Return whether each remainder is no more than rounding; refuse where more is removed than was present."""
-    lacking = left < -ROUNDING * np.abs(before)
+    lacking = left < -ROUNDING_FRACTION * np.abs(before)
     if lacking.any():
         where = tuple(int(i) for i in np.argwhere(lacking)[0])
         amount = np.broadcast_to(removed, before.shape)[where]
@@ -174,6 +182,13 @@ def align_by_key(
     return keys, a, b
 
 
+def compute_offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where consecutive ranges of these whole sizes begin, and the last ends: 0, then cumulative sums."""
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
 def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0) -> Array:
     """Return numerator / denominator, and `otherwise` where the denominator is zero."""
     if denominator.all():
@@ -182,8 +197,8 @@ def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0)
     return np.divide(numerator, denominator, out=out, where=denominator != 0)
 
 
-def place(rows: Array, index: NDArray[np.intp], n_classes: int) -> Array:
-    """Return class rows moved to their places among n_classes; the other rows are zero."""
+def place_classes(rows: Array, index: NDArray[np.intp], n_classes: int) -> Array:
+    """Return an array of n_classes rows with row k at place index[k], and zeros in the rows of other classes."""
     out = np.zeros((n_classes, *rows.shape[1:]))
     out[index] = rows
     return out

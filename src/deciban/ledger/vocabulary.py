@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger.hashing import SURROGATES, Bytes, Hashes, Offsets, hash_words
+from deciban.ledger.statistic import compute_offsets
 
 Places = NDArray[np.intp]
 
@@ -44,19 +45,19 @@ class Vocabulary(Sequence[str]):
 
     @classmethod
     def arrange(cls, blob: Bytes, offsets: Offsets, hashes: Hashes | None = None) -> tuple[Self, Places]:
-        """Sort distinct words; return the vocabulary and the number of the word at each of its places."""
+        """Sort distinct words; return the vocabulary and the given number of the word at each of its places."""
         hashes = hash_words(blob, offsets) if hashes is None else hashes
         order = np.argsort(hashes, kind="stable")
         in_order = hashes[order]
-        for a, b in _runs(in_order):
+        for a, b in _find_equal_runs(in_order):
             order[a:b] = sorted(order[a:b].tolist(), key=lambda i: blob[offsets[i] : offsets[i + 1]].tobytes())
         return cls._gather(blob, offsets, in_order, order), order
 
     @classmethod
     def _gather(cls, blob: Bytes, offsets: Offsets, hashes: Hashes, index: Places) -> Self:
-        """Copy the words at these places; `hashes` are already in the order of `index`."""
+        """Return the vocabulary of the words at these places; `hashes` are already in the order of `index`."""
         start, length = offsets[index], offsets[index + 1] - offsets[index]
-        ends = _ends(length)
+        ends = compute_offsets(length)
         out = np.empty(int(ends[-1]), dtype=np.uint8)
         copy_ranges(out, ends[:-1], blob, start, length)
         return cls(out, ends, hashes)
@@ -151,12 +152,12 @@ class Vocabulary(Sequence[str]):
         found[alike[same]] = at[same]
         for i in alike[~same].tolist():  # another word of the same hash comes first: very rare
             word = blob[offsets[i] : offsets[i + 1]].tobytes()
-            j = self._before(word, hashes[i])
+            j = self._count_before(word, hashes[i])
             if j < len(self) and self.hashes[j] == hashes[i] and self.word(j) == word:
                 found[i] = j
         return found
 
-    def _before(self, word: bytes, hash_: np.uint64) -> int:
+    def _count_before(self, word: bytes, hash_: np.uint64) -> int:
         """Return how many words of the vocabulary sort before this one."""
         low, high = np.searchsorted(self.hashes, hash_), np.searchsorted(self.hashes, hash_, side="right")
         return int(low) + bisect_left(range(int(low), int(high)), word, key=self.word)
@@ -169,7 +170,7 @@ class Vocabulary(Sequence[str]):
             return self, np.arange(len(self)), theirs
         before = np.searchsorted(self.hashes, other.hashes[new])
         for i in np.flatnonzero(before != np.searchsorted(self.hashes, other.hashes[new], side="right")).tolist():
-            before[i] = self._before(other.word(int(new[i])), other.hashes[new[i]])
+            before[i] = self._count_before(other.word(int(new[i])), other.hashes[new[i]])
         mine = np.arange(len(self)) + np.cumsum(np.bincount(before, minlength=len(self) + 1))[: len(self)]
         theirs[theirs >= 0] = mine[theirs[theirs >= 0]]
         theirs[new] = before + np.arange(len(new))
@@ -182,7 +183,7 @@ class Vocabulary(Sequence[str]):
         hashes[mine], hashes[theirs[new]] = self.hashes, other.hashes[new]
         own, added = np.diff(self.offsets), other.offsets[new + 1] - other.offsets[new]
         length[mine], length[theirs[new]] = own, added
-        ends = _ends(length)
+        ends = compute_offsets(length)
         blob = np.empty(int(ends[-1]), dtype=np.uint8)
         run = np.flatnonzero(np.diff(mine, prepend=-2) > 1)  # words with no new one between them are copied together
         start = self.offsets[run]
@@ -200,17 +201,10 @@ def pack_words(words: Iterable[str]) -> tuple[Bytes, Offsets]:
     """Return the UTF-8 of all words, one after another, and the byte at which each begins, and the last ends."""
     encoded = [word.encode("utf-8", SURROGATES) for word in words]
     length = np.fromiter(map(len, encoded), np.int64, len(encoded))
-    return np.frombuffer(bytearray().join(encoded), dtype=np.uint8), _ends(length)
+    return np.frombuffer(bytearray().join(encoded), dtype=np.uint8), compute_offsets(length)
 
 
-def _ends(length: Offsets) -> Offsets:
-    """Return the offsets of consecutive ranges of these lengths: 0, then the end of each."""
-    ends = np.zeros(len(length) + 1, dtype=np.int64)
-    np.cumsum(length, out=ends[1:])
-    return ends
-
-
-def _runs(hashes: Hashes) -> list[tuple[int, int]]:
+def _find_equal_runs(hashes: Hashes) -> list[tuple[int, int]]:
     """Return the ranges of equal hashes among ascending ones; nearly always there are none."""
     equal = np.flatnonzero(hashes[1:] == hashes[:-1])
     if not equal.size:
@@ -223,7 +217,7 @@ def copy_ranges(out: Bytes, to: Offsets, source: Bytes, start: Offsets, length: 
     """Copy byte ranges: out[to[i] : to[i] + length[i]] = source[start[i] : start[i] + length[i]] for every i."""
     for i in np.flatnonzero(length > MAX_VECTORISED_BYTES).tolist():
         out[to[i] : to[i] + length[i]] = source[start[i] : start[i] + length[i]]
-    for some, first, within in _chunks(length):
+    for some, first, within in _split_short_ranges(length):
         n = length[some]
         out[np.repeat(to[some] - first, n) + within] = source[np.repeat(start[some] - first, n) + within]
 
@@ -234,7 +228,7 @@ def ranges_are_equal(a: Bytes, start_a: Offsets, b: Bytes, start_b: Offsets, len
     for i in np.flatnonzero(length > MAX_VECTORISED_BYTES).tolist():
         x, y, n = start_a[i], start_b[i], length[i]
         same[i] = np.array_equal(a[x : x + n], b[y : y + n])
-    for some, first, within in _chunks(length):
+    for some, first, within in _split_short_ranges(length):
         n = length[some]
         differ = a[np.repeat(start_a[some] - first, n) + within] != b[np.repeat(start_b[some] - first, n) + within]
         if differ.any():
@@ -242,7 +236,7 @@ def ranges_are_equal(a: Bytes, start_a: Offsets, b: Bytes, start_b: Offsets, len
     return same
 
 
-def _chunks(length: Offsets) -> Iterator[tuple[Places, Offsets, Offsets]]:
+def _split_short_ranges(length: Offsets) -> Iterator[tuple[Places, Offsets, Offsets]]:
     """Yield the short ranges in chunks: their numbers, where each begins within the chunk, and all positions."""
     short = np.flatnonzero((length > 0) & (length <= MAX_VECTORISED_BYTES))
     end = np.cumsum(length[short])

@@ -13,7 +13,7 @@ from deciban._typing import Array, Codes
 from deciban.errors import DecibanWarning, InputError, UndefinedError
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Schema
-from deciban.ledger.statistic import place
+from deciban.ledger.statistic import place_classes
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.linear.sample_weights import ALGORITHMS, WEIGHTINGS, Algorithm, RoundResult, select_class_scores
 from deciban.scores import DECIBAN, Boundary, Conic, Explanation, finish
@@ -269,7 +269,7 @@ def _boost_seen_classes(
     wide = [
         Ledger(
             replace(model.ledger.schema, classes=schema.classes),
-            place(model.ledger.rows, seen, K),
+            place_classes(model.ledger.rows, seen, K),
             tuple(part.map_classes(seen, K) for part in model.ledger.parts),
         )
         for model in some.rounds

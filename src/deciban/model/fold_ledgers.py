@@ -7,7 +7,7 @@ import numpy as np
 
 from deciban.ledger import Bags, Ledger, Schema, Statistic
 from deciban.ledger.schema import sort_classes
-from deciban.ledger.statistic import place
+from deciban.ledger.statistic import place_classes
 
 
 def join_fold(label: str, fold: int) -> str:
@@ -23,7 +23,7 @@ def split_by_fold(ledger: Ledger, n_folds: int) -> tuple[Ledger, list[Ledger]]:
     places, n = np.array([code[label] * n_folds + fold for label, fold in pairs]), len(names) * n_folds
     if not np.array_equal(places, np.arange(n)):  # some classes may be absent from some folds
         parts = tuple(part.map_classes(places, n) for part in ledger.parts)
-        ledger = Ledger(ledger.schema, place(ledger.rows, places, n), parts)
+        ledger = Ledger(ledger.schema, place_classes(ledger.rows, places, n), parts)
     schema, index = Schema(tuple(names), ledger.schema.blocks), np.arange(0, n, n_folds)
     folds = [
         Ledger(schema, ledger.rows[index + f], tuple(part.take_classes(index + f) for part in ledger.parts))

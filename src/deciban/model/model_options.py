@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from deciban.errors import InputError, SchemaError
-from deciban.families.aode import Aode
 from deciban.families.binned import Binned
 from deciban.families.count_families import Poisson
 from deciban.families.family import ClassPrior, Family, broadcast_alpha
 from deciban.families.gaussian import DEFAULT_MIXING, Covariance, Gaussian
 from deciban.families.level_families import Categorical, Unseen
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
+from deciban.families.pair_families import Aode, Tree
 from deciban.families.text_family import Text
-from deciban.families.tree import Tree
 from deciban.generative import Assumption
 from deciban.ledger.extremes import Extremes
 from deciban.ledger.schema import Kind

@@ -6,15 +6,14 @@ from typing import Any, get_args
 
 import numpy as np
 
-from deciban.families.aode import Aode
 from deciban.families.binned import Binned
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.covariances import ShrinkageTarget
 from deciban.families.family import Alpha, ClassPrior, Family, PriorKind
 from deciban.families.gaussian import Covariance, Gaussian
 from deciban.families.level_families import Categorical, Joint, Unseen
+from deciban.families.pair_families import Aode, Tree
 from deciban.families.text_family import By, Event, Text
-from deciban.families.tree import Tree
 from deciban.persistence import Section
 
 FAMILIES: dict[str, Callable[..., Any]] = {

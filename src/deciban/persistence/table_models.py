@@ -17,7 +17,7 @@ from deciban.families.family import Family
 from deciban.families.marginal_likelihood import with_alpha
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block
-from deciban.ledger.extremes import MANY_ROWS, N_VALUES, Extremes
+from deciban.ledger.extremes import MAX_COUNTED_ROWS, N_VALUES, Extremes
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import JOINABLE_ROLES, ROLES, Column, Feature, Layout, is_combination
 from deciban.model.learned_rows import MAX_SOURCES, N_BUCKETS, LearnedRows
@@ -173,7 +173,7 @@ def _read_extremes(section: Section, layout: Layout) -> Extremes:
     names = layout.number_names
     shape = (2, len(names), N_VALUES)
     value = section.floats("value", shape, minimum=-np.inf, maximum=np.inf)
-    rows = section.integers("rows", shape, maximum=MANY_ROWS)
+    rows = section.integers("rows", shape, maximum=MAX_COUNTED_ROWS)
     limit = section.floats("limit", shape[:2], minimum=-np.inf, maximum=np.inf)
     is_value = np.isfinite(value)
     ascends = (value[..., 1:] > value[..., :-1]) | ~is_value[..., 1:]

@@ -26,21 +26,20 @@ MAX_SHOWN_REASONS = 12
 def show_in_notebook(explanation: Explanation) -> str:
     """Return the waterfalls of the first rows with their style."""
     n = len(explanation)
-    rows = [show_row(explanation, row) for row in range(min(n, MAX_SHOWN_ROWS))]
+    rows = [_show_row(explanation, row) for row in range(min(n, MAX_SHOWN_ROWS))]
     more = [f"… and {n - MAX_SHOWN_ROWS} rows more"] if n > MAX_SHOWN_ROWS else []
     return wrap_for_notebook(*rows, make_list(more))
 
 
-def show_row(explanation: Explanation, row: int = 0, most: int = MAX_SHOWN_REASONS) -> Markup:
+def _show_row(explanation: Explanation, row: int) -> Markup:
     """Return one row's waterfall, the strongest evidence first, its texts with their words, and unseen values."""
-    row = range(len(explanation))[row]
     caption = f"{explanation.winner[row]} rather than {explanation.runner_up[row]}"
-    waterfall = draw_reasons(explanation.reasons(row), float(explanation.total[row]), caption, most)
+    waterfall = draw_reasons(explanation.reasons(row), float(explanation.total[row]), caption, MAX_SHOWN_REASONS)
     unseen = make_list(str(value) for value in explanation.unseen_values(row))
     return element("section", waterfall, *show_texts(explanation, row), unseen)
 
 
-def draw_reasons(reasons: list[Reason], total: float, caption: Any, most: int = MAX_SHOWN_REASONS) -> Markup:
+def draw_reasons(reasons: list[Reason], total: float, caption: Any, most: int) -> Markup:
     """Return the waterfall of reasons in their order; those beyond the first `most` are one line."""
     shown, omitted = reasons[:most], reasons[most:]
     bars = [Bar(reason.name, reason.decibans) for reason in shown]
@@ -50,17 +49,12 @@ def draw_reasons(reasons: list[Reason], total: float, caption: Any, most: int = 
 
 
 def show_texts(explanation: Explanation, row: int) -> list[Markup]:
-    """Return the texts of a row, each with its words highlighted."""
+    """Return the texts of a row, each under the name of its column, with its words highlighted by their evidence."""
     documents = getattr(explanation, "documents", {})
     texts = [explanation] if isinstance(explanation, TextExplanation) else list(documents.values())
-    return [join(_name_column(text), highlight_words(text, row)) for text in texts]
-
-
-def highlight_words(documents: TextExplanation, row: int = 0) -> Markup:
-    """Return a document with its words highlighted by their evidence."""
-    passages = [(place.start, place.end, place.decibans) for place in documents.places(row)]
-    return highlight_passages(documents.texts[row], passages)
-
-
-def _name_column(text: TextExplanation) -> Markup | None:
-    return element("p", element("b", text.column)) if text.column else None
+    shown = []
+    for text in texts:
+        name = element("p", element("b", text.column)) if text.column else None
+        passages = [(place.start, place.end, place.decibans) for place in text.places(row)]
+        shown.append(join(name, highlight_passages(text.texts[row], passages)))
+    return shown

@@ -92,8 +92,8 @@ class Linear(ScoreForm):
         """The weights, d×K, contiguous by feature for loops over stored entries."""
         return np.ascontiguousarray(self.weights.T)
 
-    def binarise(self, X: NDArray[Any]) -> Array:
-        """Return the indicators [x > threshold] as numbers, or the values if there is no threshold; NaN stays NaN."""
+    def read_values(self, X: NDArray[Any]) -> Array:
+        """Return the values to multiply by weights: [x > threshold], or x within the limits; NaN stays NaN."""
         if self.threshold is None:
             return self.limit(np.asarray(X, dtype=np.float64))
         seen = (self.threshold < X).astype(np.float64)  # compared in X's data type, as when it was learned
@@ -107,7 +107,7 @@ class Linear(ScoreForm):
 
     def log_likelihoods(self, X: NDArray[Any]) -> Array:
         """See `ScoreForm.log_likelihoods`."""
-        x = self.binarise(X)
+        x = self.read_values(X)
         missing = np.isnan(x)
         if missing.any():
             score = np.where(missing, 0.0, x) @ self.weights.T + self.bias
@@ -124,11 +124,11 @@ class Linear(ScoreForm):
     def pieces(self, X: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """See `ScoreForm.pieces`."""
         gap = self.bias[k] - self.bias[l]
-        return Pieces(self._contrast_values(self.binarise(X), (k,), (l,)), {"bias": gap} if gap.any() else {})
+        return Pieces(self._contrast_values(self.read_values(X), (k,), (l,)), {"bias": gap} if gap.any() else {})
 
     def stored_pieces(self, Z: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
         """Return the pieces of CSR rows: evidence of stored values, and that of all absent features as `absent`."""
-        x = self.binarise(Z.data)
+        x = self.read_values(Z.data)
         Z = Z.astype(np.float64)
         row = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
         at_k, at_l = (k[row], Z.indices), (l[row], Z.indices)

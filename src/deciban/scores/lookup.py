@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.scores.explanation import Pieces
 from deciban.scores.gaussian_forms import group_by_missing, multiply_score
-from deciban.scores.score_form import ScoreForm
+from deciban.scores.score_form import ScoreForm, log
 
 LOOKUP_CHUNK_CELLS = 1 << 16
 """Log-probabilities that are looked up at a time, so that they stay in the cache until they are summed."""
@@ -170,7 +170,7 @@ class Table(ScoreForm):
     @cached_property
     def log_seen(self) -> Array:
         """ln N_k."""
-        return _log(self.count_or_pooled.sum(axis=1))
+        return log(self.count_or_pooled.sum(axis=1))
 
     @cached_property
     def log_imagined(self) -> float:
@@ -223,7 +223,7 @@ class Table(ScoreForm):
         if np.isneginf(log_total).any():  # no rows and no pseudo-counts: no evidence
             return np.zeros((len(X), self.n_classes))
         count, free = self.count_matches(X)
-        score = np.logaddexp(_log(count), self._log_alpha + free) - log_total
+        score = np.logaddexp(log(count), self._log_alpha + free) - log_total
         return score if self.evidence_weight is None else multiply_score(self.evidence_weight, score)
 
     def _match_rows(self, codes: NDArray[Any], is_known: NDArray[np.bool_]) -> Array:
@@ -263,12 +263,6 @@ class Table(ScoreForm):
         with np.errstate(invalid="ignore"):
             gap = score[i, k] - score[i, l]
         return Pieces(np.zeros(X.shape), {"joint": gap})
-
-
-def _log(x: Array) -> Array:
-    """Return ln x, −∞ at 0, without a warning."""
-    with np.errstate(divide="ignore"):
-        return np.log(x)
 
 
 def _group_cells(cell: NDArray[Any], count: Array) -> tuple[dict[bytes, int], Array]:

@@ -12,7 +12,7 @@ from deciban.scores.explanation import Pieces
 from deciban.scores.lookup import Lookup
 from deciban.scores.score_form import ScoreForm, row_chunks
 
-NOT_LINEAR = (
+CELLS_NOT_LINEAR = (
     "columns that depend on each other have a score that is not linear in x. "
     "Hint: train with structure='naive'; explain(X) gives the evidence of each feature."
 )
@@ -32,7 +32,7 @@ class Edges(ScoreForm):
     log_ratio: Array
 
     class_array = "log_ratio"
-    not_linear = NOT_LINEAR
+    not_linear = CELLS_NOT_LINEAR
 
     @cached_property
     def lookup(self) -> Lookup:
@@ -69,7 +69,7 @@ class AveragedEdges(ScoreForm):
     log_ratio: Array
 
     class_array = "log_ratio"
-    not_linear = NOT_LINEAR
+    not_linear = CELLS_NOT_LINEAR
 
     def log_likelihoods(self, X: NDArray[Any]) -> Array:
         """See `ScoreForm.log_likelihoods`."""

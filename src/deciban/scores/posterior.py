@@ -145,8 +145,8 @@ class Novelty:
         place = int(np.floor(share * (len(self.quantiles) - 1) + 1e-9))
         return float(self.quantiles[place])
 
-    def novel(self, typicality: Array, share: float) -> NDArray[np.bool_]:
-        """Return which rows are less typical than all but this share of usual rows, or have no observed cell."""
+    def is_novel(self, typicality: Array, share: float) -> NDArray[np.bool_]:
+        """Return whether each row is less typical than all but this share of usual rows, or has no observed cell."""
         return ~(typicality >= self.threshold(share))
 
 

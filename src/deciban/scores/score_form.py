@@ -47,6 +47,12 @@ class ScoreForm(ABC):
         return Conic(np.zeros_like(line.weights), line.weights, line.bias)
 
 
+def log(x: Array) -> Array:
+    """Return ln x, −∞ at 0, without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.log(x)
+
+
 def row_chunks(n: int, size: int) -> list[slice]:
     """Return slices of n rows, each so short that rows × `size` terms are few."""
     step = max(1, CHUNK_NUMBERS // max(1, size))

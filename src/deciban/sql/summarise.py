@@ -14,7 +14,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger import Needs, Statistic
 from deciban.ledger.counts import Counts
-from deciban.ledger.extremes import MANY_ROWS, N_VALUES, Extremes
+from deciban.ledger.extremes import MAX_COUNTED_ROWS, N_VALUES, Extremes
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.moments import Moments
 from deciban.model.columns import Column, Feature, Layout
@@ -214,7 +214,7 @@ class DatabaseSummariser(GroupReader):
             )
 
     def _find_extremes(self, names: Sequence[str]) -> None:
-        """Find the values at either end of numbers, each as often as it occurs, up to `MANY_ROWS` times."""
+        """Find the values at either end of numbers, each as often as it occurs, up to `MAX_COUNTED_ROWS` times."""
         driver, n_learned = self.rows.table.driver, self.summariser.n_learned
         (row,) = driver.read(statements.bound_extremes(self.rows, names, n_learned, N_VALUES)).to_pylist()
         rare: list[tuple[str, tuple[float, float]]] = []
@@ -256,7 +256,7 @@ class DatabaseSummariser(GroupReader):
                 self._keep_extremes([(name, all_values[0])], self.rows.table.driver.read(statement), 8 * n_groups)
                 continue
             distinct = np.array(list(found), dtype=np.float64)
-            more = [min(int(rows), MANY_ROWS) - 1 for rows in found.values()]
+            more = [min(int(rows), MAX_COUNTED_ROWS) - 1 for rows in found.values()]
             self.extremes[name] = np.concatenate([distinct, np.repeat(distinct, more)])
 
     def _count_grids(self) -> Parts:

@@ -1,9 +1,9 @@
 """The dependence between columns: the cells on which it is counted, and whether a model has it.
 
-`tan` is a forest in which each column may depend on one other (`families/tree.py`); `blocks` joins columns in pairs,
-and a pair is explained as one column that depends on the other. All pairs of columns are counted in the same pass as
-the columns alone, on few cells, whose cuts come from the first rows: so the counts of two tables with the same cells
-add. Held-out rows decide between the forest and independent columns.
+`tan` is a forest in which each column may depend on one other (`families/pair_families.py`); `blocks` joins columns
+in pairs, and a pair is explained as one column that depends on the other. All pairs of columns are counted in the
+same pass as the columns alone, on few cells, whose cuts come from the first rows: so the counts of two tables with
+the same cells add. Held-out rows decide between the forest and independent columns.
 """
 
 from __future__ import annotations

@@ -1,13 +1,21 @@
-"""The tree family: dependence between columns, as a correction of their independent distributions.
+"""Families of dependent columns, as corrections of their independent distributions, from counts of pairs of cells.
 
-Each feature may depend on one other, its parent (Friedman, Geiger & Goldszmidt 1997, "Bayesian network classifiers";
-Chow & Liu 1968). p(x_j | x_p, k) is estimated on cells, and its ratio to p(x_j | k) on the same cells multiplies the
-distribution that the feature has alone, whatever its family:
+In a tree each feature may depend on one other, its parent (Friedman, Geiger & Goldszmidt 1997, "Bayesian network
+classifiers"; Chow & Liu 1968). p(x_j | x_p, k) is estimated on cells, and its ratio to p(x_j | k) on the same cells
+multiplies the distribution that the feature has alone, whatever its family:
 
     ln p(x|k) = Σ_j ln p(x_j|k) + Σ_j ln p(x_j|x_p,k)/p(x_j|k).
+
+Averaged one-dependence estimators (Webb, Boughton & Wang 2005, "Not so naive Bayes: aggregating one-dependence
+estimators") average over models in each of which one feature i is the parent of all others:
+
+    p_i(x|k) = Π_j p(x_j|k) · Π_{j≠i} p(x_j|x_i,k)/p(x_j|k),
+
+whose first product is that of independent features.
 """
 
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +25,7 @@ from deciban.errors import UndefinedError
 from deciban.families.family import Family
 from deciban.ledger import Needs
 from deciban.ledger.pairs import Pairs, list_pairs
-from deciban.scores.pair_form import Edges
+from deciban.scores.pair_form import AveragedEdges, Edges
 
 PRIOR_ROWS = 5.0
 """Pseudo-observations of each cell of a parent, distributed as the feature is without it."""
@@ -28,11 +36,26 @@ CELL_ALPHA = 1.0
 MIN_GAIN_STANDARD_DEVIATIONS = 2.0
 """How far the likelihood must rise above what independence gives on average, in its standard deviations there."""
 
-NO_SAMPLE = "rows cannot be drawn from a model whose columns depend on each other. Hint: train with structure='naive'"
+
+@dataclass(frozen=True)
+class CellPairFamily(Family):
+    """A correction of independent features for their dependence, from counts of pairs of their cells, V each."""
+
+    n_cells: int
+
+    def needs(self) -> Needs:
+        """See `Family.needs`."""
+        return Needs("pairs", cells=self.n_cells)
+
+    def sample(self, part: Pairs, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Refuse: the cells of dependent columns do not give their values."""
+        raise UndefinedError(
+            "rows cannot be drawn from a model whose columns depend on each other. Hint: train with structure='naive'"
+        )
 
 
 @dataclass(frozen=True)
-class Tree(Family):
+class Tree(CellPairFamily):
     """A forest of features on cells: p(b|a,k) = (n_kab + mθ_kb) / (n_ka + m), θ_kb = (n_kb + α) / (n_k + αV_j).
 
     The forest has the largest sum of gains; edges without a gain are left out. An edge raises the log-likelihood of
@@ -45,12 +68,7 @@ class Tree(Family):
     m is `PRIOR_ROWS`, α is `CELL_ALPHA`.
     """
 
-    n_cells: int
     pairs_only: bool = False
-
-    def needs(self) -> Needs:
-        """See `Family.needs`."""
-        return Needs("pairs", cells=self.n_cells)
 
     def solve(self, part: Pairs) -> Edges:
         """See `Family.solve`."""
@@ -65,12 +83,8 @@ class Tree(Family):
         """Return the parent of each feature, −1 where it has none."""
         return (join_pairs if self.pairs_only else grow_forest)(edge_gains(part))
 
-    def sample(self, part: Pairs, codes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Refuse: the cells of dependent columns do not give their values."""
-        raise UndefinedError(NO_SAMPLE)
-
     def log_likelihood(self, part: Pairs, solved: Pairs) -> float:
-        """See `Family.log_likelihood`: the sum of the corrections."""
+        """Return the sum of the corrections: what the edges add to the log-likelihood of independent features."""
         form = self.solve(solved)
         edges = [(int(p), j) for j, p in enumerate(form.parent) if p >= 0]
         return float(sum((part.pair_table(p, j) * form.log_ratio[:, j]).sum() for p, j in edges))
@@ -82,11 +96,37 @@ class Tree(Family):
         return int(sum(freedom[min(p, j), max(p, j)] for j, p in enumerate(parent) if p >= 0))
 
 
+@dataclass(frozen=True)
+class Aode(CellPairFamily):
+    """The mean of one-dependence models on cells, with p(b|a,k) as in `Tree`.
+
+    A parent whose cell has few rows gives nearly the score of independent features: no parent has to be left out.
+    """
+
+    def solve(self, part: Pairs) -> AveragedEdges:
+        """See `Family.solve`."""
+        K, d, V = part.single.shape
+        log_ratio, theta = np.zeros((K, d, V, d, V)), cell_shares(part)
+        for i, j in permutations(range(d), 2):
+            log_ratio[:, i, :, j] = log_ratios(part.pair_table(i, j), theta[:, j])
+        return AveragedEdges(log_ratio)
+
+    def log_likelihood(self, part: Pairs, solved: Pairs) -> float:
+        """Refuse: the mean over parents is not a sum over pairs."""
+        raise UndefinedError(
+            "the likelihood of averaged one-dependence estimators does not follow from counts of pairs. "
+            "Hint: evaluate(…, learner='aode') has the log-loss"
+        )
+
+    def n_parameters(self, part: Pairs) -> int:
+        """Return Σ_k (V_i − 1)(V_j − 1), over all pairs: the parameters beyond those of independent features."""
+        return int(degrees_of_freedom(part).sum())
+
+
 def cell_shares(part: Pairs) -> Array:
     """Return θ_kjb, the smoothed share of each cell of each feature, K×d×V; 0 for cells that no class has."""
     theta = np.where(part.single.any(axis=0), part.single + CELL_ALPHA, 0.0)
-    shares: Array = theta / np.maximum(theta.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
-    return shares
+    return theta / np.maximum(theta.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
 
 
 def log_ratios(count: Array, theta: Array) -> Array:
