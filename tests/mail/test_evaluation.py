@@ -28,7 +28,7 @@ from deciban.mail.evaluation.labelled_mail import (
     stratify_size,
 )
 from deciban.mail.filter import MailFilter
-from deciban.mail.message.headers import arrival_time
+from deciban.mail.message.headers import find_arrival_time
 from deciban.mail.store.store_schema import MODELS
 
 from .test_filter import HAM, SPAM, make_messages
@@ -204,11 +204,11 @@ def test_folds_report_all_messages() -> None:
 
 def test_arrival_is_dated_by_the_last_server_else_by_the_date_header() -> None:
     received = b"Received: from a\n by b; Thu, 1 Jan 1970 00:00:10 +0000\n"
-    assert arrival_time(received + b"Date: Thu, 1 Jan 1970 00:00:20 +0000\n\nDate: none\n") == 10.0
-    assert arrival_time(b"Date: Thu, 1 Jan 1970 00:00:20 +0000\r\nReceived: from nowhere\r\n\r\n") == 20.0
-    assert arrival_time(b"Subject: a\n\nDate: Thu, 1 Jan 1970 00:00:20 +0000\n") is None
-    assert arrival_time(b"Date: Foo, 99 Bar 99999999999999 99:99:99 +9999999999\n\n") is None
-    assert arrival_time(b"") is None
+    assert find_arrival_time(received + b"Date: Thu, 1 Jan 1970 00:00:20 +0000\n\nDate: none\n") == 10.0
+    assert find_arrival_time(b"Date: Thu, 1 Jan 1970 00:00:20 +0000\r\nReceived: from nowhere\r\n\r\n") == 20.0
+    assert find_arrival_time(b"Subject: a\n\nDate: Thu, 1 Jan 1970 00:00:20 +0000\n") is None
+    assert find_arrival_time(b"Date: Foo, 99 Bar 99999999999999 99:99:99 +9999999999\n\n") is None
+    assert find_arrival_time(b"") is None
 
 
 def test_mail_is_put_in_order_of_arrival_or_of_names(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deciban._typing import Codes
 from deciban.errors import InputError
 from deciban.mail.bulk.read_batches import LabelledInput, read_batches
-from deciban.mail.message.headers import arrival_time
+from deciban.mail.message.headers import find_arrival_time
 from deciban.mail.model.threshold_choice import HAM_AND_SPAM
 from deciban.mail.sources.message_files import ProblemHandler, warn_of_problem
 from deciban.mail.sources.message_sources import read_mail, source_kind
@@ -130,7 +130,7 @@ def read_labelled_mail(
         for label, path in [*zip(repeat(LABELS[0]), ham), *zip(repeat(LABELS[1]), spam)]:
             is_dated = source_kind(path) in DATED_SOURCES
             for message in read_mail(path, problems=problems):
-                arrival = arrival_time(message.raw)
+                arrival = find_arrival_time(message.raw)
                 progress()
                 yield label, replace(message, time=message.time if arrival is None and is_dated else arrival)
 
