@@ -144,7 +144,7 @@ class MailFilter:
     def thresholds(self) -> tuple[float, float]:
         """Return the probability of spam up to which a message is ham, and the one from which it is spam.
 
-        The latter, unless set, is the one chosen at the last fit: no more than one ham in a thousand is to be lost.
+        The latter, unless set, is the one chosen at the last fit, so that next to no ham is lost; else the default.
         """
         spam_at = self.store.setting("spam_at")
         choice = self.threshold_choice if spam_at is None else None

@@ -49,7 +49,7 @@ def _expect_verdicts(mail: MailFilter) -> dict[str, Any] | None:
     choice = mail.threshold_choice
     if choice is None or (choice.ham_at, choice.spam_at) != mail.thresholds:
         return None
-    found, bound = choice.lost_bounds
+    found, bound = choice.lost_rate_and_bound
     return {**choice.to_dict(), "lost_rate": found, "lost_bound": bound, "missing_ham": choice.missing_ham}
 
 

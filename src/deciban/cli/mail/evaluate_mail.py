@@ -145,10 +145,10 @@ def _evaluate(
         return method.evaluate_folds(mail, n_folds, seed, model, tick)
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Format a share as a percentage; one below 1 % keeps three decimals.
 
-    >>> percent(0.00551), percent(0.25)
+    >>> format_percent(0.00551), format_percent(0.25)
     ('0.551 %', '25.0 %')
     """
     return f"{100 * share:.3f} %" if abs(share) < 0.01 else f"{100 * share:.1f} %"
@@ -190,7 +190,7 @@ def _show_spread(out: Screen, report: DrawsReport) -> None:
     """Show means and standard deviations over several draws."""
     shares = {"error": "errors at p ≥ ½", "one_minus_auc": "1 − AUC"}
     numbers = {"log_loss": "log-loss", "ham_lost": "ham lost", "spam_missed": "spam missed", "unsure": "unsure"}
-    rows = [[words, *map(percent, report.spread(name))] for name, words in shares.items()]
+    rows = [[words, *map(format_percent, report.spread(name))] for name, words in shares.items()]
     rows += [[words, *map("{:.3f}".format, report.spread(name))] for name, words in numbers.items()]
     out.print_heading("On the messages to test on", "over all draws")
     out.print_table(["", "mean", "deviation"], rows, right=(1, 2))
@@ -213,12 +213,12 @@ def _show_metrics(out: Screen, metrics: FilterMetrics) -> None:
     low, high = metrics.error_interval
     out.print_heading("At p ≥ ½", "where every message must be ham or spam")
     out.print_pairs([
-        ("errors", f"{metrics.ham_wrong + metrics.spam_wrong}, {percent(metrics.error)} "
-                   f"(95 %: {percent(low)} to {percent(high)})"),
-        ("ham misclassified (hm)", percent(1 - metrics.ham_recall)),
-        ("spam misclassified (sm)", percent(1 - metrics.spam_recall)),
-        ("logistic average (lam)", percent(metrics.lam)),
-        ("1 − AUC (1 − ROCA)", percent(metrics.misranked)),
+        ("errors", f"{metrics.ham_wrong + metrics.spam_wrong}, {format_percent(metrics.error)} "
+                   f"(95 %: {format_percent(low)} to {format_percent(high)})"),
+        ("ham misclassified (hm)", format_percent(1 - metrics.ham_recall)),
+        ("spam misclassified (sm)", format_percent(1 - metrics.spam_recall)),
+        ("logistic average (lam)", format_percent(metrics.lam)),
+        ("1 − AUC (1 − ROCA)", format_percent(metrics.misranked)),
         ("log-loss", f"{metrics.log_loss:.4f}"),
     ])  # fmt: skip
 

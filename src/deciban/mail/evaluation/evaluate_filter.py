@@ -216,7 +216,7 @@ class Mistake:
     verdict: Verdict
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report in the terms of JSON."""
+        """Return the mistake in the terms of JSON."""
         return {"path": self.name, "label": self.label, **self.verdict.to_dict()}
 
 
@@ -334,7 +334,7 @@ def evaluate_folds(
 
 
 class CurvePoint(NamedTuple):
-    """A hundred messages, the last of them the `upto`-th: their numbers, and the numbers of wrong ones."""
+    """A hundred messages or, at the end, fewer, up to the `upto`-th: their numbers, and the numbers of wrong ones."""
 
     upto: int
     ham: int

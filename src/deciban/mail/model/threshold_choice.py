@@ -90,7 +90,7 @@ class ThresholdChoice:
         return asdict(self)
 
     @property
-    def lost_bounds(self) -> tuple[float, float]:
+    def lost_rate_and_bound(self) -> tuple[float, float]:
         """Return the rate of lost ham that was found, and its upper bound."""
         return self.lost / max(self.ham, 1), upper_bound(self.lost, self.ham)
 
@@ -116,8 +116,8 @@ def read_choice(fit: Fit | None, path: Path) -> ThresholdChoice | None:
         raise invalid_value(path, rule, FIT_HINT) from error
 
 
-def log_tail(k: int, n: int, rate: float) -> float:
-    """Compute ln P(at most k of n), each with this probability."""
+def log_binomial_cdf(k: int, n: int, rate: float) -> float:
+    """Compute the log of the binomial distribution function, ln P(at most k of n), each with this probability."""
     logs = [
         math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1)
         + i * math.log(rate) + (n - i) * math.log1p(-rate)
@@ -137,7 +137,7 @@ def upper_bound(k: int, n: int) -> float:
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if log_tail(k, n, middle) > math.log(1 - CONFIDENCE) else (low, middle)
+        low, high = (middle, high) if log_binomial_cdf(k, n, middle) > math.log(1 - CONFIDENCE) else (low, middle)
     return high
 
 
@@ -166,7 +166,7 @@ def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM) -> 
         if is_ensured and upper_bound(lost, n) <= max_lost:
             return threshold
         # so many lost would be a surprise (5 %) if the rate were the allowed one
-        is_exceeded = lost > 0 and max_lost < 1 and log_tail(lost - 1, n, max_lost) > math.log(CONFIDENCE)
+        is_exceeded = lost > 0 and max_lost < 1 and log_binomial_cdf(lost - 1, n, max_lost) > math.log(CONFIDENCE)
         if not is_ensured and threshold >= SPAM_AT and not is_exceeded:
             return threshold
     return SPAM_CANDIDATES[-1]

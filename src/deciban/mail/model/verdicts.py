@@ -82,12 +82,12 @@ class EvidenceBalance:
 class Verdict:
     """The result of classifying a message.
 
-    `probability` is that of spam where labels are ham and spam, else that of the likeliest label; `decibans` is the
-    evidence for it against all others: `prior` and all clues, of which `clues` are the strongest, and `others` the
-    sum of all weaker ones. `why` is the reason why it is unsure, and `reason` names it where it is "conflict" (strong
-    signs both ways) or "novelty" (almost nothing in it was seen before); `balance` are the figures that these depend
-    on; `cut` lists what limits left unread. `sender` and `subject` are the headers From and Subject, decoded; None
-    where the message itself was not there to be read.
+    `of` is spam where labels are ham and spam, of two others the second by name, of more the likeliest;
+    `probability` is that of `of`, and `decibans` the evidence for it against all others: `prior` and all clues, of
+    which `clues` are the strongest, and `others` the sum of all weaker ones. `why` is the reason why it is unsure,
+    and `reason` names it where it is "conflict" (strong signs both ways) or "novelty" (almost nothing in it was seen
+    before); `balance` are the figures that these depend on; `cut` lists what limits left unread. `sender` and
+    `subject` are the headers From and Subject, decoded; None where the message itself was not there to be read.
     """
 
     label: str

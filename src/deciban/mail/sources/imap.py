@@ -62,7 +62,7 @@ class ImapFolder:
             raise
 
     def refresh(self) -> None:
-        """Open the folder again, to see new messages."""
+        """Open the folder again, for reading, to see new messages; InputError that names others if there is none."""
         folder = self.address.folder
         with translate_errors(self.address):
             separator = "/"
@@ -141,7 +141,7 @@ class ImapFolder:
                 yield RawMessage(f"{self.address};uid={uid}", raw, message.time, message.is_trashed)
 
     def fetch_groups(self, uids: Iterator[int], trashed: bool = False) -> Iterator[tuple[int, int, list[RawMessage]]]:
-        """Fetch messages in groups: for each the number of trashed ones, of vanished ones, and the messages."""
+        """Fetch messages in groups: yield the numbers of trashed and of vanished ones, and the messages fetched."""
         while batch := list(islice(uids, FETCH_MESSAGES)):
             found = self.fetch_attributes(batch)
             wanted = [message for message in found if trashed or not message.is_trashed]
@@ -198,7 +198,7 @@ def imap_messages(
 
 
 def group_by_size(messages: list[Attributes]) -> Iterator[list[Attributes]]:
-    """Yield messages in groups that are small enough to be in memory at once."""
+    """Yield messages in groups of at most `FETCH_BYTES`, or of one message that is larger."""
     group: list[Attributes] = []
     for message in messages:
         if group and sum(held.size for held in group) + message.size > FETCH_BYTES:
@@ -235,6 +235,7 @@ def _format_uids(uids: list[int]) -> str:
 
 
 def _parse_attributes(line: bytes) -> Attributes | None:
+    """Parse a line of the response to FETCH; None if it has no UID, and size 0 or no time where it has none."""
     uid, size = _UID.search(line), re.search(rb"\bRFC822\.SIZE (\d{1,18})\b", line)
     if not uid:
         return None

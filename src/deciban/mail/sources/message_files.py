@@ -190,6 +190,7 @@ def is_trashed(name: str) -> bool:
 
 
 def _parse_time(name: str) -> float | None:
+    """Return the seconds since 1970 with which a Maildir's file name begins; None for another name."""
     found = _SECONDS.match(name)
     return float(found[1]) if found else None
 

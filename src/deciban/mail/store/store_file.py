@@ -293,8 +293,8 @@ class StoreFile:
         """Return the ids of labels by name, in the order of their first messages."""
         return dict(self.db.execute("SELECT name, id FROM label ORDER BY id").fetchall())
 
-    def label_id(self, name: str) -> int:
-        """Return a label's id; a new label gets a column of its own."""
+    def ensure_label(self, name: str) -> int:
+        """Return a label's id; a label that is not there is added, with a column of counts."""
         known = self.labels()
         if name in known:
             return known[name]

@@ -109,7 +109,7 @@ class WordCleaner(dict[bytes, str]):
         return clean
 
     def clean(self, word: bytes) -> str:
-        """Return the cleaned form of a word, `skip:` if it is too long; empty if too short or above `MAX_WORD_BYTES`."""
+        """Return the cleaned form of a word, `skip:` if it is long; empty if too short or above `MAX_WORD_BYTES`."""
         if word.isalnum() and self.shortest <= len(word) <= self.longest:
             return word.decode("ascii").lower()
         return "" if len(word) > MAX_WORD_BYTES else self._clean_text(word.decode())
@@ -235,7 +235,7 @@ def _find_link_start(text: str, at: int, done: int) -> int:
 
 
 def tokenize_link(link: str) -> dict[str, None]:
-    """Return the tokens of a link as keys: its host and domains, its port, words of its path, and how it is written."""
+    """Return the tokens of a link as keys: its host and domains, port, words of its path, and how it is written."""
     if len(link) <= MAX_CACHED_LINK_CHARACTERS:
         return _tokenize_link_cached(link)
     return _tokenize_link(link[:MAX_LINK_CHARACTERS])
