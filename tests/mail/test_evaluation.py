@@ -17,7 +17,7 @@ from deciban.mail.evaluation.evaluate_filter import (
     evaluate_online,
     evaluate_split,
 )
-from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds, choose_thresholds
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, choose_thresholds
 from deciban.mail.evaluation.labelled_mail import (
     LABELS,
     LabelledMail,
@@ -29,6 +29,7 @@ from deciban.mail.evaluation.labelled_mail import (
 )
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import find_arrival_time
+from deciban.mail.model.threshold_choice import apply_thresholds
 from deciban.mail.store.store_schema import MODELS
 
 from .test_filter import HAM, SPAM, make_messages

@@ -16,9 +16,9 @@ from deciban._typing import Array
 from deciban.mail.evaluation import filter_metrics
 from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, FilterMetrics, Thresholds
 from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, draw_folds, draw_split
-from deciban.mail.model import mail_models, weight_fitting
+from deciban.mail.model import mail_models, threshold_choice, weight_fitting
 from deciban.mail.model.mail_models import ALPHA, DEFAULT_MODEL, MessageScores, WeightParameters
-from deciban.mail.model.threshold_choice import MIN_HAM, ThresholdChoice, choose_thresholds
+from deciban.mail.model.threshold_choice import MIN_HAM, UNSURE_CODE, ThresholdChoice, apply_thresholds
 from deciban.mail.model.verdicts import Indices, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages
 from deciban.mail.store.store_arrays import StoreRows
@@ -157,7 +157,9 @@ class InMemoryFilter:
             return self.ham_at, self.spam_at or SPAM_AT
         n_ham = int(self._messages[0])
         if n_ham >= MIN_HAM and not (self._choice and self._choice.is_recent(n_ham)):
-            self._choice = choose_thresholds(self._rows(), 1.0, self.model, self.ham_at, settings=self.settings)
+            self._choice = threshold_choice.choose_thresholds(
+                self._rows(), 1.0, self.model, self.ham_at, settings=self.settings
+            )
         return self.ham_at, self._choice.spam_at if self._choice else SPAM_AT
 
     def judge(self, rows: Iterable[int] | Indices) -> "ScoredMessages":
@@ -165,12 +167,10 @@ class InMemoryFilter:
         wanted = np.asarray(rows).tolist()
         if self._messages.min() < mail_models.MIN_MESSAGES_PER_LABEL:
             scores = self.scores(wanted)
-            return ScoredMessages(scores, scores, np.full(len(wanted), filter_metrics.UNSURE_CODE))
+            return ScoredMessages(scores, scores, np.full(len(wanted), UNSURE_CODE))
         found = self._score(wanted)[0]
         scores, spam_scores = np.array(found.totals)[:, 0], found.spam_scores
-        return ScoredMessages(
-            scores, spam_scores, filter_metrics.apply_thresholds(scores, self.thresholds, spam_scores)
-        )
+        return ScoredMessages(scores, spam_scores, apply_thresholds(scores, self.thresholds, spam_scores))
 
     def verdict(self, i: int, clues: int) -> Verdict:
         """Return the verdict on a message with its clues; both labels must have been learned."""

@@ -15,27 +15,12 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.mail.model.mail_models import logit
+from deciban.mail.model.threshold_choice import HAM, SPAM, UNSURE_CODE, apply_thresholds
 from deciban.mail.store.store_schema import HAM_AT, SPAM_AT
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.ranking import Curve
 
-HAM, SPAM, UNSURE_CODE = 0, 1, 2
-"""Codes of verdicts."""
-
 VERDICT_NAMES: Final = ("ham", "spam", "unsure")
-
-
-def apply_thresholds(scores: Array, thresholds: tuple[float, float], spam_scores: Array | None = None) -> Array:
-    """Return the verdict codes of messages with these log-odds of spam, and the scores for the second threshold.
-
-    Without other scores the log-odds are compared with both.
-
-    >>> apply_thresholds(np.array([-3.0, 0.0, 5.0]), (0.2, 0.95)).tolist()
-    [0, 2, 1]
-    """
-    ham_at, spam_at = (logit(p) for p in thresholds)
-    is_spam = (scores if spam_scores is None else spam_scores) >= spam_at
-    return np.where(scores <= ham_at, HAM, np.where(is_spam, SPAM, UNSURE_CODE))
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,9 @@ from deciban.scores.posterior import log_sum_exp
 HAM_AND_SPAM: Final = ("ham", "spam")
 """The labels that thresholds are chosen for."""
 
+HAM, SPAM, UNSURE_CODE = 0, 1, 2
+"""Codes of verdicts; those of the labels are their positions."""
+
 CHOICE_KEY: Final = "choice"
 """The key of the chosen thresholds among the parameters of a fit."""
 
@@ -150,6 +153,21 @@ def required_ham(max_lost: float) -> int:
     return math.ceil(math.log(1 - CONFIDENCE) / math.log1p(-max_lost)) if max_lost < 1 else 1
 
 
+def apply_thresholds(
+    scores: Array, thresholds: tuple[float, float], spam_scores: Array | None = None
+) -> NDArray[Any]:
+    """Return the verdict codes of messages with these log-odds of spam, and the scores for the second threshold.
+
+    Without other scores the log-odds are compared with both.
+
+    >>> apply_thresholds(np.array([-3.0, 0.0, 5.0]), (0.2, 0.95)).tolist()
+    [0, 2, 1]
+    """
+    ham_at, spam_at = (logit(p) for p in thresholds)
+    is_spam = (scores if spam_scores is None else spam_scores) >= spam_at
+    return np.where(scores <= ham_at, HAM, np.where(is_spam, SPAM, UNSURE_CODE))
+
+
 def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM) -> float:
     """Choose the threshold for spam from the scores of ham.
 
@@ -181,12 +199,11 @@ def choose_thresholds(
     if found is None:
         return None
     spam_at = choose_spam_threshold(found.spam_scores[~found.is_spam], max_lost)
-    spam, called_ham = found.is_spam, found.scores <= logit(ham_at)
-    called_spam = ~called_ham & (found.spam_scores >= logit(spam_at))
-    unsure = ~called_ham & ~called_spam
-    counts = [mask.sum() for side, wrong in ((~spam, called_spam), (spam, called_ham))
-              for mask in (side, side & wrong, side & unsure)]  # fmt: skip
-    return ThresholdChoice(spam_at, ham_at, max_lost, *map(int, counts))
+    verdicts = apply_thresholds(found.scores, (ham_at, spam_at), found.spam_scores)
+    counts = np.bincount(3 * found.is_spam + verdicts, minlength=6).reshape(2, 3)
+    (_, lost, ham_unsure), (missed, _, spam_unsure) = counts.tolist()
+    ham, spam = counts.sum(axis=1).tolist()
+    return ThresholdChoice(spam_at, ham_at, max_lost, ham, lost, ham_unsure, spam, missed, spam_unsure)
 
 
 def score_out_of_fold(

@@ -76,7 +76,7 @@ def address_to_url(address: str) -> str:
 
 
 def find_mailboxes(home: Path) -> list[str]:
-    """Return the mailboxes that are in the usual places: a Maildir, the system's mbox, Thunderbird's, Apple Mail's."""
+    """Return the mailboxes found in the usual places: a Maildir, the system's mbox, Thunderbird's, Apple Mail's."""
     user = os.environ.get("USER") or home.name
     places = [home / "Maildir", Path("/var/mail", user), Path("/var/spool/mail", user)]
     for profiles in PROFILES:
