@@ -17,7 +17,7 @@ from deciban.mail.evaluation.evaluate_filter import (
     evaluate_online,
     evaluate_split,
 )
-from deciban.mail.evaluation.filter_metrics import FilterMetrics, choose_thresholds
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, choose_by_cost
 from deciban.mail.evaluation.labelled_mail import (
     LABELS,
     LabelledMail,
@@ -171,12 +171,12 @@ def test_folds_score_each_message_once_by_filters_that_did_not_learn_it() -> Non
 
 def test_thresholds_stay_unless_moving_them_is_cheaper() -> None:
     clear, codes = np.array([-6.0, -5.0, 6.0, 5.0]), np.array([0, 0, 1, 1], dtype=np.int32)
-    assert choose_thresholds(clear, codes) == (0.2, 0.95)
+    assert choose_by_cost(clear, codes) == (0.2, 0.95)
     shy = np.array([-0.9, -0.9, 6.0, 5.0])
-    assert choose_thresholds(shy, codes) == (0.3, 0.95)
+    assert choose_by_cost(shy, codes) == (0.3, 0.95)
     dear = np.array([-6.0, 3.2, 6.0, 5.0])  # a ham at p = 0.96
-    assert choose_thresholds(dear, codes) == (0.2, 0.97)
-    assert choose_thresholds(dear, codes, lost_ham_cost=0.1) == (0.2, 0.95)
+    assert choose_by_cost(dear, codes) == (0.2, 0.97)
+    assert choose_by_cost(dear, codes, lost_ham_cost=0.1) == (0.2, 0.95)
 
 
 def test_the_experiment_of_the_lecture_reports_its_choices_and_its_mistakes() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from deciban.docstrings import document
 from deciban.errors import InputError, StoreError
@@ -165,7 +165,7 @@ class MailFilter:
         return self.store.learn([StoredMessage(compute_digest(raw), check_label(label), tokens, time)])
 
     def learn_all(
-        self, messages: Iterable[MessageInput], label: str, processes: int | ReaderPool[Any] | None = None,
+        self, messages: Iterable[MessageInput], label: str, processes: int | ReaderPool | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> LearnCounts:  # fmt: skip
         """Learn many messages of one label as `learn_each`, each batch in a transaction; known ones are skipped."""
@@ -174,7 +174,7 @@ class MailFilter:
         return learned.get(label, LearnCounts())
 
     def learn_each(
-        self, labelled: Iterable[tuple[str, MessageInput]], processes: int | ReaderPool[Any] | None = None,
+        self, labelled: Iterable[tuple[str, MessageInput]], processes: int | ReaderPool | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, LearnCounts]:  # fmt: skip
         """Learn messages of several labels, and return the counts by label.
@@ -227,7 +227,7 @@ class MailFilter:
         return cached
 
     def classify_all(
-        self, messages: Iterable[MessageInput], processes: int | ReaderPool[Any] | None = None,
+        self, messages: Iterable[MessageInput], processes: int | ReaderPool | None = None,
         clues: int = MAX_CLUES,
     ) -> Iterator[tuple[str, Verdict]]:  # fmt: skip
         """Yield the name and the verdict of each message, in order; each batch is classified by one snapshot.

@@ -46,11 +46,13 @@ def read_figures(mail: MailFilter) -> dict[str, Any]:
 
 def _expect_verdicts(mail: MailFilter) -> dict[str, Any] | None:
     """Return what the last choice of thresholds says of the thresholds of now; None where it was for others."""
+    from deciban.mail.model.threshold_choice import upper_bound
+
     choice = mail.threshold_choice
     if choice is None or (choice.ham_at, choice.spam_at) != mail.thresholds:
         return None
-    found, bound = choice.lost_rate_and_bound
-    return {**choice.to_dict(), "lost_rate": found, "lost_bound": bound, "missing_ham": choice.missing_ham}
+    rate, bound = choice.lost / max(choice.ham, 1), upper_bound(choice.lost, choice.ham)
+    return {**choice.to_dict(), "lost_rate": rate, "lost_bound": bound, "missing_ham": choice.missing_ham}
 
 
 def describe_figures(figures: dict[str, Any]) -> list[tuple[str, str]]:

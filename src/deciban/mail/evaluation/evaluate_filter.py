@@ -203,7 +203,7 @@ def choose_settings(
     scores = {alpha: trained.scores(choose) for alpha, trained in found.items()}
     tried = {alpha: float(filter_metrics.log_losses(scores[alpha], codes == 1).mean()) for alpha in candidates}
     best = min(tried, key=tried.__getitem__)
-    found[best].ham_at, found[best].spam_at = filter_metrics.choose_thresholds(scores[best], codes, lost_ham_cost)
+    found[best].ham_at, found[best].spam_at = filter_metrics.choose_by_cost(scores[best], codes, lost_ham_cost)
     return found[best], tried
 
 

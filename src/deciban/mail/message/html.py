@@ -251,10 +251,8 @@ def parse_page(source: str) -> Page:
         each: _parse_tag_cached(each) if len(each) < MAX_CACHED_TAG_CHARACTERS else parse_tag(each)
         for each in dict.fromkeys(tag_texts)
     }
-    links: list[str] = []
-    for tag in tags.values():
-        marks += tag.marks
-        links += tag.links
+    marks += [mark for tag in tags.values() for mark in tag.marks]
+    links = [link for tag in tags.values() for link in tag.links]
     if any(tag.is_silent for tag in tags.values()):
         _remove_silent(pieces, tag_texts, tags)
     hidden: list[str] = []

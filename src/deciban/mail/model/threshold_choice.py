@@ -31,7 +31,7 @@ from deciban.scores.posterior import log_sum_exp
 HAM_AND_SPAM: Final = ("ham", "spam")
 """The labels that thresholds are chosen for."""
 
-HAM, SPAM, UNSURE_CODE = 0, 1, 2
+HAM_CODE, SPAM_CODE, UNSURE_CODE = 0, 1, 2
 """Codes of verdicts; those of the labels are their positions."""
 
 CHOICE_KEY: Final = "choice"
@@ -91,11 +91,6 @@ class ThresholdChoice:
     def to_dict(self) -> dict[str, float]:
         """Return the choice in the terms of JSON."""
         return asdict(self)
-
-    @property
-    def lost_rate_and_bound(self) -> tuple[float, float]:
-        """Return the rate of lost ham that was found, and its upper bound."""
-        return self.lost / max(self.ham, 1), upper_bound(self.lost, self.ham)
 
     @property
     def missing_ham(self) -> int:
@@ -165,7 +160,7 @@ def apply_thresholds(
     """
     ham_at, spam_at = (logit(p) for p in thresholds)
     is_spam = (scores if spam_scores is None else spam_scores) >= spam_at
-    return np.where(scores <= ham_at, HAM, np.where(is_spam, SPAM, UNSURE_CODE))
+    return np.where(scores <= ham_at, HAM_CODE, np.where(is_spam, SPAM_CODE, UNSURE_CODE))
 
 
 def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM) -> float:

@@ -192,7 +192,9 @@ class VerdictBuilder:
         empty = found.is_zero if self._model == "logistic" else [False] * len(best)
         bias, novel = found.bias.tolist(), found.novel.tolist()
         spam_scores = found.spam_scores.tolist() if two and labels[1] == POSITIVE_LABEL else [t[-1] for t in totals]
-        balances = list(_build_balances(found, score))
+        messages = np.arange(len(score))
+        sides, agreement = found.sides[:, messages, score] * DECIBAN, found.agreement[messages, score]
+        balances = list(map(EvidenceBalance, *sides.tolist(), agreement.tolist(), found.sizes, found.lengths))
         for i, (p, k, j, shown) in enumerate(zip(probabilities, best, score, strongest)):
             total, prior = totals[i][j] * DECIBAN, bias[i][j] * DECIBAN
             is_partial = len(shown) < found.sizes[i]
@@ -251,13 +253,6 @@ class VerdictBuilder:
             return UNSURE, f"{shown} lies between {ham_at:g} and {spam_at:g}"
         balanced = f"{format_probability(even)} if as much ham as {label} had been learned"
         return UNSURE, f"{shown}, but {balanced}, less than {spam_at:g}"
-
-
-def _build_balances(found: MessageScores, score: Sequence[int]) -> Iterator[EvidenceBalance]:
-    """Yield the balance of each message's evidence for one of its scores."""
-    rows = np.arange(len(score))
-    for_label, against = (found.sides[:, rows, score] * DECIBAN).tolist()
-    return map(EvidenceBalance, for_label, against, found.agreement[rows, score].tolist(), found.sizes, found.lengths)
 
 
 def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n: int) -> list[list[int]]:

@@ -35,7 +35,7 @@ MAX_MESSAGE_SIZE = 1 << 30
 imaplib.Commands.setdefault("MOVE", ("SELECTED",))  # older Pythons do not know RFC 6851
 
 _UID = re.compile(rb"\bUID (\d{1,10})\b")
-_FOLDER = re.compile(rb'\(([^()]*)\) (?:NIL|"[^"]*") "?(.*?)"?$')
+_FOLDER = re.compile(r'\(([^()]*)\) (?:NIL|"[^"]*") "?(.*?)"?$')
 _QUOTED_BODY = re.compile(rb'BODY\[\](?:<0>)? (?:NIL|"((?:[^"\\]|\\.)*)")', re.IGNORECASE | re.DOTALL)
 
 
@@ -172,14 +172,8 @@ def list_folders(connection: imap_connection.Connection) -> list[tuple[str, froz
     if kind != "OK":
         kind, rows = connection.list()
     lines = [row[0].rpartition(b"{")[0] + row[1] if isinstance(row, tuple) else row or b"" for row in rows]
-    found = [(match[1], match[2]) for line in lines if (match := _FOLDER.search(line))]
-    return [
-        (
-            decode_folder(name.decode("latin-1").replace('\\"', '"')),
-            frozenset(flags.decode("latin-1").lower().split()),
-        )
-        for flags, name in found
-    ]
+    found = [match.groups() for line in lines if (match := _FOLDER.search(line.decode("latin-1")))]
+    return [(decode_folder(name.replace('\\"', '"')), frozenset(flags.lower().split())) for flags, name in found]
 
 
 def imap_messages(

@@ -79,11 +79,9 @@ def find_mailboxes(home: Path) -> list[str]:
     """Return the mailboxes found in the usual places: a Maildir, the system's mbox, Thunderbird's, Apple Mail's."""
     user = os.environ.get("USER") or home.name
     places = [home / "Maildir", Path("/var/mail", user), Path("/var/spool/mail", user)]
-    for profiles in PROFILES:
-        places += sorted(home.glob(f"{profiles}/*/ImapMail/*/INBOX")) + sorted(
-            home.glob(f"{profiles}/*/Mail/*/Inbox")
-        )
-    places += sorted(home.glob("Library/Mail/V*/*/INBOX.mbox"))
+    patterns = [f"{profiles}/*/{box}" for profiles in PROFILES for box in ("ImapMail/*/INBOX", "Mail/*/Inbox")]
+    for pattern in (*patterns, "Library/Mail/V*/*/INBOX.mbox"):
+        places += sorted(home.glob(pattern))
     there = [place for place in places if place.is_dir() or (place.is_file() and place.stat().st_size)]
     return [str(place) for place in {place.resolve(): place for place in reversed(there)}.values()][::-1]
 

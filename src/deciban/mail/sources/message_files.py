@@ -46,7 +46,7 @@ class RawMessage:
 
 
 class Problem(NamedTuple):
-    """Something that a source had to omit while it went on with all else; not `is_mail`: a file that is not mail."""
+    """So many messages that a source had to omit while it went on with all else; or a file that is not mail."""
 
     name: str
     reason: str
