@@ -15,7 +15,7 @@ from imaplib import Internaldate2tuple
 from itertools import islice
 from typing import Any
 
-from deciban.errors import MAX_LISTED_NAMES, InputError, did_you_mean
+from deciban.errors import MAX_LISTED_NAMES, InputError, did_you_mean, list_names
 from deciban.mail.sources import imap_connection, message_files
 from deciban.mail.sources.imap_connection import Address, decode_folder, password_for, translate_errors
 from deciban.mail.sources.message_files import Problem, ProblemHandler, RawMessage, max_read_bytes, warn_of_problem
@@ -77,9 +77,8 @@ class ImapFolder:
                     self.validity, self.next_uid = map(self._read_code, ("UIDVALIDITY", "UIDNEXT"))
                     return
             names = sorted(name for name, _ in list_folders(self._connection))
-        shown = ", ".join(names[:MAX_LISTED_NAMES]) + (" …" if len(names) > MAX_LISTED_NAMES else "")
-        near = did_you_mean(folder, names) or "."
-        raise InputError(f"{self.address}: there is no folder {folder!r}{near} Hint: there are {shown}")
+        near, listed = did_you_mean(folder, names) or ".", list_names(names, MAX_LISTED_NAMES)
+        raise InputError(f"{self.address}: there is no folder {folder!r}{near} Hint: there are {listed}")
 
     def _read_code(self, code: str) -> int:
         """Return the number of a response code; 0 if the server did not send it."""
