@@ -152,10 +152,10 @@ def maintain_and_report(mail: MailFilter, store: str | None, no_fit: bool, json:
 
 
 def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = False) -> dict[str, Any]:
-    """Tidy the store and refit its model where that is due, and return what was done; `store` is the user's name."""
+    """Tidy the store and refit its model where that is due, and return what was done; `store` is that of --store."""
     from deciban.mail.filter import RefitResult
 
-    tidied = mail.store.tidy().unlearned if mail.store.status().tidy_due else 0
+    tidied = mail.store.tidy().unlearned if mail.store.is_tidy_due() else 0
     fitted, due = RefitResult.NOT_DUE, mail.is_fit_due()
     if due and not no_fit:
         with show_spinner("fitting the weights of tokens …"):

@@ -101,7 +101,7 @@ def open_to_learn(store: str | None, create: bool = False) -> MailFilter:
 
 
 def check_paths(paths: Sequence[str]) -> None:
-    """Refuse a path that does not exist or is not an address, before any message is read."""
+    """Refuse a path that does not exist or is neither mail nor a valid address, before any message is read."""
     from deciban.mail.sources.message_sources import source_kind
 
     for path in paths:

@@ -115,7 +115,7 @@ def gather_batches(
     labelled: Iterable[LabelledInput], processes: int | ReaderPool | None, options: TokenOptions,
     batch_messages: int,
 ) -> Iterator[TokenBatch]:  # fmt: skip
-    r"""Read messages to be learned, in batches of so many, or of fewer if they are full of new words.
+    r"""Read messages to be learned, in batches of so many or some more, or of fewer if they are full of new words.
 
     A message without a time, or with one that is still to come, gets the present time.
 

@@ -101,7 +101,7 @@ class LabelledMail:
         return self if len(kept) == len(self) else self.take(np.array(kept, dtype=np.intp))
 
     def sort_by_arrival(self) -> "LabelledMail":
-        """Sort by time; a message without a time stays behind the one before it."""
+        """Sort by time; a message without one stays behind the message of its label before it."""
         if np.isnan(self.times).all():
             raise InputError(
                 "no message has a time of arrival, from a Received or Date header or from its source, so there is no "

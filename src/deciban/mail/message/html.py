@@ -82,7 +82,7 @@ SELECTOR = re.compile(r"\s*+\w*+([.#][\w-]{1,60})\s*+")
 class Tag(NamedTuple):
     """A tag: `space`, the text in its place, and its effect on the text around it.
 
-    What is between a silent one and its end is no text; -1 is a background of unknown colour, a picture.
+    A silent tag (script, style) has no text in it; a background of -1 is a picture, of any colour.
     """
 
     name: str

@@ -204,7 +204,7 @@ def choose_thresholds(
 def score_out_of_fold(
     rows: StoreRows, unit: float, model: FittedModelName, settings: FitSettings = DEFAULT_FIT_SETTINGS
 ) -> OutOfFoldScores | None:
-    """Score each message of a store by a fit to four fifths of the others; None where they are too few.
+    """Score each message of a store by a fit to the four other folds; None if no fit, or too few ham or other labels.
 
     Folds are stretches of time, by label: replies and campaigns are mostly in one.
     """

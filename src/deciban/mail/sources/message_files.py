@@ -46,7 +46,7 @@ class RawMessage:
 
 
 class Problem(NamedTuple):
-    """So many messages that a source had to omit while it went on with all else; or a file that is not mail."""
+    """A number of messages that a source had to omit while it went on with all else; or a file that is not mail."""
 
     name: str
     reason: str

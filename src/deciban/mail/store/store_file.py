@@ -84,7 +84,7 @@ def file_size(path: str | os.PathLike[str]) -> int:
 
 
 def connect(path: Path, mode: str, wait: float) -> sqlite3.Connection:
-    """Connect to a database; `mode` is the query of SQLite's URI."""
+    """Connect to a database; `mode` is the query of SQLite's URI, `wait` the seconds to wait for its locks."""
     name = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")  # urllib's takes 5 ms to load
     return sqlite3.connect(f"file:{name}?{mode}", uri=True, timeout=wait, isolation_level=None)
 

@@ -140,7 +140,7 @@ class TokenBatch:
 
 
 def concatenate(batches: Sequence[TokenBatch], indices: Sequence[Numbers], words: Iterable[str]) -> TokenBatch:
-    """Join batches whose indices were renumbered to those of common words; names and omissions are left out."""
+    """Join batches whose indices were renumbered to those of common words, without names, omissions and headings."""
     return TokenBatch(
         np.concatenate([batch.sizes for batch in batches]), np.concatenate(indices), list(words),
         list(chain.from_iterable(batch.digests for batch in batches)),
