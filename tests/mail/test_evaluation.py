@@ -19,7 +19,6 @@ from deciban.mail.evaluation.evaluate_filter import (
 )
 from deciban.mail.evaluation.filter_metrics import FilterMetrics, choose_by_cost
 from deciban.mail.evaluation.labelled_mail import (
-    LABELS,
     LabelledMail,
     draw_folds,
     draw_split,
@@ -29,7 +28,7 @@ from deciban.mail.evaluation.labelled_mail import (
 )
 from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import find_arrival_time
-from deciban.mail.model.threshold_choice import apply_thresholds
+from deciban.mail.model.threshold_choice import LABELS, apply_thresholds
 from deciban.mail.store.store_schema import MODELS
 
 from .test_filter import HAM, SPAM, make_messages

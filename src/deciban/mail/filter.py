@@ -279,7 +279,7 @@ class MailFilter:
         if found is None:
             return RefitResult.INSEPARABLE
         choice = self._update_choice(rows, unit, self.model)
-        meta = asdict(found.parameters) | ({CHOICE_KEY: choice.to_dict()} if choice else {})
+        meta = asdict(found.parameters) | ({CHOICE_KEY: asdict(choice)} if choice else {})
         with report_damage(self.store.path):
             self.store.save_fit(self.model, examples.numbers, found.columns, meta, changes=rows.changes)
         return RefitResult.FITTED

@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from deciban.formatting import format_thousands
@@ -52,7 +53,7 @@ def _expect_verdicts(mail: MailFilter) -> dict[str, Any] | None:
     if choice is None or (choice.ham_at, choice.spam_at) != mail.thresholds:
         return None
     rate, bound = choice.lost / max(choice.ham, 1), upper_bound(choice.lost, choice.ham)
-    return {**choice.to_dict(), "lost_rate": rate, "lost_bound": bound, "missing_ham": choice.missing_ham}
+    return {**asdict(choice), "lost_rate": rate, "lost_bound": bound, "missing_ham": choice.missing_ham}
 
 
 def describe_figures(figures: dict[str, Any]) -> list[tuple[str, str]]:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.mail.evaluation import filter_metrics
 from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, FilterMetrics, Thresholds
-from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, draw_folds, draw_split
+from deciban.mail.evaluation.labelled_mail import LabelledMail, Sizes, draw_folds, draw_split
 from deciban.mail.model import mail_models, threshold_choice, weight_fitting
 from deciban.mail.model.mail_models import ALPHA, DEFAULT_MODEL, MessageScores, WeightParameters
-from deciban.mail.model.threshold_choice import MIN_HAM, UNSURE_CODE, ThresholdChoice, apply_thresholds
+from deciban.mail.model.threshold_choice import LABELS, MIN_HAM, UNSURE_CODE, ThresholdChoice, apply_thresholds
 from deciban.mail.model.verdicts import Indices, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages
 from deciban.mail.store.store_arrays import StoreRows

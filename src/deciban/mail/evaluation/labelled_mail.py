@@ -12,7 +12,7 @@ from deciban._typing import Codes
 from deciban.errors import InputError
 from deciban.mail.bulk.read_batches import LabelledInput, read_batches
 from deciban.mail.message.headers import find_arrival_time
-from deciban.mail.model.threshold_choice import HAM_AND_SPAM
+from deciban.mail.model.threshold_choice import LABELS
 from deciban.mail.sources.message_files import ProblemHandler, warn_of_problem
 from deciban.mail.sources.message_sources import read_mail, source_kind
 from deciban.mail.store.sqlite_errors import report_damage
@@ -20,9 +20,6 @@ from deciban.mail.store.store import Store
 from deciban.mail.store.stored_messages import Numbers, number_words, word_numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.validation.splits import StratifiedAssigner
-
-LABELS: Final = HAM_AND_SPAM
-"""The labels; a message's code is the index of its label."""
 
 DATED_SOURCES: Final = ("maildir", "mbox", "imap")
 """Sources that know when a message arrived; the dates of files in other folders tell when they were copied."""

@@ -6,7 +6,7 @@ stays with fewer, and is raised only where they show that the rate is exceeded.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -28,11 +28,11 @@ from deciban.mail.store.store_arrays import Fit, StoreRows
 from deciban.mail.store.store_schema import HAM_AT, MAX_LOST_HAM, SPAM_AT
 from deciban.scores.posterior import log_sum_exp
 
-HAM_AND_SPAM: Final = ("ham", "spam")
-"""The labels that thresholds are chosen for."""
+LABELS: Final = ("ham", "spam")
+"""The labels that thresholds are chosen for; the code of a message with one of them is its index."""
 
 HAM_CODE, SPAM_CODE, UNSURE_CODE = 0, 1, 2
-"""Codes of verdicts; those of the labels are their positions."""
+"""Codes of verdicts."""
 
 CHOICE_KEY: Final = "choice"
 """The key of the chosen thresholds among the parameters of a fit."""
@@ -87,10 +87,6 @@ class ThresholdChoice:
         if not all(0 <= value <= 1 for value in (spam_at, ham_at, max_lost)) or min(counts) < 0:
             raise ValueError("thresholds and rates must be from 0 to 1, and counts from 0")
         return cls(spam_at, ham_at, max_lost, *counts)
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the choice in the terms of JSON."""
-        return asdict(self)
 
     @property
     def missing_ham(self) -> int:
@@ -209,8 +205,8 @@ def score_out_of_fold(
     Folds are stretches of time, by label: replies and campaigns are mostly in one.
     """
     names = [rows.label_names[k] for k in rows.labels.tolist()]
-    spam = np.array([name == HAM_AND_SPAM[1] for name in names], dtype=bool)
-    if set(names) != set(HAM_AND_SPAM) or (~spam).sum() < MIN_HAM:
+    spam = np.array([name == LABELS[1] for name in names], dtype=bool)
+    if set(names) != set(LABELS) or (~spam).sum() < MIN_HAM:
         return None
     folds = np.empty(len(spam), dtype=np.int64)
     for side in (spam, ~spam):
