@@ -127,10 +127,10 @@ class MoveJournal:
         self.replace(planned, replace(planned, moved_uid=moved_uid, is_done=True))
         self.n_moved += 1
 
-    def undo(self, wanted: Sequence[Move], password: Password = password_for) -> list[Move]:
+    def undo(self, wanted: Sequence[Move]) -> list[Move]:
         """Move messages back to where they were, and forget their moves; return those that are in Junk no more."""
         missing = list[Move]()
-        with OpenFolders(password) as folders:
+        with OpenFolders(password_for) as folders:
             for move in reversed(wanted):
                 junk, source = (folders.open(folder, move.ca) for folder in (move.target, move.source))
                 uid = move.find(junk)

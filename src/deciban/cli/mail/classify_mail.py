@@ -317,8 +317,8 @@ def _give_up(reason: str) -> NoReturn:
     os._exit(TEMPORARY_FAILURE)
 
 
-def run_isolated(function: Callable[[], bytes], debug: bool = False, seconds: float = TIMEOUT_SECONDS) -> bytes:
-    """Return what `function` returns; its error, a crash or more than so many seconds are an IsolatedError here.
+def run_isolated(function: Callable[[], bytes], debug: bool = False) -> bytes:
+    """Return what `function` returns; its error, a crash or more than `TIMEOUT_SECONDS` are an IsolatedError here.
 
     Libraries end a process that has too little memory, systems kill it, and a lock that is waited for in C ignores
     signals: none of it happens to the process that calls. With `debug` the error has a traceback.
@@ -335,7 +335,7 @@ def run_isolated(function: Callable[[], bytes], debug: bool = False, seconds: fl
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(write_end)
-        answer = _read_answer(read_end, seconds)
+        answer = _read_answer(read_end)
     finally:
         os.close(read_end)
         with suppress(ProcessLookupError):
@@ -380,13 +380,13 @@ def _run_child(function: Callable[[], bytes], debug: bool, write_end: int, mask:
         os._exit(0)
 
 
-def _read_answer(read_end: int, seconds: float) -> bytes:
-    """Read to the end of a pipe; IsolatedError after so many seconds."""
-    read, until = b"", monotonic() + seconds
+def _read_answer(read_end: int) -> bytes:
+    """Read to the end of a pipe; IsolatedError after `TIMEOUT_SECONDS`."""
+    read, until = b"", monotonic() + TIMEOUT_SECONDS
     while True:
         ready, _, _ = select.select([read_end], [], [], max(0.0, until - monotonic()))
         if not ready:
-            raise IsolatedError(f"classifying took more than {seconds:g} seconds")
+            raise IsolatedError(f"classifying took more than {TIMEOUT_SECONDS:g} seconds")
         piece = os.read(read_end, 1 << 16)
         if not piece:
             return read

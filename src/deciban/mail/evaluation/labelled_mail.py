@@ -118,7 +118,7 @@ class LabelledMail:
 
 
 def read_labelled_mail(
-    ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1,
+    ham: Sequence[str], spam: Sequence[str], processes: int | None = 1,
     progress: Callable[[], None] = lambda: None, problems: ProblemHandler = warn_of_problem,
 ) -> LabelledMail:  # fmt: skip
     """Read all mail of some sources (whatever `read_mail` reads), ham and spam; `progress` is called per message."""
@@ -131,7 +131,7 @@ def read_labelled_mail(
                 progress()
                 yield label, replace(message, time=message.time if arrival is None and is_dated else arrival)
 
-    return LabelledMail.read(find_messages(), reading, processes)
+    return LabelledMail.read(find_messages(), processes=processes)
 
 
 def parse_sizes(text: str) -> Sizes:
