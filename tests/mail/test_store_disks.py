@@ -114,7 +114,7 @@ def test_bytes_overwritten_at_random_are_reported_or_harmless(tmp_path):
         part.write_bytes(bad)
         reported += sum(
             is_reported(part, ask)
-            for ask in (Store.rows, Store.check, Store.status, Store.totals, count, learn, wipe)
+            for ask in (Store.rows, Store.check, Store.is_tidy_due, Store.totals, count, learn, wipe)
         )
     assert reported > 50
 
