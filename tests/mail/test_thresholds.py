@@ -49,6 +49,11 @@ def mail(tmp_path):
         yield mail
 
 
+def test_a_threshold_of_zero_is_not_the_default(mail) -> None:
+    mail.store.set("spam_at", 0.0)
+    assert mail.thresholds == (0.2, 0.0)
+
+
 def test_the_bound_is_that_of_clopper_and_pearson() -> None:
     for k, n in ((0, 300), (2, 300), (17, 4000)):
         assert upper_bound(k, n) == pytest.approx(beta.ppf(0.95, k + 1, n - k), rel=1e-9)

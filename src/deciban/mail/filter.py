@@ -147,8 +147,10 @@ class MailFilter:
         The latter, unless set, is the one chosen at the last fit, so that next to no ham is lost; else the default.
         """
         spam_at = self.store.setting("spam_at")
-        choice = self.threshold_choice if spam_at is None else None
-        return self.store.setting("ham_at", HAM_AT), choice.spam_at if choice else spam_at or SPAM_AT
+        if spam_at is None:
+            choice = self.threshold_choice
+            spam_at = choice.spam_at if choice else SPAM_AT
+        return self.store.setting("ham_at", HAM_AT), spam_at
 
     @property
     def threshold_choice(self) -> ThresholdChoice | None:
