@@ -221,7 +221,7 @@ class Mistake:
 
 
 def find_mistakes(trained: InMemoryFilter, rows: NDArray[Any]) -> tuple[Mistake, ...]:
-    """Return the mistakes among some messages, those of largest log-odds first."""
+    """Return the mistakes among some messages, those of largest absolute log-odds first."""
     mail, scores = trained.mail, trained.scores(rows)
     wrong = np.flatnonzero((scores >= 0) != (mail.codes[rows] == 1))
     worst = rows[wrong[np.argsort(-np.abs(scores[wrong]), kind="stable")]].tolist()
