@@ -14,8 +14,9 @@ from deciban.mail.evaluation.evaluate_filter import (
     evaluate_online,
     evaluate_split,
 )
-from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds
+from deciban.mail.evaluation.filter_metrics import FilterMetrics
 from deciban.mail.evaluation.labelled_mail import LabelledMail, draw_split
+from deciban.mail.model.threshold_choice import apply_thresholds
 from deciban.mail.store.store_schema import MODELS, ModelName
 
 from . import mail_data, mail_peers, mail_rspamd

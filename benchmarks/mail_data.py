@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail
+from deciban.mail.evaluation.labelled_mail import LabelledMail
+from deciban.mail.model.threshold_choice import LABELS
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 
 from . import table_data, text_data

@@ -9,6 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from deciban.mail.filter import MailFilter
+from deciban.mail.status_figures import read_figures
 from tests.fuzz.import_text import recount
 from tests.fuzz.mutation import mutate_bytes, write_input
 from tests.mail.spamds import learn_messages, make_message
@@ -69,7 +70,7 @@ def check(raw: bytes) -> None:
         problems = mail.store.check()
         verdict = mail.classify(make_message("spam", 900))
         assert 0 <= verdict.probability <= 1, f"probability {verdict.probability}"
-        mail.store.status()
+        read_figures(mail)
         mail.store.journal()
         list(mail.store.export())
         if not problems:

@@ -17,9 +17,8 @@ from deciban.mail.evaluation.evaluate_filter import (
     evaluate_online,
     evaluate_split,
 )
-from deciban.mail.evaluation.filter_metrics import FilterMetrics, apply_thresholds, choose_thresholds
+from deciban.mail.evaluation.filter_metrics import FilterMetrics, choose_by_cost
 from deciban.mail.evaluation.labelled_mail import (
-    LABELS,
     LabelledMail,
     draw_folds,
     draw_split,
@@ -28,7 +27,8 @@ from deciban.mail.evaluation.labelled_mail import (
     stratify_size,
 )
 from deciban.mail.filter import MailFilter
-from deciban.mail.message.headers import arrival_time
+from deciban.mail.message.headers import find_arrival_time
+from deciban.mail.model.threshold_choice import LABELS, apply_thresholds
 from deciban.mail.store.store_schema import MODELS
 
 from .test_filter import HAM, SPAM, make_messages
@@ -170,12 +170,12 @@ def test_folds_score_each_message_once_by_filters_that_did_not_learn_it() -> Non
 
 def test_thresholds_stay_unless_moving_them_is_cheaper() -> None:
     clear, codes = np.array([-6.0, -5.0, 6.0, 5.0]), np.array([0, 0, 1, 1], dtype=np.int32)
-    assert choose_thresholds(clear, codes) == (0.2, 0.95)
+    assert choose_by_cost(clear, codes) == (0.2, 0.95)
     shy = np.array([-0.9, -0.9, 6.0, 5.0])
-    assert choose_thresholds(shy, codes) == (0.3, 0.95)
+    assert choose_by_cost(shy, codes) == (0.3, 0.95)
     dear = np.array([-6.0, 3.2, 6.0, 5.0])  # a ham at p = 0.96
-    assert choose_thresholds(dear, codes) == (0.2, 0.97)
-    assert choose_thresholds(dear, codes, lost_ham_cost=0.1) == (0.2, 0.95)
+    assert choose_by_cost(dear, codes) == (0.2, 0.97)
+    assert choose_by_cost(dear, codes, lost_ham_cost=0.1) == (0.2, 0.95)
 
 
 def test_the_experiment_of_the_lecture_reports_its_choices_and_its_mistakes() -> None:
@@ -204,11 +204,11 @@ def test_folds_report_all_messages() -> None:
 
 def test_arrival_is_dated_by_the_last_server_else_by_the_date_header() -> None:
     received = b"Received: from a\n by b; Thu, 1 Jan 1970 00:00:10 +0000\n"
-    assert arrival_time(received + b"Date: Thu, 1 Jan 1970 00:00:20 +0000\n\nDate: none\n") == 10.0
-    assert arrival_time(b"Date: Thu, 1 Jan 1970 00:00:20 +0000\r\nReceived: from nowhere\r\n\r\n") == 20.0
-    assert arrival_time(b"Subject: a\n\nDate: Thu, 1 Jan 1970 00:00:20 +0000\n") is None
-    assert arrival_time(b"Date: Foo, 99 Bar 99999999999999 99:99:99 +9999999999\n\n") is None
-    assert arrival_time(b"") is None
+    assert find_arrival_time(received + b"Date: Thu, 1 Jan 1970 00:00:20 +0000\n\nDate: none\n") == 10.0
+    assert find_arrival_time(b"Date: Thu, 1 Jan 1970 00:00:20 +0000\r\nReceived: from nowhere\r\n\r\n") == 20.0
+    assert find_arrival_time(b"Subject: a\n\nDate: Thu, 1 Jan 1970 00:00:20 +0000\n") is None
+    assert find_arrival_time(b"Date: Foo, 99 Bar 99999999999999 99:99:99 +9999999999\n\n") is None
+    assert find_arrival_time(b"") is None
 
 
 def test_mail_is_put_in_order_of_arrival_or_of_names(tmp_path: Path) -> None:

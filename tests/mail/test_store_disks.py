@@ -16,6 +16,7 @@ import pytest
 
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import MailFilter
+from deciban.mail.status_figures import read_figures
 from deciban.mail.store.store import Store
 from tests.mail.spamds import learn_messages, make_message
 from tests.mail.stores import entry, make_store
@@ -113,7 +114,7 @@ def test_bytes_overwritten_at_random_are_reported_or_harmless(tmp_path):
         part.write_bytes(bad)
         reported += sum(
             is_reported(part, ask)
-            for ask in (Store.rows, Store.check, Store.status, Store.totals, count, learn, wipe)
+            for ask in (Store.rows, Store.check, Store.is_tidy_due, Store.totals, count, learn, wipe)
         )
     assert reported > 50
 
@@ -179,7 +180,7 @@ FORGED = [
 ]
 
 ASKED = {
-    "status": lambda mail: mail.store.status(),
+    "status": read_figures,
     "totals": lambda mail: mail.store.totals(),
     "rows": lambda mail: mail.store.rows(),
     "check": lambda mail: mail.store.check(),

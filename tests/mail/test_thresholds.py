@@ -17,7 +17,7 @@ from deciban.mail.model.threshold_choice import (
     MIN_HAM,
     SPAM_CANDIDATES,
     choose_spam_threshold,
-    log_tail,
+    log_binomial_cdf,
     required_ham,
     score_out_of_fold,
     upper_bound,
@@ -49,10 +49,15 @@ def mail(tmp_path):
         yield mail
 
 
+def test_a_threshold_of_zero_is_not_the_default(mail) -> None:
+    mail.store.set("spam_at", 0.0)
+    assert mail.thresholds == (0.2, 0.0)
+
+
 def test_the_bound_is_that_of_clopper_and_pearson() -> None:
     for k, n in ((0, 300), (2, 300), (17, 4000)):
         assert upper_bound(k, n) == pytest.approx(beta.ppf(0.95, k + 1, n - k), rel=1e-9)
-        assert log_tail(k, n, 0.002) == pytest.approx(binom.logcdf(k, n, 0.002), rel=1e-9)
+        assert log_binomial_cdf(k, n, 0.002) == pytest.approx(binom.logcdf(k, n, 0.002), rel=1e-9)
     assert upper_bound(5, 5) == 1.0
     n = required_ham(0.001)
     assert upper_bound(0, n) <= 0.001 < upper_bound(0, n - 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from deciban.docstrings import document
 from deciban.errors import InputError, StoreError
@@ -144,11 +144,13 @@ class MailFilter:
     def thresholds(self) -> tuple[float, float]:
         """Return the probability of spam up to which a message is ham, and the one from which it is spam.
 
-        The latter, unless set, is the one chosen at the last fit: no more than one ham in a thousand is to be lost.
+        The latter, unless set, is the one chosen at the last fit, so that next to no ham is lost; else the default.
         """
         spam_at = self.store.setting("spam_at")
-        choice = self.threshold_choice if spam_at is None else None
-        return self.store.setting("ham_at", HAM_AT), choice.spam_at if choice else spam_at or SPAM_AT
+        if spam_at is None:
+            choice = self.threshold_choice
+            spam_at = choice.spam_at if choice else SPAM_AT
+        return self.store.setting("ham_at", HAM_AT), spam_at
 
     @property
     def threshold_choice(self) -> ThresholdChoice | None:
@@ -165,7 +167,7 @@ class MailFilter:
         return self.store.learn([StoredMessage(compute_digest(raw), check_label(label), tokens, time)])
 
     def learn_all(
-        self, messages: Iterable[MessageInput], label: str, processes: int | ReaderPool[Any] | None = None,
+        self, messages: Iterable[MessageInput], label: str, processes: int | ReaderPool | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> LearnCounts:  # fmt: skip
         """Learn many messages of one label as `learn_each`, each batch in a transaction; known ones are skipped."""
@@ -174,7 +176,7 @@ class MailFilter:
         return learned.get(label, LearnCounts())
 
     def learn_each(
-        self, labelled: Iterable[tuple[str, MessageInput]], processes: int | ReaderPool[Any] | None = None,
+        self, labelled: Iterable[tuple[str, MessageInput]], processes: int | ReaderPool | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, LearnCounts]:  # fmt: skip
         """Learn messages of several labels, and return the counts by label.
@@ -227,7 +229,7 @@ class MailFilter:
         return cached
 
     def classify_all(
-        self, messages: Iterable[MessageInput], processes: int | ReaderPool[Any] | None = None,
+        self, messages: Iterable[MessageInput], processes: int | ReaderPool | None = None,
         clues: int = MAX_CLUES,
     ) -> Iterator[tuple[str, Verdict]]:  # fmt: skip
         """Yield the name and the verdict of each message, in order; each batch is classified by one snapshot.
@@ -279,7 +281,7 @@ class MailFilter:
         if found is None:
             return RefitResult.INSEPARABLE
         choice = self._update_choice(rows, unit, self.model)
-        meta = asdict(found.parameters) | ({CHOICE_KEY: choice.to_dict()} if choice else {})
+        meta = asdict(found.parameters) | ({CHOICE_KEY: asdict(choice)} if choice else {})
         with report_damage(self.store.path):
             self.store.save_fit(self.model, examples.numbers, found.columns, meta, changes=rows.changes)
         return RefitResult.FITTED

@@ -6,7 +6,8 @@ the server's MOVE, one by one; none is ever copied, deleted or marked.
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
+from typing import get_args
 
 from deciban.errors import InputError
 from deciban.mail.message.message import compute_digest
@@ -53,15 +54,10 @@ class Move:
 
 def _is_move(entry: object) -> bool:
     """Return whether a saved value has the fields of a move, each of its type: a store may come from anywhere."""
-    types = {field.name: type(field.default) for field in fields(Move) if field.default is not MISSING}
-    types |= dict.fromkeys(("digest", "source", "target"), str) | {"look": float, "ca": str}
-    return (
-        isinstance(entry, dict)
-        and set(entry) == {field.name for field in fields(Move)}
-        and all(
-            type(value) is types.get(name, int) or (name == "ca" and value is None) for name, value in entry.items()
-        )
-    )
+    types = {field.name: get_args(field.type) or (field.type,) for field in fields(Move)}
+    if not isinstance(entry, dict) or set(entry) != set(types):
+        return False
+    return all(type(entry[name]) in allowed for name, allowed in types.items())
 
 
 class OpenFolders(ExitStack):
@@ -131,10 +127,10 @@ class MoveJournal:
         self.replace(planned, replace(planned, moved_uid=moved_uid, is_done=True))
         self.n_moved += 1
 
-    def undo(self, wanted: Sequence[Move], password: Password = password_for) -> list[Move]:
+    def undo(self, wanted: Sequence[Move]) -> list[Move]:
         """Move messages back to where they were, and forget their moves; return those that are in Junk no more."""
         missing = list[Move]()
-        with OpenFolders(password) as folders:
+        with OpenFolders(password_for) as folders:
             for move in reversed(wanted):
                 junk, source = (folders.open(folder, move.ca) for folder in (move.target, move.source))
                 uid = move.find(junk)

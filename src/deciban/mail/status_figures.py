@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from deciban.formatting import format_thousands
@@ -23,34 +24,36 @@ TIME_UNITS: Final = ((2 * DAY, DAY, "days"), (2 * 3600, 3600, "hours"), (120, 60
 def read_figures(mail: MailFilter) -> dict[str, Any]:
     """Return what `status` shows of a store that exists, in the terms of JSON."""
     from deciban.mail.model.verdicts import explain_too_few
-    from deciban.mail.store.store_schema import MAX_LOST_HAM
+    from deciban.mail.store.sqlite_errors import report_damage
+    from deciban.mail.store.store_file import file_size
+    from deciban.mail.store.store_schema import DEFAULT_MAX_MESSAGES, MAX_LOST_HAM
 
-    held = mail.store.status()
-    ham_at, spam_at = mail.thresholds
-    expected = _expect_verdicts(mail)
-    fit = held.fits.get(mail.model)
-    places = (held.path, held.path.parent)  # SQLite makes files next to it
-    messages = {name: n for name, (n, _) in held.totals.items() if n}
-    reason = explain_too_few(messages)
-    return {
-        "store": str(held.path), "exists": True, "ready": not reason, "why": reason or None,
-        "messages": messages, "tokens": held.tokens, "bytes": held.bytes,
-        "writable": all(os.access(place, os.W_OK) for place in places),
-        "last_learned": held.last_learned, "model": mail.model, "fitted": fit and fit.time,
-        "fit_due": mail.is_fit_due(), "ham_at": ham_at, "spam_at": spam_at,
-        "half_life_days": held.half_life and held.half_life / DAY, "most_messages": held.most_messages,
-        "tidy_due": held.tidy_due, "expected": expected,
-        "max_lost_ham": mail.store.setting("max_lost_ham", MAX_LOST_HAM),
-    }  # fmt: skip
+    store, path = mail.store, mail.store.path
+    with store.read_transaction(report_damage):
+        (ham_at, spam_at), fit, half_life = mail.thresholds, store.fit(mail.model), store.ageing.half_life
+        messages = {name: n for name, (n, _) in store.totals().items() if n}
+        reason = explain_too_few(messages)
+        return {
+            "store": str(path), "exists": True, "ready": not reason, "why": reason or None,
+            "messages": messages, "tokens": store.n_tokens(), "bytes": file_size(path) + file_size(f"{path}-wal"),
+            "writable": all(os.access(place, os.W_OK) for place in (path, path.parent)),  # SQLite makes files there
+            "last_learned": store.setting("last_learned"), "model": mail.model, "fitted": fit and fit.time,
+            "fit_due": mail.is_fit_due(), "ham_at": ham_at, "spam_at": spam_at,
+            "half_life_days": half_life and half_life / DAY,
+            "most_messages": store.setting("most_messages", DEFAULT_MAX_MESSAGES), "tidy_due": store.is_tidy_due(),
+            "expected": _expect_verdicts(mail), "max_lost_ham": store.setting("max_lost_ham", MAX_LOST_HAM),
+        }  # fmt: skip
 
 
 def _expect_verdicts(mail: MailFilter) -> dict[str, Any] | None:
     """Return what the last choice of thresholds says of the thresholds of now; None where it was for others."""
+    from deciban.mail.model.threshold_choice import upper_bound
+
     choice = mail.threshold_choice
     if choice is None or (choice.ham_at, choice.spam_at) != mail.thresholds:
         return None
-    found, bound = choice.lost_bounds
-    return {**choice.to_dict(), "lost_rate": found, "lost_bound": bound, "missing_ham": choice.missing_ham}
+    rate, bound = choice.lost / max(choice.ham, 1), upper_bound(choice.lost, choice.ham)
+    return {**asdict(choice), "lost_rate": rate, "lost_bound": bound, "missing_ham": choice.missing_ham}
 
 
 def describe_figures(figures: dict[str, Any]) -> list[tuple[str, str]]:
@@ -93,7 +96,7 @@ def _describe_expected(expected: dict[str, Any] | None, allowed: float) -> str:
 
 
 def format_time(seconds: float | None) -> str:
-    """Format a time by the local clock, with how long ago it is."""
+    """Format a time in seconds since 1970 by the local clock, with how long ago it is; "never" for None."""
     if seconds is None:
         return "never"
     ago = max(0.0, time.time() - seconds)

@@ -113,7 +113,7 @@ def classify(
             print_stderr(
                 f"{format_thousands(counts.total())} messages: {a.format_counts(dict(counts.most_common()))}"
             )
-        reader.finish(counts.total())
+        reader.report_problems(counts.total())
     return 0
 
 
@@ -200,7 +200,7 @@ def _show_explanation(name: str, verdict: Verdict) -> None:
     labels = list(verdict.learned)
     columns = labels if len(labels) <= MAX_LABEL_COLUMNS else [verdict.of, OTHERS]
     head = ["decibans", *columns, "what"]
-    out.print_table(head, _explanation_rows(verdict, columns), right=range(len(head) - 1), wide=len(head) - 1)
+    out.print_table(head, _format_explanation(verdict, columns), right=range(len(head) - 1), wide=len(head) - 1)
     if verdict.balance is not None and verdict.model != "fisher":
         out.print_line(_describe_balance(verdict.balance, verdict.of))
     if verdict.why:
@@ -216,20 +216,21 @@ def _describe_balance(balance: EvidenceBalance, label: str) -> str:
     return f"evidence: {sides}{discount}; {balance.known} of {balance.tokens} tokens were seen before"
 
 
-def _explanation_rows(verdict: Verdict, columns: list[str]) -> list[list[str]]:
+def _format_explanation(verdict: Verdict, columns: list[str]) -> list[list[str]]:
+    """Return a row of texts for the prior, each clue, all other tokens and their sum: decibans, counts, words."""
     from deciban.mail.tokens.token_descriptions import describe_token
 
     blank = [""] * len(columns)
     shown = [clue for clue in verdict.clues if abs(clue.decibans) >= MIN_SHOWN_DECIBANS]
     others = verdict.others + sum(clue.decibans for clue in verdict.clues if clue not in shown)
-    rows = [(verdict.prior, _counts_by_column(verdict.learned, columns), "messages learned, before this one is read")]
-    rows += [(clue.decibans, _counts_by_column(clue.counts, columns), describe_token(clue.token)) for clue in shown]
+    rows = [(verdict.prior, _format_counts(verdict.learned, columns), "messages learned, before this one is read")]
+    rows += [(clue.decibans, _format_counts(clue.counts, columns), describe_token(clue.token)) for clue in shown]
     rows += [(others, blank, "all else that it has"), (verdict.decibans, blank, "together")]
     return [[format_signed(decibans, 1), *counts, words] for decibans, counts, words in rows]
 
 
-def _counts_by_column(counts: Mapping[str, float], columns: list[str]) -> list[str]:
-    """Format the messages of the labels that have columns; where messages age, one of today counts 1."""
+def _format_counts(counts: Mapping[str, float], columns: list[str]) -> list[str]:
+    """Format the numbers of messages of the labels that have columns; where messages age, one of today counts 1."""
     others = sum(n for label, n in counts.items() if label not in columns)
     shown = [others if name == OTHERS else counts.get(name, 0) for name in columns]
     return [format_thousands(n) if float(n).is_integer() else format_thousands(n, ".1f") for n in shown]
@@ -316,8 +317,8 @@ def _give_up(reason: str) -> NoReturn:
     os._exit(TEMPORARY_FAILURE)
 
 
-def run_isolated(function: Callable[[], bytes], debug: bool = False, seconds: float = TIMEOUT_SECONDS) -> bytes:
-    """Return what `function` returns; its error, a crash or more than so many seconds are an IsolatedError here.
+def run_isolated(function: Callable[[], bytes], debug: bool = False) -> bytes:
+    """Return what `function` returns; its error, a crash or more than `TIMEOUT_SECONDS` are an IsolatedError here.
 
     Libraries end a process that has too little memory, systems kill it, and a lock that is waited for in C ignores
     signals: none of it happens to the process that calls. With `debug` the error has a traceback.
@@ -334,7 +335,7 @@ def run_isolated(function: Callable[[], bytes], debug: bool = False, seconds: fl
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(write_end)
-        answer = _read_answer(read_end, seconds)
+        answer = _read_answer(read_end)
     finally:
         os.close(read_end)
         with suppress(ProcessLookupError):
@@ -379,12 +380,13 @@ def _run_child(function: Callable[[], bytes], debug: bool, write_end: int, mask:
         os._exit(0)
 
 
-def _read_answer(read_end: int, seconds: float) -> bytes:
-    read, until = b"", monotonic() + seconds
+def _read_answer(read_end: int) -> bytes:
+    """Read to the end of a pipe; IsolatedError after `TIMEOUT_SECONDS`."""
+    read, until = b"", monotonic() + TIMEOUT_SECONDS
     while True:
         ready, _, _ = select.select([read_end], [], [], max(0.0, until - monotonic()))
         if not ready:
-            raise IsolatedError(f"classifying took more than {seconds:g} seconds")
+            raise IsolatedError(f"classifying took more than {TIMEOUT_SECONDS:g} seconds")
         piece = os.read(read_end, 1 << 16)
         if not piece:
             return read

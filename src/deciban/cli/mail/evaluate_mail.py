@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.render import Screen, to_one_line
+from deciban.cli.render import Screen
 from deciban.errors import UsageError
 from deciban.formatting import format_probability, format_signed
 from deciban.mail.tokens.token_descriptions import describe_token
@@ -145,10 +145,10 @@ def _evaluate(
         return method.evaluate_folds(mail, n_folds, seed, model, tick)
 
 
-def percent(share: float) -> str:
+def format_share(share: float) -> str:
     """Format a share as a percentage; one below 1 % keeps three decimals.
 
-    >>> percent(0.00551), percent(0.25)
+    >>> format_share(0.00551), format_share(0.25)
     ('0.551 %', '25.0 %')
     """
     return f"{100 * share:.3f} %" if abs(share) < 0.01 else f"{100 * share:.1f} %"
@@ -169,7 +169,7 @@ def show_report(report: Report, with_mistakes: bool = True) -> None:
     else:
         method = f"{n} messages in {first.folds} folds, each classified by a filter of the others"
     draws = f"; {len(report.draws)} draws" if isinstance(report, DrawsReport) else ""
-    out.print(to_one_line(f"{first.model}: {method}{draws}"), style="bold", soft_wrap=True)
+    out.print_title(f"{first.model}: {method}{draws}")
     if isinstance(report, DrawsReport):
         _show_spread(out, report)
         return
@@ -190,7 +190,7 @@ def _show_spread(out: Screen, report: DrawsReport) -> None:
     """Show means and standard deviations over several draws."""
     shares = {"error": "errors at p ≥ ½", "one_minus_auc": "1 − AUC"}
     numbers = {"log_loss": "log-loss", "ham_lost": "ham lost", "spam_missed": "spam missed", "unsure": "unsure"}
-    rows = [[words, *map(percent, report.spread(name))] for name, words in shares.items()]
+    rows = [[words, *map(format_share, report.spread(name))] for name, words in shares.items()]
     rows += [[words, *map("{:.3f}".format, report.spread(name))] for name, words in numbers.items()]
     out.print_heading("On the messages to test on", "over all draws")
     out.print_table(["", "mean", "deviation"], rows, right=(1, 2))
@@ -213,12 +213,12 @@ def _show_metrics(out: Screen, metrics: FilterMetrics) -> None:
     low, high = metrics.error_interval
     out.print_heading("At p ≥ ½", "where every message must be ham or spam")
     out.print_pairs([
-        ("errors", f"{metrics.ham_wrong + metrics.spam_wrong}, {percent(metrics.error)} "
-                   f"(95 %: {percent(low)} to {percent(high)})"),
-        ("ham misclassified (hm)", percent(1 - metrics.ham_recall)),
-        ("spam misclassified (sm)", percent(1 - metrics.spam_recall)),
-        ("logistic average (lam)", percent(metrics.lam)),
-        ("1 − AUC (1 − ROCA)", percent(metrics.misranked)),
+        ("errors", f"{metrics.ham_wrong + metrics.spam_wrong}, {format_share(metrics.error)} "
+                   f"(95 %: {format_share(low)} to {format_share(high)})"),
+        ("ham misclassified (hm)", format_share(1 - metrics.ham_recall)),
+        ("spam misclassified (sm)", format_share(1 - metrics.spam_recall)),
+        ("logistic average (lam)", format_share(metrics.lam)),
+        ("1 − AUC (1 − ROCA)", format_share(metrics.misranked)),
         ("log-loss", f"{metrics.log_loss:.4f}"),
     ])  # fmt: skip
 

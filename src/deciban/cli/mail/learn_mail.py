@@ -62,9 +62,9 @@ def learn(
             if not json:
                 _report(learned, seconds)
             figures = {name: counts._asdict() for name, counts in learned.items()}
-            finish(mail, store, no_fit, json, learned=figures, seconds=seconds)
+            maintain_and_report(mail, store, no_fit, json, learned=figures, seconds=seconds)
         for name, reader in readers.items():
-            reader.finish(sum(learned[name]))
+            reader.report_problems(sum(learned[name]))
 
 
 def group_by_label(
@@ -95,7 +95,7 @@ def unlearn(paths: Sequence[str], store: str | None, no_fit: bool, json: bool, d
         gone = mail.store.unlearn(digests)
         if not json:
             print_stderr(a.format_counts({"unlearned": gone, "not known": len(digests) - gone}))
-        finish(mail, store, no_fit, json, unlearned=gone, unknown=len(digests) - gone)
+        maintain_and_report(mail, store, no_fit, json, unlearned=gone, unknown=len(digests) - gone)
 
 
 @a.command(
@@ -123,7 +123,7 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
         if not json:
             others = {"there already": len(labels) - len(moved) - unknown, "not known, left out": unknown}
             print_stderr(a.format_counts({f"moved to {to}": len(moved)}, others))
-        finish(mail, store, no_fit, json, moved=len(moved), unknown=unknown)
+        maintain_and_report(mail, store, no_fit, json, moved=len(moved), unknown=unknown)
 
 
 def _read_digests(paths: Sequence[str]) -> list[bytes]:
@@ -144,18 +144,18 @@ def _report(learned: dict[str, Any], seconds: float) -> None:
         print_stderr(f"{format_thousands(n)} messages in {seconds:.1f} s, {rate} a second")
 
 
-def finish(mail: MailFilter, store: str | None, no_fit: bool, json: bool, **figures: Any) -> None:
-    """Do the maintenance that is due after a change, and report all figures at the end, as JSON if it is wanted."""
+def maintain_and_report(mail: MailFilter, store: str | None, no_fit: bool, json: bool, **figures: Any) -> None:
+    """Do the maintenance that is due after a change and report it, or print it with all figures as JSON."""
     done = run_maintenance(mail, store, no_fit, quiet=json)
     if json:
         print_json({"store": str(mail.store.path), **figures, **done})
 
 
 def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = False) -> dict[str, Any]:
-    """Tidy the store and refit its model where that is due, and return what was done; `store` is the user's name."""
+    """Tidy the store and refit its model where that is due, and return what was done; `store` is that of --store."""
     from deciban.mail.filter import RefitResult
 
-    tidied = mail.store.tidy().unlearned if mail.store.status().tidy_due else 0
+    tidied = mail.store.tidy().unlearned if mail.store.is_tidy_due() else 0
     fitted, due = RefitResult.NOT_DUE, mail.is_fit_due()
     if due and not no_fit:
         with show_spinner("fitting the weights of tokens …"):

@@ -101,7 +101,7 @@ def open_to_learn(store: str | None, create: bool = False) -> MailFilter:
 
 
 def check_paths(paths: Sequence[str]) -> None:
-    """Refuse a path that does not exist or is not an address, before any message is read."""
+    """Refuse a path that does not exist or is neither mail nor a valid address, before any message is read."""
     from deciban.mail.sources.message_sources import source_kind
 
     for path in paths:
@@ -158,7 +158,7 @@ class MessageReader:
             except (InputError, OSError) as error:
                 self._error = self._error or error
 
-    def finish(self, n_messages: int) -> None:
+    def report_problems(self, n_messages: int) -> None:
         """Raise the first error once all paths are read, and report files that are not mail."""
         if self._error is not None:
             raise self._error
@@ -176,7 +176,7 @@ def read_messages(paths: Sequence[str], stdin_name: str) -> Iterator[tuple[str, 
     reader, n = MessageReader(paths), 0
     for n, message in enumerate(reader.iterate(read_mail), start=1):  # noqa: B007  n is their number at last
         yield message.name, message.raw
-    reader.finish(n)
+    reader.report_problems(n)
 
 
 def read_stdin() -> bytes:

@@ -110,12 +110,12 @@ def setup(
         inbox = _choose_mail(mail, dialogue)
         spam = expand_home(junk or _choose_junk(inbox, dialogue))
         a.check_paths([inbox, spam])
-        command = _learning_command(inbox, spam, move, store)
+        command = _build_command(inbox, spam, move, store)
         print_stderr(f"wanted mail: {inbox}\nspam:        {spam}")
         if not dialogue.confirm("Learn these messages?"):
             return
         learn.function(
-            ham=[_read_part(inbox)], spam=[spam], label=None, store=store, subfolders=False, trashed=False,
+            ham=[_find_read_part(inbox)], spam=[spam], label=None, store=store, subfolders=False, trashed=False,
             no_fit=False, json=False, debug=debug,
         )  # fmt: skip
         _evaluate(store)
@@ -159,8 +159,8 @@ def _choose_junk(inbox: str, dialogue: Dialogue) -> str:
     return dialogue.ask("Which folder has your spam?", "", "--junk PATH")
 
 
-def _read_part(inbox: str) -> str:
-    """Return the part of a mailbox whose reader has seen it: of a Maildir, new mail may be anything."""
+def _find_read_part(inbox: str) -> str:
+    """Return the part of a mailbox that its reader has seen: `cur` of a Maildir, whose new mail may be anything."""
     from deciban.mail.sources.message_sources import source_kind
 
     seen = Path(inbox, "cur")
@@ -183,7 +183,7 @@ def _evaluate(store: str | None) -> None:
         sys.stdout.flush()
 
 
-def _learning_command(inbox: str, spam: str, move: bool, store: str | None) -> list[str]:
+def _build_command(inbox: str, spam: str, move: bool, store: str | None) -> list[str]:
     """Return the words of the command that keeps learning: `watch`, or for an mbox `learn`; paths are absolute."""
     from deciban.mail.sources.message_sources import source_kind
 

@@ -19,7 +19,7 @@ from deciban.cli.command_groups import REFUSED
 from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.files import atomic_file, check_output, print_json
 from deciban.cli.mail import mail_inputs as a
-from deciban.cli.mail.learn_mail import KEPT, finish, format_inseparable, run_maintenance
+from deciban.cli.mail.learn_mail import KEPT, format_inseparable, maintain_and_report, run_maintenance
 from deciban.cli.mail.mail_inputs import format_counts, open_to_classify, open_to_learn, store_path
 from deciban.errors import InputError, UsageError
 from deciban.formatting import format_thousands, to_one_line
@@ -204,7 +204,7 @@ def merge(others: Sequence[Path], store: str | None, no_fit: bool, json: bool, d
     """Learn the messages of other stores; those known here under another label stay as they are, and are reported."""
     with handle_errors(debug, interrupted=KEPT), open_to_learn(store, create=True) as mail:
         merged = [_report(str(other), mail.store.merge(other.expanduser()), json) for other in others]
-        finish(mail, store, no_fit, json, merged=merged)
+        maintain_and_report(mail, store, no_fit, json, merged=merged)
 
 
 @a.command(
@@ -252,7 +252,7 @@ def import_text(file: str, store: str | None, no_fit: bool, json: bool, debug: b
             _refuse_own_file(mail.store.path, file)
             with open_text() as lines:
                 merged = mail.store.absorb_text(lines)
-            finish(mail, store, no_fit, json, merged=[_report(file, merged, json)])
+            maintain_and_report(mail, store, no_fit, json, merged=[_report(file, merged, json)])
 
 
 def _format_message_count(mail: MailFilter) -> str:

@@ -1,1 +1,1 @@
-"""Many messages at once: reader processes, batches of tokens, and scores of batches."""
+"""Many messages at once: reader processes, and batches of tokens in the order of the messages."""

@@ -41,7 +41,7 @@ Chunk = list[tuple[str, RawMessage | MessageFile]]
 
 
 def read_batches(
-    labelled: Iterable[LabelledInput], processes: int | ReaderPool[Any] | None,
+    labelled: Iterable[LabelledInput], processes: int | ReaderPool | None,
     options: TokenOptions = DEFAULT_OPTIONS, digests: bool = True,
 ) -> Iterator[TokenBatch]:  # fmt: skip
     r"""Read labelled messages in order, by so many processes or by those of a pool that was made for them.
@@ -112,10 +112,10 @@ def _make_batch(chunk: Chunk, found: ChunkTokens) -> TokenBatch:
 
 
 def gather_batches(
-    labelled: Iterable[LabelledInput], processes: int | ReaderPool[Any] | None, options: TokenOptions,
+    labelled: Iterable[LabelledInput], processes: int | ReaderPool | None, options: TokenOptions,
     batch_messages: int,
 ) -> Iterator[TokenBatch]:  # fmt: skip
-    r"""Read messages to be learned, in batches of so many, or of fewer if they are full of new words.
+    r"""Read messages to be learned, in batches of so many or some more, or of fewer if they are full of new words.
 
     A message without a time, or with one that is still to come, gets the present time.
 

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from itertools import chain, count, islice
 from queue import SimpleQueue
 from threading import Thread
-from typing import IO, Final, Generic, NamedTuple, Self, TypeVar
+from typing import IO, Any, Final, NamedTuple, Self
 from weakref import finalize
 
 from deciban.mail.sources.message_files import MessageFile, Problem
@@ -36,8 +36,6 @@ PIPE_BYTES: Final = 1 << 20
 """Size of the pipe for answers, where the system permits it."""
 
 PROGRAM: Final = "import sys; sys.path[:] = {path!r}; from deciban.mail.bulk.reader_processes import serve; serve()"
-
-T = TypeVar("T")
 
 ChunkItem = bytes | tuple[str, bool, float | None, bool, bool]
 """A message, or the first fields of a `MessageFile`."""
@@ -173,7 +171,7 @@ class ReaderProcess:
             self._input.close()
 
 
-class ReaderPool(Generic[T]):
+class ReaderPool:
     """Reader processes, if there are enough messages to be worth their start; they end with the block.
 
     A caller that has more to do before it needs the first message, such as loading a store, makes the pool first.
@@ -182,7 +180,7 @@ class ReaderPool(Generic[T]):
     """
 
     def __init__(
-        self, messages: Iterable[T], n: int | None, options: TokenOptions = DEFAULT_OPTIONS, digests: bool = True
+        self, messages: Iterable[Any], n: int | None, options: TokenOptions = DEFAULT_OPTIONS, digests: bool = True
     ) -> None:
         n = min(os.cpu_count() or 1, MAX_PROCESSES) if n is None else n
         n = 0 if n == 1 else n

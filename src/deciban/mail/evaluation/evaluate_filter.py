@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.mail.evaluation import filter_metrics
 from deciban.mail.evaluation.filter_metrics import LOST_HAM_COST, FilterMetrics, Thresholds
-from deciban.mail.evaluation.labelled_mail import LABELS, LabelledMail, Sizes, draw_folds, draw_split
-from deciban.mail.model import mail_models, weight_fitting
+from deciban.mail.evaluation.labelled_mail import LabelledMail, Sizes, draw_folds, draw_split
+from deciban.mail.model import mail_models, threshold_choice, weight_fitting
 from deciban.mail.model.mail_models import ALPHA, DEFAULT_MODEL, MessageScores, WeightParameters
-from deciban.mail.model.threshold_choice import MIN_HAM, ThresholdChoice, choose_thresholds
+from deciban.mail.model.threshold_choice import LABELS, MIN_HAM, UNSURE_CODE, ThresholdChoice, apply_thresholds
 from deciban.mail.model.verdicts import Indices, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages
 from deciban.mail.store.store_arrays import StoreRows
@@ -157,7 +157,9 @@ class InMemoryFilter:
             return self.ham_at, self.spam_at or SPAM_AT
         n_ham = int(self._messages[0])
         if n_ham >= MIN_HAM and not (self._choice and self._choice.is_recent(n_ham)):
-            self._choice = choose_thresholds(self._rows(), 1.0, self.model, self.ham_at, settings=self.settings)
+            self._choice = threshold_choice.choose_thresholds(
+                self._rows(), 1.0, self.model, self.ham_at, settings=self.settings
+            )
         return self.ham_at, self._choice.spam_at if self._choice else SPAM_AT
 
     def judge(self, rows: Iterable[int] | Indices) -> "ScoredMessages":
@@ -165,12 +167,10 @@ class InMemoryFilter:
         wanted = np.asarray(rows).tolist()
         if self._messages.min() < mail_models.MIN_MESSAGES_PER_LABEL:
             scores = self.scores(wanted)
-            return ScoredMessages(scores, scores, np.full(len(wanted), filter_metrics.UNSURE_CODE))
+            return ScoredMessages(scores, scores, np.full(len(wanted), UNSURE_CODE))
         found = self._score(wanted)[0]
         scores, spam_scores = np.array(found.totals)[:, 0], found.spam_scores
-        return ScoredMessages(
-            scores, spam_scores, filter_metrics.apply_thresholds(scores, self.thresholds, spam_scores)
-        )
+        return ScoredMessages(scores, spam_scores, apply_thresholds(scores, self.thresholds, spam_scores))
 
     def verdict(self, i: int, clues: int) -> Verdict:
         """Return the verdict on a message with its clues; both labels must have been learned."""
@@ -203,7 +203,7 @@ def choose_settings(
     scores = {alpha: trained.scores(choose) for alpha, trained in found.items()}
     tried = {alpha: float(filter_metrics.log_losses(scores[alpha], codes == 1).mean()) for alpha in candidates}
     best = min(tried, key=tried.__getitem__)
-    found[best].ham_at, found[best].spam_at = filter_metrics.choose_thresholds(scores[best], codes, lost_ham_cost)
+    found[best].ham_at, found[best].spam_at = filter_metrics.choose_by_cost(scores[best], codes, lost_ham_cost)
     return found[best], tried
 
 
@@ -216,12 +216,12 @@ class Mistake:
     verdict: Verdict
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report in the terms of JSON."""
+        """Return the mistake in the terms of JSON."""
         return {"path": self.name, "label": self.label, **self.verdict.to_dict()}
 
 
 def find_mistakes(trained: InMemoryFilter, rows: NDArray[Any]) -> tuple[Mistake, ...]:
-    """Return the mistakes among some messages, those of largest log-odds first."""
+    """Return the mistakes among some messages, those of largest absolute log-odds first."""
     mail, scores = trained.mail, trained.scores(rows)
     wrong = np.flatnonzero((scores >= 0) != (mail.codes[rows] == 1))
     worst = rows[wrong[np.argsort(-np.abs(scores[wrong]), kind="stable")]].tolist()
@@ -334,7 +334,7 @@ def evaluate_folds(
 
 
 class CurvePoint(NamedTuple):
-    """A hundred messages, the last of them the `upto`-th: their numbers, and the numbers of wrong ones."""
+    """A hundred messages or, at the end, fewer, up to the `upto`-th: their numbers, and the numbers of wrong ones."""
 
     upto: int
     ham: int

@@ -15,27 +15,12 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.mail.model.mail_models import logit
+from deciban.mail.model.threshold_choice import HAM_CODE, SPAM_CODE, UNSURE_CODE, apply_thresholds
 from deciban.mail.store.store_schema import HAM_AT, SPAM_AT
 from deciban.metrics.intervals import Interval, wilson
 from deciban.metrics.ranking import Curve
 
-HAM, SPAM, UNSURE_CODE = 0, 1, 2
-"""Codes of verdicts."""
-
 VERDICT_NAMES: Final = ("ham", "spam", "unsure")
-
-
-def apply_thresholds(scores: Array, thresholds: tuple[float, float], spam_scores: Array | None = None) -> Array:
-    """Return the verdict codes of messages with these log-odds of spam, and the scores for the second threshold.
-
-    Without other scores the log-odds are compared with both.
-
-    >>> apply_thresholds(np.array([-3.0, 0.0, 5.0]), (0.2, 0.95)).tolist()
-    [0, 2, 1]
-    """
-    ham_at, spam_at = (logit(p) for p in thresholds)
-    is_spam = (scores if spam_scores is None else spam_scores) >= spam_at
-    return np.where(scores <= ham_at, HAM, np.where(is_spam, SPAM, UNSURE_CODE))
 
 
 @dataclass(frozen=True)
@@ -60,7 +45,7 @@ class FilterMetrics:
     @classmethod
     def compute(cls, scores: Array, codes: NDArray[Any], verdicts: NDArray[Any]) -> "FilterMetrics":
         """Compute the metrics of log-odds of spam, true codes and verdict codes."""
-        spam = codes == SPAM
+        spam = codes == SPAM_CODE
         table = np.bincount(codes * 3 + verdicts, minlength=6).reshape(2, 3).tolist()
         wrong = (scores >= 0) != spam
         return cls(
@@ -72,27 +57,27 @@ class FilterMetrics:
     @property
     def ham(self) -> int:
         """The number of ham."""
-        return sum(self.confusion[HAM])
+        return sum(self.confusion[HAM_CODE])
 
     @property
     def spam(self) -> int:
         """The number of spam."""
-        return sum(self.confusion[SPAM])
+        return sum(self.confusion[SPAM_CODE])
 
     @property
     def lost(self) -> int:
         """The number of ham with the verdict spam."""
-        return self.confusion[HAM][SPAM]
+        return self.confusion[HAM_CODE][SPAM_CODE]
 
     @property
     def missed(self) -> int:
         """The number of spam with the verdict ham."""
-        return self.confusion[SPAM][HAM]
+        return self.confusion[SPAM_CODE][HAM_CODE]
 
     @property
     def unsure(self) -> int:
         """The number of messages with the verdict unsure."""
-        return self.confusion[HAM][UNSURE_CODE] + self.confusion[SPAM][UNSURE_CODE]
+        return self.confusion[HAM_CODE][UNSURE_CODE] + self.confusion[SPAM_CODE][UNSURE_CODE]
 
     @property
     def error(self) -> float:
@@ -145,16 +130,16 @@ LOST_HAM_COST: Final = 10.0
 UNSURE_COST: Final = 0.2
 """Five messages in the folder of the unsure are as tedious as one spam among the others."""
 
-HAM_CANDIDATES: Final = (HAM_AT, 0.05, 0.1, 0.3, 0.4, 0.5)
-SPAM_CANDIDATES: Final = (SPAM_AT, 0.97, 0.98, 0.99, 0.995)
+HAM_AT_CANDIDATES: Final = (HAM_AT, 0.05, 0.1, 0.3, 0.4, 0.5)
+SPAM_AT_CANDIDATES: Final = (SPAM_AT, 0.97, 0.98, 0.99, 0.995)
 
 Thresholds = tuple[float, float]
 
 
-def choose_thresholds(scores: Array, codes: NDArray[np.int32], lost_ham_cost: float = LOST_HAM_COST) -> Thresholds:
+def choose_by_cost(scores: Array, codes: NDArray[np.int32], lost_ham_cost: float = LOST_HAM_COST) -> Thresholds:
     """Choose the cheapest thresholds for log-odds of spam with known labels.
 
-    >>> choose_thresholds(np.array([-5.0, 2.0, 6.0]), np.array([0, 1, 1], dtype=np.int32))
+    >>> choose_by_cost(np.array([-5.0, 2.0, 6.0]), np.array([0, 1, 1], dtype=np.int32))
     (0.2, 0.95)
     """
 
@@ -164,4 +149,4 @@ def choose_thresholds(scores: Array, codes: NDArray[np.int32], lost_ham_cost: fl
         distance = abs(logit(pair[0]) - logit(HAM_AT)) + abs(logit(pair[1]) - logit(SPAM_AT))
         return round(total, 9), distance
 
-    return min(product(HAM_CANDIDATES, SPAM_CANDIDATES), key=cost)
+    return min(product(HAM_AT_CANDIDATES, SPAM_AT_CANDIDATES), key=cost)

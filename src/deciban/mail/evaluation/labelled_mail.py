@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from deciban._typing import Codes
 from deciban.errors import InputError
 from deciban.mail.bulk.read_batches import LabelledInput, read_batches
-from deciban.mail.message.headers import arrival_time
-from deciban.mail.model.threshold_choice import HAM_AND_SPAM
+from deciban.mail.message.headers import find_arrival_time
+from deciban.mail.model.threshold_choice import LABELS
 from deciban.mail.sources.message_files import ProblemHandler, warn_of_problem
 from deciban.mail.sources.message_sources import read_mail, source_kind
 from deciban.mail.store.sqlite_errors import report_damage
@@ -20,9 +20,6 @@ from deciban.mail.store.store import Store
 from deciban.mail.store.stored_messages import Numbers, number_words, word_numbers
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.validation.splits import StratifiedAssigner
-
-LABELS: Final = HAM_AND_SPAM
-"""The labels; a message's code is the index of its label."""
 
 DATED_SOURCES: Final = ("maildir", "mbox", "imap")
 """Sources that know when a message arrived; the dates of files in other folders tell when they were copied."""
@@ -101,7 +98,7 @@ class LabelledMail:
         return self if len(kept) == len(self) else self.take(np.array(kept, dtype=np.intp))
 
     def sort_by_arrival(self) -> "LabelledMail":
-        """Sort by time; a message without a time stays behind the one before it."""
+        """Sort by time; a message without one stays behind the message of its label before it."""
         if np.isnan(self.times).all():
             raise InputError(
                 "no message has a time of arrival, from a Received or Date header or from its source, so there is no "
@@ -121,7 +118,7 @@ class LabelledMail:
 
 
 def read_labelled_mail(
-    ham: Sequence[str], spam: Sequence[str], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1,
+    ham: Sequence[str], spam: Sequence[str], processes: int | None = 1,
     progress: Callable[[], None] = lambda: None, problems: ProblemHandler = warn_of_problem,
 ) -> LabelledMail:  # fmt: skip
     """Read all mail of some sources (whatever `read_mail` reads), ham and spam; `progress` is called per message."""
@@ -130,11 +127,11 @@ def read_labelled_mail(
         for label, path in [*zip(repeat(LABELS[0]), ham), *zip(repeat(LABELS[1]), spam)]:
             is_dated = source_kind(path) in DATED_SOURCES
             for message in read_mail(path, problems=problems):
-                arrival = arrival_time(message.raw)
+                arrival = find_arrival_time(message.raw)
                 progress()
                 yield label, replace(message, time=message.time if arrival is None and is_dated else arrival)
 
-    return LabelledMail.read(find_messages(), reading, processes)
+    return LabelledMail.read(find_messages(), processes=processes)
 
 
 def parse_sizes(text: str) -> Sizes:

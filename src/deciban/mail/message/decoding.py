@@ -29,6 +29,7 @@ cp869 cp874 cp1125 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 iso88
 iso8859_5 iso8859_6 iso8859_7 iso8859_8 iso8859_10 iso8859_13 iso8859_14 iso8859_15 iso8859_16
 """
 CODECS = frozenset(CODEC_NAMES.split())
+"""The codecs that messages are decoded by."""
 SHIFTING = frozenset(c for c in CODECS if c.startswith(("iso2022", "utf_16", "utf_32")) or c in ("hz", "utf_7"))
 """Codecs in which bytes below 128 need not be ASCII."""
 
@@ -36,6 +37,7 @@ OTHER_NAMES = {
     "utf8mb4": "utf_8", "unicode": "utf_16", "xsjis": "cp932", "windows31j": "cp932", "windows949": "cp949",
     "xgbk": "gb18030", "xbig5": "cp950", "windows874": "cp874", "xmacroman": "mac_roman", "macintosh": "mac_roman",
 }  # fmt: skip
+"""Codecs of charsets that Python has no alias for, by letters and digits of their names."""
 
 REPLACED = "\ufffd"
 BYTE_ORDER_MARKS = {b"\xff\xfe": "utf_16_le", b"\xfe\xff": "utf_16_be"}
@@ -44,15 +46,16 @@ LOOKS_BASE64 = re.compile(rb"\s*[A-Za-z0-9+/]{4,}+[=A-Za-z0-9+/]*+\s*(?:\n|\Z)")
 MAX_CACHED_CHARSETS = 512
 
 
-def _squeeze(name: str) -> str:
+def _strip_punctuation(name: str) -> str:
     return re.sub(r"[\W_]+", "", name)
 
 
-NAMES = {
-    _squeeze(name): SUPERSET_CODECS.get(module, module)
+CODEC_BY_NAME = {
+    _strip_punctuation(name): SUPERSET_CODECS.get(module, module)
     for name, module in [*aliases.items(), *((m, m) for m in [*CODECS, *SUPERSET_CODECS])]
     if SUPERSET_CODECS.get(module, module) in CODECS
 } | OTHER_NAMES
+"""The codec of each known charset, by the letters and digits of its name in lower case."""
 
 
 @lru_cache(MAX_CACHED_CHARSETS)
@@ -62,17 +65,17 @@ def find_codec(charset: str) -> str | None:
     >>> find_codec("ISO-8859-1"), find_codec("gb2312"), find_codec("x-unknown"), find_codec("zlib")
     ('cp1252', 'gb18030', None, None)
     """
-    return NAMES.get(_squeeze(charset[:60].lower()))
+    return CODEC_BY_NAME.get(_strip_punctuation(charset[:60].lower()))
 
 
 def decode_text(data: bytes, charset: str = "") -> str:
-    """Decode bytes by their charset if it fits them, else by what they look like.
+    """Decode bytes by their charset if it fits them, else by what they look like; zero characters are removed.
 
     >>> decode_text("naïve".encode(), "us-ascii"), decode_text("naïve".encode("cp1252"), "utf-8")
     ('naïve', 'naïve')
     """
     codec = find_codec(charset) if charset else None
-    if codec in SHIFTING:
+    if codec is not None and codec in SHIFTING:
         return _decode_shifting(data, codec)
     if data.isascii():
         if 27 in data and (b"\x1b$" in data or b"\x1b(" in data):
@@ -87,13 +90,12 @@ def decode_text(data: bytes, charset: str = "") -> str:
 
 
 def _decode_ascii_superset(data: bytes, codec: str | None) -> str:
-    """Decode by a codec that contains ASCII: valid UTF-8 is hardly ever something else by chance."""
-    if codec in (None, LATIN, "utf_8"):
+    """Decode by a codec that contains ASCII, or as UTF-8 (hardly ever valid by chance), or else as windows-1252."""
+    if codec is None or codec in (LATIN, "utf_8"):
         try:
             return data.decode("utf_8")
         except UnicodeDecodeError:
             return _decode_damaged_utf8(data) or data.decode(LATIN, "replace")
-    assert codec is not None
     if (text := _decode_undeclared_utf8(data)) is not None:
         return text
     text = data.decode(codec, "replace")
@@ -103,7 +105,7 @@ def _decode_ascii_superset(data: bytes, codec: str | None) -> str:
 
 
 def _decode_undeclared_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 that was declared as something else; two or three characters may be valid by chance, not more."""
+    """Decode UTF-8 that was declared as something else; None if invalid, or if so few characters may be chance."""
     try:
         text = data.decode("utf_8")
     except UnicodeDecodeError:
@@ -112,7 +114,7 @@ def _decode_undeclared_utf8(data: bytes) -> str | None:
 
 
 def _decode_damaged_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 with some damage, if more of its characters are valid than broken."""
+    """Decode UTF-8 with some damage; None unless more of its characters beyond ASCII are valid than broken."""
     text = data.decode("utf_8", "replace")
     broken = text.count(REPLACED)
     valid = len(text) - len(text.encode("ascii", "ignore")) - broken
@@ -120,7 +122,7 @@ def _decode_damaged_utf8(data: bytes) -> str | None:
 
 
 def _looks_wide(data: bytes) -> bool:
-    """Return whether every other byte is zero, as in Latin characters of two or four bytes."""
+    """Return whether 70 % of the even or of the odd bytes are zero, as in Latin characters of two or four bytes."""
     even, odd = data[0:400:2], data[1:400:2]
     return len(data) > 3 and (10 * even.count(0) >= 7 * len(even) or 10 * odd.count(0) >= 7 * len(odd))
 
@@ -141,8 +143,8 @@ def _decode_wide(data: bytes) -> str:
     return data.decode(codec, "replace").replace("\0", "").lstrip("\ufeff")
 
 
-def _decode_shifting(data: bytes, codec: str | None) -> str:
-    assert codec is not None
+def _decode_shifting(data: bytes, codec: str) -> str:
+    """Decode by a codec in which bytes below 128 need not be ASCII, unless they look like something else."""
     if codec in ("utf_16", "utf_32"):
         is_ascii = data.isascii() and not _looks_wide(data)
         is_utf8 = b"\0" not in data and _decode_undeclared_utf8(data) is not None
@@ -155,7 +157,7 @@ def _decode_shifting(data: bytes, codec: str | None) -> str:
 
 
 def decode_transfer(body: bytes, encoding: str) -> bytes:
-    """Decode a transfer encoding; bytes that are not encoded, although they are declared so, are left unchanged.
+    """Decode quoted-printable or base64; bytes of another encoding, or that do not look like base64, stay unchanged.
 
     >>> decode_transfer(b"SGVsbG8", "base64"), decode_transfer(b"Hi there", "base64")
     (b'Hello', b'Hi there')

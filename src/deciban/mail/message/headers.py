@@ -132,6 +132,7 @@ def parse_content_type(value: str) -> tuple[str, Mapping[str, str]]:
 
 
 def _decode_percents(text: str) -> str:
+    """Decode the value of a parameter (RFC 2231): charset, language and percent codes, the first two optional."""
     if "%" not in text and "'" not in text:
         return text
     charset, first, after = text.partition("'")
@@ -143,7 +144,7 @@ def _decode_percents(text: str) -> str:
 
 
 def insert_header(raw: bytes, value: str) -> bytes:
-    r"""Insert our header before all others, in place of headers of its name; every other byte is unchanged.
+    r"""Insert X-Deciban before all other headers, in place of any X-Deciban or X-Deciban-*; no other byte changes.
 
     >>> raw = b"From me\r\nSubject: Hi\r\nx-deciban: ham\r\n  for sure\r\n\r\nX-Deciban: you\r\n"
     >>> insert_header(raw, "spam; p=0.9")
@@ -151,7 +152,8 @@ def insert_header(raw: bytes, value: str) -> bytes:
     """
     envelope = ENVELOPE_LINE.match(raw)
     start = envelope.end() if envelope else 0
-    end = _find_head_end(raw, start)
+    blank = HEAD_END.search(raw, start)
+    end = start if raw.startswith((b"\n", b"\r\n"), start) else blank.start() + 1 if blank else len(raw)
     head = raw[start:end]
     if HEADER.lower().encode() in head.lower():
         head = FORGED.sub(b"", head)
@@ -159,22 +161,13 @@ def insert_header(raw: bytes, value: str) -> bytes:
     return b"".join((raw[:start], f"{HEADER}: {value}".encode("ascii", "replace"), newline, head, raw[end:]))
 
 
-def _find_head_end(raw: bytes, start: int) -> int:
-    """Return the offset of the first empty line, or of the end of the bytes; no input makes the searches slow."""
-    if raw.startswith((b"\n", b"\r\n"), start):
-        return start
-    plain = raw.find(b"\n\n", start)
-    either = raw.find(b"\n\r\n", start, plain + 1 if plain >= 0 else len(raw))
-    return either + 1 if either >= 0 else plain + 1 if plain >= 0 else len(raw)
-
-
-def arrival_time(raw: bytes) -> float | None:
+def find_arrival_time(raw: bytes) -> float | None:
     r"""Return seconds since 1970 by the first Received header, else by Date; None if neither has a time.
 
     The last server on the way writes the first Received header, and has no reason to write a false one.
     An unknown time zone counts as universal time (RFC 5322, 4.3), whatever the zone of this machine is.
 
-    >>> arrival_time(b"Received: from a by b; Thu, 1 Jan 1970 01:01:40 +0100\nDate: 2 Jan 1970 00:00:00 +0000\n\n")
+    >>> find_arrival_time(b"Received: from a by b; Thu, 1 Jan 1970 01:01:40 +0100\nDate: 2 Jan 1970 00:00:00 +0000\n")
     100.0
     """
     head = raw[:MAX_DATE_SEARCH_BYTES]
@@ -189,6 +182,7 @@ def arrival_time(raw: bytes) -> float | None:
 
 
 def _parse_date(date: bytes) -> float | None:
+    """Return the seconds since 1970 of a date as mail writes it; None for any other text."""
     from calendar import timegm
     from email.utils import parsedate_tz  # slow to load, and only needed here
 

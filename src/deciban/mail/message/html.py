@@ -80,7 +80,10 @@ SELECTOR = re.compile(r"\s*+\w*+([.#][\w-]{1,60})\s*+")
 
 
 class Tag(NamedTuple):
-    """A tag: the text in its place, and its effect on the text around it."""
+    """A tag: `space`, the text in its place, and its effect on the text around it.
+
+    A silent tag (script, style) has no text in it; a background of -1 is a picture, of any colour.
+    """
 
     name: str
     is_closing: bool = False
@@ -118,6 +121,7 @@ _parse_tag_cached = lru_cache(8192)(parse_tag)
 
 
 def _parse_attributes(name: str, space: str, attributes: dict[str, str]) -> Tag:
+    """Make an opening tag; `space` is the text in its place, unless the attributes have an alternative text."""
     is_hiding, colour, background = _parse_style(attributes.get("style", ""))
     if name == "font":
         is_hiding = is_hiding or attributes.get("size") == "0"
@@ -174,7 +178,7 @@ def _mark_details(name: str, attributes: dict[str, str], links: list[str]) -> li
 
 
 def find_hiding_names(source: str) -> frozenset[str]:
-    """Return the classes (.name) and ids (#name) that a page's own style sheets hide.
+    """Return the classes (.name) and ids (#name), in lower case, that a page's own style sheets hide.
 
     >>> sheet = ".a, p#b {display: none} @media x {.c {opacity: 0}} .d em {opacity: 0}"
     >>> sorted(find_hiding_names(f"<style>{sheet}</style>"))
@@ -214,7 +218,7 @@ def parse_colour(text: str) -> int | None:
 
 @lru_cache(4096)
 def look_equal(one: int, other: int | None) -> bool:
-    """Return whether two colours look equal; an unknown background (below 0) equals none."""
+    """Return whether two colours look equal; an unknown one (None, or below 0) equals none."""
     if other is None or other < 0:
         return False
     return all(abs((one >> shift & 255) - (other >> shift & 255)) <= MAX_INVISIBLE_DIFFERENCE for shift in (0, 8, 16))
@@ -247,10 +251,8 @@ def parse_page(source: str) -> Page:
         each: _parse_tag_cached(each) if len(each) < MAX_CACHED_TAG_CHARACTERS else parse_tag(each)
         for each in dict.fromkeys(tag_texts)
     }
-    links: list[str] = []
-    for tag in tags.values():
-        marks += tag.marks
-        links += tag.links
+    marks += [mark for tag in tags.values() for mark in tag.marks]
+    links = [link for tag in tags.values() for link in tag.links]
     if any(tag.is_silent for tag in tags.values()):
         _remove_silent(pieces, tag_texts, tags)
     hidden: list[str] = []
@@ -270,7 +272,7 @@ def parse_page(source: str) -> Page:
 
 
 def _remove_silent(pieces: list[str], tag_texts: list[str], tags: dict[str, Tag]) -> None:
-    """Remove scripts and style sheets, and with them what looks like a tag in them."""
+    """Remove scripts and style sheets in place, and with them what looks like a tag in them; add an empty tag."""
     tags[""] = NO_TAG
     openers = {each for each, tag in tags.items() if tag.is_silent}
     open_name = ""
@@ -314,7 +316,7 @@ class _View:
     is_background_styled: bool | None = None
 
     def apply(self, tag: Tag, at: int) -> None:
-        """Apply a tag to the text after it, which is removed if it is hidden."""
+        """Apply a tag to the text after it, texts[at], which moves to `hidden` if the tag or an open one hides it."""
         if tag.is_closing:
             self._apply_closing(tag.name)
         elif tag.name not in VOID_TAGS:

@@ -79,7 +79,10 @@ Kind = Literal["text", "html", "attachment"]
 
 
 class Part(NamedTuple):
-    """A leaf of a message: a text, a page of HTML as a reader sees it, or an attachment."""
+    """A leaf of a message: a text, a page of HTML as a reader sees it, or an attachment.
+
+    `size` is in bytes as sent, of an attachment in base64 as decoded; `links`, `hidden` and `tags` are those of HTML.
+    """
 
     kind: Kind
     text: str
@@ -134,7 +137,7 @@ def read_message(raw: bytes) -> Message:
 
 
 def read_content(headers: Mapping[str, str]) -> Content:
-    """Return the content headers of a part."""
+    """Parse the content headers of a part, given by their names in lower case."""
     kind, parameters = parse_content_type(headers.get("content-type", ""))
     encoding = headers.get("content-transfer-encoding", "").strip().lower()
     disposition = headers.get("content-disposition", "")
@@ -258,7 +261,7 @@ class _Parser:
         return begin != -1
 
     def _find_boundaries(self, line: bytes, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-        """Yield the offsets of the start and the end of each boundary line, and whether it is the last."""
+        """Yield of each boundary line its offset, that of the line after it, and whether it ends the multipart."""
         raw, size = self.raw, len(line)
         at = start if raw.startswith(line, start, end) else self.find_line(line, start, end)
         while at >= 0:

@@ -1,1 +1,1 @@
-"""From the tokens of a message to a verdict: token weights, mail models, their fitting, a caching filter."""
+"""From the tokens of a message to a verdict: mail models, the fitting of their weights, the choice of thresholds."""

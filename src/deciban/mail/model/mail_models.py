@@ -20,7 +20,7 @@ parameters are those of Robinson 2003 as spambayes and bogofilter use them. It f
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, Final, Self
@@ -261,15 +261,6 @@ def sum_sides(contributions: Array, sizes: Sequence[int]) -> Array:
     return sides
 
 
-def spans(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield where each of several parts begins and ends that come one after the other.
-
-    >>> list(spans([2, 0, 3]))
-    [(0, 2), (2, 2), (2, 5)]
-    """
-    return pairwise(accumulate(sizes, initial=0))
-
-
 def token_scores(
     model: ModelName, counts: Array, totals: Array, parameters: WeightParameters, weights: Array
 ) -> Array:
@@ -318,7 +309,7 @@ def _combine_messages(counts: Array, totals: Array, sizes: Sequence[int]) -> tup
         )
     bias, contributions = np.empty((len(sizes), 1)), np.empty((len(counts), 1))
     p = token_probabilities(counts, totals)
-    for i, (begin, end) in enumerate(spans(sizes)):
+    for i, (begin, end) in enumerate(pairwise(accumulate(sizes, initial=0))):
         total, shares = combine_probabilities(p[begin:end])
         bias[i], contributions[begin:end, 0] = total - shares.sum(), shares
     return bias, contributions

@@ -6,7 +6,7 @@ stays with fewer, and is raised only where they show that the rate is exceeded.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -28,8 +28,11 @@ from deciban.mail.store.store_arrays import Fit, StoreRows
 from deciban.mail.store.store_schema import HAM_AT, MAX_LOST_HAM, SPAM_AT
 from deciban.scores.posterior import log_sum_exp
 
-HAM_AND_SPAM: Final = ("ham", "spam")
-"""The labels that thresholds are chosen for."""
+LABELS: Final = ("ham", "spam")
+"""The labels that thresholds are chosen for; the code of a message with one of them is its index."""
+
+HAM_CODE, SPAM_CODE, UNSURE_CODE = 0, 1, 2
+"""Codes of verdicts."""
 
 CHOICE_KEY: Final = "choice"
 """The key of the chosen thresholds among the parameters of a fit."""
@@ -85,15 +88,6 @@ class ThresholdChoice:
             raise ValueError("thresholds and rates must be from 0 to 1, and counts from 0")
         return cls(spam_at, ham_at, max_lost, *counts)
 
-    def to_dict(self) -> dict[str, float]:
-        """Return the choice in the terms of JSON."""
-        return asdict(self)
-
-    @property
-    def lost_bounds(self) -> tuple[float, float]:
-        """Return the rate of lost ham that was found, and its upper bound."""
-        return self.lost / max(self.ham, 1), upper_bound(self.lost, self.ham)
-
     @property
     def missing_ham(self) -> int:
         """Return how many more ham are needed before the allowed rate can be ensured."""
@@ -116,8 +110,8 @@ def read_choice(fit: Fit | None, path: Path) -> ThresholdChoice | None:
         raise invalid_value(path, rule, FIT_HINT) from error
 
 
-def log_tail(k: int, n: int, rate: float) -> float:
-    """Compute ln P(at most k of n), each with this probability."""
+def log_binomial_cdf(k: int, n: int, rate: float) -> float:
+    """Compute the log of the binomial distribution function, ln P(at most k of n), each with this probability."""
     logs = [
         math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1)
         + i * math.log(rate) + (n - i) * math.log1p(-rate)
@@ -137,7 +131,7 @@ def upper_bound(k: int, n: int) -> float:
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if log_tail(k, n, middle) > math.log(1 - CONFIDENCE) else (low, middle)
+        low, high = (middle, high) if log_binomial_cdf(k, n, middle) > math.log(1 - CONFIDENCE) else (low, middle)
     return high
 
 
@@ -148,6 +142,21 @@ def required_ham(max_lost: float) -> int:
     2995
     """
     return math.ceil(math.log(1 - CONFIDENCE) / math.log1p(-max_lost)) if max_lost < 1 else 1
+
+
+def apply_thresholds(
+    scores: Array, thresholds: tuple[float, float], spam_scores: Array | None = None
+) -> NDArray[Any]:
+    """Return the verdict codes of messages with these log-odds of spam, and the scores for the second threshold.
+
+    Without other scores the log-odds are compared with both.
+
+    >>> apply_thresholds(np.array([-3.0, 0.0, 5.0]), (0.2, 0.95)).tolist()
+    [0, 2, 1]
+    """
+    ham_at, spam_at = (logit(p) for p in thresholds)
+    is_spam = (scores if spam_scores is None else spam_scores) >= spam_at
+    return np.where(scores <= ham_at, HAM_CODE, np.where(is_spam, SPAM_CODE, UNSURE_CODE))
 
 
 def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM) -> float:
@@ -166,7 +175,7 @@ def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM) -> 
         if is_ensured and upper_bound(lost, n) <= max_lost:
             return threshold
         # so many lost would be a surprise (5 %) if the rate were the allowed one
-        is_exceeded = lost > 0 and max_lost < 1 and log_tail(lost - 1, n, max_lost) > math.log(CONFIDENCE)
+        is_exceeded = lost > 0 and max_lost < 1 and log_binomial_cdf(lost - 1, n, max_lost) > math.log(CONFIDENCE)
         if not is_ensured and threshold >= SPAM_AT and not is_exceeded:
             return threshold
     return SPAM_CANDIDATES[-1]
@@ -181,24 +190,23 @@ def choose_thresholds(
     if found is None:
         return None
     spam_at = choose_spam_threshold(found.spam_scores[~found.is_spam], max_lost)
-    spam, called_ham = found.is_spam, found.scores <= logit(ham_at)
-    called_spam = ~called_ham & (found.spam_scores >= logit(spam_at))
-    unsure = ~called_ham & ~called_spam
-    counts = [mask.sum() for side, wrong in ((~spam, called_spam), (spam, called_ham))
-              for mask in (side, side & wrong, side & unsure)]  # fmt: skip
-    return ThresholdChoice(spam_at, ham_at, max_lost, *map(int, counts))
+    verdicts = apply_thresholds(found.scores, (ham_at, spam_at), found.spam_scores)
+    counts = np.bincount(3 * found.is_spam + verdicts, minlength=6).reshape(2, 3)
+    (_, lost, ham_unsure), (missed, _, spam_unsure) = counts.tolist()
+    ham, spam = counts.sum(axis=1).tolist()
+    return ThresholdChoice(spam_at, ham_at, max_lost, ham, lost, ham_unsure, spam, missed, spam_unsure)
 
 
 def score_out_of_fold(
     rows: StoreRows, unit: float, model: FittedModelName, settings: FitSettings = DEFAULT_FIT_SETTINGS
 ) -> OutOfFoldScores | None:
-    """Score each message of a store by a fit to four fifths of the others; None where they are too few.
+    """Score each message of a store by a fit to the four other folds; None if no fit, or too few ham or other labels.
 
     Folds are stretches of time, by label: replies and campaigns are mostly in one.
     """
     names = [rows.label_names[k] for k in rows.labels.tolist()]
-    spam = np.array([name == HAM_AND_SPAM[1] for name in names], dtype=bool)
-    if set(names) != set(HAM_AND_SPAM) or (~spam).sum() < MIN_HAM:
+    spam = np.array([name == LABELS[1] for name in names], dtype=bool)
+    if set(names) != set(LABELS) or (~spam).sum() < MIN_HAM:
         return None
     folds = np.empty(len(spam), dtype=np.int64)
     for side in (spam, ~spam):

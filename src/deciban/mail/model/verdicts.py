@@ -82,12 +82,12 @@ class EvidenceBalance:
 class Verdict:
     """The result of classifying a message.
 
-    `probability` is that of spam where labels are ham and spam, else that of the likeliest label; `decibans` is the
-    evidence for it against all others: `prior` and all clues, of which `clues` are the strongest, and `others` the
-    sum of all weaker ones. `why` is the reason why it is unsure, and `reason` names it where it is "conflict" (strong
-    signs both ways) or "novelty" (almost nothing in it was seen before); `balance` are the figures that these depend
-    on; `cut` lists what limits left unread. `sender` and `subject` are the headers From and Subject, decoded; None
-    where the message itself was not there to be read.
+    `of` is spam where labels are ham and spam, of two others the second by name, of more the likeliest;
+    `probability` is that of `of`, and `decibans` the evidence for it against all others: `prior` and all clues, of
+    which `clues` are the strongest, and `others` the sum of all weaker ones. `why` is the reason why it is unsure,
+    and `reason` names it where it is "conflict" (strong signs both ways) or "novelty" (almost nothing in it was seen
+    before); `balance` are the figures that these depend on; `cut` lists what limits left unread. `sender` and
+    `subject` are the headers From and Subject, decoded; None where the message itself was not there to be read.
     """
 
     label: str
@@ -106,11 +106,6 @@ class Verdict:
     subject: str | None = None
     reason: str = ""
     balance: EvidenceBalance | None = None
-
-    @property
-    def is_sure(self) -> bool:
-        """Return whether the message has a label."""
-        return self.label != UNSURE
 
     def header(self, clues: int = HEADER_CLUES) -> str:
         """Return the value of the header X-Deciban, in ASCII, with at most so many clues."""
@@ -192,7 +187,9 @@ class VerdictBuilder:
         empty = found.is_zero if self._model == "logistic" else [False] * len(best)
         bias, novel = found.bias.tolist(), found.novel.tolist()
         spam_scores = found.spam_scores.tolist() if two and labels[1] == POSITIVE_LABEL else [t[-1] for t in totals]
-        balances = list(_build_balances(found, score))
+        messages = np.arange(len(score))
+        sides, agreement = found.sides[:, messages, score] * DECIBAN, found.agreement[messages, score]
+        balances = list(map(EvidenceBalance, *sides.tolist(), agreement.tolist(), found.sizes, found.lengths))
         for i, (p, k, j, shown) in enumerate(zip(probabilities, best, score, strongest)):
             total, prior = totals[i][j] * DECIBAN, bias[i][j] * DECIBAN
             is_partial = len(shown) < found.sizes[i]
@@ -213,7 +210,7 @@ class VerdictBuilder:
         by_label = tokens.counts[tokens.rows[flat]].tolist()  # take would copy all of a view first
         counts = (dict(zip(self._labels, each)) for each in by_label)
         found = list(map(Clue, tokens.words_at(flat), evidence[flat].tolist(), counts))
-        return [tuple(found[begin:end]) for begin, end in mail_models.spans(map(len, chosen))]
+        return [tuple(found[begin:end]) for begin, end in pairwise(accumulate(map(len, chosen), initial=0))]
 
     def _decide(
         self, p: Sequence[float], best: int, spam_score: float, balance: EvidenceBalance, novel: bool
@@ -222,7 +219,7 @@ class VerdictBuilder:
         if self._too_few:
             return UNSURE, "", self._too_few
         labels, two = self._labels, len(p) == 2
-        label = self._choose_label(p, best, spam_score)
+        label, why = self._apply_thresholds(p, best, spam_score)
         if label != UNSURE and not (novel and label == POSITIVE_LABEL):
             return label, "", ""
         if novel and (p[1] >= self._thresholds[1] if two else label == POSITIVE_LABEL):
@@ -231,37 +228,26 @@ class VerdictBuilder:
         if two and min(balance.for_label, balance.against) >= STRONG_DECIBANS:
             sides = f"{balance.for_label:.1f} dB for {labels[1]}, {balance.against:.1f} dB against"
             return UNSURE, "conflict", f"strong signs both ways: {sides}"
-        return UNSURE, "", self._explain_unsure(p, best, spam_score)
+        return UNSURE, "", why
 
-    def _choose_label(self, p: Sequence[float], best: int, spam_score: float) -> str:
-        """Return the label that the thresholds give, or unsure."""
-        ham_at, spam_at = self._thresholds
-        if len(p) > 2:
-            return self._labels[best] if p[best] >= max(1.0 - ham_at, 0.5) else UNSURE
-        if p[1] <= ham_at:
-            return self._labels[0]
-        is_spam = spam_score == -math.inf or mail_models.compute_probabilities([spam_score])[1] >= spam_at
-        return self._labels[1] if p[1] >= spam_at and is_spam else UNSURE
-
-    def _explain_unsure(self, p: Sequence[float], best: int, spam_score: float) -> str:
-        """Return why the thresholds give no label."""
+    def _apply_thresholds(self, p: Sequence[float], best: int, spam_score: float) -> tuple[str, str]:
+        """Return the label that the thresholds give and no reason, or unsure and the reason in words."""
         label, (ham_at, spam_at) = self._labels[best], self._thresholds
         if len(p) > 2:
-            return (
-                f"the likeliest, {label}, has p = {format_probability(p[best])}, less than {max(1 - ham_at, 0.5):g}"
-            )
+            least = max(1.0 - ham_at, 0.5)
+            if p[best] >= least:
+                return label, ""
+            return UNSURE, f"the likeliest, {label}, has p = {format_probability(p[best])}, less than {least:g}"
+        if p[1] <= ham_at:
+            return self._labels[0], ""
+        even = 1.0 if spam_score == -math.inf else mail_models.compute_probabilities([spam_score])[1]
+        if min(p[1], even) >= spam_at:
+            return label, ""
         shown = f"p({label}) = {format_probability(p[1])}"
-        if p[1] >= spam_at:
-            even = format_probability(mail_models.compute_probabilities([spam_score])[1])
-            return f"{shown}, but {even} if as much ham as {label} had been learned, less than {spam_at:g}"
-        return f"{shown} lies between {ham_at:g} and {spam_at:g}"
-
-
-def _build_balances(found: MessageScores, score: Sequence[int]) -> Iterator[EvidenceBalance]:
-    """Yield the balance of each message's evidence for one of its scores."""
-    rows = np.arange(len(score))
-    for_label, against = (found.sides[:, rows, score] * DECIBAN).tolist()
-    return map(EvidenceBalance, for_label, against, found.agreement[rows, score].tolist(), found.sizes, found.lengths)
+        if p[1] < spam_at:
+            return UNSURE, f"{shown} lies between {ham_at:g} and {spam_at:g}"
+        balanced = f"{format_probability(even)} if as much ham as {label} had been learned"
+        return UNSURE, f"{shown}, but {balanced}, less than {spam_at:g}"
 
 
 def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n: int) -> list[list[int]]:
@@ -269,7 +255,7 @@ def strongest_tokens(evidence: Array, sizes: Sequence[int], tokens: TokenRows, n
     if n <= 0:
         return [[] for _ in sizes]
     size = np.abs(evidence).round(6)  # the last bits of equals are the machine's
-    parts = (size[begin:end] for begin, end in mail_models.spans(sizes))
+    parts = (size[begin:end] for begin, end in pairwise(accumulate(sizes, initial=0)))
     nth_largest = [np.partition(part, -n)[-n] if len(part) > n else 0.0 for part in parts]
     candidates = np.flatnonzero(size >= np.repeat(nth_largest, sizes))
     ranked = list(zip((-size[candidates]).tolist(), tokens.words_at(candidates), candidates.tolist()))

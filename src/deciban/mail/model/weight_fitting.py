@@ -73,7 +73,8 @@ DEFAULT_FIT_SETTINGS: Final = FitSettings()
 class TrainingMessages:
     """Messages as rows of the tokens that at least two have; weights are in messages of now.
 
-    `lengths` are the numbers of all tokens, also of those that one message has.
+    `counts` (tokens × labels) and `totals` (of each label) are sums of weights; `lengths` are the numbers of all
+    tokens, also of those that one message has.
     """
 
     labels: tuple[str, ...]

@@ -15,7 +15,7 @@ from imaplib import Internaldate2tuple
 from itertools import islice
 from typing import Any
 
-from deciban.errors import MAX_LISTED_NAMES, InputError, did_you_mean
+from deciban.errors import MAX_LISTED_NAMES, InputError, did_you_mean, list_names
 from deciban.mail.sources import imap_connection, message_files
 from deciban.mail.sources.imap_connection import Address, decode_folder, password_for, translate_errors
 from deciban.mail.sources.message_files import Problem, ProblemHandler, RawMessage, max_read_bytes, warn_of_problem
@@ -35,7 +35,7 @@ MAX_MESSAGE_SIZE = 1 << 30
 imaplib.Commands.setdefault("MOVE", ("SELECTED",))  # older Pythons do not know RFC 6851
 
 _UID = re.compile(rb"\bUID (\d{1,10})\b")
-_FOLDER = re.compile(rb'\(([^()]*)\) (?:NIL|"[^"]*") "?(.*?)"?$')
+_FOLDER = re.compile(r'\(([^()]*)\) (?:NIL|"[^"]*") "?(.*?)"?$')
 _QUOTED_BODY = re.compile(rb'BODY\[\](?:<0>)? (?:NIL|"((?:[^"\\]|\\.)*)")', re.IGNORECASE | re.DOTALL)
 
 
@@ -62,7 +62,7 @@ class ImapFolder:
             raise
 
     def refresh(self) -> None:
-        """Open the folder again, to see new messages."""
+        """Open the folder again, for reading, to see new messages; InputError that names others if there is none."""
         folder = self.address.folder
         with translate_errors(self.address):
             separator = "/"
@@ -77,9 +77,8 @@ class ImapFolder:
                     self.validity, self.next_uid = map(self._read_code, ("UIDVALIDITY", "UIDNEXT"))
                     return
             names = sorted(name for name, _ in list_folders(self._connection))
-        shown = ", ".join(names[:MAX_LISTED_NAMES]) + (" …" if len(names) > MAX_LISTED_NAMES else "")
-        near = did_you_mean(folder, names) or "."
-        raise InputError(f"{self.address}: there is no folder {folder!r}{near} Hint: there are {shown}")
+        near, listed = did_you_mean(folder, names) or ".", list_names(names, MAX_LISTED_NAMES)
+        raise InputError(f"{self.address}: there is no folder {folder!r}{near} Hint: there are {listed}")
 
     def _read_code(self, code: str) -> int:
         """Return the number of a response code; 0 if the server did not send it."""
@@ -141,7 +140,7 @@ class ImapFolder:
                 yield RawMessage(f"{self.address};uid={uid}", raw, message.time, message.is_trashed)
 
     def fetch_groups(self, uids: Iterator[int], trashed: bool = False) -> Iterator[tuple[int, int, list[RawMessage]]]:
-        """Fetch messages in groups: for each the number of trashed ones, of vanished ones, and the messages."""
+        """Fetch messages in groups: yield the numbers of trashed and of vanished ones, and the messages fetched."""
         while batch := list(islice(uids, FETCH_MESSAGES)):
             found = self.fetch_attributes(batch)
             wanted = [message for message in found if trashed or not message.is_trashed]
@@ -172,14 +171,8 @@ def list_folders(connection: imap_connection.Connection) -> list[tuple[str, froz
     if kind != "OK":
         kind, rows = connection.list()
     lines = [row[0].rpartition(b"{")[0] + row[1] if isinstance(row, tuple) else row or b"" for row in rows]
-    found = [(match[1], match[2]) for line in lines if (match := _FOLDER.search(line))]
-    return [
-        (
-            decode_folder(name.decode("latin-1").replace('\\"', '"')),
-            frozenset(flags.decode("latin-1").lower().split()),
-        )
-        for flags, name in found
-    ]
+    found = [match.groups() for line in lines if (match := _FOLDER.search(line.decode("latin-1")))]
+    return [(decode_folder(name.replace('\\"', '"')), frozenset(flags.lower().split())) for flags, name in found]
 
 
 def imap_messages(
@@ -198,7 +191,7 @@ def imap_messages(
 
 
 def group_by_size(messages: list[Attributes]) -> Iterator[list[Attributes]]:
-    """Yield messages in groups that are small enough to be in memory at once."""
+    """Yield messages in groups of at most `FETCH_BYTES`, or of one message that is larger."""
     group: list[Attributes] = []
     for message in messages:
         if group and sum(held.size for held in group) + message.size > FETCH_BYTES:
@@ -235,6 +228,7 @@ def _format_uids(uids: list[int]) -> str:
 
 
 def _parse_attributes(line: bytes) -> Attributes | None:
+    """Parse a line of the response to FETCH; None if it has no UID, and size 0 or no time where it has none."""
     uid, size = _UID.search(line), re.search(rb"\bRFC822\.SIZE (\d{1,18})\b", line)
     if not uid:
         return None

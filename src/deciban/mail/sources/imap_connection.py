@@ -166,6 +166,7 @@ class _Limits:
         return line
 
     def _spend(self, size: int) -> None:
+        """Subtract received bytes from those that are allowed; abort the connection if they are more."""
         self.allowed -= size
         if self.allowed < 0:
             raise IMAP4.abort("the server sends more than it was asked for")

@@ -76,20 +76,18 @@ def address_to_url(address: str) -> str:
 
 
 def find_mailboxes(home: Path) -> list[str]:
-    """Return the mailboxes in the usual places: a Maildir, the system's mbox, Thunderbird's and Apple Mail's."""
+    """Return the mailboxes found in the usual places: a Maildir, the system's mbox, Thunderbird's, Apple Mail's."""
     user = os.environ.get("USER") or home.name
     places = [home / "Maildir", Path("/var/mail", user), Path("/var/spool/mail", user)]
-    for profiles in PROFILES:
-        places += sorted(home.glob(f"{profiles}/*/ImapMail/*/INBOX")) + sorted(
-            home.glob(f"{profiles}/*/Mail/*/Inbox")
-        )
-    places += sorted(home.glob("Library/Mail/V*/*/INBOX.mbox"))
+    patterns = [f"{profiles}/*/{box}" for profiles in PROFILES for box in ("ImapMail/*/INBOX", "Mail/*/Inbox")]
+    for pattern in (*patterns, "Library/Mail/V*/*/INBOX.mbox"):
+        places += sorted(home.glob(pattern))
     there = [place for place in places if place.is_dir() or (place.is_file() and place.stat().st_size)]
     return [str(place) for place in {place.resolve(): place for place in reversed(there)}.values()][::-1]
 
 
 def list_neighbours(path: str, password: Password = password_for) -> list[tuple[str, str]]:
-    """Return the name and the path of each folder that belongs to a mailbox; on a server, those marked as junk."""
+    """Return name and path of each folder that belongs to a mailbox; on a server, of those marked as junk, if any."""
     kind = source_kind(path)
     if kind == "imap":
         return _list_server(Address.parse(path), password)
@@ -99,6 +97,7 @@ def list_neighbours(path: str, password: Password = password_for) -> list[tuple[
 
 
 def _list_server(address: Address, password: Password) -> list[tuple[str, str]]:
+    """Return "Junk" and the address of each folder marked so; if none is, name and address of all other folders."""
     with imap_connection.translate_errors(address):
         connection = imap_connection.connect(address, password(address))
         try:

@@ -50,7 +50,7 @@ _DATE = re.compile(
 
 
 def read_chunks(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the unpacked bytes of a stream in chunks; a packed one is recognised by its first bytes."""
+    """Yield the bytes of a stream in chunks, unpacked if they begin as gzip; NotMailError for another archive."""
     chunks = _read_stream(stream, name)
     first = next(chunks, b"")
     if first.startswith(GZIP):
@@ -256,7 +256,7 @@ def _has_date(line: bytes) -> bool:
 
 
 def strip_separator(raw: bytearray | bytes) -> bytes:
-    """Remove the one empty line that an mbox puts after a message."""
+    """Remove the one empty line that an mbox puts after a message, if it is there."""
     if len(raw) <= 2 and not raw.strip():
         return b""
     end = len(raw) - (2 if raw.endswith(b"\r\n\r\n") else 1 if raw.endswith(b"\n\n") else 0)
@@ -264,7 +264,9 @@ def strip_separator(raw: bytearray | bytes) -> bytes:
 
 
 def parse_time(line: bytes) -> float | None:
-    """Return the time of delivery in a "From " line; universal time if it has no zone (RFC 4155).
+    """Return the time of delivery in a "From " line, in seconds since 1970; None if there is none.
+
+    It is universal time if it has no zone (RFC 4155).
 
     >>> parse_time(b"From joe@x.org Thu Jan  1 00:01:40 1970"), parse_time(b"From joe")
     (100.0, None)

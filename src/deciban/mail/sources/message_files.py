@@ -46,7 +46,7 @@ class RawMessage:
 
 
 class Problem(NamedTuple):
-    """Something that a source had to omit while it went on with all else; not `is_mail`: a file that is not mail."""
+    """A number of messages that a source had to omit while it went on with all else; or a file that is not mail."""
 
     name: str
     reason: str
@@ -190,6 +190,7 @@ def is_trashed(name: str) -> bool:
 
 
 def _parse_time(name: str) -> float | None:
+    """Return the seconds since 1970 with which a Maildir's file name begins; None for another name."""
     found = _SECONDS.match(name)
     return float(found[1]) if found else None
 

@@ -168,6 +168,7 @@ def _is_mbox(start: bytes, name: str) -> bool:
 
 
 def _read_pipe(path: str | Path, problems: ProblemHandler) -> Iterator[RawMessage]:
+    """Yield the message of standard input (-) or of a pipe, or all of them if it is an mbox."""
     file = MessageFile(str(path), is_single=False)
     with nullcontext(sys.stdin.buffer) if file.path == "-" else _open_file(_resolve_path(path)) as stream:
         yield from _split_stream(stream, file, problems, is_pipe=True)

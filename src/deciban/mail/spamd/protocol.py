@@ -44,7 +44,9 @@ MAX_HEAD_BYTES: Final = 16_384
 
 PONG: Final = b"SPAMD/1.5 0 PONG\r\n"
 SPAM: Final = "spam"
-LABELS: Final = {b"spam": SPAM, b"ham": "ham"}
+LABEL_BY_CLASS: Final = {b"spam": SPAM, b"ham": "ham"}
+"""The labels of the Message-class of a TELL."""
+
 SPAM_SCORE: Final = 5.0
 SCORE_STEP: Final = 0.1
 """Scores have one decimal."""
@@ -132,7 +134,7 @@ def parse_request(command: str, version: tuple[int, int], lines: Iterable[bytes]
         raise Refusal(Code.EX_PROTOCOL, f"Content-length {_format_bytes(length)} is not a number of bytes")
     if compression is not None and compression.lower() != b"zlib":
         raise Refusal(Code.EX_PROTOCOL, f"Compress {_format_bytes(compression)} is not known; only zlib is")
-    label = LABELS.get(headers.get(b"message-class", b"").lower())
+    label = LABEL_BY_CLASS.get(headers.get(b"message-class", b"").lower())
     sets, removes = (b"local" in headers.get(name, b"").lower() for name in (b"set", b"remove"))
     if command == "TELL" and sets and removes:
         raise Refusal(Code.EX_USAGE, "a message cannot be learned and forgotten at once: Set or Remove, not both")

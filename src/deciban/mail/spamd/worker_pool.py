@@ -184,7 +184,7 @@ def maintain(store: str) -> None:
     try:
         with MailFilter(store, create=False) as mail:
             mail.refit()
-            if mail.store.status().tidy_due:
+            if mail.store.is_tidy_due():
                 mail.store.tidy()
     except DecibanError as error:
         sys.exit(f"nothing was refitted: {error}")

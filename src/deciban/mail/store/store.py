@@ -2,8 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from deciban.errors import ForgetError, InputError
@@ -11,29 +9,11 @@ from deciban.mail.store import store_arrays, store_maintenance, store_updates, s
 from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, check_half_life, check_time, is_number
 from deciban.mail.store.sqlite_errors import MEND_HINT, invalid_value, report_damage
 from deciban.mail.store.store_arrays import Fit, StoredTokens, StoreRows
-from deciban.mail.store.store_file import StoreFile, check_same_reading, file_size
+from deciban.mail.store.store_file import StoreFile, check_same_reading
 from deciban.mail.store.store_maintenance import TidyResult
 from deciban.mail.store.store_schema import DEFAULT_MAX_MESSAGES, MAX_INT64, RESERVED_KEYS, check_setting
 from deciban.mail.store.stored_messages import LearnCounts, StoredMessage, TokenBatch, WordMemory, replace_surrogates
 from deciban.mail.store.text_exchange import MergeCounts
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """A summary of a store."""
-
-    path: Path
-    bytes: int
-    writable: bool
-    totals: dict[str, tuple[int, float]]
-    tokens: int
-    last_learned: float | None
-    changes: int
-    half_life: float | None
-    most_messages: int
-    tidy_due: bool
-    """Whether there are more messages than that, or weights should have a later origin."""
-    fits: dict[str, Fit]
 
 
 class Store(StoreFile):
@@ -118,19 +98,12 @@ class Store(StoreFile):
         with self.read_transaction(report_damage):
             return self.db.execute(query, (most,)).fetchall()
 
-    def status(self) -> Status:
-        """Return a summary of the store."""
+    def is_tidy_due(self) -> bool:
+        """Return whether there are more messages than the limit, or weights should have a later origin."""
         with self.read_transaction(report_damage):
-            models = [model for (model,) in self.db.execute("SELECT model FROM fit ORDER BY model").fetchall()]
             most, last = self.setting("most_messages", DEFAULT_MAX_MESSAGES), self.setting("last_learned")
-            totals, ageing = self.totals(), self.ageing
-            return Status(
-                path=self.path, bytes=file_size(self.path) + file_size(f"{self.path}-wal"), writable=self.writable,
-                totals=totals, tokens=self.n_tokens(), last_learned=last, changes=self.changes(),
-                half_life=ageing.half_life, most_messages=most,
-                tidy_due=sum(n for n, _ in totals.values()) > most or (last is not None and ageing.is_due(last)),
-                fits={model: fit for model in models if (fit := self.fit(model))},
-            )  # fmt: skip
+            n = sum(messages for messages, _ in self.totals().values())
+            return n > most or (last is not None and self.ageing.is_due(last))
 
     def check(self) -> list[str]:
         """Return a description of each problem: damage of the file, and counts that are not those of the messages."""

@@ -32,6 +32,7 @@ class StoreRows:
     labels: Numbers
     """Label of each message: an index of label_names."""
     weights: Array
+    """As they are stored: `Store.unit` is that of a message of now."""
     times: Array
     digests: list[bytes]
     indptr: Numbers

@@ -84,7 +84,7 @@ def file_size(path: str | os.PathLike[str]) -> int:
 
 
 def connect(path: Path, mode: str, wait: float) -> sqlite3.Connection:
-    """Connect to a database; `mode` is the query of SQLite's URI."""
+    """Connect to a database; `mode` is the query of SQLite's URI, `wait` the seconds to wait for its locks."""
     name = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")  # urllib's takes 5 ms to load
     return sqlite3.connect(f"file:{name}?{mode}", uri=True, timeout=wait, isolation_level=None)
 
@@ -293,8 +293,8 @@ class StoreFile:
         """Return the ids of labels by name, in the order of their first messages."""
         return dict(self.db.execute("SELECT name, id FROM label ORDER BY id").fetchall())
 
-    def label_id(self, name: str) -> int:
-        """Return a label's id; a new label gets a column of its own."""
+    def ensure_label(self, name: str) -> int:
+        """Return a label's id; a label that is not there is added, with a column of counts."""
         known = self.labels()
         if name in known:
             return known[name]

@@ -56,14 +56,14 @@ def enforce_limit(file: StoreFile, most: int) -> int:
 
 
 def renew_weights(file: StoreFile, half_life: float | None) -> None:
-    """Recompute the weights of all messages so that the newest has weight 1."""
+    """Set the half-life in seconds, and recompute the weights of all messages so that the newest has weight 1."""
     file.put("half_life", half_life)
     file.put("origin", None if half_life is None else newest_time(file))
     recount(file)
 
 
 def newest_time(file: StoreFile) -> float | None:
-    """Return the time of the newest message."""
+    """Return the time of the newest message; None for a store without messages."""
     newest: float | None = file.db.execute("SELECT max(time) FROM message").fetchone()[0]
     return None if newest is None else check_time(newest)
 
@@ -106,7 +106,7 @@ def count_messages(file: StoreFile) -> tuple[Numbers, dict[int, Array], dict[int
 
 
 def compact(file: StoreFile) -> None:
-    """Return free space of the file to the disk; skipped if another program uses the store."""
+    """Return free space of the file to the disk if it is much, and empty the log; skipped if others use the store."""
     with suppress(sqlite3.OperationalError):
         pages = file.db.execute("PRAGMA page_count").fetchone()[0]
         if file.db.execute("PRAGMA freelist_count").fetchone()[0] > MAX_FREE_FRACTION * pages:
@@ -130,6 +130,7 @@ def find_problems(file: StoreFile) -> list[str]:
 
 
 def _find_wrong_labels(file: StoreFile, labels: dict[int, tuple[int, float]]) -> list[str]:
+    """Describe labels whose totals are not those of their messages, and labels of messages that do not exist."""
     held = file.db.execute("SELECT id, name, messages, weight FROM label").fetchall()
     wrong = [
         f"label {name!r} is recorded with {messages} messages of weight {weight}; it has {n} of weight {w}"
@@ -142,6 +143,7 @@ def _find_wrong_labels(file: StoreFile, labels: dict[int, tuple[int, float]]) ->
 
 
 def _find_wrong_tokens(file: StoreFile, sums: dict[int, Array]) -> list[str]:
+    """Describe tokens whose counts are not those of their messages, and tokens that no message has."""
     names = file.labels()
     ids = list(names.values())
     columns = ", ".join(["word", *map(column, ids)])

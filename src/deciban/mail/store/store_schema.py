@@ -174,6 +174,7 @@ def check_optional_time(value: Any) -> float | None:
 
 
 def _check_reading(value: Any) -> str | None:
+    """Return a fingerprint of token options, if it is a text; None stays None."""
     if value is not None and not isinstance(value, str):
         raise InputError(f"reading {value!r:.60}: a text is needed")
     return value

@@ -23,11 +23,14 @@ MAX_REMEMBERED_WORDS: Final = 1 << 21
 
 
 def learn(file: StoreFile, batch: TokenBatch, memory: WordMemory | None = None) -> dict[str, LearnCounts]:
-    """Learn each message that is not known under its label, inside a transaction; return the counts by label."""
+    """Learn each message that is not known under its label, inside a transaction; return the counts by label.
+
+    `memory` is updated in place.
+    """
     known = find_labels(file, batch.digests)
-    last, learned = _select(batch, dict(known))
+    last, learned = _select_unlearned(batch, dict(known))
     if last:
-        ids = {name: file.label_id(name) for name in dict.fromkeys(batch.labels)}
+        ids = {name: file.ensure_label(name) for name in dict.fromkeys(batch.labels)}
         wanted = np.zeros(len(batch), dtype=np.bool_)
         wanted[list(last.values())] = True
         memory = memory or WordMemory()
@@ -42,8 +45,8 @@ def learn(file: StoreFile, batch: TokenBatch, memory: WordMemory | None = None) 
     return learned
 
 
-def _select(batch: TokenBatch, labels: dict[bytes, str]) -> tuple[dict[bytes, int], dict[str, LearnCounts]]:
-    """Return the last position of each message that is to be learned, and the counts by label."""
+def _select_unlearned(batch: TokenBatch, labels: dict[bytes, str]) -> tuple[dict[bytes, int], dict[str, LearnCounts]]:
+    """Return the last position of each message to learn, and the counts by label; `labels` is updated in place."""
     last: dict[bytes, int] = {}
     found: dict[str, list[int]] = {}
     for i, (digest, label) in enumerate(zip(batch.digests, batch.labels)):
@@ -199,7 +202,7 @@ def unlearn(file: StoreFile, digests: Sequence[bytes]) -> int:
 
 
 def drop_empty(file: StoreFile, numbers: Numbers) -> None:
-    """Delete words that no message has any more, and the weights that were fitted to them."""
+    """Delete those of these words that no message has any more, and the weights that were fitted to them."""
     file.put("next_number", next_number(file))
     empty = "".join(f" AND {column(label)} = 0" for label in file.labels().values())
     gone = [(i,) for (i,) in file.select_in("SELECT number FROM token WHERE number IN", numbers.tolist(), empty)]
@@ -212,7 +215,7 @@ def relabel(file: StoreFile, digest: bytes, label: str) -> None:
     """Move a message that is known under another label to this one, with its time and weight."""
     row = "SELECT id, label, weight, tokens FROM message WHERE digest = ?"
     message, before, weight, blob = file.db.execute(row, (digest,)).fetchone()
-    after = file.label_id(label)
+    after = file.ensure_label(label)
     numbers, _ = unpack([blob])
     each = np.full(len(numbers), weight)
     add_to_counts(file, numbers, {before: -each, after: each})

@@ -44,7 +44,7 @@ def add_counts(counts: Iterable[LearnCounts]) -> LearnCounts:
 
 
 def check_message(message: StoredMessage) -> StoredMessage:
-    """Return a message with its time, if it can be learned."""
+    """Return a message with its time and without lone surrogates; InputError if it cannot be learned."""
     check_digest(message.digest)
     if not isinstance(message.label, str):
         raise InputError(f"label {message.label!r}: a label must be a str")
@@ -140,7 +140,7 @@ class TokenBatch:
 
 
 def concatenate(batches: Sequence[TokenBatch], indices: Sequence[Numbers], words: Iterable[str]) -> TokenBatch:
-    """Join batches whose indices were renumbered to those of common words; names and omissions are left out."""
+    """Join batches whose indices were renumbered to those of common words, without names, omissions and headings."""
     return TokenBatch(
         np.concatenate([batch.sizes for batch in batches]), np.concatenate(indices), list(words),
         list(chain.from_iterable(batch.digests for batch in batches)),
@@ -150,12 +150,12 @@ def concatenate(batches: Sequence[TokenBatch], indices: Sequence[Numbers], words
 
 
 def word_numbers() -> defaultdict[str, int]:
-    """Return a mapping that gives each new word the next number."""
+    """Return an empty mapping that gives each new word the next number, from 0."""
     return defaultdict(count().__next__)
 
 
 def number_words(words: Sequence[str], numbers: Mapping[str, int]) -> Numbers:
-    """Return the number of each word."""
+    """Return the number of each word, which a mapping of `word_numbers` adds for new ones."""
     return np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words))
 
 

@@ -164,7 +164,7 @@ def _check_first_line(about: dict[str, Any]) -> dict[str, Any]:
 def _adopt_settings(file: StoreFile, about: dict[str, Any]) -> None:
     """Make the labels of a first line, and set what it sets and the store does not."""
     for label in about["labels"]:
-        file.label_id(label)
+        file.ensure_label(label)
     if file.setting("half_life") is None and about["half_life"] is not None:
         file.put("half_life", about["half_life"])
         file.put("origin", about["origin"])

@@ -55,7 +55,8 @@ LIST_HEADERS_WITH_WORDS = frozenset(
 )
 UNCACHED = frozenset(["subject", "message-id", "date", "dkim-signature"])
 """Headers whose values are hardly ever repeated."""
-EXPECTED = ("from", "to", "subject", "date", "message-id")
+EXPECTED_HEADERS = ("from", "to", "subject", "date", "message-id")
+"""Headers whose absence is a token."""
 
 MAILER_WORD = re.compile(r"[a-z][\w-]*|\d+(?:\.\d+)*")
 CAPITALS = re.compile("[A-Z]{3}")
@@ -107,19 +108,17 @@ def _tokenize_part(part: Part, options: TokenOptions) -> list[str]:
         tokens += [f"html:{mark}"[:MAX_TOKEN_CHARACTERS] for mark in part.tags]
         for link in part.links:
             tokens += word_tokens.tokenize_link(link)
-        if part.hidden:
-            words = get_cleaner(options.shortest, options.longest).clean_all(split_words(part.hidden))
-            tokens += [f"hidden:{word}"[:MAX_TOKEN_CHARACTERS] for word in words]
+        tokens += [f"hidden:{word}"[:MAX_TOKEN_CHARACTERS] for word in _clean_words(part.hidden, options)]
     return tokens
 
 
 def _tokenize_attachment(part: Part, options: TokenOptions) -> list[str]:
+    """Return the tokens of a named or attached file: its type, its size as a power of two, and its name."""
     stem, dot, extension = part.name[:200].lower().rpartition(".")
     tokens = [f"attachment:{part.type}", f"attachment:size:{part.size.bit_length()}"]
     if dot:
         tokens.append(f"attachment:.{extension}")
-    words = get_cleaner(options.shortest, options.longest).clean_all(split_words(stem or part.name[:200]))
-    tokens += [f"attachment:name:{word}" for word in words[:10]]
+    tokens += [f"attachment:name:{word}" for word in _clean_words(stem or part.name[:200], options)[:10]]
     return [truncate(token) for token in tokens]
 
 
@@ -154,7 +153,7 @@ def _tokenize_structure(parts: tuple[Part, ...]) -> list[str]:
 
 
 def tokenize_headers(headers: Sequence[tuple[str, str]], options: TokenOptions) -> list[str]:
-    """Return the tokens of all headers, in order; a token may be repeated."""
+    """Return the tokens of all headers, in order, of missing ones, and of the reply address; some may be repeated."""
     tokens: list[str] = []
     hops: list[str] = []
     tokenizers = _get_tokenizers(options)
@@ -169,14 +168,14 @@ def tokenize_headers(headers: Sequence[tuple[str, str]], options: TokenOptions) 
         tokens += tokenize_hops(hops)
     first = dict(reversed(headers))
     if options.names:
-        tokens += [f"no:{name}" for name in EXPECTED if name not in first]
+        tokens += [f"no:{name}" for name in EXPECTED_HEADERS if name not in first]
     if options.sender and "reply-to" in first:
         tokens += _compare_reply(first["reply-to"], first.get("from", ""))
     return tokens
 
 
 class _Tokenizers(dict[str, Callable[[str, str], list[str]] | None]):
-    """The tokenizer of each header name under some options; None for names that are excluded."""
+    """A cache of the tokenizer of each header name under some options; None for names that are excluded."""
 
     def __init__(self, options: TokenOptions) -> None:
         super().__init__()
@@ -204,7 +203,7 @@ _get_tokenizers = lru_cache(8)(_Tokenizers)
 
 
 def _compare_reply(reply_to: str, sender: str) -> list[str]:
-    """Return whether replies go to the sender, to another address at its host, or elsewhere."""
+    """Return a token: replies go to the sender, to its host, or elsewhere; none where one has no address."""
     one = MAIL.search(reply_to[:MAX_ADDRESS_CHARACTERS].lower())
     other = MAIL.search(sender[:MAX_ADDRESS_CHARACTERS].lower())
     if not one or not other:
@@ -233,7 +232,7 @@ def tokenize_hops(hops: Sequence[str]) -> list[str]:
 
 @lru_cache(4096)
 def _tokenize_clause(clause: str) -> tuple[str, ...]:
-    """Return tokens of the sending machine as the receiving one noted it; none if both are in one network."""
+    """Return tokens of the sending machine as the receiving one noted it; none if it is local or not "from …"."""
     if clause[:5].lower() != "from " or "localhost" in clause:
         return ()
     clause = clause[5:]
@@ -254,13 +253,13 @@ def _tokenize_clause(clause: str) -> tuple[str, ...]:
 
 
 def truncate(token: str) -> str:
-    """Return a token without spaces and of at most `MAX_TOKEN_CHARACTERS`."""
+    """Replace the spaces of a token by _, and cut it at `MAX_TOKEN_CHARACTERS`."""
     return "_".join(token.split())[:MAX_TOKEN_CHARACTERS]
 
 
-def _clean_words(text: str, options: TokenOptions) -> list[str]:
-    """Return the first words of a text, cleaned."""
-    return get_cleaner(options.shortest, options.longest).clean_all(split_words(text)[:MAX_WORDS])
+def _clean_words(text: str, options: TokenOptions, most: int | None = None) -> list[str]:
+    """Return the cleaned forms of the words of a text (of the first `most`), without those that have none."""
+    return get_cleaner(options.shortest, options.longest).clean_all(split_words(text)[:most])
 
 
 def tokenize_header(name: str, value: str, options: TokenOptions) -> list[str]:
@@ -297,12 +296,12 @@ def tokenize_header(name: str, value: str, options: TokenOptions) -> list[str]:
         name, value = "list", value[:300] if name in LIST_HEADERS_WITH_WORDS else ""
     elif not options.others:
         return []
-    return [f"{name}:{word}"[:MAX_TOKEN_CHARACTERS] for word in _clean_words(value, options)]
+    return [f"{name}:{word}"[:MAX_TOKEN_CHARACTERS] for word in _clean_words(value, options, MAX_WORDS)]
 
 
 def _tokenize_subject(value: str, options: TokenOptions) -> list[str]:
-    """Return the words of the subject, pairs of them, words in capitals, prices and runs of !."""
-    words = _clean_words(value, options)
+    """Return the tokens of a subject: words, pairs of them, words in capitals, prices, percentages and runs of !."""
+    words = _clean_words(value, options, MAX_WORDS)
     tokens = [f"subject:{word}"[:MAX_TOKEN_CHARACTERS] for word in words]
     if options.subject_pairs:
         tokens += [f"subject:{pair}"[:MAX_TOKEN_CHARACTERS] for pair in word_tokens.join_pairs(words)]
@@ -328,7 +327,7 @@ def _tokenize_addresses(name: str, value: str, options: TokenOptions) -> list[st
     for user, host in MAIL.findall(value)[:MAX_ADDRESSES]:
         tokens.append(f"{name}:addr:{user}@{host}".lower()[:MAX_TOKEN_CHARACTERS])
         tokens += [f"{name}:{piece}" for piece in split_host(host)]
-    words = [word for word in _clean_words(MAIL.sub(" ", value), options) if word != "mailto"]
+    words = [word for word in _clean_words(MAIL.sub(" ", value), options, MAX_WORDS) if word != "mailto"]
     tokens += [f"{name}:name:{word}"[:MAX_TOKEN_CHARACTERS] for word in words]
     if not words:
         tokens.append(f"{name}:nameless")

@@ -56,7 +56,7 @@ URL_PARTS = re.compile(r"(?:([a-zA-Z][a-zA-Z0-9+.-]{0,15}):)?(?://)?([^/?#\s]*+)
 PATH_WORD = re.compile(r"[a-zA-Z]{3,20}|\d{1,6}")
 IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}\Z")
 PERCENT = re.compile(r"%([0-7][0-9a-fA-F])")
-HOST = re.compile(r"[^\w.-]+")
+NOT_HOST = re.compile(r"[^\w.-]+")
 MAIL = re.compile(r"(?<![^\s<>()\[\]\",;:@])([^\s<>()\[\]\",;:@]{1,80}+)@([\w.-]{1,80})")
 TRAILING = ".,;:!?)]}>'\"*"
 
@@ -109,7 +109,7 @@ class WordCleaner(dict[bytes, str]):
         return clean
 
     def clean(self, word: bytes) -> str:
-        """Return the cleaned form of a word; empty for one that is too short, or longer than `MAX_WORD_BYTES`."""
+        """Return the cleaned form of a word, `skip:` if it is long; empty if too short or above `MAX_WORD_BYTES`."""
         if word.isalnum() and self.shortest <= len(word) <= self.longest:
             return word.decode("ascii").lower()
         return "" if len(word) > MAX_WORD_BYTES else self._clean_text(word.decode())
@@ -132,12 +132,12 @@ get_cleaner = lru_cache(8)(WordCleaner)
 
 
 def join_pairs(words: list[str]) -> list[str]:
-    """Join each word with the next."""
+    """Join each word with the next; pairs longer than a token are left out."""
     return [pair for pair in map(PAIR_SEPARATOR.join, pairwise(words)) if len(pair) <= MAX_TOKEN_CHARACTERS]
 
 
 def find_character_pairs(text: str) -> list[str]:
-    """Return pairs of neighbouring characters of scripts without spaces.
+    """Return pairs of neighbouring characters of scripts without spaces, and single ones that have no neighbour.
 
     >>> find_character_pairs("今天天气")
     ['今天', '天天', '天气']
@@ -175,13 +175,13 @@ def find_amounts(text: str) -> list[str]:
 
 @lru_cache(1 << 13)
 def split_host(host: str) -> tuple[str, ...]:
-    """Return a host and the domains above it, or the networks of a numeric address.
+    """Return a host and the domains above it, four at most in all, or a numeric address and its networks.
 
     >>> split_host("www.shop.example.com"), split_host("10.1.2.3")
     (('www.shop.example.com', 'shop.example.com', 'example.com', 'com'), ('10.1.2.3', '10.1.2', '10.1'))
     """
     if not host.replace(".", "").replace("-", "").isalnum():
-        host = HOST.sub("", host)
+        host = NOT_HOST.sub("", host)
     parts = host.lower().strip(".")[-MAX_HOST_CHARACTERS:].split(".")
     if len(parts) == 4 and all(part.isdigit() for part in parts):
         return tuple(".".join(parts[:n]) for n in (4, 3, 2))
@@ -201,7 +201,7 @@ def split_links(text: str) -> tuple[str, list[str]]:
     links: list[str] = []
     done = 0
     for sign in signs:
-        start = _find_start(text, sign, done)
+        start = _find_link_start(text, sign, done)
         if start < 0 or len(links) >= MAX_LINKS:
             continue
         stop = LINK_END.search(text, sign + 3, start + MAX_LINK_CHARACTERS)
@@ -224,7 +224,7 @@ def _find_link_signs(text: str) -> list[int]:
     return sorted(found)
 
 
-def _find_start(text: str, at: int, done: int) -> int:
+def _find_link_start(text: str, at: int, done: int) -> int:
     """Return the offset, not before `done`, where the link with a sign at this offset begins; -1 if there is none."""
     if at < done:
         return -1
@@ -235,7 +235,7 @@ def _find_start(text: str, at: int, done: int) -> int:
 
 
 def tokenize_link(link: str) -> dict[str, None]:
-    """Return the tokens of a link: its host in pieces, its port, words of its path, and how it is written."""
+    """Return the tokens of a link as keys: its host and domains, port, words of its path, and how it is written."""
     if len(link) <= MAX_CACHED_LINK_CHARACTERS:
         return _tokenize_link_cached(link)
     return _tokenize_link(link[:MAX_LINK_CHARACTERS])
