@@ -11,7 +11,7 @@ from typing import Any
 from deciban._lazy import pa
 from deciban.sources.row_views import RowRange
 from deciban.sources.source import FileOptions, Source, open_source
-from deciban.studio.relabelling import open_relabelled, relabel_array
+from deciban.studio.relabelling import RelabelledView, relabel_array
 
 DESCRIBED_ROWS = 2000
 """The number of first rows from which a page describes the columns."""
@@ -46,7 +46,8 @@ class DataSet:
 
     def source(self) -> Source:
         """Return the table with its corrected labels, to be read from its beginning."""
-        return open_relabelled(open_source(self.path, None, FileOptions()), self.labelled, self.labels)
+        source = open_source(self.path, None, FileOptions())
+        return RelabelledView(source, self.labelled, self.labels) if self.labels else source
 
     @property
     def table(self) -> Any:

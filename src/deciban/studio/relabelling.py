@@ -1,20 +1,15 @@
-"""Labels of single rows that are corrected: a view of a table, and the exact change of a model."""
+"""Labels of single rows that are corrected: a view of a table in which they are others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deciban._lazy import pa
 from deciban.errors import InputError
-from deciban.model.model import Model
-from deciban.server.served_model import copy_model
-from deciban.sources.row_views import RowRange, decode_dictionary
-from deciban.sources.source import ColumnReading, Source, SourceView
-
-if TYPE_CHECKING:
-    from deciban.studio.data_set import DataSet
+from deciban.sources.row_views import decode_dictionary
+from deciban.sources.source import ColumnReading, SourceView
 
 
 @dataclass(frozen=True)
@@ -61,19 +56,3 @@ def relabel_array(array: Any, labels: Mapping[int, str | None]) -> Any:
             raise InputError(f"{label!r} is no label of this column, whose type is {plain}") from None
     changed = pa.array(cells, plain)
     return changed.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else changed
-
-
-def relabel_in_model(model: Model, data: DataSet, row: int, label: str | None) -> Model:
-    """Return the model that training would give if a row had another label, or none; the given one stays as it is.
-
-    The row, as the table now has it, is forgotten and, with its new label, added: both exact.
-    """
-    changed = copy_model(model).forget(RowRange(data.source(), row, 1))
-    if label is None:
-        return changed
-    return changed.add(RowRange(data.with_label(row, label, model.target).source(), row, 1))
-
-
-def open_relabelled(source: Source, target: str, labels: Mapping[int, str | None]) -> Source:
-    """Return a table with corrected labels; the table itself where there are none."""
-    return RelabelledView(source, target, labels) if labels else source

@@ -6,8 +6,8 @@ import shlex
 from dataclasses import replace
 
 import deciban
-from deciban.studio.command_lines import format_table_arguments, format_table_words
-from deciban.studio.findings import Finding, find_problems
+from deciban.studio.command_lines import format_options, format_table_arguments, format_table_words
+from deciban.studio.findings import get_findings
 from deciban.studio.jobs import Job
 from deciban.studio.workspace import Workspace
 
@@ -22,7 +22,10 @@ LEARNERS = {
 
 
 def train(workspace: Workspace, learner: str, job: Job) -> str:
-    """Train a model on the open table, open it, and return the path of its report."""
+    """Train a model on the open table, and return the path of its report.
+
+    The model is opened unless another table, or other roles, were chosen meanwhile.
+    """
     data, target = workspace.need_data(), workspace.need_target()
     roles, version = dict(workspace.roles), workspace.version
     model = deciban.train(data.table, target=target, roles=roles, learner=learner, progress=job)
@@ -30,26 +33,16 @@ def train(workspace: Workspace, learner: str, job: Job) -> str:
     job.begin("Describing the model", "", 0)
     with workspace.lock:
         if workspace.version != version:
-            return "/train"  # another table, or other roles, were chosen meanwhile
+            return "/train"
         workspace.learner = learner
         name = workspace.name_model(data.stem if learner == "bayes" else f"{data.stem}-{learner}")
         workspace.set_model(model, name, model.held_out, list(job.warnings))
         more = {} if learner == "bayes" else {"learner": learner}
-        option = "" if learner == "bayes" else f" --learner {learner}"
         workspace.record(
             f"Trained {LEARNERS[learner][0].lower().replace('bayes', 'Bayes')} on {data.name}",
             f"model = deciban.train({format_table_arguments(workspace, **more)})\n"
             f"print(model.held_out)\nmodel.save({name!r})",
-            f"deciban train {format_table_words(workspace)}{option} -o {shlex.quote(name)}",
+            f"deciban train {format_table_words(workspace)}{format_options(more)} -o {shlex.quote(name)}",
         )
-        workspace.page_state["findings"] = (workspace.version, find_problems(workspace))
+        get_findings(workspace)  # in the job, and not when its page is opened
     return "/train"
-
-
-def get_findings(workspace: Workspace) -> list[Finding]:
-    """Return the findings about the open model, computed once."""
-    version, found = workspace.page_state.get("findings", (None, []))
-    if version != workspace.version:
-        found = find_problems(workspace)
-        workspace.page_state["findings"] = (workspace.version, found)
-    return list(found)

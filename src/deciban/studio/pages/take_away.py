@@ -12,8 +12,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from deciban.studio.downloads import (
+    encode_model,
     read_and_remove,
-    save_model,
     write_commands,
     write_predictions,
     write_python,
@@ -55,7 +55,7 @@ def _download(write: Callable[[Workspace], str | bytes], name: str, media_type: 
 async def download_model(request: Request) -> Response:
     """Return the model file."""
     workspace = get_workspace(request)
-    content = await run(workspace, save_model, workspace)
+    content = await run(workspace, encode_model, workspace)
     return Response(content, 200, attach(workspace.model_name), "application/octet-stream")
 
 

@@ -11,34 +11,25 @@ from starlette.routing import Route
 
 from deciban.server.problems import Problem
 from deciban.studio.render import render
-from deciban.studio.reports import describe_accuracy, list_figures, list_strongest, make_confusion
+from deciban.studio.reports import describe_model
 from deciban.studio.requests import get_workspace, read_form, run
-from deciban.studio.training import LEARNERS, get_findings, train
+from deciban.studio.training import LEARNERS, train
 from deciban.studio.workspace import Workspace
 
 
 async def show(request: Request) -> Response:
     """Show the learners, and the report of the open model."""
     workspace = get_workspace(request)
-    found = await run(workspace, _describe_model, workspace)
+    found = await run(workspace, _make_context, workspace)
     return render(request, "train.html", learners=LEARNERS, **found)
 
 
-def _describe_model(workspace: Workspace) -> dict[str, Any]:
-    """Return the variables of the template that describe the open model."""
-    model, report = workspace.model, workspace.report
-    if model is None:
+def _make_context(workspace: Workspace) -> dict[str, Any]:
+    """Return the variables of the template: the open model, and the last step whose command names its file."""
+    if workspace.model is None:
         return {"figures": [], "sentence": "", "confusion": [], "strongest": [], "findings": [], "step": None}
-    quality = report.to_dict() if report is not None else model.quality
     steps = [step for step in workspace.steps if workspace.model_name in step.command]
-    return {
-        "figures": list_figures(quality) if quality else [],
-        "sentence": describe_accuracy(quality) if quality else "",
-        "confusion": make_confusion(report) if report is not None else [],
-        "strongest": list_strongest(model),
-        "findings": get_findings(workspace),
-        "step": steps[-1] if steps else None,
-    }
+    return {**describe_model(workspace), "step": steps[-1] if steps else None}
 
 
 async def start(request: Request) -> Response:
