@@ -17,7 +17,7 @@ from deciban.formatting import format_probability
 from deciban.html_fragments import Markup, element
 from deciban.server.problems import Problem
 from deciban.studio.render import render
-from deciban.studio.requests import get_workspace, read_json, run
+from deciban.studio.requests import get_workspace, parse_whole_number, read_json, run
 
 SIDE = 8
 """Pixels in a line of an image, and its lines."""
@@ -127,14 +127,14 @@ def _is_ink(value: Any) -> bool:
 
 async def show_example(request: Request) -> Response:
     """Return the pixels of a handwritten image, in JSON: image `number` of those of `digit`, counted in a circle."""
-    digit, number = (request.query_params.get(name, "0") for name in ("digit", "number"))
-    if not all(text.isascii() and text.isdecimal() and len(text) < 10 for text in (digit, number)):
+    digit, number = (parse_whole_number(request.query_params.get(name, "0")) for name in ("digit", "number"))
+    if digit is None or number is None:
         raise Problem(400, "digit and number are whole numbers")
     model = await run(get_workspace(request), fit_digits)
-    places = np.flatnonzero(model.labels == int(digit))
+    places = np.flatnonzero(model.labels == digit)
     if not len(places):
         raise Problem(404, f"there is no digit {digit}. Hint: 0 to 9")
-    return JSONResponse({"pixels": model.images[places[int(number) % len(places)]].tolist()})
+    return JSONResponse({"pixels": model.images[places[number % len(places)]].tolist()})
 
 
 ROUTES = [
