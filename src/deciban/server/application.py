@@ -32,7 +32,10 @@ TICK_SECONDS = 0.25
 
 
 def create_app(settings: Settings, parent: int | None = None) -> Gate:
-    """Return the application; its models are loaded. With `parent`, it stops when that process is gone."""
+    """Return the application; its models are loaded. With `parent`, it stops when that process is gone.
+
+    From now on, logs of the web server are structured, and warnings of deciban are collected for their requests.
+    """
     configure_logs()
     warnings.simplefilter("always", DecibanWarning)
     warnings.showwarning = show_warning
@@ -54,11 +57,12 @@ def create_app(settings: Settings, parent: int | None = None) -> Gate:
             await asyncio.to_thread(service.close)
 
     routes = make_routes(service)
-    return Gate(Router(routes, redirect_slashes=False, lifespan=run), settings, metrics, find_direct(routes, service))
+    direct = find_direct_handlers(routes, service)
+    return Gate(Router(routes, redirect_slashes=False, lifespan=run), settings, metrics, direct)
 
 
-def find_direct(routes: list[Route], service: Service) -> dict[str, tuple[Handler, dict[str, str]]]:
-    """Return the handlers of predictions by their whole paths."""
+def find_direct_handlers(routes: list[Route], service: Service) -> dict[str, tuple[Handler, dict[str, str]]]:
+    """Return the handlers of predictions, each with the parameters in its path, by their whole paths."""
     return {
         route.path.replace("{name}", name): (route.endpoint, {"name": name})
         for route in routes
@@ -102,7 +106,7 @@ def record_operation(handler: Handler, name: str) -> Handler:
 
 
 async def tick(service: Service, parent: int | None) -> None:
-    """Write the journals of quiet models into their files, and stop when the parent process is gone."""
+    """Write the journals of quiet models into their files, and end this process when the parent is gone; for ever."""
     while True:
         await asyncio.sleep(TICK_SECONDS)
         if parent is not None and os.getppid() != parent:

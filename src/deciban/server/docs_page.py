@@ -34,7 +34,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 
 def make_page(version: str, needs_token: bool) -> str:
-    """Return the page."""
+    """Return the HTML of the page, with a note on the token if the server needs one."""
     document = make_document(version, needs_token)
     operations = "".join(
         _format_operation(path, method, operation)
