@@ -66,7 +66,7 @@ def make_problem_response(problem: Problem, path: str) -> Response:
 
 
 def check_host(host: str) -> None:
-    """Refuse a Host that is not this machine: by a name of its own, a web page could reach a server without a token."""
+    """Refuse a Host that is not this machine: by its own name a web page could reach a server without a token."""
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
     if not is_loopback(name):
         raise Problem(421, f"Host {host[:80]!r} is not this machine. Hint: 127.0.0.1, or a server with a token")
