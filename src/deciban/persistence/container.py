@@ -80,7 +80,7 @@ def _prepare(
     text = format_json(
         {
             "format": FORMAT_VERSION,
-            "library": library_version(),
+            "library": get_library_version(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "header": dict(header),
             "checksums": entries,
@@ -91,7 +91,7 @@ def _prepare(
     return stored, {"deciban": text, "checksum": checksum(text.encode())}
 
 
-def library_version() -> str:
+def get_library_version() -> str:
     """Return the version of deciban; the package is imported by name, since it is a layer above."""
     version: str = import_module("deciban").__version__
     return version
@@ -217,7 +217,7 @@ def _parse_metadata(metadata: Any) -> dict[str, Any]:
     if type(number) is int and number > FORMAT_VERSION:
         raise ModelFileError(
             f"it was written by deciban {str(text.get('library'))[:20]} in format {number}; this is deciban "
-            f"{library_version()}, which reads formats up to {FORMAT_VERSION}. Hint: upgrade deciban."
+            f"{get_library_version()}, which reads formats up to {FORMAT_VERSION}. Hint: upgrade deciban."
         )
     if metadata.keys() != {"deciban", "checksum"} or metadata["checksum"] != checksum(
         metadata["deciban"].encode("utf-8", SURROGATES)
