@@ -119,11 +119,12 @@ class LevelTerm:
         branches = [(self.match(levels), e.number(value)) for value, levels in groups.items()]
         return e.when(*branches) if branches else exp.Null()
 
-    def write(self, look_up: Callable[[str, int], Expression | None]) -> tuple[Terms, dict[int, Expression]]:
-        """Return the term of each class, and the condition under which it is impossible.
+    def write(self, joined: Callable[[str, int], Expression | None] | None) -> tuple[Terms, dict[int, Expression]]:
+        """Return the term of each class, and the conditions under which classes are impossible, by class.
 
-        `look_up` returns a column of scores ("s") or of impossible levels ("i") of a class, where these are joined.
+        `joined` returns a column of scores ("s") or of impossible levels ("i") of a class, where these are joined.
         """
+        look_up = joined or (lambda kind, k: None)
         terms: Terms = []
         conditions = {}
         for k, (scores, dead) in enumerate(zip(self.scores, self.dead)):
