@@ -42,11 +42,6 @@ class DigitsModel:
     accuracy: float
     interval: tuple[float, float]
 
-    def score(self, pixels: Array) -> list[float]:
-        """Return the probability of each digit, 0 to 9, for an image of 64 pixels."""
-        p: list[float] = self.classifier.predict_proba(pixels[None])[0].tolist()
-        return p
-
 
 @cache
 def fit_digits() -> DigitsModel:
@@ -102,7 +97,7 @@ async def recognise(request: Request) -> Response:
     """Return the probability of each digit for a drawing of 8×8 pixels, and the drawing as SVG, in JSON."""
     pixels = read_pixels(await read_json(request))
     start = time.perf_counter()
-    p = await run(get_workspace(request), lambda: fit_digits().score(pixels))
+    p = await run(get_workspace(request), lambda: fit_digits().classifier.predict_proba(pixels[None])[0].tolist())
     best = max(range(len(p)), key=p.__getitem__)
     return JSONResponse(
         {
