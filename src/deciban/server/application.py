@@ -82,11 +82,12 @@ def make_routes(service: Service) -> list[Route]:
         if owner and "/models/{name}" in operation.path:  # the protocol also names a version
             versioned = operation.path.replace("/{name}", "/{name}/versions/{version}")
             routes.append(Route(versioned, handler, methods=[operation.method]))
-    described = deciban.__version__, service.settings.token is not None
-    document, page = encode(make_document(*described)), make_page(*described)
+    needs_token = service.settings.token is not None
+    document = make_document(deciban.__version__, needs_token)
+    encoded, page = encode(document), make_page(document, needs_token)
 
     async def show_document(request: Request) -> Response:
-        return Response(document, media_type="application/json")
+        return Response(encoded, media_type="application/json")
 
     async def show_page(request: Request) -> Response:
         return HTMLResponse(page, headers={"content-security-policy": POLICY})
