@@ -10,6 +10,8 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,13 @@ def to_array(values: Any) -> np.ndarray[Any, Any]:
     """Return nested lists as doubles; null is −∞."""
     array = np.array(values, dtype=object)
     return np.where(array == None, -np.inf, array).astype(np.float64)  # noqa: E711
+
+
+def _subtract_products(value: Tensor, left: Sequence[Tensor], right: Sequence[Tensor]) -> Tensor:
+    """Return a value less the products of pairs of tensors, one after the other."""
+    for a, b in zip(left, right):
+        value = value - a * b
+    return value
 
 
 class OnnxWriter:
@@ -289,26 +298,17 @@ class OnnxWriter:
         have = [g.column(g.where(far, 0.0, 1.0), i) for i in range(d)]
         lower: dict[tuple[int, int], Tensor] = {}
         z: list[Tensor] = []
-        logs = squares = None
         for j in range(d):
+            row = [lower[j, m] for m in range(j)]
             own = have[j] * covariance[None, :, j, j] + (g.constant(1.0) - have[j])
-            for m in range(j):
-                own = own - lower[j, m] * lower[j, m]
-            lower[j, j] = g.call("Sqrt", own)
+            lower[j, j] = g.call("Sqrt", _subtract_products(own, row, row))
             for i in range(j + 1, d):
                 entry = have[i] * have[j] * covariance[None, :, i, j]
-                for m in range(j):
-                    entry = entry - lower[i, m] * lower[j, m]
-                lower[i, j] = entry / lower[j, j]
+                lower[i, j] = _subtract_products(entry, [lower[i, m] for m in range(j)], row) / lower[j, j]
             gap = g.where(g.call("Greater", have[j], 0.0), columns[j] - mean[None, :, j], 0.0)
-            for m in range(j):
-                gap = gap - lower[j, m] * z[m]
-            z.append(gap / lower[j, j])
-            log = g.call("Log", lower[j, j])
-            logs = log if logs is None else logs + log
-            squares = z[j] * z[j] if squares is None else squares + z[j] * z[j]
-        assert squares is not None
-        assert logs is not None
+            z.append(_subtract_products(gap, row, z) / lower[j, j])
+        squares = reduce(add, [each * each for each in z])
+        logs = reduce(add, [g.call("Log", lower[j, j]) for j in range(d)])
         score = squares * -0.5 - logs
         score = g.where(g.is_nan(score), -np.inf, score)  # squares overflow
         if term["bound"] is not None:

@@ -58,7 +58,7 @@ class LevelTerm:
         if "part" in self.feature:
             return [self.speller.date_part(columns[0], self.feature["part"])]
         kinds = zip(columns, self.feature["numeric"])
-        return [self.speller.to_double(c) if numeric else self.speller.to_text(c) for c, numeric in kinds]
+        return [self.speller.to_double(c) if numeric else exp.cast(c, "text") for c, numeric in kinds]
 
     def _spell(self, level: str) -> list[list[Expression]]:
         """Return the spellings of a level as literals, each a list with one literal per column.
