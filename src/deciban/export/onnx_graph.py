@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -28,8 +28,11 @@ from deciban.scores.posterior import NEAR_ONE_LOG_PROBABILITY
 MAX_TABLE_COMBINATIONS = 1 << 22
 """Largest number of combinations of the levels of joined columns."""
 
-ELEMENT_TYPES = {"i": TensorProto.INT64, "u": TensorProto.INT64, "f": TensorProto.DOUBLE, "b": TensorProto.BOOL}
-"""The element types of labels that are not texts, by the kind of their NumPy type."""
+ELEMENT_TYPES: Mapping[str, tuple[int, type]] = {
+    "i": (TensorProto.INT64, np.int64), "u": (TensorProto.INT64, np.int64), "f": (TensorProto.DOUBLE, np.float64),
+    "b": (TensorProto.BOOL, np.bool_),
+}  # fmt: skip
+"""The types of labels that are not texts, in ONNX and in NumPy, by the kind of their own NumPy type."""
 
 
 def write_onnx(document: Document) -> bytes:
@@ -78,10 +81,9 @@ class OnnxWriter:
         """Return the bytes of the file."""
         log_posterior = self._calibrate(self._normalise(self._add_terms()))
         labels = to_labels(self.document["classes"], self.document["target_type"])
-        kind = ELEMENT_TYPES.get(labels.dtype.kind, TensorProto.STRING)
-        wide = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}.get(labels.dtype.kind, object)
+        kind, dtype = ELEMENT_TYPES.get(labels.dtype.kind, (TensorProto.STRING, object))
         winner = self.graph.call("ArgMax", log_posterior, axis=1, keepdims=0)
-        label = self.graph.call("Gather", labels.astype(wide), winner, axis=0)
+        label = self.graph.call("Gather", labels.astype(dtype), winner, axis=0)
         probabilities = self.graph.call("Exp", log_posterior)
         metadata = {f"words:{name}": json.dumps(term["words"]) for name, term in self.texts.items()}
         rows: list[Any] = ["rows"]

@@ -95,11 +95,9 @@ def describe_feature(feature: Feature, model: Model) -> dict[str, Any]:
 
 def to_list(array: Any) -> Any:
     """Return an array as nested lists of numbers, None for −∞."""
-    values = np.asarray(array, dtype=np.float64)
-    nested: Any = values.astype(object) if np.isneginf(values).any() else values
-    if nested is not values:
-        nested[np.isneginf(values)] = None
-    return nested.tolist()
+    values: Any = np.asarray(array, dtype=np.float64)
+    is_infinite = np.isneginf(values)
+    return (np.where(is_infinite, None, values) if is_infinite.any() else values).tolist()
 
 
 def list_character_classes() -> dict[str, str]:
