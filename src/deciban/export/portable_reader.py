@@ -210,75 +210,73 @@ class _BlockReader:
             return self._read_text(layers["text", 0][0])
         if block.kind == "levels":
             return self._read_levels(block.features, layers)
-        forms = [getattr(self, f"_read_{kind}")(names, terms) for (kind, _), terms in layers.items()]
+        forms = [getattr(self, f"_read_{kind}")(len(names), terms) for (kind, _), terms in layers.items()]
         kinds = {type(form) for form in forms}
         return Block(block.kind, len(names), names), sum_forms(forms) if len(kinds) == 1 else Summed(tuple(forms))
 
-    def _read_matrix(
-        self, names: Sequence[str], terms: Mapping[int, Section], key: str, neutral: float, **bounds: float
-    ) -> Array:
+    def _read_matrix(self, d: int, terms: Mapping[int, Section], key: str, neutral: float, **bounds: float) -> Array:
         """Return a number of each class and feature, K×d; `neutral` for features without a term, or with null."""
-        out = np.full((self.K, len(names)), neutral)
+        out = np.full((self.K, d), neutral)
         for j, term in terms.items():
             if term.value(key) is not None:
                 out[:, j] = read_numbers(term, key, self.K, **bounds)
         return out
 
-    def _read_weights(self, names: Sequence[str], terms: Mapping[int, Section]) -> Array | None:
+    def _read_weights(self, d: int, terms: Mapping[int, Section]) -> Array | None:
         """Return the evidence weight of each feature, 0 for features without a term; None where all are 1."""
-        weights = np.zeros(len(names))
+        weights = np.zeros(d)
         for j, term in terms.items():
             weights[j] = term.number("weight")
         return None if (weights == 1).all() else weights
 
-    def _read_gaussian(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+    def _read_gaussian(self, d: int, terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of Gaussian terms; one without a bound has the bound −∞."""
         shares = None
         if any(term.value("shares") is not None for term in terms.values()):
-            shares = self._read_matrix(names, terms, "shares", 1.0 / self.K, minimum=0, maximum=1)
+            shares = self._read_matrix(d, terms, "shares", 1.0 / self.K, minimum=0, maximum=1)
             if not np.allclose(shares.sum(axis=0), 1.0, atol=1e-6):
                 self.section.refuse("the shares of the classes should add up to 1")
         has_offsets = any(term.value("offset") is not None for term in terms.values())
-        log_tail = np.full(len(names), -np.inf)
+        log_tail = np.full(d, -np.inf)
         for j, term in terms.items():
             if term.value("floor") is not None:
                 log_tail[j] = term.number("floor")
         return BoundedDiagonal(
-            self._read_matrix(names, terms, "mean", 0.0),
-            self._read_matrix(names, terms, "variance", 1.0, minimum=MIN_POSITIVE),
-            self._read_weights(names, terms),
-            self._read_matrix(names, terms, "offset", 0.0) if has_offsets else None,
+            self._read_matrix(d, terms, "mean", 0.0),
+            self._read_matrix(d, terms, "variance", 1.0, minimum=MIN_POSITIVE),
+            self._read_weights(d, terms),
+            self._read_matrix(d, terms, "offset", 0.0) if has_offsets else None,
             log_tail=log_tail,
             shares=shares,
         )
 
-    def _read_poisson(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+    def _read_poisson(self, d: int, terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of Poisson terms, which have one bound."""
         bounds = {term.number("bound", minimum=0) for term in terms.values()}
         if len(bounds) > 1:
             self.section.refuse("the bounds of all counts should be equal")
-        rate = self._read_matrix(names, terms, "rate", 1.0, minimum=0)
-        return BoundedRates(rate, bounds.pop(), self._read_weights(names, terms))
+        rate = self._read_matrix(d, terms, "rate", 1.0, minimum=0)
+        return BoundedRates(rate, bounds.pop(), self._read_weights(d, terms))
 
-    def _read_linear(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+    def _read_linear(self, d: int, terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of linear terms."""
-        limits = np.tile([[-MAX_NUMBER], [MAX_NUMBER]], len(names))
+        limits = np.tile([[-MAX_NUMBER], [MAX_NUMBER]], d)
         has_limits = any(term.value("limits") is not None for term in terms.values())
         for j, term in terms.items():
             if term.value("limits") is not None:
                 limits[:, j] = read_rising(term, "limits", 2, strict=False)
         has_offsets = any(term.value("offset") is not None for term in terms.values())
         return Linear(
-            self._read_matrix(names, terms, "weights", 0.0),
+            self._read_matrix(d, terms, "weights", 0.0),
             np.zeros(self.K),
-            self._read_matrix(names, terms, "offset", 0.0) if has_offsets else None,
-            impossible=self._read_impossible(names, terms),
+            self._read_matrix(d, terms, "offset", 0.0) if has_offsets else None,
+            impossible=self._read_impossible(d, terms),
             limits=limits if has_limits else None,
         )
 
-    def _read_impossible(self, names: Sequence[str], terms: Mapping[int, Section]) -> ImpossibleValues | None:
+    def _read_impossible(self, d: int, terms: Mapping[int, Section]) -> ImpossibleValues | None:
         """Return the classes in which a number cannot be other than 0; None where there are none."""
-        on = np.zeros((self.K, len(names)))
+        on = np.zeros((self.K, d))
         for j, term in terms.items():
             flags = term.value("impossible")
             if flags is None:
@@ -288,22 +286,22 @@ class _BlockReader:
             on[:, j] = flags
         return ImpossibleValues(on, np.zeros_like(on)) if on.any() else None
 
-    def _read_bins(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+    def _read_bins(self, d: int, terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of bins; a feature without a term has one bin."""
         cuts, scores = [], []
-        for j in range(len(names)):
+        for j in range(d):
             own = read_rising(terms[j], "cuts") if j in terms else np.zeros(0)
             cuts.append(own)
             shape = self.K, len(own) + 1
             scores.append(
                 read_numbers(terms[j], "scores", *shape, minimum=-np.inf) if j in terms else np.zeros(shape)
             )
-        start = np.concatenate([[0], np.cumsum([len(c) for c in cuts])]).astype(np.int64)
+        start = np.cumsum([0, *map(len, cuts)], dtype=np.int64)
         return Steps(np.concatenate(cuts), start, np.concatenate(scores, axis=1))
 
-    def _read_joint_gaussian(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+    def _read_joint_gaussian(self, d: int, terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of joined features, whose covariances must be positive definite."""
-        term, d = terms[0], len(names)
+        term = terms[0]
         mean = read_numbers(term, "mean", self.K, d)
         covariance = read_numbers(term, "covariance", None, d, d)
         if len(covariance) not in (1, self.K):
@@ -354,7 +352,7 @@ class _BlockReader:
                     term.refuse("the terms of a feature should have equal levels")
                 scores[j] += read_numbers(term, "scores", self.K, len(levels[j]), minimum=-np.inf)
                 unseen[:, j] += read_numbers(term, "unseen", self.K, minimum=-np.inf)
-        offset = np.concatenate([[0], np.cumsum([len(names) for names in levels])]).astype(np.int64)
+        offset = np.cumsum([0, *map(len, levels)], dtype=np.int64)
         own = tuple(feature.name for feature in features)
         block = Block("levels", len(levels), own, tuple(map(tuple, levels)))
         return block, Lookup(np.concatenate(scores, axis=1), offset, unseen)
