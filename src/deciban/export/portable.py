@@ -95,9 +95,10 @@ def describe_feature(feature: Feature, model: Model) -> dict[str, Any]:
 
 def to_list(array: Any) -> Any:
     """Return an array as nested lists of numbers, None for −∞."""
-    values: Any = np.asarray(array, dtype=np.float64)
+    values = np.asarray(array, dtype=np.float64)
     is_infinite = np.isneginf(values)
-    return (np.where(is_infinite, None, values) if is_infinite.any() else values).tolist()
+    nested: Any = np.where(is_infinite, None, values) if is_infinite.any() else values
+    return nested.tolist()
 
 
 def list_character_classes() -> dict[str, str]:
