@@ -96,8 +96,9 @@ def describe_feature(feature: Feature, model: Model) -> dict[str, Any]:
 def to_list(array: Any) -> Any:
     """Return an array as nested lists of numbers, None for −∞."""
     values = np.asarray(array, dtype=np.float64)
-    is_infinite = np.isneginf(values)
-    nested: Any = np.where(is_infinite, None, values) if is_infinite.any() else values
+    nested: Any = values.astype(object) if np.isneginf(values).any() else values
+    if nested is not values:
+        nested[np.isneginf(values)] = None
     return nested.tolist()
 
 
